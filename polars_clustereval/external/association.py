@@ -171,8 +171,6 @@ def hubert_index(label: Column, cluster: Column) -> pl.Expr:
     --------
     Ten pairs of 15 agree and five do not:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.hubert_index("label", "cluster")).item()
     0.3333...
@@ -205,8 +203,6 @@ def kulczynski_index(label: Column, cluster: Column) -> pl.Expr:
     --------
     The mean of 2/3 and 1/3:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.kulczynski_index("label", "cluster")).item()
     0.5
@@ -244,8 +240,6 @@ def mcnemar_index(label: Column, cluster: Column) -> pl.Expr:
     --------
     More pairs of one label are split (4) than pairs of two labels are joined (1):
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.mcnemar_index("label", "cluster")).item()
     1.3416...
@@ -281,8 +275,6 @@ def phi_index(label: Column, cluster: Column) -> pl.Expr:
     --------
     Rows of one label are never together:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 1, 0, 1]})
     >>> flowers.select(ce.phi_index("label", "cluster")).item()
     -0.5
@@ -323,8 +315,6 @@ def correlation_distance(label: Column, cluster: Column) -> pl.Expr:
     --------
     Independent labelings of four rows have the correlation -1/2, an angle of 120 degrees:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> four = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 1, 0, 1]})
     >>> four.select(ce.correlation_distance("label", "cluster")).item()
     0.6666...
@@ -358,8 +348,6 @@ def rogers_tanimoto_index(label: Column, cluster: Column) -> pl.Expr:
     --------
     Ten pairs agree and five do not, 10 / (10 + 2 x 5):
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.rogers_tanimoto_index("label", "cluster")).item()
     0.5
@@ -393,8 +381,6 @@ def russell_rao_index(label: Column, cluster: Column) -> pl.Expr:
     --------
     It is 1 only for a single cluster and a single label, not for every equal partition:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [1, 1, 0, 0]})
     >>> flowers.select(ce.russell_rao_index("label", "cluster")).item()
     0.3333...
@@ -427,8 +413,6 @@ def sokal_sneath_1_index(label: Column, cluster: Column) -> pl.Expr:
     --------
     Two pairs are together in both and five disagree, 2 / (2 + 2 x 5):
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.sokal_sneath_1_index("label", "cluster")).item()
     0.1666...
@@ -461,8 +445,6 @@ def sokal_sneath_2_index(label: Column, cluster: Column) -> pl.Expr:
     --------
     Ten pairs agree and five do not, 10 / (10 + 5 / 2):
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.sokal_sneath_2_index("label", "cluster")).item()
     0.8
@@ -495,8 +477,6 @@ def southwood_index(label: Column, cluster: Column) -> pl.Expr:
     --------
     Two pairs are together in both, and five in one only:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.southwood_index("label", "cluster")).item()
     0.4

@@ -99,8 +99,6 @@ def record_error_table(
     --------
     The third record of a is in a cluster with the first of b:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> errors = ce.record_error_table(six, "label", "cluster")
     >>> errors.select("id", "label", "cluster", "extra", "missing").rows()[1:4]
@@ -194,8 +192,6 @@ def cluster_error_table(
     --------
     b is one cluster with a row of a too many, and a is in two clusters:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> four = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 1, 1, 1]})
     >>> errors = ce.cluster_error_table(four, "label", "cluster")
     >>> errors.select("label", "expected_extra", "expected_missing", "splitting_entropy").rows()

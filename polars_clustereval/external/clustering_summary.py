@@ -107,8 +107,6 @@ def clustering_summary(
     --------
     Two of the three clusters share the name Ann, and one of them has two names:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> people = pl.DataFrame(
     ...     {"name": ["Ann", "Anne", "Ann", "Bob", "Bob"], "cluster": [0, 0, 1, 2, 2]}
     ... )

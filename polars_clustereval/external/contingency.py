@@ -456,8 +456,6 @@ def contingency_matrix(
     --------
     The table determines all scores: with weight it has the same report as the rows.
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> import polars.testing
     >>> cells = ce.contingency_matrix(six, "label", "cluster")
@@ -529,8 +527,6 @@ def pair_counts(
     --------
     Six rows make 15 pairs:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> [int(pairs) for pairs in ce.pair_counts(six, "label", "cluster").row(0)]
     [2, 1, 4, 8]

@@ -174,8 +174,6 @@ def muc_precision(label: Column, cluster: Column) -> pl.Expr:
     --------
     Two links hold the clusters together, and both are right:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.muc_precision("label", "cluster")).item()
     1.0
@@ -210,8 +208,6 @@ def muc_recall(label: Column, cluster: Column) -> pl.Expr:
     --------
     Three links hold the labels together, and one of them is missing:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.muc_recall("label", "cluster")).item()
     0.6666...
@@ -252,8 +248,6 @@ def muc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr
     --------
     The precision is 1 and the recall 2/3:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.muc_f_score("label", "cluster")).item()
     0.8
@@ -289,8 +283,6 @@ def lea_precision(label: Column, cluster: Column) -> pl.Expr:
     --------
     Two clusters of 2 rows have one right link each; the singleton has a label of 3 rows:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.lea_precision("label", "cluster")).item()
     0.8
@@ -326,8 +318,6 @@ def lea_recall(label: Column, cluster: Column) -> pl.Expr:
     --------
     The label of 2 rows is found, and of the label of 3 rows one link of 3:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.lea_recall("label", "cluster")).item()
     0.6
@@ -367,8 +357,6 @@ def lea_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr
     --------
     The precision is 4/5 and the recall 3/5:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.lea_f_score("label", "cluster")).item()
     0.6857...
@@ -403,8 +391,6 @@ def blanc_precision(label: Column, cluster: Column) -> pl.Expr:
     --------
     Both pairs together are right, and six of the eight pairs apart:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.blanc_precision("label", "cluster")).item()
     0.875
@@ -439,8 +425,6 @@ def blanc_recall(label: Column, cluster: Column) -> pl.Expr:
     --------
     Two of the four pairs of one label are found, and all six of two labels:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.blanc_recall("label", "cluster")).item()
     0.75
@@ -483,8 +467,6 @@ def blanc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Ex
     --------
     The F scores are 2/3 and 6/7:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.blanc_f_score("label", "cluster")).item()
     0.7619...

@@ -238,8 +238,6 @@ def k_measure(label: Column, cluster: Column) -> pl.Expr:
     --------
     The precision is 1 and the recall (2 + 2 x 2/3 + 1/3) / 5 = 11/15:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.k_measure("label", "cluster")).item()
     0.8563...
@@ -279,8 +277,6 @@ def closest_cluster_precision(label: Column, cluster: Column) -> pl.Expr:
     --------
     The Jaccard indices of the clusters are 1, 2/3 and 1/3:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.closest_cluster_precision("label", "cluster")).item()
     0.6666...
@@ -314,8 +310,6 @@ def closest_cluster_recall(label: Column, cluster: Column) -> pl.Expr:
     --------
     The Jaccard indices of the labels are 1 and 2/3:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.closest_cluster_recall("label", "cluster")).item()
     0.8333...
@@ -355,8 +349,6 @@ def closest_cluster_f_score(label: Column, cluster: Column, *, beta: float = 1.0
     --------
     The precision is 2/3 and the recall 5/6:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.closest_cluster_f_score("label", "cluster")).item()
     0.7407...
@@ -394,8 +386,6 @@ def talburt_wang_index(label: Column, cluster: Column) -> pl.Expr:
     --------
     Two labels and three clusters in three cells, sqrt(6) / 3:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.talburt_wang_index("label", "cluster")).item()
     0.8164...
@@ -428,8 +418,6 @@ def basic_merge_distance(label: Column, cluster: Column) -> pl.Expr:
     --------
     One merge:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.basic_merge_distance("label", "cluster")).item()
     1.0
@@ -480,8 +468,6 @@ def generalized_merge_distance(
     --------
     A merge of 2 rows and 1 row:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.generalized_merge_distance("label", "cluster")).item()
     1.0

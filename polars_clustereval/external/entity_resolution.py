@@ -255,8 +255,6 @@ def entity_resolution_report(
     --------
     Two ways to be wrong, a person divided and two persons joined:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> runs = pl.DataFrame(
     ...     {
     ...         "run": [1, 1, 1, 1, 2, 2, 2, 2],

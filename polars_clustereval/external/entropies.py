@@ -138,8 +138,6 @@ def label_entropy(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.label_entropy("label", "cluster")).item()  # two labels of equal size: ln 2
     0.6931...
@@ -170,8 +168,6 @@ def cluster_entropy(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.cluster_entropy("label", "cluster")).item()  # three of equal size: ln 3
     1.0986...
@@ -203,8 +199,6 @@ def joint_entropy(label: Column, cluster: Column) -> pl.Expr:
     --------
     At least the greater of the two entropies, here ln 3, and at most their sum:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.joint_entropy("label", "cluster")).item()
     1.3296...
@@ -236,8 +230,6 @@ def label_entropy_given_cluster(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.label_entropy_given_cluster("label", "cluster")).item()  # ln 2 / 3
     0.2310...
@@ -269,8 +261,6 @@ def cluster_entropy_given_label(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 0, 0, 0]})
     >>> flowers.select(ce.cluster_entropy_given_label("label", "cluster")).item()  # no label split
     0.0
@@ -301,8 +291,6 @@ def mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [1, 1, 0, 0]})
     >>> flowers.select(ce.mutual_info_score("label", "cluster")).item()  # equal partitions: ln 2
     0.6931...

@@ -642,8 +642,6 @@ def expected_mutual_info(label: Column, cluster: Column) -> pl.Expr:
     --------
     Singletons have all the information about two equal labels by chance, ln 2:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 1, 2, 3]})
     >>> flowers.select(ce.expected_mutual_info("label", "cluster")).item()
     0.6931...

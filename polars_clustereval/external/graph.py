@@ -143,8 +143,6 @@ def graph_report(
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> people = pl.DataFrame({"id": ["a", "b", "c", "d", "e"], "cluster": [1, 1, 1, 1, 2]})
     >>> pairs = [("a", "b"), ("b", "c"), ("c", "a"), ("c", "d"), ("d", "e")]
     >>> matches = pl.DataFrame(pairs, schema=["left", "right"], orient="row")
@@ -236,8 +234,6 @@ def graph_cluster_report(
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> people = pl.DataFrame({"id": ["a", "b", "c", "d", "e"], "cluster": [1, 1, 1, 1, 2]})
     >>> pairs = [("a", "b"), ("b", "c"), ("c", "a"), ("c", "d"), ("d", "e")]
     >>> matches = pl.DataFrame(pairs, schema=["left", "right"], orient="row")
@@ -325,8 +321,6 @@ def graph_node_report(
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> people = pl.DataFrame({"id": ["a", "b", "c", "d", "e"], "cluster": [1, 1, 1, 1, 2]})
     >>> pairs = [("a", "b"), ("b", "c"), ("c", "a"), ("c", "d"), ("d", "e")]
     >>> matches = pl.DataFrame(pairs, schema=["left", "right"], orient="row")
@@ -426,8 +420,6 @@ def graph_edge_report(
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> people = pl.DataFrame({"id": ["a", "b", "c", "d", "e"], "cluster": [1, 1, 1, 1, 2]})
     >>> pairs = [("a", "b"), ("b", "c"), ("c", "a"), ("c", "d"), ("d", "e")]
     >>> matches = pl.DataFrame(pairs, schema=["left", "right"], orient="row")

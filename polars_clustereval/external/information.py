@@ -173,8 +173,6 @@ def normalized_mutual_info_score(
     --------
     A stricter mean makes a lower score:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.normalized_mutual_info_score("label", "cluster")).item()
     0.5158...
@@ -225,8 +223,6 @@ def adjusted_mutual_info_score(
     --------
     Singletons determine the label of each row by chance; their normalized score is 0.6667:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 1, 2, 3]})
     >>> flowers.select(ce.adjusted_mutual_info_score("label", "cluster")).item()
     0.0
@@ -261,8 +257,6 @@ def homogeneity_score(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 1, 2, 2]})
     >>> flowers.select(ce.homogeneity_score("label", "cluster")).item()  # splitting costs nothing
     1.0
@@ -292,8 +286,6 @@ def completeness_score(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 1, 2, 2]})
     >>> flowers.select(ce.completeness_score("label", "cluster")).item()  # label a is split
     0.6666...
@@ -332,8 +324,6 @@ def v_measure_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.v_measure_score("label", "cluster")).item()  # h = 0.6667, c = 0.4206
     0.5158...
@@ -367,8 +357,6 @@ def variation_of_information(label: Column, cluster: Column) -> pl.Expr:
     --------
     The labels given the clusters (0.2310) and the clusters given the labels (0.6365):
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.variation_of_information("label", "cluster")).item()
     0.8675...
@@ -397,8 +385,6 @@ def normalized_variation_of_information(label: Column, cluster: Column) -> pl.Ex
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 1, 0, 1]})
     >>> flowers.select(ce.normalized_variation_of_information("label", "cluster")).item()  # worst
     1.0
@@ -427,8 +413,6 @@ def normalized_information_distance(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.normalized_information_distance("label", "cluster")).item()  # 1 - 0.4206
     0.5793...

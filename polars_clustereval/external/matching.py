@@ -245,8 +245,6 @@ def matching_report(
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> report = ce.matching_report(six, "label", "cluster")
     >>> report.select(pl.col("clustering_accuracy", "pair_sets_index").round(4)).row(0)

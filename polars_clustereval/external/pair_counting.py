@@ -268,8 +268,6 @@ def rand_score(label: Column, cluster: Column) -> pl.Expr:
     --------
     Of the 15 pairs, 10 are together in both or apart in both:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.rand_score("label", "cluster")).item()
     0.6666...
@@ -309,8 +307,6 @@ def adjusted_rand_score(label: Column, cluster: Column) -> pl.Expr:
     --------
     Only the partition matters, not the names of the clusters:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [1, 1, 0, 0]})
     >>> flowers.select(ce.adjusted_rand_score("label", "cluster")).item()
     1.0
@@ -351,8 +347,6 @@ def fowlkes_mallows_score(label: Column, cluster: Column) -> pl.Expr:
     --------
     The root of 2/3 (pair precision) times 1/3 (pair recall):
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.fowlkes_mallows_score("label", "cluster")).item()
     0.4714...
@@ -387,8 +381,6 @@ def pair_precision(label: Column, cluster: Column) -> pl.Expr:
     --------
     Splitting a label does not lower the precision:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 1, 2, 2]})
     >>> flowers.select(ce.pair_precision("label", "cluster")).item()
     1.0
@@ -423,8 +415,6 @@ def pair_recall(label: Column, cluster: Column) -> pl.Expr:
     --------
     Joining labels does not lower the recall:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 0, 0, 0]})
     >>> flowers.select(ce.pair_recall("label", "cluster")).item()
     1.0
@@ -467,8 +457,6 @@ def pair_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Exp
     --------
     The precision is 2/3 and the recall 1/3, so a higher weight of recall lowers the score:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.pair_f_score("label", "cluster")).item()
     0.4444...
@@ -506,8 +494,6 @@ def jaccard_index(label: Column, cluster: Column) -> pl.Expr:
     --------
     Of the 7 pairs together by label or cluster, 2 are together by both:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.jaccard_index("label", "cluster")).item()
     0.2857...
@@ -541,8 +527,6 @@ def mirkin_metric(label: Column, cluster: Column) -> pl.Expr:
     --------
     Five unordered pairs disagree:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.mirkin_metric("label", "cluster")).item()
     10.0
@@ -576,8 +560,6 @@ def adjusted_fowlkes_mallows_score(label: Column, cluster: Column) -> pl.Expr:
     --------
     The Fowlkes-Mallows score of the same rows is 0.4714:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.adjusted_fowlkes_mallows_score("label", "cluster")).item()
     0.2629...
@@ -612,8 +594,6 @@ def multinomial_adjusted_rand_score(label: Column, cluster: Column) -> pl.Expr:
     --------
     For many rows it approaches adjusted_rand_score, 0.2424 here:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.multinomial_adjusted_rand_score("label", "cluster")).item()
     0.2105...

@@ -379,8 +379,6 @@ def reduced_mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
     --------
     The mutual information is 0.673 nats, most of which is in the table:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.reduced_mutual_info_score("label", "cluster")).item()
     0.1372...
@@ -418,8 +416,6 @@ def normalized_reduced_mutual_info_score(label: Column, cluster: Column) -> pl.E
     --------
     A label divided into two clusters costs more than in normalized_mutual_info_score:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.normalized_reduced_mutual_info_score("label", "cluster")).item()
     0.5555...

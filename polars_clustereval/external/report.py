@@ -262,8 +262,6 @@ def external_report(
     --------
     Two clusterings at once:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> runs = pl.DataFrame(
     ...     {
     ...         "run": [1, 1, 1, 1, 2, 2, 2, 2],
@@ -337,8 +335,6 @@ def external_cluster_report(
     --------
     The cluster with rows of two labels:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> clusters = ce.external_cluster_report(six, "label", "cluster")
     >>> clusters.filter(pl.col("purity") < 1).select("cluster", "n", "n_labels", "purity").rows()
@@ -412,8 +408,6 @@ def external_label_report(
     --------
     Each label lies in two clusters, which split two of its three pairs:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> labels = ce.external_label_report(six, "label", "cluster")
     >>> labels.select("label", "n_clusters", "majority_cluster", "split_pairs").rows()
@@ -532,8 +526,6 @@ def bcubed_samples(
     --------
     The rows that share their cluster with another label:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> samples = ce.bcubed_samples(six, "label", "cluster")
     >>> samples.filter(pl.col("bcubed_precision") < 1).select("id", "label", "cluster").rows()

@@ -213,8 +213,6 @@ def purity(label: Column, cluster: Column) -> pl.Expr:
     --------
     Five of six rows:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.purity("label", "cluster")).item()
     0.8333...
@@ -246,8 +244,6 @@ def inverse_purity(label: Column, cluster: Column) -> pl.Expr:
     --------
     Four of six rows:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.inverse_purity("label", "cluster")).item()
     0.6666...
@@ -281,8 +277,6 @@ def class_f_measure(label: Column, cluster: Column) -> pl.Expr:
     --------
     Each label of 3 rows shares 2 with a cluster of 2:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.class_f_measure("label", "cluster")).item()
     0.8
@@ -316,8 +310,6 @@ def split_join_distance(label: Column, cluster: Column) -> pl.Expr:
     --------
     One row of six is outside the majority of its cluster, two outside that of their label:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.split_join_distance("label", "cluster")).item()
     3.0
@@ -352,8 +344,6 @@ def bcubed_precision(label: Column, cluster: Column) -> pl.Expr:
     --------
     1 for four rows and 1/2 for the two in the mixed cluster:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.bcubed_precision("label", "cluster")).item()
     0.8333...
@@ -388,8 +378,6 @@ def bcubed_recall(label: Column, cluster: Column) -> pl.Expr:
     --------
     2/3 for four rows and 1/3 for the two in the mixed cluster:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.bcubed_recall("label", "cluster")).item()
     0.5555...
@@ -429,8 +417,6 @@ def bcubed_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.E
     --------
     The precision is 5/6 and the recall 5/9, so a higher weight of recall lowers the score:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.bcubed_f_score("label", "cluster")).item()
     0.6666...
@@ -467,8 +453,6 @@ def element_centric_similarity(label: Column, cluster: Column) -> pl.Expr:
     --------
     2/3 for four rows, and 1/3 for the two in the mixed cluster:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.element_centric_similarity("label", "cluster")).item()
     0.5555...
@@ -500,8 +484,6 @@ def exact_match_precision(label: Column, cluster: Column) -> pl.Expr:
     --------
     One of three clusters:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> flowers.select(ce.exact_match_precision("label", "cluster")).item()
     0.3333...
@@ -533,8 +515,6 @@ def exact_match_recall(label: Column, cluster: Column) -> pl.Expr:
     --------
     One of two labels:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> flowers.select(ce.exact_match_recall("label", "cluster")).item()
     0.5
@@ -565,8 +545,6 @@ def exact_match_f_score(label: Column, cluster: Column) -> pl.Expr:
     --------
     One match among three clusters and two labels, 2 / (3 + 2):
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> flowers.select(ce.exact_match_f_score("label", "cluster")).item()
     0.4

@@ -76,8 +76,6 @@ def external_summary(
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> four = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 0, 0, 1]})
     >>> summary = ce.external_summary(four, "label", "cluster")
     >>> summary.filter(pl.col("metric") == "purity").row(0)

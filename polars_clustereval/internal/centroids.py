@@ -622,8 +622,6 @@ def centroids(
     --------
     The centroid of two points is their midpoint:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> four = pl.DataFrame({"x": [0, 2, 9, 9], "y": [0, 0, 0, 4], "cluster": ["a", "a", "b", "b"]})
     >>> ce.centroids(four, ["x", "y"], "cluster").rows()
     [('a', 2, [1.0, 0.0]), ('b', 2, [9.0, 2.0])]

@@ -673,8 +673,6 @@ def determinant_report(
     --------
     In one dimension |T| / |W| is sst / ssw:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> four = pl.DataFrame({"x": [0, 2, 9, 13], "cluster": ["a", "a", "b", "b"]})
     >>> ce.determinant_report(four, ["x"], "cluster")["det_ratio"].to_list()
     [11.0]

@@ -242,8 +242,6 @@ def cluster_diameters(
     --------
     The two points farthest from each other decide:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> five = pl.DataFrame({"x": [0, 1, 3, 9, 9], "y": [0, 7, 4, 0, 0], "cluster": [*"aaabb"]})
     >>> ce.cluster_diameters(five, ["x", "y"], "cluster", distance="cityblock").rows()
     [('a', 3, 8.0), ('b', 2, 0.0)]
@@ -357,8 +355,6 @@ def dunn_index(
     --------
     Two clusters with a gap of 6, the larger diameter 4:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> four = pl.DataFrame({"x": [0, 2, 8, 12], "cluster": ["a", "a", "b", "b"]})
     >>> report = ce.dunn_index(four, ["x"], "cluster")
     >>> report.select("dunn_index", "centroid_dunn_index", "gdi_21", "gdi_43").rows()

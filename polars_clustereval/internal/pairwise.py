@@ -429,8 +429,6 @@ def pairwise_report(
     --------
     Every distance within a cluster is less than every distance between clusters:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> four = pl.DataFrame({"x": [0, 2, 9, 9], "y": [0, 0, 0, 4], "cluster": ["a", "a", "b", "b"]})
     >>> report = ce.pairwise_report(four, ["x", "y"], "cluster", n_neighbors=1)
     >>> report.select("c_index", "gamma", "g_plus", "connectivity").rows()

@@ -129,8 +129,6 @@ def internal_report(
     --------
     Two clusters far from each other:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> four = pl.DataFrame({"x": [0, 2, 9, 9], "y": [0, 0, 0, 4], "cluster": ["a", "a", "b", "b"]})
     >>> report = ce.internal_report(four, ["x", "y"], "cluster")
     >>> report.select("n_clusters", "ssw", "ssb", "calinski_harabasz_score").rows()
@@ -220,8 +218,6 @@ def internal_cluster_report(
     --------
     Distance between two clusters:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> four = pl.DataFrame({"x": [0, 2, 9, 9], "y": [0, 0, 0, 4], "cluster": ["a", "a", "b", "b"]})
     >>> report = ce.internal_cluster_report(four, ["x", "y"], "cluster", distance="cityblock")
     >>> report.select("cluster", "ssw", "nearest_cluster", "nearest_distance").rows()

@@ -404,8 +404,6 @@ def neighbor_report(
     --------
     Points near their own center and far from the other:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> four = pl.DataFrame({"x": [0, 2, 9, 9], "y": [0, 0, 0, 4], "cluster": ["a", "a", "b", "b"]})
     >>> ce.neighbor_report(four, ["x", "y"], "cluster")["wemmert_gancarski_index"].round(
     ...     4

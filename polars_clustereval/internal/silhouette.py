@@ -352,8 +352,6 @@ def silhouette_samples(
     --------
     The third point is between the clusters:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> points = pl.DataFrame({"x": [0, 1, 5, 9, 8], "cluster": ["a", "a", "a", "b", "b"]})
     >>> ce.silhouette_samples(points, ["x"], "cluster").select("id", "a", "b", "silhouette").rows()
     [(0, 3.0, 8.5, 0.6470588235294118), (1, 2.5, 7.5, 0.6666666666666666), (2, 4.5, 3.5, \
@@ -441,8 +439,6 @@ def silhouette_clusters(
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> points = pl.DataFrame({"x": [0, 1, 5, 9, 8], "cluster": ["a", "a", "a", "b", "b"]})
     >>> ce.silhouette_clusters(points, ["x"], "cluster").select("cluster", "n", "a", "b").rows()
     [('a', 3, 3.3333333333333335, 6.5), ('b', 2, 1.0, 6.5)]
@@ -566,8 +562,6 @@ def silhouette_score(
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> points = pl.DataFrame({"x": [0, 1, 5, 9, 8], "cluster": ["a", "a", "a", "b", "b"]})
     >>> score = ce.silhouette_score(points, ["x"], "cluster")
     >>> score.select("n_evaluated", pl.col("silhouette").round(4)).rows()

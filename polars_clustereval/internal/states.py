@@ -468,8 +468,6 @@ def cluster_states(
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> four = pl.DataFrame({"x": [0, 2, 9, 9], "y": [0, 0, 0, 4], "cluster": ["a", "a", "b", "b"]})
     >>> ce.cluster_states(four, ["x", "y"], "cluster").select("cluster", "n", "mean", "m2").rows()
     [('a', 2, [1.0, 0.0], [2.0, 0.0]), ('b', 2, [9.0, 2.0], [0.0, 8.0])]
@@ -531,8 +529,6 @@ def merge_cluster_states(frame: Frame, *, partition_by: Keys = None) -> Frame:
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> points = pl.DataFrame({"day": [1, 1, 2], "x": [0.0, 2.0, 7.0], "cluster": ["a", "a", "a"]})
     >>> states = ce.cluster_states(points, ["x"], "cluster", partition_by="day")
     >>> ce.merge_cluster_states(states).select("cluster", "n", "mean", "m2").rows()
@@ -596,8 +592,6 @@ def internal_report_from_states(
     --------
     Two nights, each with some points of both clusters:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> first = pl.DataFrame({"x": [0, 9], "y": [0, 0], "cluster": ["a", "b"]})
     >>> second = pl.DataFrame({"x": [2, 9], "y": [0, 4], "cluster": ["a", "b"]})
     >>> kept = [ce.cluster_states(night, ["x", "y"], "cluster") for night in (first, second)]

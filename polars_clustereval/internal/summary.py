@@ -91,8 +91,6 @@ def internal_summary(
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> four = pl.DataFrame({"x": [0, 2, 9, 9], "y": [0, 0, 0, 4], "cluster": ["a", "a", "b", "b"]})
     >>> summary = ce.internal_summary(four, ["x", "y"], "cluster")
     >>> summary.filter(pl.col("metric") == "ssw").row(0)

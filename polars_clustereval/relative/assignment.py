@@ -297,8 +297,6 @@ def assign_nearest(
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> centers = pl.DataFrame({"cluster": ["a", "b"], "centroid": [[0.0, 0.0], [4.0, 0.0]]})
     >>> points = pl.DataFrame({"x": [1, 3, 2], "y": [0, 0, 0]})
     >>> ce.assign_nearest(points, ["x", "y"], centers).rows()

@@ -403,8 +403,6 @@ def elbow(
     --------
     Two pairs of points, in one to three clusters:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> sweep = pl.DataFrame(
     ...     {
     ...         "x": [0, 2, 9, 11] * 3,
@@ -590,8 +588,6 @@ def choose_k(
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> sweep = pl.DataFrame(
     ...     {
     ...         "x": [0, 2, 9, 11] * 3,

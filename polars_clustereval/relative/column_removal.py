@@ -259,8 +259,6 @@ def column_stability(
     --------
     Without x the second point changes sides; without y nothing does:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> four = pl.DataFrame({"x": [0, 0, 9, 9], "y": [0, 5, 4, 6], "cluster": [1, 1, 2, 2]})
     >>> without_x = four.with_columns(removed=1, reduced=pl.Series([1, 2, 2, 2]))
     >>> without_y = four.with_columns(removed=2, reduced=pl.col("cluster"))

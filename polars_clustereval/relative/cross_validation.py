@@ -161,8 +161,6 @@ def cross_validation(
     --------
     The second fold has a point that its own clustering puts elsewhere than the model:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> models = pl.DataFrame(
     ...     {
     ...         "fold": [0, 0, 1, 1],

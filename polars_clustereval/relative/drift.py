@@ -235,8 +235,6 @@ def run_drift(
     --------
     One of seven ids has joined, none has moved:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> before = pl.DataFrame({"id": [1, 2, 3, 4, 5, 6], "cluster": ["a", "a", "b", "b", "b", "b"]})
     >>> after = pl.DataFrame({"id": [1, 2, 3, 4, 5, 6, 7], "cluster": [*"xxyyzz", "x"]})
     >>> drift = ce.run_drift(before, after, "id", "cluster")

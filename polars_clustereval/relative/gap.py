@@ -406,8 +406,6 @@ def uniform_reference(
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> points = pl.DataFrame({"x": [0, 1, 8], "y": [5, 5, 5]})
     >>> reference = ce.uniform_reference(points, ["x", "y"], n_sets=1)
     >>> reference.select("id", pl.col("point").list.eval(pl.element().round(3))).rows()
@@ -589,8 +587,6 @@ def gap_statistic(
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> observed = pl.DataFrame({"k": [1, 2, 3], "ssw": [8.0, 1.0, 0.5]})
     >>> reference = pl.DataFrame(
     ...     {"reference_set": [1, 1, 1, 2, 2, 2], "k": [1, 2, 3] * 2, "ssw": [8.0, 2.0, 1.0] * 2}

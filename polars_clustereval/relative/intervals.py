@@ -538,8 +538,6 @@ def external_intervals(
     --------
     80 of 100 rows are in the majority of their cluster, so purity has sqrt(0.8 x 0.2 / 100):
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> cells = pl.DataFrame(
     ...     {
     ...         "label": ["a", "b", "a", "b"],

@@ -347,8 +347,6 @@ def entity_resolution_estimates(
     Three entities have labels. The cluster 2 has a row of another one, so that not all links of
     the second entity are right:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> records = pl.DataFrame(
     ...     {
     ...         "entity": ["a", "a", "b", "b", None, "c", None, None],

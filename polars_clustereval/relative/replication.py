@@ -180,8 +180,6 @@ def prediction_strength(
     --------
     Of the three pairs of label b, training confirms one:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 0]})
     >>> strength = ce.prediction_strength(five, "label", "cluster")
     >>> strength.select("n", "prediction_strength", "weakest_label").row(0)
@@ -262,8 +260,6 @@ def bootstrap_instability(
     --------
     The clusterings of resample 2 differ by the second row: 2 of 9 ordered pairs each way.
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> resamples = pl.DataFrame(
     ...     {
     ...         "resample": [1, 1, 1, 2, 2, 2],

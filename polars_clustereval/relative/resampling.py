@@ -439,8 +439,6 @@ def bootstrap_intervals(
     --------
     The standard error of purity is near sqrt(0.8 x 0.2 / 100) = 0.04:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> cells = pl.DataFrame(
     ...     {
     ...         "label": ["a", "b", "a", "b"],
@@ -557,8 +555,6 @@ def permutation_test(
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> ten = pl.DataFrame({"label": ["a"] * 5 + ["b"] * 5, "cluster": [0] * 4 + [1] * 6})
     >>> test = ce.permutation_test(ten, "label", "cluster")
     >>> test.select("metric", pl.col("value", "p_value").round(2)).row(0)

@@ -486,8 +486,6 @@ def run_agreement(
     --------
     Runs 1 and 2 are the same clustering under other names:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> runs = pl.DataFrame(
     ...     {
     ...         "run": [1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3],
@@ -573,8 +571,6 @@ def run_consensus(
     --------
     Run 1 is the lower of the two that agree:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> runs = pl.DataFrame(
     ...     {
     ...         "run": [1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3],
@@ -660,8 +656,6 @@ def cluster_stability(
     --------
     Cluster 0 is half of run 2's cluster 5; id 4 is not in that run:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> runs = pl.DataFrame(
     ...     {
     ...         "run": [1, 1, 1, 1, 2, 2, 2],

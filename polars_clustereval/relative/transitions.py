@@ -271,8 +271,6 @@ def run_transitions(
     --------
     Cluster a has grown under another name, b is split:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> before = pl.DataFrame({"id": [1, 2, 3, 4, 5, 6], "cluster": ["a", "a", "b", "b", "b", "b"]})
     >>> after = pl.DataFrame({"id": [1, 2, 3, 4, 5, 6, 7], "cluster": [*"xxyyzz", "x"]})
     >>> transitions = ce.run_transitions(before, after, "id", "cluster")
@@ -345,8 +343,6 @@ def transition_overlaps(
     --------
     Both parts of cluster b have half of its ids:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> before = pl.DataFrame({"id": [1, 2, 3, 4, 5, 6], "cluster": ["a", "a", "b", "b", "b", "b"]})
     >>> after = pl.DataFrame({"id": [1, 2, 3, 4, 5, 6, 7], "cluster": [*"xxyyzz", "x"]})
     >>> overlaps = ce.transition_overlaps(before, after, "id", "cluster")
@@ -421,8 +417,6 @@ def moved_ids(
     --------
     Id 3 has moved to the cluster that was a, id 6 has left:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> before = pl.DataFrame({"id": [1, 2, 3, 4, 5, 6], "cluster": ["a", "a", "b", "b", "b", "b"]})
     >>> after = pl.DataFrame({"id": [1, 2, 3, 4, 5], "cluster": ["x", "x", "x", "y", "y"]})
     >>> ce.moved_ids(before, after, "id", "cluster").rows()
@@ -497,8 +491,6 @@ def affected_ids(
     --------
     Cluster b has been split, and id 5 has joined a:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> before = pl.DataFrame({"id": [1, 2, 3, 4], "cluster": ["a", "b", "b", "b"]})
     >>> after = pl.DataFrame({"id": [1, 2, 3, 4, 5], "cluster": ["x", "y", "y", "z", "x"]})
     >>> affected = ce.affected_ids(before, after, "id", "cluster")
