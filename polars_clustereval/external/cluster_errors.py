@@ -59,15 +59,10 @@ def record_error_table(
     id : str or Expr, optional
         Identifier of each row; by default its number in the frame, from 0. If ids repeat across
         sources, a struct of source and id.
-    partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group too.
-    noise : object, optional
-        The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
     count_unlabeled : bool
         Count rows with a cluster and a NULL label as extra rows of their cluster. It is for labels
         of a sample of the true clusters, each of which has its label in all of its rows.
+    partition_by, noise, noise_as : as in external_report
 
     Returns
     -------
@@ -148,18 +143,10 @@ def cluster_error_table(
         The records. A LazyFrame is read when the result is collected, and streams.
     label, cluster : str or Expr
         True entity and assigned cluster, of any groupable type. Rows with a NULL are left out.
-    weight : str or Expr, optional
-        Multiplicity of each row, a whole number >= 0. The check reads this column at once, of a
-        LazyFrame too.
-    partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group too.
-    noise : object, optional
-        The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
     count_unlabeled : bool
         Count rows with a cluster and a NULL label as extra rows of their cluster. It is for labels
         of a sample of the true clusters, each of which has its label in all of its rows.
+    weight, partition_by, noise, noise_as : as in external_report
 
     Returns
     -------

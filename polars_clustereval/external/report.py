@@ -224,8 +224,7 @@ def external_report(
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     weight : str or Expr, optional
-        Multiplicity of each row, a whole number >= 0. The check reads this column at once, of a
-        LazyFrame too.
+        Multiplicity of each row, a whole number >= 0. The column is checked at once.
     partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
@@ -298,19 +297,7 @@ def external_cluster_report(
 
     Parameters
     ----------
-    frame : DataFrame or LazyFrame
-        The rows to evaluate. A LazyFrame is read when the result is collected, and streams.
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-    weight : str or Expr, optional
-        Multiplicity of each row, a whole number >= 0. The check reads this column at once, of a
-        LazyFrame too.
-    partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group too.
-    noise : object, optional
-        The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
+    frame, label, cluster, weight, partition_by, noise, noise_as : as in external_report
 
     Returns
     -------
@@ -324,8 +311,7 @@ def external_cluster_report(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or cannot be grouped, a weight is not a whole number >= 0, noise
-        has no equal in the type of cluster, or an option is unknown.
+        As external_report.
 
     Notes
     -----
@@ -372,19 +358,7 @@ def external_label_report(
 
     Parameters
     ----------
-    frame : DataFrame or LazyFrame
-        The rows to evaluate. A LazyFrame is read when the result is collected, and streams.
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-    weight : str or Expr, optional
-        Multiplicity of each row, a whole number >= 0. The check reads this column at once, of a
-        LazyFrame too.
-    partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group too.
-    noise : object, optional
-        The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
+    frame, label, cluster, weight, partition_by, noise, noise_as : as in external_report
 
     Returns
     -------
@@ -397,8 +371,7 @@ def external_label_report(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or cannot be grouped, a weight is not a whole number >= 0, noise
-        has no equal in the type of cluster, or an option is unknown.
+        As external_report.
 
     Notes
     -----
@@ -486,19 +459,10 @@ def bcubed_samples(
 
     Parameters
     ----------
-    frame : DataFrame or LazyFrame
-        The rows to evaluate. A LazyFrame is read when the result is collected, and streams.
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     id : str or Expr, optional
         Identifier of each row; by default its number in the frame, from 0. If ids repeat across
         sources, a struct of source and id.
-    partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group too.
-    noise : object, optional
-        The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
+    frame, label, cluster, partition_by, noise, noise_as : as in external_report
 
     Returns
     -------

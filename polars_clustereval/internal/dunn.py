@@ -194,29 +194,11 @@ def cluster_diameters(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The points to evaluate, one per row. A LazyFrame is read when the result is collected; the
-        greatest length of a List column is read at once. All points are then held in memory.
-    vector : str, Expr, selector or sequence of str and Expr
-        An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        where it is NULL (of several columns: where all are) are left out.
-    cluster : str or Expr
-        Assigned cluster of each point. Rows where it is NULL are left out.
-    distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
-        Distances of scipy, in any letter case. The cosine distance of a zero vector to others is 1.
-    p : float
-        Order of the minkowski distance, at least 1.
+        The points, one per row. They are all in memory when the result of a LazyFrame is collected.
     center : {'mean', 'median'}
         Has no effect on diameters.
-    partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group of its own.
-    noise : object, optional
-        Value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Noise is an ordinary cluster, is left out, or each of its points is a cluster of its own.
-    weights : sequence of float, optional
-        One number > 0 per dimension, as in scipy; not for chebyshev.
-    missing : {'error', 'drop'}
-        Whether a vector with a NULL coordinate is an error, or its row is left out.
+    vector, cluster, distance, p, partition_by, noise, noise_as, weights : as in internal_report
+    missing : as in internal_report
 
     Returns
     -------
@@ -285,33 +267,14 @@ def dunn_index(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The points to evaluate, one per row. A LazyFrame is read when the result is collected; the
-        greatest length of a List column is read at once. All points are then held in memory.
-    vector : str, Expr, selector or sequence of str and Expr
-        An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        where it is NULL (of several columns: where all are) are left out.
-    cluster : str or Expr
-        Assigned cluster of each point. Rows where it is NULL are left out.
-    distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
-        Distances of scipy, in any letter case. The cosine distance of a zero vector to others is 1.
-    p : float
-        Order of the minkowski distance, at least 1.
+        The points, one per row. They are all in memory when the result of a LazyFrame is collected.
     center : {'mean', 'median'}
         Centroid of a cluster, by coordinate; for cosine the direction of that of the unit vectors.
-    partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group of its own.
-    noise : object, optional
-        Value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Noise is an ordinary cluster, is left out, or each of its points is a cluster of its own.
-    weights : sequence of float, optional
-        One number > 0 per dimension, as in scipy; not for chebyshev.
     generalized : bool
         False leaves the columns gdi_11 … gdi_63 NULL, which need the distances of all pairs of
         points; dunn_index needs few of them.
-    missing : {'error', 'drop'}
-        Whether a vector with a NULL coordinate is an error, or its row is left out and counted in
-        n_dropped.
+    vector, cluster, distance, p, partition_by, noise, noise_as, weights : as in internal_report
+    missing : as in internal_report
 
     Returns
     -------

@@ -300,24 +300,11 @@ def silhouette_samples(
     frame : DataFrame or LazyFrame
         One point per row. For 'sqeuclidean' and 'cosine' moments of the clusters are computed at
         the call, and a LazyFrame streams; for others all points are in memory on collection.
-    vector : str, Expr, selector or sequence of str and Expr
-        An Array or List column of numbers, or the numeric columns of the coordinates.
-    cluster : str or Expr
-        Assigned cluster. Rows where it or vector (all of its columns) is NULL are left out.
     id : str or Expr, optional
         Identifies a point; by default its row number in the frame, from 0.
-    distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
-        scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
-    p : float
-        Order of the minkowski distance, at least 1.
-    partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group too.
     noise, noise_as : object, optional; {'cluster', 'drop', 'singletons'}, needed with it
         Noise value of cluster, and whether noise is one cluster, left out, or a cluster per row.
-    weights : sequence of float, optional
-        One number > 0 per dimension, as in scipy; not for chebyshev.
-    missing : {'error', 'drop'}
-        Whether a vector with a NULL coordinate is an error, or its row is left out.
+    vector, cluster, distance, p, partition_by, weights, missing : as in internal_report
 
     Returns
     -------
@@ -400,22 +387,9 @@ def silhouette_clusters(
     frame : DataFrame or LazyFrame
         One point per row. For 'sqeuclidean' and 'cosine' moments of the clusters are computed at
         the call, and a LazyFrame streams; for others all points are in memory on collection.
-    vector : str, Expr, selector or sequence of str and Expr
-        An Array or List column of numbers, or the numeric columns of the coordinates.
-    cluster : str or Expr
-        Assigned cluster. Rows where it or vector (all of its columns) is NULL are left out.
-    distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
-        scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
-    p : float
-        Order of the minkowski distance, at least 1.
-    partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group too.
     noise, noise_as : object, optional; {'cluster', 'drop', 'singletons'}, needed with it
         Noise value of cluster, and whether noise is one cluster, left out, or a cluster per row.
-    weights : sequence of float, optional
-        One number > 0 per dimension, as in scipy; not for chebyshev.
-    missing : {'error', 'drop'}
-        Whether a vector with a NULL coordinate is an error, or its row is left out.
+    vector, cluster, distance, p, partition_by, weights, missing : as in internal_report
 
     Returns
     -------
@@ -489,22 +463,10 @@ def silhouette_score(
     frame : DataFrame or LazyFrame
         One point per row. For 'sqeuclidean' and 'cosine' moments of the clusters are computed at
         the call, and a LazyFrame streams; for others all points are in memory on collection.
-    vector : str, Expr, selector or sequence of str and Expr
-        An Array or List column of numbers, or the numeric columns of the coordinates.
-    cluster : str or Expr
-        Assigned cluster. Rows where it or vector (all of its columns) is NULL are left out.
     id : str or Expr, optional
         Identifies a point; its order decides on the sample. By default the row number from 0.
-    distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
-        scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
-    p : float
-        Order of the minkowski distance, at least 1.
-    partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group too.
     noise, noise_as : object, optional; {'cluster', 'drop', 'singletons'}, needed with it
         Noise value of cluster, and whether noise is one cluster, left out, or a cluster per row.
-    weights : sequence of float, optional
-        One number > 0 per dimension, as in scipy; not for chebyshev.
     method : {'exact', 'simplified', 'bounds', 'sample'}
         Exact mean distances; distances to the centers in their place; certified bounds of the exact
         score from moments of the clusters; or exact silhouettes of some points. 'simplified' and
@@ -522,9 +484,7 @@ def silhouette_score(
         silhouette_upper enclose the exact score.
     random_state : int
         With method 'sample': the seed. The sample is the same in every engine.
-    missing : {'error', 'drop'}
-        Whether a vector with a NULL coordinate is an error, or its row is left out and counted in
-        n_dropped.
+    vector, cluster, distance, p, partition_by, weights, missing : as in internal_report
 
     Returns
     -------

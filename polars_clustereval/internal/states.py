@@ -422,23 +422,9 @@ def cluster_states(
 
     Parameters
     ----------
-    frame : DataFrame or LazyFrame
-        The points, one per row. A LazyFrame is read when the result is collected, and streams; the
-        greatest length of a List column is looked up at once.
-    vector : str, Expr, selector or sequence of str and Expr
-        An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        where it is NULL (for several columns: where all are) are left out.
-    cluster : str or Expr
-        Cluster assigned to each point. Rows where it is NULL are left out.
-    partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group of its own.
-    noise : object, optional
-        The value of cluster that marks noise.
     noise_as : {'cluster', 'drop'}, needed with noise
         Whether noise is an ordinary cluster or is left out.
-    missing : {'error', 'drop'}
-        Whether a vector with a NULL coordinate is an error, or its row is left out and counted in
-        n_dropped.
+    frame, vector, cluster, partition_by, noise, missing : as in internal_report
 
     Returns
     -------
@@ -452,9 +438,7 @@ def cluster_states(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, vector holds no numbers, noise has no value in the type of
-        cluster, or an option is unknown; when the result is collected, if a coordinate is NULL, NaN
-        or infinite, or vectors differ in length.
+        As internal_report.
 
     Notes
     -----
@@ -559,7 +543,7 @@ def internal_report_from_states(
     distance : {'euclidean', 'sqeuclidean'}
         Distance of the points, in any letter case. Sums of other distances do not merge.
     partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group of its own.
+        Columns whose groups are evaluated separately. NULL is a group too.
     weights : sequence of float, optional
         A number > 0 for each dimension, as in scipy.
 

@@ -336,23 +336,12 @@ def elbow(
         another, if clusters are empty.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
         scipy's distances, in any letter case. The criteria are made for 'euclidean'.
-    p : float
-        Order of the minkowski distance, at least 1.
     center : {'mean', 'median'}
         Definition of a centroid, per coordinate; silhouettes use means.
-    partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group of its own.
-    noise : object, optional
-        The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Whether noise is an ordinary cluster, is left out, or forms a cluster per row.
-    weights : sequence of float, optional
-        A number > 0 for each dimension, as in scipy; not for chebyshev.
     silhouette : {'none', 'simplified', 'exact'}
         Method of silhouette_score for the column silhouette; 'none' leaves it NULL. 'exact' holds
         all points in memory.
-    missing : {'error', 'drop'}
-        Whether a vector with a NULL coordinate is an error, or its row is left out.
+    p, partition_by, noise, noise_as, weights, missing : as in internal_report
 
     Returns
     -------

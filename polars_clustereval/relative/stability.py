@@ -526,26 +526,11 @@ def run_consensus(
 
     Parameters
     ----------
-    frame : DataFrame or LazyFrame
-        One row per run and id. A LazyFrame is read when the result is collected.
-    id, run, cluster : str or Expr
-        What identifies the clustered object, the clustering, and the object's cluster in it, of any
-        groupable type. Rows with a NULL cluster count as if they were not there.
     metric : str
         The name of a metric of external_report that has a best value. In a pair of runs the lower
         one is the label.
-    partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group too.
-    noise : object, optional
-        The value of cluster that marks noise, in every run.
-    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Count noise as an ordinary cluster, as not in the run, or each row as a cluster.
-    average_method : {'arithmetic', 'geometric', 'min', 'max', 'joint'}
-        Mean of the entropies in the normalized and adjusted mutual information.
-    beta : float
-        Weight in pair_f_score, v_measure_score and bcubed_f_score, at least 0.
-    require_same_ids : bool
-        True makes it an error if two runs have different ids.
+    frame, id, run, cluster, partition_by, noise, noise_as, average_method : as in run_agreement
+    beta, require_same_ids : as in run_agreement
 
     Returns
     -------
@@ -615,19 +600,9 @@ def cluster_stability(
 
     Parameters
     ----------
-    frame : DataFrame or LazyFrame
-        One row per run and id. A LazyFrame is read when the result is collected.
-    id, run, cluster : str or Expr
-        What identifies the clustered object, the clustering, and the object's cluster in it, of any
-        groupable type. Rows with a NULL cluster count as if they were not there.
     reference : object
         The value of run whose clusters are evaluated.
-    partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group too.
-    noise : object, optional
-        The value of cluster that marks noise, in every run.
-    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Count noise as an ordinary cluster, as not in the run, or each row as a cluster.
+    frame, id, run, cluster, partition_by, noise, noise_as : as in run_agreement
 
     Returns
     -------
