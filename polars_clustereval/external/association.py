@@ -162,11 +162,6 @@ def hubert_index(label: Column, cluster: Column) -> pl.Expr:
     Differs : clusterCrit's Hubert is phi_index, Hubert's normalized gamma.
     SQL : clustereval.hubert_index(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     Ten pairs of 15 agree and five do not:
@@ -193,11 +188,6 @@ def kulczynski_index(label: Column, cluster: Column) -> pl.Expr:
     Source : Kulczynski (1927), Die Pflanzenassoziationen der Pieninen.
     Names elsewhere : clusterCrit: Kulczynski
     SQL : clustereval.kulczynski_index(label, cluster)
-
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Examples
     --------
@@ -231,11 +221,6 @@ def mcnemar_index(label: Column, cluster: Column) -> pl.Expr:
     Differs : clusterCrit before 1.2.8, and permetrics, compute (tn − fp) / √(tn + fp).
     SQL : clustereval.mcnemar_index(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     More pairs of one label are split (4) than pairs of two labels are joined (1):
@@ -265,11 +250,6 @@ def phi_index(label: Column, cluster: Column) -> pl.Expr:
     Names elsewhere : clusterCrit: Hubert
     Differs : The Phi of clusterCrit and CluSim lacks the square root in the denominator.
     SQL : clustereval.phi_index(label, cluster)
-
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Examples
     --------
@@ -306,11 +286,6 @@ def correlation_distance(label: Column, cluster: Column) -> pl.Expr:
         https://proceedings.mlr.press/v139/gosgens21a.html.
     SQL : clustereval.correlation_distance(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     Independent labelings of four rows have the correlation -1/2, an angle of 120 degrees:
@@ -338,11 +313,6 @@ def rogers_tanimoto_index(label: Column, cluster: Column) -> pl.Expr:
         doi:10.1126/science.132.3434.1115.
     Names elsewhere : clusterCrit: Rogers_Tanimoto
     SQL : clustereval.rogers_tanimoto_index(label, cluster)
-
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Examples
     --------
@@ -372,11 +342,6 @@ def russell_rao_index(label: Column, cluster: Column) -> pl.Expr:
     Names elsewhere : clusterCrit: Russel_Rao
     SQL : clustereval.russell_rao_index(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     It is 1 only for a single cluster and a single label, not for every equal partition:
@@ -403,11 +368,6 @@ def sokal_sneath_1_index(label: Column, cluster: Column) -> pl.Expr:
     Source : Sokal and Sneath (1963), Principles of numerical taxonomy.
     Names elsewhere : clusterCrit: Sokal_Sneath1
     SQL : clustereval.sokal_sneath_1_index(label, cluster)
-
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Examples
     --------
@@ -436,11 +396,6 @@ def sokal_sneath_2_index(label: Column, cluster: Column) -> pl.Expr:
     Names elsewhere : clusterCrit: Sokal_Sneath2
     SQL : clustereval.sokal_sneath_2_index(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     Ten pairs agree and five do not, 10 / (10 + 5 / 2):
@@ -467,11 +422,6 @@ def southwood_index(label: Column, cluster: Column) -> pl.Expr:
     Source : Southwood (1978), Ecological methods, with particular reference to the study of insect
         populations, second edition, Chapman and Hall.
     SQL : clustereval.southwood_index(label, cluster)
-
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Examples
     --------

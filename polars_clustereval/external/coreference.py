@@ -165,11 +165,6 @@ def muc_precision(label: Column, cluster: Column) -> pl.Expr:
     Sides swapped : muc_recall
     SQL : clustereval.muc_precision(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     Two links hold the clusters together, and both are right:
@@ -198,11 +193,6 @@ def muc_recall(label: Column, cluster: Column) -> pl.Expr:
         scoring scheme, doi:10.3115/1072399.1072405.
     Sides swapped : muc_precision
     SQL : clustereval.muc_recall(label, cluster)
-
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Examples
     --------
@@ -234,8 +224,6 @@ def muc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr
 
     Parameters
     ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     beta : float
         Weight of recall relative to precision, at least 0; 2 counts recall as twice as important.
 
@@ -274,11 +262,6 @@ def lea_precision(label: Column, cluster: Column) -> pl.Expr:
     Sides swapped : lea_recall
     SQL : clustereval.lea_precision(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     Two clusters of 2 rows have one right link each; the singleton has a label of 3 rows:
@@ -309,11 +292,6 @@ def lea_recall(label: Column, cluster: Column) -> pl.Expr:
     Sides swapped : lea_precision
     SQL : clustereval.lea_recall(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     The label of 2 rows is found, and of the label of 3 rows one link of 3:
@@ -343,8 +321,6 @@ def lea_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr
 
     Parameters
     ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     beta : float
         Weight of recall relative to precision, at least 0; 2 counts recall as twice as important.
 
@@ -382,11 +358,6 @@ def blanc_precision(label: Column, cluster: Column) -> pl.Expr:
     Sides swapped : blanc_recall
     SQL : clustereval.blanc_precision(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     Both pairs together are right, and six of the eight pairs apart:
@@ -415,11 +386,6 @@ def blanc_recall(label: Column, cluster: Column) -> pl.Expr:
         doi:10.3115/v1/P14-2005.
     Sides swapped : blanc_precision
     SQL : clustereval.blanc_recall(label, cluster)
-
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Examples
     --------
@@ -453,8 +419,6 @@ def blanc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Ex
 
     Parameters
     ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     beta : float
         Weight of recall relative to precision, at least 0; 2 counts recall as twice as important.
 

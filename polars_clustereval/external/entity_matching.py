@@ -229,11 +229,6 @@ def k_measure(label: Column, cluster: Column) -> pl.Expr:
     Source : Lapidot (2002), Self-organizing-maps with BIC for speaker clustering, IDIAP-RR 02-60.
     SQL : clustereval.k_measure(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     The precision is 1 and the recall (2 + 2 x 2/3 + 1/3) / 5 = 11/15:
@@ -268,11 +263,6 @@ def closest_cluster_precision(label: Column, cluster: Column) -> pl.Expr:
     Sides swapped : closest_cluster_recall
     SQL : clustereval.closest_cluster_precision(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     The Jaccard indices of the clusters are 1, 2/3 and 1/3:
@@ -300,11 +290,6 @@ def closest_cluster_recall(label: Column, cluster: Column) -> pl.Expr:
         approach to entity resolution, doi:10.1007/s00778-008-0098-x.
     Sides swapped : closest_cluster_precision
     SQL : clustereval.closest_cluster_recall(label, cluster)
-
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Examples
     --------
@@ -335,8 +320,6 @@ def closest_cluster_f_score(label: Column, cluster: Column, *, beta: float = 1.0
 
     Parameters
     ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     beta : float
         Weight of recall relative to precision, at least 0; 2 counts recall as twice as important.
 
@@ -377,11 +360,6 @@ def talburt_wang_index(label: Column, cluster: Column) -> pl.Expr:
         entity resolution over large datasets, doi:10.4018/978-1-59904-024-0.ch001.
     SQL : clustereval.talburt_wang_index(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     Two labels and three clusters in three cells, sqrt(6) / 3:
@@ -408,11 +386,6 @@ def basic_merge_distance(label: Column, cluster: Column) -> pl.Expr:
     Source : Menestrina, Whang and Garcia-Molina (2010), Evaluating entity resolution results,
         doi:10.14778/1920841.1920871.
     SQL : clustereval.basic_merge_distance(label, cluster)
-
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Examples
     --------
@@ -454,8 +427,6 @@ def generalized_merge_distance(
 
     Parameters
     ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     split_cost, merge_cost : {'unit', 'product', 'entropy'}
         Cost of a split of a cluster, and of a merge.
 

@@ -131,11 +131,6 @@ def label_entropy(label: Column, cluster: Column) -> pl.Expr:
     Names elsewhere : scipy: stats.entropy of their sizes
     SQL : clustereval.label_entropy(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
@@ -161,11 +156,6 @@ def cluster_entropy(label: Column, cluster: Column) -> pl.Expr:
     Names elsewhere : scipy: stats.entropy of their sizes
     SQL : clustereval.cluster_entropy(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
@@ -189,11 +179,6 @@ def joint_entropy(label: Column, cluster: Column) -> pl.Expr:
         doi:10.1002/j.1538-7305.1948.tb01338.x.
     Names elsewhere : scipy: stats.entropy of the sizes of the cells
     SQL : clustereval.joint_entropy(label, cluster)
-
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Examples
     --------
@@ -223,11 +208,6 @@ def label_entropy_given_cluster(label: Column, cluster: Column) -> pl.Expr:
     Sides swapped : cluster_entropy_given_label
     SQL : clustereval.label_entropy_given_cluster(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
@@ -254,11 +234,6 @@ def cluster_entropy_given_label(label: Column, cluster: Column) -> pl.Expr:
     Sides swapped : label_entropy_given_cluster
     SQL : clustereval.cluster_entropy_given_label(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 0, 0, 0]})
@@ -283,11 +258,6 @@ def mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
     Names elsewhere : scikit-learn: mutual_info_score
     Differs : CluSim measures it in bits.
     SQL : clustereval.mutual_info_score(label, cluster)
-
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Examples
     --------

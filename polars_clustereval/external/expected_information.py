@@ -633,11 +633,6 @@ def expected_mutual_info(label: Column, cluster: Column) -> pl.Expr:
     Names elsewhere : scikit-learn: cluster.expected_mutual_information
     SQL : clustereval.expected_mutual_info(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     Singletons have all the information about two equal labels by chance, ln 2:

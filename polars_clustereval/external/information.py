@@ -159,8 +159,6 @@ def normalized_mutual_info_score(
 
     Parameters
     ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     average_method : str
         Mean of the entropies: 'arithmetic', 'geometric', 'min', 'max', or 'joint' (joint entropy).
 
@@ -209,8 +207,6 @@ def adjusted_mutual_info_score(
 
     Parameters
     ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     average_method : str
         Mean of the entropies: 'arithmetic', 'geometric', 'min' or 'max'.
 
@@ -250,11 +246,6 @@ def homogeneity_score(label: Column, cluster: Column) -> pl.Expr:
         returns the completeness.
     SQL : clustereval.homogeneity_score(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 1, 2, 2]})
@@ -278,11 +269,6 @@ def completeness_score(label: Column, cluster: Column) -> pl.Expr:
     Sides swapped : homogeneity_score
     Names elsewhere : scikit-learn: completeness_score
     SQL : clustereval.completeness_score(label, cluster)
-
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Examples
     --------
@@ -312,8 +298,6 @@ def v_measure_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.
 
     Parameters
     ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     beta : float
         Weight of completeness relative to homogeneity, at least 0.
 
@@ -348,11 +332,6 @@ def variation_of_information(label: Column, cluster: Column) -> pl.Expr:
     Names elsewhere : fpc: vi
     SQL : clustereval.variation_of_information(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     The labels given the clusters (0.2310) and the clusters given the labels (0.6365):
@@ -378,11 +357,6 @@ def normalized_variation_of_information(label: Column, cluster: Column) -> pl.Ex
         comparison, JMLR 11:2837-2854.
     SQL : clustereval.normalized_variation_of_information(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 1, 0, 1]})
@@ -405,11 +379,6 @@ def normalized_information_distance(label: Column, cluster: Column) -> pl.Expr:
     Source : Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings
         comparison, JMLR 11:2837-2854.
     SQL : clustereval.normalized_information_distance(label, cluster)
-
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Examples
     --------

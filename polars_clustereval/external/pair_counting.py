@@ -259,11 +259,6 @@ def rand_score(label: Column, cluster: Column) -> pl.Expr:
     Names elsewhere : scikit-learn: rand_score; clusterCrit: Rand; Alink: getRi
     SQL : clustereval.rand_score(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     Of the 15 pairs, 10 are together in both or apart in both:
@@ -297,11 +292,6 @@ def adjusted_rand_score(label: Column, cluster: Column) -> pl.Expr:
     Source : Hubert and Arabie (1985), Comparing partitions, doi:10.1007/BF01908075.
     Names elsewhere : scikit-learn: adjusted_rand_score; fpc: corrected.rand; Alink: getAri
     SQL : clustereval.adjusted_rand_score(label, cluster)
-
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Examples
     --------
@@ -338,11 +328,6 @@ def fowlkes_mallows_score(label: Column, cluster: Column) -> pl.Expr:
     Names elsewhere : scikit-learn: fowlkes_mallows_score; clusterCrit: Folkes_Mallows
     SQL : clustereval.fowlkes_mallows_score(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     The root of 2/3 (pair precision) times 1/3 (pair recall):
@@ -372,11 +357,6 @@ def pair_precision(label: Column, cluster: Column) -> pl.Expr:
     Names elsewhere : clusterCrit: Precision
     SQL : clustereval.pair_precision(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     Splitting a label does not lower the precision:
@@ -405,11 +385,6 @@ def pair_recall(label: Column, cluster: Column) -> pl.Expr:
     Sides swapped : pair_precision
     Names elsewhere : clusterCrit: Recall
     SQL : clustereval.pair_recall(label, cluster)
-
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Examples
     --------
@@ -443,8 +418,6 @@ def pair_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Exp
 
     Parameters
     ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     beta : float
         Weight of recall relative to precision, at least 0; 2 counts recall as twice as important.
 
@@ -485,11 +458,6 @@ def jaccard_index(label: Column, cluster: Column) -> pl.Expr:
     Names elsewhere : clusterCrit: Jaccard
     SQL : clustereval.jaccard_index(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     Of the 7 pairs together by label or cluster, 2 are together by both:
@@ -517,11 +485,6 @@ def mirkin_metric(label: Column, cluster: Column) -> pl.Expr:
         doi:10.1007/978-1-4613-0457-9.
     Differs : Clustering.jl divides it by the number of ordered pairs.
     SQL : clustereval.mirkin_metric(label, cluster)
-
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Examples
     --------
@@ -551,11 +514,6 @@ def adjusted_fowlkes_mallows_score(label: Column, cluster: Column) -> pl.Expr:
     Source : Hubert and Arabie (1985), Comparing partitions, doi:10.1007/BF01908075.
     SQL : clustereval.adjusted_fowlkes_mallows_score(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     The Fowlkes-Mallows score of the same rows is 0.4714:
@@ -584,11 +542,6 @@ def multinomial_adjusted_rand_score(label: Column, cluster: Column) -> pl.Expr:
     Source : Sundqvist, Chiquet and Rigaill (2023), Adjusting the adjusted Rand index,
         doi:10.1007/s00180-022-01230-7.
     SQL : clustereval.multinomial_adjusted_rand_score(label, cluster)
-
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Examples
     --------

@@ -370,11 +370,6 @@ def reduced_mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
         as rows of the table; its default estimates the table with a fitted parameter.
     SQL : clustereval.reduced_mutual_info_score(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     The mutual information is 0.673 nats, most of which is in the table:
@@ -406,11 +401,6 @@ def normalized_reduced_mutual_info_score(label: Column, cluster: Column) -> pl.E
     Sides swapped : another value
     Differs : clustering-mi returns 0 where this is NULL.
     SQL : clustereval.normalized_reduced_mutual_info_score(label, cluster)
-
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Examples
     --------

