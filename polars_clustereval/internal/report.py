@@ -119,7 +119,7 @@ def internal_report(
 
     Notes
     -----
-    The indices, their ranges and sources: see docs/internal.md.
+    Definition, range and source of an index: ``describe("ssw")``, by its name.
     In SQL: ``FROM clustereval.internal_report(tbl, [x, y], cluster)``.
 
     Examples

@@ -61,7 +61,7 @@ def internal_summary(
 
     Notes
     -----
-    The indices, their ranges and sources: see docs/internal.md.
+    Definition, range and source of an index: ``describe("ssw")``, by its name.
     In SQL: ``FROM clustereval.internal_summary(tbl, [x, y], cluster)``.
 
     Examples
