@@ -76,8 +76,7 @@ def record_error_table(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or cannot be grouped, noise has no equal in the type of
-        cluster, an option is unknown, count_unlabeled is not True or False, or, when the result is
+        As for external_report, if count_unlabeled is not True or False, or, when the result is
         collected, an id has several rows.
 
     Notes
@@ -161,9 +160,7 @@ def cluster_error_table(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or cannot be grouped, a weight is not a whole number >= 0, noise
-        has no equal in the type of cluster, an option is unknown, or count_unlabeled is not True or
-        False.
+        As for external_report, and if count_unlabeled is not True or False.
 
     Notes
     -----

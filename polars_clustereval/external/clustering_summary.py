@@ -82,7 +82,7 @@ def clustering_summary(
     Raises
     ------
     ClusterEvalError
-        As external_report.
+        As for external_report.
 
     Notes
     -----

@@ -429,7 +429,7 @@ def contingency_matrix(
     Raises
     ------
     ClusterEvalError
-        As external_report.
+        As for external_report.
 
     Notes
     -----
@@ -486,7 +486,7 @@ def pair_counts(
     Raises
     ------
     ClusterEvalError
-        As external_report.
+        As for external_report.
 
     Notes
     -----

@@ -236,7 +236,7 @@ def entity_resolution_report(
     Raises
     ------
     ClusterEvalError
-        As external_report.
+        As for external_report.
 
     Notes
     -----

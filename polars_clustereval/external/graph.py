@@ -200,7 +200,7 @@ def graph_cluster_report(
     Raises
     ------
     ClusterEvalError
-        As graph_report.
+        As for graph_report.
 
     Notes
     -----
@@ -268,7 +268,7 @@ def graph_node_report(
     Raises
     ------
     ClusterEvalError
-        As graph_report.
+        As for graph_report.
 
     Notes
     -----
@@ -346,7 +346,7 @@ def graph_edge_report(
     Raises
     ------
     ClusterEvalError
-        As graph_report.
+        As for graph_report.
 
     Notes
     -----

@@ -210,9 +210,8 @@ def matching_report(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or cannot be grouped, a weight is not a whole number >= 0, noise
-        has no equal in the type of cluster, or an option is unknown. On collection, if more than
-        4,000,000 pairs of a label and a cluster depend on each other.
+        As for external_report. On collection, if more than 4,000,000 pairs of a label and a cluster
+        depend on each other.
 
     Notes
     -----

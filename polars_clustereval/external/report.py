@@ -311,7 +311,7 @@ def external_cluster_report(
     Raises
     ------
     ClusterEvalError
-        As external_report.
+        As for external_report.
 
     Notes
     -----
@@ -371,7 +371,7 @@ def external_label_report(
     Raises
     ------
     ClusterEvalError
-        As external_report.
+        As for external_report.
 
     Notes
     -----
@@ -475,8 +475,7 @@ def bcubed_samples(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or cannot be grouped, noise has no equal in the type of
-        cluster, an option is unknown, or, when the result is collected, an id has several rows.
+        As for external_report, and, when the result is collected, if an id has several rows.
 
     Notes
     -----

@@ -49,7 +49,7 @@ def external_summary(
     Raises
     ------
     ClusterEvalError
-        As external_report.
+        As for external_report.
 
     Notes
     -----

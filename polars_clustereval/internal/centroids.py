@@ -587,7 +587,7 @@ def centroids(
     Raises
     ------
     ClusterEvalError
-        As internal_report.
+        As for internal_report.
 
     Notes
     -----

@@ -210,9 +210,7 @@ def cluster_diameters(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, vector is not numeric, noise cannot be cast to the type of
-        cluster, or an option is unknown; when the result is collected, if a coordinate is NULL, NaN
-        or infinite, or vectors differ in length.
+        As for internal_report.
 
     Notes
     -----
@@ -299,9 +297,7 @@ def dunn_index(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, vector is not numeric, noise cannot be cast to the type of
-        cluster, or an option is unknown; when the result is collected, if a coordinate is NULL, NaN
-        or infinite, or vectors differ in length.
+        As for internal_report.
 
     Notes
     -----

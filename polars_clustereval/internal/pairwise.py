@@ -379,9 +379,7 @@ def pairwise_report(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, vector is not numeric, noise cannot be cast to the type of
-        cluster, or an option is unknown; when the result is collected, if a coordinate is NULL, NaN
-        or infinite, vectors differ in length, or a partition has more than max_points points.
+        As for internal_report, and if a partition has more than max_points points.
 
     Notes
     -----

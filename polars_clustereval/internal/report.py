@@ -180,7 +180,7 @@ def internal_cluster_report(
     Raises
     ------
     ClusterEvalError
-        As internal_report.
+        As for internal_report.
 
     Notes
     -----

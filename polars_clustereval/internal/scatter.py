@@ -360,9 +360,7 @@ def neighbor_report(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, vector holds no numbers, noise has no value in the type of
-        cluster, or an option is unknown; when the result is collected, if a coordinate is NULL, NaN
-        or infinite, vectors differ in length, or there are too many pairs of clusters.
+        As for internal_report, and if there are too many pairs of clusters.
 
     Notes
     -----

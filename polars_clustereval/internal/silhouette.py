@@ -302,9 +302,8 @@ def silhouette_samples(
         the call, and a LazyFrame streams; for others all points are in memory on collection.
     id : str or Expr, optional
         Identifies a point; by default its row number in the frame, from 0.
-    noise, noise_as : object, optional; {'cluster', 'drop', 'singletons'}, needed with it
-        Noise value of cluster, and whether noise is one cluster, left out, or a cluster per row.
-    vector, cluster, distance, p, partition_by, weights, missing : as in internal_report
+    vector, cluster, distance, p, partition_by, noise, noise_as : as in internal_report
+    weights, missing : as in internal_report
 
     Returns
     -------
@@ -318,9 +317,7 @@ def silhouette_samples(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, vector holds no numbers, noise is no value of the type of
-        cluster, or an option is unknown; on collection, if a coordinate is NULL, NaN or infinite,
-        vectors differ in length, or an id occurs twice in a partition.
+        As for internal_report, and if an id occurs twice in a partition.
 
     Notes
     -----
@@ -387,9 +384,8 @@ def silhouette_clusters(
     frame : DataFrame or LazyFrame
         One point per row. For 'sqeuclidean' and 'cosine' moments of the clusters are computed at
         the call, and a LazyFrame streams; for others all points are in memory on collection.
-    noise, noise_as : object, optional; {'cluster', 'drop', 'singletons'}, needed with it
-        Noise value of cluster, and whether noise is one cluster, left out, or a cluster per row.
-    vector, cluster, distance, p, partition_by, weights, missing : as in internal_report
+    vector, cluster, distance, p, partition_by, noise, noise_as : as in internal_report
+    weights, missing : as in internal_report
 
     Returns
     -------
@@ -401,7 +397,7 @@ def silhouette_clusters(
     Raises
     ------
     ClusterEvalError
-        As silhouette_samples, which has an id besides.
+        As for silhouette_samples, which has an id besides.
 
     Notes
     -----
@@ -465,8 +461,6 @@ def silhouette_score(
         the call, and a LazyFrame streams; for others all points are in memory on collection.
     id : str or Expr, optional
         Identifies a point; its order decides on the sample. By default the row number from 0.
-    noise, noise_as : object, optional; {'cluster', 'drop', 'singletons'}, needed with it
-        Noise value of cluster, and whether noise is one cluster, left out, or a cluster per row.
     method : {'exact', 'simplified', 'bounds', 'sample'}
         Exact mean distances; distances to the centers in their place; certified bounds of the exact
         score from moments of the clusters; or exact silhouettes of some points. 'simplified' and
@@ -484,7 +478,8 @@ def silhouette_score(
         silhouette_upper enclose the exact score.
     random_state : int
         With method 'sample': the seed. The sample is the same in every engine.
-    vector, cluster, distance, p, partition_by, weights, missing : as in internal_report
+    vector, cluster, distance, p, partition_by, noise, noise_as : as in internal_report
+    weights, missing : as in internal_report
 
     Returns
     -------
@@ -501,10 +496,8 @@ def silhouette_score(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, vector holds no numbers, noise is no value of the type of
-        cluster, or an option is unknown, out of its range or for another method; on collection, if
-        a coordinate is NULL, NaN or infinite, vectors differ in length, or an id that decides on a
-        sample occurs twice in a partition.
+        As for internal_report, if an option is out of its range or for another method, and if an id
+        that decides on a sample occurs twice in a partition.
 
     Notes
     -----

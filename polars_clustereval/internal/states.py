@@ -438,7 +438,7 @@ def cluster_states(
     Raises
     ------
     ClusterEvalError
-        As internal_report.
+        As for internal_report.
 
     Notes
     -----

@@ -57,7 +57,7 @@ def internal_summary(
     Raises
     ------
     ClusterEvalError
-        As internal_report.
+        As for internal_report.
 
     Notes
     -----

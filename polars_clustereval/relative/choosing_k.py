@@ -373,9 +373,7 @@ def elbow(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, vector or k holds no numbers, noise has no value in the type of
-        cluster, or an option is unknown; when the result is collected, if k is NULL or not a whole
-        number >= 1, a coordinate is NULL, NaN or infinite, or vectors differ in length.
+        As for internal_report, and if k is NULL or not a whole number >= 1.
 
     Notes
     -----

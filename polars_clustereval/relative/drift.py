@@ -200,7 +200,7 @@ def run_drift(
     Raises
     ------
     ClusterEvalError
-        As run_transitions.
+        As for run_transitions.
 
     Notes
     -----

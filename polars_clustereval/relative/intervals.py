@@ -500,8 +500,7 @@ def external_intervals(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or cannot be grouped, a weight is not a whole number >= 0, noise
-        has no equal in the type of cluster, or an option is unknown or out of its range.
+        As for external_report, and if an option is out of its range.
 
     Notes
     -----

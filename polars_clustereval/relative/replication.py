@@ -155,7 +155,7 @@ def prediction_strength(
     Raises
     ------
     ClusterEvalError
-        As external_report.
+        As for external_report.
 
     Notes
     -----

@@ -408,8 +408,7 @@ def bootstrap_intervals(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or cannot be grouped, a weight is not a whole number >= 0, noise
-        has no equal in the type of cluster, or an option is unknown or out of its range.
+        As for external_report, and if an option is out of its range.
 
     Notes
     -----
@@ -513,9 +512,8 @@ def permutation_test(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or cannot be grouped, a weight is not a whole number >= 0, noise
-        has no equal in the type of cluster, an option is unknown or out of its range, or a
-        partition has 1000000000 rows or more.
+        As for external_report, if an option is out of its range, or a partition has 1000000000 rows or
+        more.
 
     Notes
     -----

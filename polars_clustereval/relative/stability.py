@@ -542,7 +542,7 @@ def run_consensus(
     Raises
     ------
     ClusterEvalError
-        As run_agreement, and for a metric without a best value, such as joint_entropy.
+        As for run_agreement, and for a metric without a best value, such as joint_entropy.
 
     Notes
     -----

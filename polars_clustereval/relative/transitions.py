@@ -318,7 +318,7 @@ def transition_overlaps(
     Raises
     ------
     ClusterEvalError
-        As run_transitions.
+        As for run_transitions.
 
     Notes
     -----
@@ -377,7 +377,7 @@ def moved_ids(
     Raises
     ------
     ClusterEvalError
-        As run_transitions.
+        As for run_transitions.
 
     Notes
     -----
@@ -441,7 +441,7 @@ def affected_ids(
     Raises
     ------
     ClusterEvalError
-        As run_transitions.
+        As for run_transitions.
 
     Notes
     -----
