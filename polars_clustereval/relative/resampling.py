@@ -512,8 +512,8 @@ def permutation_test(
     Raises
     ------
     ClusterEvalError
-        As for external_report, if an option is out of its range, or a partition has 1000000000 rows or
-        more.
+        As for external_report, and if an option is out of its range, or a partition has 1000000000
+        rows or more.
 
     Notes
     -----
