@@ -10,6 +10,9 @@ The same metrics with the same numbers as SQL macros for DuckDB and as Polars fu
   a database of them, ``to_sql()`` for other engines;
 * ``plots`` for pictures, which are methods of the namespace too (extra ``plot``);
 * ``describe(name)`` for what a score is.
+
+Examples in docstrings take ``import polars as pl`` and ``import polars_clustereval as ce`` for
+granted. A LazyFrame is read when the result is collected, unless a docstring says otherwise.
 """
 
 from __future__ import annotations

@@ -35,6 +35,8 @@ def test_a_function_is_described_by_its_docstring(name: str) -> None:
     assert doc.partition(" Parameters ---")[0].partition(" Returns ---")[0] in flat(text)
     for parameter in inspect.signature(function).parameters:
         assert re.search(rf"^(Parameters +| +){parameter}: \S", text, re.MULTILINE), parameter
+    # What is said of another table is said here.
+    assert not re.search(r": as in \w+\.\s", text)
     sql = re.findall(r"In SQL: ``(.*?)``", flat(inspect.getdoc(function) or ""))
     assert re.findall(r"^SQL +(.*)$", text, re.MULTILINE) == sql[:1]
     assert re.search(rf"^Polars +ce\.{name}\(", text, re.MULTILINE)

@@ -99,12 +99,13 @@ def _columns_of(table: Callable[..., pl.DataFrame]) -> list[str]:
 # Parameters
 # ----------------------------------------------------------------------------------------------
 
-#: The columns of an aggregate in the docstring of its function, and how to leave noise out of it.
-_COLUMNS = "Rows with a NULL are left out.\n"
-_WITHOUT_NOISE = (
-    "Rows with a NULL are left out.\n"
-    '        Leave noise out as NULL: {cluster} in place of "cluster".\n'
-)
+_PARAMETERS = "    Parameters\n    ----------\n"
+#: The columns of every aggregate, for its docstring, and how to leave noise out of them.
+_COLUMNS = """\
+    label, cluster : str or Expr
+        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
+        Leave noise out as NULL: {cluster} in place of "cluster".
+"""
 
 
 def is_aggregate(function: Callable[..., Any]) -> bool:
@@ -116,7 +117,8 @@ def is_aggregate(function: Callable[..., Any]) -> bool:
 def explain_noise(function: Function) -> Function:
     """Return an aggregate whose errors and docstring say how to leave noise out of it.
 
-    Noise is an option of tables. Python's own error would only name the parameter.
+    Noise is an option of tables. Python's own error would only name the parameter. The docstring in
+    the code has the parameters of the aggregate's own only: label and cluster are those of all.
     """
 
     @wraps(function)
@@ -127,10 +129,16 @@ def explain_noise(function: Function) -> Function:
                 raise _noise_error(function.__name__, parameter, kwargs.get("noise", -1))
         return function(*args, **kwargs)
 
-    checked.__doc__ = (function.__doc__ or "").replace(
-        _COLUMNS, _WITHOUT_NOISE.format(cluster=_clusters_without(-1))
-    )
+    checked.__doc__ = _with_columns(function.__doc__ or "")
     return cast("Function", checked)
+
+
+def _with_columns(docstring: str) -> str:
+    """Return the docstring of an aggregate with label and cluster as its first parameters."""
+    columns = _COLUMNS.format(cluster=_clusters_without(-1))
+    if _PARAMETERS in docstring:
+        return docstring.replace(_PARAMETERS, _PARAMETERS + columns)
+    return docstring.replace("    Examples\n", f"{_PARAMETERS}{columns}\n    Examples\n")
 
 
 def _clusters_without(noise: object) -> str:

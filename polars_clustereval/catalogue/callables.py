@@ -81,7 +81,7 @@ def _describe_function(name: str) -> Description:
     notes = sections.get("Notes", "")
     sql = _SQL.search(notes)
     parameters = "\n".join(
-        f"{parameter}: {text}" for parameter, text in read_parameters(function).items()
+        f"{parameter}: {text}" for parameter, text in _parameters_of(name).items()
     )
     kind = "a table" if is_table(function) else "a function"
     facts = {
@@ -138,6 +138,22 @@ _ITEM = re.compile(r"^ *\* ((\w+).*?)(?=^ *\* |\n\n|\Z)", re.MULTILINE | re.DOTA
 # ----------------------------------------------------------------------------------------------
 
 
+#: The text of parameters that another table has, too: 'distance, p : as in internal_report'.
+_AS_IN = re.compile(r"as in (\w+)\. ")
+
+
+@cache
+def _parameters_of(name: str) -> Mapping[str, str]:
+    """Return what the parameters of a public function are, in the order of the call."""
+    function = _functions()[name]
+    found = read_parameters(function)
+    for parameter, text in found.items():
+        other = _AS_IN.fullmatch(text)
+        found[parameter] = _parameters_of(other[1])[parameter] if other else text
+    in_order = list(inspect.signature(function).parameters)
+    return {parameter: found[parameter] for parameter in in_order if parameter in found} | found
+
+
 class _Usage(NamedTuple):
     """What a parameter is, and the tables that say this of it."""
 
@@ -151,7 +167,7 @@ def _parameters() -> dict[str, list[_Usage]]:
     tables: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for name, function in _functions().items():
         if is_table(function):
-            for parameter, text in read_parameters(function).items():
+            for parameter, text in _parameters_of(name).items():
                 tables[parameter][text].append(name)
     return {
         parameter: sorted(

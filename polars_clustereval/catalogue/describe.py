@@ -133,7 +133,6 @@ def describe(name: str | None = None) -> str:
 
     Examples
     --------
-    >>> import polars_clustereval as ce
     >>> ce.describe("pair_precision")
     Pair precision
     <BLANKLINE>

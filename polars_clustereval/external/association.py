@@ -162,17 +162,10 @@ def hubert_index(label: Column, cluster: Column) -> pl.Expr:
     Differs : clusterCrit's Hubert is phi_index, Hubert's normalized gamma.
     SQL : clustereval.hubert_index(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     Ten pairs of 15 agree and five do not:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.hubert_index("label", "cluster")).item()
     0.3333...
@@ -196,17 +189,10 @@ def kulczynski_index(label: Column, cluster: Column) -> pl.Expr:
     Names elsewhere : clusterCrit: Kulczynski
     SQL : clustereval.kulczynski_index(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     The mean of 2/3 and 1/3:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.kulczynski_index("label", "cluster")).item()
     0.5
@@ -235,17 +221,10 @@ def mcnemar_index(label: Column, cluster: Column) -> pl.Expr:
     Differs : clusterCrit before 1.2.8, and permetrics, compute (tn − fp) / √(tn + fp).
     SQL : clustereval.mcnemar_index(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     More pairs of one label are split (4) than pairs of two labels are joined (1):
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.mcnemar_index("label", "cluster")).item()
     1.3416...
@@ -272,17 +251,10 @@ def phi_index(label: Column, cluster: Column) -> pl.Expr:
     Differs : The Phi of clusterCrit and CluSim lacks the square root in the denominator.
     SQL : clustereval.phi_index(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     Rows of one label are never together:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 1, 0, 1]})
     >>> flowers.select(ce.phi_index("label", "cluster")).item()
     -0.5
@@ -314,17 +286,10 @@ def correlation_distance(label: Column, cluster: Column) -> pl.Expr:
         https://proceedings.mlr.press/v139/gosgens21a.html.
     SQL : clustereval.correlation_distance(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     Independent labelings of four rows have the correlation -1/2, an angle of 120 degrees:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> four = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 1, 0, 1]})
     >>> four.select(ce.correlation_distance("label", "cluster")).item()
     0.6666...
@@ -349,17 +314,10 @@ def rogers_tanimoto_index(label: Column, cluster: Column) -> pl.Expr:
     Names elsewhere : clusterCrit: Rogers_Tanimoto
     SQL : clustereval.rogers_tanimoto_index(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     Ten pairs agree and five do not, 10 / (10 + 2 x 5):
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.rogers_tanimoto_index("label", "cluster")).item()
     0.5
@@ -384,17 +342,10 @@ def russell_rao_index(label: Column, cluster: Column) -> pl.Expr:
     Names elsewhere : clusterCrit: Russel_Rao
     SQL : clustereval.russell_rao_index(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     It is 1 only for a single cluster and a single label, not for every equal partition:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [1, 1, 0, 0]})
     >>> flowers.select(ce.russell_rao_index("label", "cluster")).item()
     0.3333...
@@ -418,17 +369,10 @@ def sokal_sneath_1_index(label: Column, cluster: Column) -> pl.Expr:
     Names elsewhere : clusterCrit: Sokal_Sneath1
     SQL : clustereval.sokal_sneath_1_index(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     Two pairs are together in both and five disagree, 2 / (2 + 2 x 5):
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.sokal_sneath_1_index("label", "cluster")).item()
     0.1666...
@@ -452,17 +396,10 @@ def sokal_sneath_2_index(label: Column, cluster: Column) -> pl.Expr:
     Names elsewhere : clusterCrit: Sokal_Sneath2
     SQL : clustereval.sokal_sneath_2_index(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     Ten pairs agree and five do not, 10 / (10 + 5 / 2):
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.sokal_sneath_2_index("label", "cluster")).item()
     0.8
@@ -486,17 +423,10 @@ def southwood_index(label: Column, cluster: Column) -> pl.Expr:
         populations, second edition, Chapman and Hall.
     SQL : clustereval.southwood_index(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     Two pairs are together in both, and five in one only:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.southwood_index("label", "cluster")).item()
     0.4

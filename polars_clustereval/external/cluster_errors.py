@@ -59,15 +59,10 @@ def record_error_table(
     id : str or Expr, optional
         Identifier of each row; by default its number in the frame, from 0. If ids repeat across
         sources, a struct of source and id.
-    partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group too.
-    noise : object, optional
-        The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
     count_unlabeled : bool
         Count rows with a cluster and a NULL label as extra rows of their cluster. It is for labels
         of a sample of the true clusters, each of which has its label in all of its rows.
+    partition_by, noise, noise_as : as in external_report
 
     Returns
     -------
@@ -81,8 +76,7 @@ def record_error_table(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or cannot be grouped, noise has no equal in the type of
-        cluster, an option is unknown, count_unlabeled is not True or False, or, when the result is
+        As for external_report, if count_unlabeled is not True or False, or, when the result is
         collected, an id has several rows.
 
     Notes
@@ -99,8 +93,6 @@ def record_error_table(
     --------
     The third record of a is in a cluster with the first of b:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> errors = ce.record_error_table(six, "label", "cluster")
     >>> errors.select("id", "label", "cluster", "extra", "missing").rows()[1:4]
@@ -150,18 +142,10 @@ def cluster_error_table(
         The records. A LazyFrame is read when the result is collected, and streams.
     label, cluster : str or Expr
         True entity and assigned cluster, of any groupable type. Rows with a NULL are left out.
-    weight : str or Expr, optional
-        Multiplicity of each row, a whole number >= 0. The check reads this column at once, of a
-        LazyFrame too.
-    partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group too.
-    noise : object, optional
-        The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
     count_unlabeled : bool
         Count rows with a cluster and a NULL label as extra rows of their cluster. It is for labels
         of a sample of the true clusters, each of which has its label in all of its rows.
+    weight, partition_by, noise, noise_as : as in external_report
 
     Returns
     -------
@@ -176,9 +160,7 @@ def cluster_error_table(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or cannot be grouped, a weight is not a whole number >= 0, noise
-        has no equal in the type of cluster, an option is unknown, or count_unlabeled is not True or
-        False.
+        As for external_report, and if count_unlabeled is not True or False.
 
     Notes
     -----
@@ -194,8 +176,6 @@ def cluster_error_table(
     --------
     b is one cluster with a row of a too many, and a is in two clusters:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> four = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 1, 1, 1]})
     >>> errors = ce.cluster_error_table(four, "label", "cluster")
     >>> errors.select("label", "expected_extra", "expected_missing", "splitting_entropy").rows()

@@ -58,15 +58,7 @@ def clustering_summary(
         Assigned cluster, of any groupable type. Rows with a NULL are left out.
     name : str or Expr, optional
         Name of each record, of any groupable type. A NULL is no name, and its row still counts.
-    weight : str or Expr, optional
-        Multiplicity of each row, a whole number >= 0. The check reads this column at once, of a
-        LazyFrame too.
-    partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group too.
-    noise : object, optional
-        The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
+    weight, partition_by, noise, noise_as : as in external_report
 
     Returns
     -------
@@ -90,8 +82,7 @@ def clustering_summary(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or cannot be grouped, a weight is not a whole number >= 0, noise
-        has no equal in the type of cluster, or an option is unknown.
+        As for external_report.
 
     Notes
     -----
@@ -107,8 +98,6 @@ def clustering_summary(
     --------
     Two of the three clusters share the name Ann, and one of them has two names:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> people = pl.DataFrame(
     ...     {"name": ["Ann", "Anne", "Ann", "Bob", "Bob"], "cluster": [0, 0, 1, 2, 2]}
     ... )

@@ -417,19 +417,7 @@ def contingency_matrix(
 
     Parameters
     ----------
-    frame : DataFrame or LazyFrame
-        The rows to evaluate. A LazyFrame is read when the result is collected, and streams.
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-    weight : str or Expr, optional
-        Multiplicity of each row, a whole number >= 0. The check reads this column at once, of a
-        LazyFrame too.
-    partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group too.
-    noise : object, optional
-        The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
+    frame, label, cluster, weight, partition_by, noise, noise_as : as in external_report
 
     Returns
     -------
@@ -441,8 +429,7 @@ def contingency_matrix(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or cannot be grouped, a weight is not a whole number >= 0, noise
-        has no equal in the type of cluster, or an option is unknown.
+        As for external_report.
 
     Notes
     -----
@@ -456,8 +443,6 @@ def contingency_matrix(
     --------
     The table determines all scores: with weight it has the same report as the rows.
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> import polars.testing
     >>> cells = ce.contingency_matrix(six, "label", "cluster")
@@ -488,19 +473,7 @@ def pair_counts(
 
     Parameters
     ----------
-    frame : DataFrame or LazyFrame
-        The rows to evaluate. A LazyFrame is read when the result is collected, and streams.
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-    weight : str or Expr, optional
-        Multiplicity of each row, a whole number >= 0. The check reads this column at once, of a
-        LazyFrame too.
-    partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group too.
-    noise : object, optional
-        The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
+    frame, label, cluster, weight, partition_by, noise, noise_as : as in external_report
 
     Returns
     -------
@@ -513,8 +486,7 @@ def pair_counts(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or cannot be grouped, a weight is not a whole number >= 0, noise
-        has no equal in the type of cluster, or an option is unknown.
+        As for external_report.
 
     Notes
     -----
@@ -529,8 +501,6 @@ def pair_counts(
     --------
     Six rows make 15 pairs:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> [int(pairs) for pairs in ce.pair_counts(six, "label", "cluster").row(0)]
     [2, 1, 4, 8]

@@ -165,17 +165,10 @@ def muc_precision(label: Column, cluster: Column) -> pl.Expr:
     Sides swapped : muc_recall
     SQL : clustereval.muc_precision(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     Two links hold the clusters together, and both are right:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.muc_precision("label", "cluster")).item()
     1.0
@@ -201,17 +194,10 @@ def muc_recall(label: Column, cluster: Column) -> pl.Expr:
     Sides swapped : muc_precision
     SQL : clustereval.muc_recall(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     Three links hold the labels together, and one of them is missing:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.muc_recall("label", "cluster")).item()
     0.6666...
@@ -238,8 +224,6 @@ def muc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr
 
     Parameters
     ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     beta : float
         Weight of recall relative to precision, at least 0; 2 counts recall as twice as important.
 
@@ -252,8 +236,6 @@ def muc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr
     --------
     The precision is 1 and the recall 2/3:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.muc_f_score("label", "cluster")).item()
     0.8
@@ -280,17 +262,10 @@ def lea_precision(label: Column, cluster: Column) -> pl.Expr:
     Sides swapped : lea_recall
     SQL : clustereval.lea_precision(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     Two clusters of 2 rows have one right link each; the singleton has a label of 3 rows:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.lea_precision("label", "cluster")).item()
     0.8
@@ -317,17 +292,10 @@ def lea_recall(label: Column, cluster: Column) -> pl.Expr:
     Sides swapped : lea_precision
     SQL : clustereval.lea_recall(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     The label of 2 rows is found, and of the label of 3 rows one link of 3:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.lea_recall("label", "cluster")).item()
     0.6
@@ -353,8 +321,6 @@ def lea_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr
 
     Parameters
     ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     beta : float
         Weight of recall relative to precision, at least 0; 2 counts recall as twice as important.
 
@@ -367,8 +333,6 @@ def lea_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr
     --------
     The precision is 4/5 and the recall 3/5:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.lea_f_score("label", "cluster")).item()
     0.6857...
@@ -394,17 +358,10 @@ def blanc_precision(label: Column, cluster: Column) -> pl.Expr:
     Sides swapped : blanc_recall
     SQL : clustereval.blanc_precision(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     Both pairs together are right, and six of the eight pairs apart:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.blanc_precision("label", "cluster")).item()
     0.875
@@ -430,17 +387,10 @@ def blanc_recall(label: Column, cluster: Column) -> pl.Expr:
     Sides swapped : blanc_precision
     SQL : clustereval.blanc_recall(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     Two of the four pairs of one label are found, and all six of two labels:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.blanc_recall("label", "cluster")).item()
     0.75
@@ -469,8 +419,6 @@ def blanc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Ex
 
     Parameters
     ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     beta : float
         Weight of recall relative to precision, at least 0; 2 counts recall as twice as important.
 
@@ -483,8 +431,6 @@ def blanc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Ex
     --------
     The F scores are 2/3 and 6/7:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.blanc_f_score("label", "cluster")).item()
     0.7619...

@@ -229,17 +229,10 @@ def k_measure(label: Column, cluster: Column) -> pl.Expr:
     Source : Lapidot (2002), Self-organizing-maps with BIC for speaker clustering, IDIAP-RR 02-60.
     SQL : clustereval.k_measure(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     The precision is 1 and the recall (2 + 2 x 2/3 + 1/3) / 5 = 11/15:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.k_measure("label", "cluster")).item()
     0.8563...
@@ -270,17 +263,10 @@ def closest_cluster_precision(label: Column, cluster: Column) -> pl.Expr:
     Sides swapped : closest_cluster_recall
     SQL : clustereval.closest_cluster_precision(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     The Jaccard indices of the clusters are 1, 2/3 and 1/3:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.closest_cluster_precision("label", "cluster")).item()
     0.6666...
@@ -305,17 +291,10 @@ def closest_cluster_recall(label: Column, cluster: Column) -> pl.Expr:
     Sides swapped : closest_cluster_precision
     SQL : clustereval.closest_cluster_recall(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     The Jaccard indices of the labels are 1 and 2/3:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.closest_cluster_recall("label", "cluster")).item()
     0.8333...
@@ -341,8 +320,6 @@ def closest_cluster_f_score(label: Column, cluster: Column, *, beta: float = 1.0
 
     Parameters
     ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     beta : float
         Weight of recall relative to precision, at least 0; 2 counts recall as twice as important.
 
@@ -355,8 +332,6 @@ def closest_cluster_f_score(label: Column, cluster: Column, *, beta: float = 1.0
     --------
     The precision is 2/3 and the recall 5/6:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.closest_cluster_f_score("label", "cluster")).item()
     0.7407...
@@ -385,17 +360,10 @@ def talburt_wang_index(label: Column, cluster: Column) -> pl.Expr:
         entity resolution over large datasets, doi:10.4018/978-1-59904-024-0.ch001.
     SQL : clustereval.talburt_wang_index(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     Two labels and three clusters in three cells, sqrt(6) / 3:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.talburt_wang_index("label", "cluster")).item()
     0.8164...
@@ -419,17 +387,10 @@ def basic_merge_distance(label: Column, cluster: Column) -> pl.Expr:
         doi:10.14778/1920841.1920871.
     SQL : clustereval.basic_merge_distance(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     One merge:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.basic_merge_distance("label", "cluster")).item()
     1.0
@@ -466,8 +427,6 @@ def generalized_merge_distance(
 
     Parameters
     ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     split_cost, merge_cost : {'unit', 'product', 'entropy'}
         Cost of a split of a cluster, and of a merge.
 
@@ -480,8 +439,6 @@ def generalized_merge_distance(
     --------
     A merge of 2 rows and 1 row:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.generalized_merge_distance("label", "cluster")).item()
     1.0

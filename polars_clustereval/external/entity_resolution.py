@@ -219,19 +219,11 @@ def entity_resolution_report(
         The records. A LazyFrame is read when the result is collected, and streams.
     label, cluster : str or Expr
         True entity and assigned entity, of any groupable type. Rows with a NULL are left out.
-    weight : str or Expr, optional
-        Multiplicity of each row, a whole number >= 0. The check reads this column at once, of a
-        LazyFrame too.
-    partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group too.
-    noise : object, optional
-        The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
     split_cost, merge_cost : {'unit', 'product', 'entropy'}
         Cost of a split of a cluster, and of a merge, in generalized_merge_distance.
     beta : float
         Weight of recall in the F scores, at least 0; that of exact matches has none.
+    weight, partition_by, noise, noise_as : as in external_report
 
     Returns
     -------
@@ -244,8 +236,7 @@ def entity_resolution_report(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or cannot be grouped, a weight is not a whole number >= 0, noise
-        has no equal in the type of cluster, or an option is unknown.
+        As for external_report.
 
     Notes
     -----
@@ -255,8 +246,6 @@ def entity_resolution_report(
     --------
     Two ways to be wrong, a person divided and two persons joined:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> runs = pl.DataFrame(
     ...     {
     ...         "run": [1, 1, 1, 1, 2, 2, 2, 2],

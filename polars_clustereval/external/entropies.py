@@ -131,15 +131,8 @@ def label_entropy(label: Column, cluster: Column) -> pl.Expr:
     Names elsewhere : scipy: stats.entropy of their sizes
     SQL : clustereval.label_entropy(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.label_entropy("label", "cluster")).item()  # two labels of equal size: ln 2
     0.6931...
@@ -163,15 +156,8 @@ def cluster_entropy(label: Column, cluster: Column) -> pl.Expr:
     Names elsewhere : scipy: stats.entropy of their sizes
     SQL : clustereval.cluster_entropy(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.cluster_entropy("label", "cluster")).item()  # three of equal size: ln 3
     1.0986...
@@ -194,17 +180,10 @@ def joint_entropy(label: Column, cluster: Column) -> pl.Expr:
     Names elsewhere : scipy: stats.entropy of the sizes of the cells
     SQL : clustereval.joint_entropy(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     At least the greater of the two entropies, here ln 3, and at most their sum:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.joint_entropy("label", "cluster")).item()
     1.3296...
@@ -229,15 +208,8 @@ def label_entropy_given_cluster(label: Column, cluster: Column) -> pl.Expr:
     Sides swapped : cluster_entropy_given_label
     SQL : clustereval.label_entropy_given_cluster(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.label_entropy_given_cluster("label", "cluster")).item()  # ln 2 / 3
     0.2310...
@@ -262,15 +234,8 @@ def cluster_entropy_given_label(label: Column, cluster: Column) -> pl.Expr:
     Sides swapped : label_entropy_given_cluster
     SQL : clustereval.cluster_entropy_given_label(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 0, 0, 0]})
     >>> flowers.select(ce.cluster_entropy_given_label("label", "cluster")).item()  # no label split
     0.0
@@ -294,15 +259,8 @@ def mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
     Differs : CluSim measures it in bits.
     SQL : clustereval.mutual_info_score(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [1, 1, 0, 0]})
     >>> flowers.select(ce.mutual_info_score("label", "cluster")).item()  # equal partitions: ln 2
     0.6931...

@@ -143,8 +143,6 @@ def graph_report(
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> people = pl.DataFrame({"id": ["a", "b", "c", "d", "e"], "cluster": [1, 1, 1, 1, 2]})
     >>> pairs = [("a", "b"), ("b", "c"), ("c", "a"), ("c", "d"), ("d", "e")]
     >>> matches = pl.DataFrame(pairs, schema=["left", "right"], orient="row")
@@ -183,29 +181,11 @@ def graph_cluster_report(
 
     Parameters
     ----------
-    frame : DataFrame or LazyFrame
-        The nodes, one row per id. A row without a cluster is left out, and so is every edge to it.
-        A LazyFrame is read when the result is collected.
-    id, cluster : str or Expr
-        Columns of frame: the node, and its cluster. An id has one row with a cluster.
-    edges : DataFrame or LazyFrame
-        The edges, which are undirected. Rows of the same two ids, in either order, are one edge,
-        and their weights are added.
-    left, right : str or Expr
-        Columns of edges: the ids of its two ends, of the same type as id. Edges with an end that
-        has no cluster, or is NULL, are left out.
-    weight : str or Expr, optional
-        A column of edges: finite numbers >= 0. By default each row weighs 1.
-    partition_by : str, Expr or sequence of these, optional
-        Columns of both frames: an edge joins nodes of its own partition, and each partition is a
-        graph. NULL is a partition too.
-    noise : object, optional
-        The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Noise is a cluster like any other, its nodes are left out, or each is a cluster of its own.
     max_diameter_nodes : int
         Clusters of more nodes have no diameter, which takes a search from each node; 0 turns the
         diameter off.
+    frame, id, cluster, edges, left, right, weight, partition_by, noise : as in graph_report
+    noise_as : as in graph_report
 
     Returns
     -------
@@ -220,9 +200,7 @@ def graph_cluster_report(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, ids and ends are of different types, or an option is unknown;
-        when the result is collected, if an id is NULL or has several rows with a cluster, or a
-        weight is negative, NULL or not finite, or the sum of the weights overflows.
+        As for graph_report.
 
     Notes
     -----
@@ -236,8 +214,6 @@ def graph_cluster_report(
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> people = pl.DataFrame({"id": ["a", "b", "c", "d", "e"], "cluster": [1, 1, 1, 1, 2]})
     >>> pairs = [("a", "b"), ("b", "c"), ("c", "a"), ("c", "d"), ("d", "e")]
     >>> matches = pl.DataFrame(pairs, schema=["left", "right"], orient="row")
@@ -277,26 +253,8 @@ def graph_node_report(
 
     Parameters
     ----------
-    frame : DataFrame or LazyFrame
-        The nodes, one row per id. A row without a cluster is left out, and so is every edge to it.
-        A LazyFrame is read when the result is collected.
-    id, cluster : str or Expr
-        Columns of frame: the node, and its cluster. An id has one row with a cluster.
-    edges : DataFrame or LazyFrame
-        The edges, which are undirected. Rows of the same two ids, in either order, are one edge,
-        and their weights are added.
-    left, right : str or Expr
-        Columns of edges: the ids of its two ends, of the same type as id. Edges with an end that
-        has no cluster, or is NULL, are left out.
-    weight : str or Expr, optional
-        A column of edges: finite numbers >= 0. By default each row weighs 1.
-    partition_by : str, Expr or sequence of these, optional
-        Columns of both frames: an edge joins nodes of its own partition, and each partition is a
-        graph. NULL is a partition too.
-    noise : object, optional
-        The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Noise is a cluster like any other, its nodes are left out, or each is a cluster of its own.
+    frame, id, cluster, edges, left, right, weight, partition_by, noise : as in graph_report
+    noise_as : as in graph_report
 
     Returns
     -------
@@ -310,9 +268,7 @@ def graph_node_report(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, ids and ends are of different types, or an option is unknown;
-        when the result is collected, if an id is NULL or has several rows with a cluster, or a
-        weight is negative, NULL or not finite, or the sum of the weights overflows.
+        As for graph_report.
 
     Notes
     -----
@@ -325,8 +281,6 @@ def graph_node_report(
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> people = pl.DataFrame({"id": ["a", "b", "c", "d", "e"], "cluster": [1, 1, 1, 1, 2]})
     >>> pairs = [("a", "b"), ("b", "c"), ("c", "a"), ("c", "d"), ("d", "e")]
     >>> matches = pl.DataFrame(pairs, schema=["left", "right"], orient="row")
@@ -377,26 +331,8 @@ def graph_edge_report(
 
     Parameters
     ----------
-    frame : DataFrame or LazyFrame
-        The nodes, one row per id. A row without a cluster is left out, and so is every edge to it.
-        A LazyFrame is read when the result is collected.
-    id, cluster : str or Expr
-        Columns of frame: the node, and its cluster. An id has one row with a cluster.
-    edges : DataFrame or LazyFrame
-        The edges, which are undirected. Rows of the same two ids, in either order, are one edge,
-        and their weights are added.
-    left, right : str or Expr
-        Columns of edges: the ids of its two ends, of the same type as id. Edges with an end that
-        has no cluster, or is NULL, are left out.
-    weight : str or Expr, optional
-        A column of edges: finite numbers >= 0. By default each row weighs 1.
-    partition_by : str, Expr or sequence of these, optional
-        Columns of both frames: an edge joins nodes of its own partition, and each partition is a
-        graph. NULL is a partition too.
-    noise : object, optional
-        The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Noise is a cluster like any other, its nodes are left out, or each is a cluster of its own.
+    frame, id, cluster, edges, left, right, weight, partition_by, noise : as in graph_report
+    noise_as : as in graph_report
 
     Returns
     -------
@@ -410,9 +346,7 @@ def graph_edge_report(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, ids and ends are of different types, or an option is unknown;
-        when the result is collected, if an id is NULL or has several rows with a cluster, or a
-        weight is negative, NULL or not finite, or the sum of the weights overflows.
+        As for graph_report.
 
     Notes
     -----
@@ -426,8 +360,6 @@ def graph_edge_report(
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> people = pl.DataFrame({"id": ["a", "b", "c", "d", "e"], "cluster": [1, 1, 1, 1, 2]})
     >>> pairs = [("a", "b"), ("b", "c"), ("c", "a"), ("c", "d"), ("d", "e")]
     >>> matches = pl.DataFrame(pairs, schema=["left", "right"], orient="row")

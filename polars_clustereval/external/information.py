@@ -159,8 +159,6 @@ def normalized_mutual_info_score(
 
     Parameters
     ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     average_method : str
         Mean of the entropies: 'arithmetic', 'geometric', 'min', 'max', or 'joint' (joint entropy).
 
@@ -173,8 +171,6 @@ def normalized_mutual_info_score(
     --------
     A stricter mean makes a lower score:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.normalized_mutual_info_score("label", "cluster")).item()
     0.5158...
@@ -211,8 +207,6 @@ def adjusted_mutual_info_score(
 
     Parameters
     ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     average_method : str
         Mean of the entropies: 'arithmetic', 'geometric', 'min' or 'max'.
 
@@ -225,8 +219,6 @@ def adjusted_mutual_info_score(
     --------
     Singletons determine the label of each row by chance; their normalized score is 0.6667:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 1, 2, 3]})
     >>> flowers.select(ce.adjusted_mutual_info_score("label", "cluster")).item()
     0.0
@@ -254,15 +246,8 @@ def homogeneity_score(label: Column, cluster: Column) -> pl.Expr:
         returns the completeness.
     SQL : clustereval.homogeneity_score(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 1, 2, 2]})
     >>> flowers.select(ce.homogeneity_score("label", "cluster")).item()  # splitting costs nothing
     1.0
@@ -285,15 +270,8 @@ def completeness_score(label: Column, cluster: Column) -> pl.Expr:
     Names elsewhere : scikit-learn: completeness_score
     SQL : clustereval.completeness_score(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 1, 2, 2]})
     >>> flowers.select(ce.completeness_score("label", "cluster")).item()  # label a is split
     0.6666...
@@ -320,8 +298,6 @@ def v_measure_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.
 
     Parameters
     ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     beta : float
         Weight of completeness relative to homogeneity, at least 0.
 
@@ -332,8 +308,6 @@ def v_measure_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.v_measure_score("label", "cluster")).item()  # h = 0.6667, c = 0.4206
     0.5158...
@@ -358,17 +332,10 @@ def variation_of_information(label: Column, cluster: Column) -> pl.Expr:
     Names elsewhere : fpc: vi
     SQL : clustereval.variation_of_information(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     The labels given the clusters (0.2310) and the clusters given the labels (0.6365):
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.variation_of_information("label", "cluster")).item()
     0.8675...
@@ -390,15 +357,8 @@ def normalized_variation_of_information(label: Column, cluster: Column) -> pl.Ex
         comparison, JMLR 11:2837-2854.
     SQL : clustereval.normalized_variation_of_information(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 1, 0, 1]})
     >>> flowers.select(ce.normalized_variation_of_information("label", "cluster")).item()  # worst
     1.0
@@ -420,15 +380,8 @@ def normalized_information_distance(label: Column, cluster: Column) -> pl.Expr:
         comparison, JMLR 11:2837-2854.
     SQL : clustereval.normalized_information_distance(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.normalized_information_distance("label", "cluster")).item()  # 1 - 0.4206
     0.5793...

@@ -183,21 +183,9 @@ def matching_report(
 
     Parameters
     ----------
-    frame : DataFrame or LazyFrame
-        The rows to evaluate. A LazyFrame is read when the result is collected, and streams.
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-    weight : str or Expr, optional
-        Multiplicity of each row, a whole number >= 0. The check reads this column at once, of a
-        LazyFrame too.
-    partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group too.
-    noise : object, optional
-        The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
     beta : float
         Weight of recall in ceaf_f_score, at least 0.
+    frame, label, cluster, weight, partition_by, noise, noise_as : as in external_report
 
     Returns
     -------
@@ -222,9 +210,8 @@ def matching_report(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or cannot be grouped, a weight is not a whole number >= 0, noise
-        has no equal in the type of cluster, or an option is unknown. On collection, if more than
-        4,000,000 pairs of a label and a cluster depend on each other.
+        As for external_report. On collection, if more than 4,000,000 pairs of a label and a cluster
+        depend on each other.
 
     Notes
     -----
@@ -245,8 +232,6 @@ def matching_report(
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> report = ce.matching_report(six, "label", "cluster")
     >>> report.select(pl.col("clustering_accuracy", "pair_sets_index").round(4)).row(0)

@@ -351,8 +351,6 @@ def overlapping_report(
     --------
     Id 2 has both labels, but one cluster:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> labels = pl.DataFrame({"id": [1, 2, 2, 3, 4], "label": ["a", "a", "b", "b", "b"]})
     >>> clusters = pl.DataFrame({"id": [1, 2, 3, 4], "cluster": [0, 0, 1, 1]})
     >>> report = ce.overlapping_report(labels, clusters, "id", "label", "cluster")

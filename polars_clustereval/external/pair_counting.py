@@ -259,17 +259,10 @@ def rand_score(label: Column, cluster: Column) -> pl.Expr:
     Names elsewhere : scikit-learn: rand_score; clusterCrit: Rand; Alink: getRi
     SQL : clustereval.rand_score(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     Of the 15 pairs, 10 are together in both or apart in both:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.rand_score("label", "cluster")).item()
     0.6666...
@@ -300,17 +293,10 @@ def adjusted_rand_score(label: Column, cluster: Column) -> pl.Expr:
     Names elsewhere : scikit-learn: adjusted_rand_score; fpc: corrected.rand; Alink: getAri
     SQL : clustereval.adjusted_rand_score(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     Only the partition matters, not the names of the clusters:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [1, 1, 0, 0]})
     >>> flowers.select(ce.adjusted_rand_score("label", "cluster")).item()
     1.0
@@ -342,17 +328,10 @@ def fowlkes_mallows_score(label: Column, cluster: Column) -> pl.Expr:
     Names elsewhere : scikit-learn: fowlkes_mallows_score; clusterCrit: Folkes_Mallows
     SQL : clustereval.fowlkes_mallows_score(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     The root of 2/3 (pair precision) times 1/3 (pair recall):
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.fowlkes_mallows_score("label", "cluster")).item()
     0.4714...
@@ -378,17 +357,10 @@ def pair_precision(label: Column, cluster: Column) -> pl.Expr:
     Names elsewhere : clusterCrit: Precision
     SQL : clustereval.pair_precision(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     Splitting a label does not lower the precision:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 1, 2, 2]})
     >>> flowers.select(ce.pair_precision("label", "cluster")).item()
     1.0
@@ -414,17 +386,10 @@ def pair_recall(label: Column, cluster: Column) -> pl.Expr:
     Names elsewhere : clusterCrit: Recall
     SQL : clustereval.pair_recall(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     Joining labels does not lower the recall:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 0, 0, 0]})
     >>> flowers.select(ce.pair_recall("label", "cluster")).item()
     1.0
@@ -453,8 +418,6 @@ def pair_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Exp
 
     Parameters
     ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     beta : float
         Weight of recall relative to precision, at least 0; 2 counts recall as twice as important.
 
@@ -467,8 +430,6 @@ def pair_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Exp
     --------
     The precision is 2/3 and the recall 1/3, so a higher weight of recall lowers the score:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.pair_f_score("label", "cluster")).item()
     0.4444...
@@ -497,17 +458,10 @@ def jaccard_index(label: Column, cluster: Column) -> pl.Expr:
     Names elsewhere : clusterCrit: Jaccard
     SQL : clustereval.jaccard_index(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     Of the 7 pairs together by label or cluster, 2 are together by both:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.jaccard_index("label", "cluster")).item()
     0.2857...
@@ -532,17 +486,10 @@ def mirkin_metric(label: Column, cluster: Column) -> pl.Expr:
     Differs : Clustering.jl divides it by the number of ordered pairs.
     SQL : clustereval.mirkin_metric(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     Five unordered pairs disagree:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.mirkin_metric("label", "cluster")).item()
     10.0
@@ -567,17 +514,10 @@ def adjusted_fowlkes_mallows_score(label: Column, cluster: Column) -> pl.Expr:
     Source : Hubert and Arabie (1985), Comparing partitions, doi:10.1007/BF01908075.
     SQL : clustereval.adjusted_fowlkes_mallows_score(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     The Fowlkes-Mallows score of the same rows is 0.4714:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.adjusted_fowlkes_mallows_score("label", "cluster")).item()
     0.2629...
@@ -603,17 +543,10 @@ def multinomial_adjusted_rand_score(label: Column, cluster: Column) -> pl.Expr:
         doi:10.1007/s00180-022-01230-7.
     SQL : clustereval.multinomial_adjusted_rand_score(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     For many rows it approaches adjusted_rand_score, 0.2424 here:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.multinomial_adjusted_rand_score("label", "cluster")).item()
     0.2105...

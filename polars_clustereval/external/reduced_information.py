@@ -370,17 +370,10 @@ def reduced_mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
         as rows of the table; its default estimates the table with a fitted parameter.
     SQL : clustereval.reduced_mutual_info_score(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     The mutual information is 0.673 nats, most of which is in the table:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.reduced_mutual_info_score("label", "cluster")).item()
     0.1372...
@@ -409,17 +402,10 @@ def normalized_reduced_mutual_info_score(label: Column, cluster: Column) -> pl.E
     Differs : clustering-mi returns 0 where this is NULL.
     SQL : clustereval.normalized_reduced_mutual_info_score(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     A label divided into two clusters costs more than in normalized_mutual_info_score:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.normalized_reduced_mutual_info_score("label", "cluster")).item()
     0.5555...

@@ -226,8 +226,7 @@ def external_report(
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     weight : str or Expr, optional
-        Multiplicity of each row, a whole number >= 0. The check reads this column at once, of a
-        LazyFrame too.
+        Multiplicity of each row, a whole number >= 0. The column is checked at once.
     partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
@@ -264,8 +263,6 @@ def external_report(
     --------
     Two clusterings at once:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> runs = pl.DataFrame(
     ...     {
     ...         "run": [1, 1, 1, 1, 2, 2, 2, 2],
@@ -302,19 +299,7 @@ def external_cluster_report(
 
     Parameters
     ----------
-    frame : DataFrame or LazyFrame
-        The rows to evaluate. A LazyFrame is read when the result is collected, and streams.
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-    weight : str or Expr, optional
-        Multiplicity of each row, a whole number >= 0. The check reads this column at once, of a
-        LazyFrame too.
-    partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group too.
-    noise : object, optional
-        The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
+    frame, label, cluster, weight, partition_by, noise, noise_as : as in external_report
 
     Returns
     -------
@@ -328,8 +313,7 @@ def external_cluster_report(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or cannot be grouped, a weight is not a whole number >= 0, noise
-        has no equal in the type of cluster, or an option is unknown.
+        As for external_report.
 
     Notes
     -----
@@ -339,8 +323,6 @@ def external_cluster_report(
     --------
     The cluster with rows of two labels:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> clusters = ce.external_cluster_report(six, "label", "cluster")
     >>> clusters.filter(pl.col("purity") < 1).select("cluster", "n", "n_labels", "purity").rows()
@@ -378,19 +360,7 @@ def external_label_report(
 
     Parameters
     ----------
-    frame : DataFrame or LazyFrame
-        The rows to evaluate. A LazyFrame is read when the result is collected, and streams.
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-    weight : str or Expr, optional
-        Multiplicity of each row, a whole number >= 0. The check reads this column at once, of a
-        LazyFrame too.
-    partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group too.
-    noise : object, optional
-        The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
+    frame, label, cluster, weight, partition_by, noise, noise_as : as in external_report
 
     Returns
     -------
@@ -403,8 +373,7 @@ def external_label_report(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or cannot be grouped, a weight is not a whole number >= 0, noise
-        has no equal in the type of cluster, or an option is unknown.
+        As for external_report.
 
     Notes
     -----
@@ -414,8 +383,6 @@ def external_label_report(
     --------
     Each label lies in two clusters, which split two of its three pairs:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> labels = ce.external_label_report(six, "label", "cluster")
     >>> labels.select("label", "n_clusters", "majority_cluster", "split_pairs").rows()
@@ -494,19 +461,10 @@ def bcubed_samples(
 
     Parameters
     ----------
-    frame : DataFrame or LazyFrame
-        The rows to evaluate. A LazyFrame is read when the result is collected, and streams.
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     id : str or Expr, optional
         Identifier of each row; by default its number in the frame, from 0. If ids repeat across
         sources, a struct of source and id.
-    partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group too.
-    noise : object, optional
-        The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
+    frame, label, cluster, partition_by, noise, noise_as : as in external_report
 
     Returns
     -------
@@ -519,8 +477,7 @@ def bcubed_samples(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or cannot be grouped, noise has no equal in the type of
-        cluster, an option is unknown, or, when the result is collected, an id has several rows.
+        As for external_report, and, when the result is collected, if an id has several rows.
 
     Notes
     -----
@@ -534,8 +491,6 @@ def bcubed_samples(
     --------
     The rows that share their cluster with another label:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> samples = ce.bcubed_samples(six, "label", "cluster")
     >>> samples.filter(pl.col("bcubed_precision") < 1).select("id", "label", "cluster").rows()

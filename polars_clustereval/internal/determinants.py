@@ -621,20 +621,7 @@ def determinant_report(
     frame : DataFrame or LazyFrame
         The points to evaluate, one per row. A LazyFrame is read when the result is collected, and
         streams below 32 dimensions; the greatest length of a List column is read at once.
-    vector : str, Expr, selector or sequence of str and Expr
-        An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        where it is NULL (of several columns: where all are) are left out.
-    cluster : str or Expr
-        Assigned cluster of each point. Rows where it is NULL are left out.
-    partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group of its own.
-    noise : object, optional
-        Value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Noise is an ordinary cluster, is left out, or each of its points is a cluster of its own.
-    missing : {'error', 'drop'}
-        Whether a vector with a NULL coordinate is an error, or its row is left out and counted in
-        n_dropped.
+    vector, cluster, partition_by, noise, noise_as, missing : as in internal_report
 
     Returns
     -------
@@ -650,9 +637,7 @@ def determinant_report(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, vector is not numeric, noise cannot be cast to the type of
-        cluster, or an option is unknown; when the result is collected, if a coordinate is NULL, NaN
-        or infinite, or vectors differ in length.
+        As for internal_report.
 
     Notes
     -----
@@ -673,8 +658,6 @@ def determinant_report(
     --------
     In one dimension |T| / |W| is sst / ssw:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> four = pl.DataFrame({"x": [0, 2, 9, 13], "cluster": ["a", "a", "b", "b"]})
     >>> ce.determinant_report(four, ["x"], "cluster")["det_ratio"].to_list()
     [11.0]

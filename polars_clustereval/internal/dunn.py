@@ -194,29 +194,11 @@ def cluster_diameters(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The points to evaluate, one per row. A LazyFrame is read when the result is collected; the
-        greatest length of a List column is read at once. All points are then held in memory.
-    vector : str, Expr, selector or sequence of str and Expr
-        An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        where it is NULL (of several columns: where all are) are left out.
-    cluster : str or Expr
-        Assigned cluster of each point. Rows where it is NULL are left out.
-    distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
-        Distances of scipy, in any letter case. The cosine distance of a zero vector to others is 1.
-    p : float
-        Order of the minkowski distance, at least 1.
+        The points, one per row. They are all in memory when the result of a LazyFrame is collected.
     center : {'mean', 'median'}
         Has no effect on diameters.
-    partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group of its own.
-    noise : object, optional
-        Value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Noise is an ordinary cluster, is left out, or each of its points is a cluster of its own.
-    weights : sequence of float, optional
-        One number > 0 per dimension, as in scipy; not for chebyshev.
-    missing : {'error', 'drop'}
-        Whether a vector with a NULL coordinate is an error, or its row is left out.
+    vector, cluster, distance, p, partition_by, noise, noise_as, weights : as in internal_report
+    missing : as in internal_report
 
     Returns
     -------
@@ -228,9 +210,7 @@ def cluster_diameters(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, vector is not numeric, noise cannot be cast to the type of
-        cluster, or an option is unknown; when the result is collected, if a coordinate is NULL, NaN
-        or infinite, or vectors differ in length.
+        As for internal_report.
 
     Notes
     -----
@@ -242,8 +222,6 @@ def cluster_diameters(
     --------
     The two points farthest from each other decide:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> five = pl.DataFrame({"x": [0, 1, 3, 9, 9], "y": [0, 7, 4, 0, 0], "cluster": [*"aaabb"]})
     >>> ce.cluster_diameters(five, ["x", "y"], "cluster", distance="cityblock").rows()
     [('a', 3, 8.0), ('b', 2, 0.0)]
@@ -287,33 +265,14 @@ def dunn_index(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The points to evaluate, one per row. A LazyFrame is read when the result is collected; the
-        greatest length of a List column is read at once. All points are then held in memory.
-    vector : str, Expr, selector or sequence of str and Expr
-        An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        where it is NULL (of several columns: where all are) are left out.
-    cluster : str or Expr
-        Assigned cluster of each point. Rows where it is NULL are left out.
-    distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
-        Distances of scipy, in any letter case. The cosine distance of a zero vector to others is 1.
-    p : float
-        Order of the minkowski distance, at least 1.
+        The points, one per row. They are all in memory when the result of a LazyFrame is collected.
     center : {'mean', 'median'}
         Centroid of a cluster, by coordinate; for cosine the direction of that of the unit vectors.
-    partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group of its own.
-    noise : object, optional
-        Value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Noise is an ordinary cluster, is left out, or each of its points is a cluster of its own.
-    weights : sequence of float, optional
-        One number > 0 per dimension, as in scipy; not for chebyshev.
     generalized : bool
         False leaves the columns gdi_11 … gdi_63 NULL, which need the distances of all pairs of
         points; dunn_index needs few of them.
-    missing : {'error', 'drop'}
-        Whether a vector with a NULL coordinate is an error, or its row is left out and counted in
-        n_dropped.
+    vector, cluster, distance, p, partition_by, noise, noise_as, weights : as in internal_report
+    missing : as in internal_report
 
     Returns
     -------
@@ -338,9 +297,7 @@ def dunn_index(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, vector is not numeric, noise cannot be cast to the type of
-        cluster, or an option is unknown; when the result is collected, if a coordinate is NULL, NaN
-        or infinite, or vectors differ in length.
+        As for internal_report.
 
     Notes
     -----
@@ -357,8 +314,6 @@ def dunn_index(
     --------
     Two clusters with a gap of 6, the larger diameter 4:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> four = pl.DataFrame({"x": [0, 2, 8, 12], "cluster": ["a", "a", "b", "b"]})
     >>> report = ce.dunn_index(four, ["x"], "cluster")
     >>> report.select("dunn_index", "centroid_dunn_index", "gdi_21", "gdi_43").rows()

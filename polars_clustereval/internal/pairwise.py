@@ -354,31 +354,13 @@ def pairwise_report(
         The points to evaluate, one per row. A LazyFrame is read when the result is collected; the
         greatest length of a List column is read at once. All points are held in memory, and the
         distances of one partition at a time, 8 bytes per pair.
-    vector : str, Expr, selector or sequence of str and Expr
-        An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        where it is NULL (of several columns: where all are) are left out.
-    cluster : str or Expr
-        Assigned cluster of each point. Rows where it is NULL are left out.
-    distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
-        Distances of scipy, in any letter case. The cosine distance of a zero vector to others is 1.
-    p : float
-        Order of the minkowski distance, at least 1.
-    partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group of its own.
-    noise : object, optional
-        Value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Noise is an ordinary cluster, is left out, or each of its points is a cluster of its own.
-    weights : sequence of float, optional
-        One number > 0 per dimension, as in scipy; not for chebyshev.
     n_neighbors : int
         Number of nearest neighbors of each point that connectivity compares, at least 1; all other
         points if there are fewer.
     max_points : int
         Largest number of points of a partition, at least 2: n points have n (n − 1) / 2 pairs.
-    missing : {'error', 'drop'}
-        Whether a vector with a NULL coordinate is an error, or its row is left out and counted in
-        n_dropped.
+    vector, cluster, distance, p, partition_by, noise, noise_as, weights : as in internal_report
+    missing : as in internal_report
 
     Returns
     -------
@@ -397,9 +379,7 @@ def pairwise_report(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, vector is not numeric, noise cannot be cast to the type of
-        cluster, or an option is unknown; when the result is collected, if a coordinate is NULL, NaN
-        or infinite, vectors differ in length, or a partition has more than max_points points.
+        As for internal_report, and if a partition has more than max_points points.
 
     Notes
     -----
@@ -429,8 +409,6 @@ def pairwise_report(
     --------
     Every distance within a cluster is less than every distance between clusters:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> four = pl.DataFrame({"x": [0, 2, 9, 9], "y": [0, 0, 0, 4], "cluster": ["a", "a", "b", "b"]})
     >>> report = ce.pairwise_report(four, ["x", "y"], "cluster", n_neighbors=1)
     >>> report.select("c_index", "gamma", "g_plus", "connectivity").rows()

@@ -300,24 +300,10 @@ def silhouette_samples(
     frame : DataFrame or LazyFrame
         One point per row. For 'sqeuclidean' and 'cosine' moments of the clusters are computed at
         the call, and a LazyFrame streams; for others all points are in memory on collection.
-    vector : str, Expr, selector or sequence of str and Expr
-        An Array or List column of numbers, or the numeric columns of the coordinates.
-    cluster : str or Expr
-        Assigned cluster. Rows where it or vector (all of its columns) is NULL are left out.
     id : str or Expr, optional
         Identifies a point; by default its row number in the frame, from 0.
-    distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
-        scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
-    p : float
-        Order of the minkowski distance, at least 1.
-    partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group too.
-    noise, noise_as : object, optional; {'cluster', 'drop', 'singletons'}, needed with it
-        Noise value of cluster, and whether noise is one cluster, left out, or a cluster per row.
-    weights : sequence of float, optional
-        One number > 0 per dimension, as in scipy; not for chebyshev.
-    missing : {'error', 'drop'}
-        Whether a vector with a NULL coordinate is an error, or its row is left out.
+    vector, cluster, distance, p, partition_by, noise, noise_as : as in internal_report
+    weights, missing : as in internal_report
 
     Returns
     -------
@@ -331,9 +317,7 @@ def silhouette_samples(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, vector holds no numbers, noise is no value of the type of
-        cluster, or an option is unknown; on collection, if a coordinate is NULL, NaN or infinite,
-        vectors differ in length, or an id occurs twice in a partition.
+        As for internal_report, and if an id occurs twice in a partition.
 
     Notes
     -----
@@ -352,8 +336,6 @@ def silhouette_samples(
     --------
     The third point is between the clusters:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> points = pl.DataFrame({"x": [0, 1, 5, 9, 8], "cluster": ["a", "a", "a", "b", "b"]})
     >>> ce.silhouette_samples(points, ["x"], "cluster").select("id", "a", "b", "silhouette").rows()
     [(0, 3.0, 8.5, 0.6470588235294118), (1, 2.5, 7.5, 0.6666666666666666), (2, 4.5, 3.5, \
@@ -402,22 +384,8 @@ def silhouette_clusters(
     frame : DataFrame or LazyFrame
         One point per row. For 'sqeuclidean' and 'cosine' moments of the clusters are computed at
         the call, and a LazyFrame streams; for others all points are in memory on collection.
-    vector : str, Expr, selector or sequence of str and Expr
-        An Array or List column of numbers, or the numeric columns of the coordinates.
-    cluster : str or Expr
-        Assigned cluster. Rows where it or vector (all of its columns) is NULL are left out.
-    distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
-        scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
-    p : float
-        Order of the minkowski distance, at least 1.
-    partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group too.
-    noise, noise_as : object, optional; {'cluster', 'drop', 'singletons'}, needed with it
-        Noise value of cluster, and whether noise is one cluster, left out, or a cluster per row.
-    weights : sequence of float, optional
-        One number > 0 per dimension, as in scipy; not for chebyshev.
-    missing : {'error', 'drop'}
-        Whether a vector with a NULL coordinate is an error, or its row is left out.
+    vector, cluster, distance, p, partition_by, noise, noise_as : as in internal_report
+    weights, missing : as in internal_report
 
     Returns
     -------
@@ -430,7 +398,7 @@ def silhouette_clusters(
     Raises
     ------
     ClusterEvalError
-        As silhouette_samples, which has an id besides.
+        As for silhouette_samples, which has an id besides.
 
     Notes
     -----
@@ -442,8 +410,6 @@ def silhouette_clusters(
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> points = pl.DataFrame({"x": [0, 1, 5, 9, 8], "cluster": ["a", "a", "a", "b", "b"]})
     >>> ce.silhouette_clusters(points, ["x"], "cluster").select("cluster", "n", "a", "b").rows()
     [('a', 3, 3.3333333333333335, 6.5), ('b', 2, 1.0, 6.5)]
@@ -494,22 +460,8 @@ def silhouette_score(
     frame : DataFrame or LazyFrame
         One point per row. For 'sqeuclidean' and 'cosine' moments of the clusters are computed at
         the call, and a LazyFrame streams; for others all points are in memory on collection.
-    vector : str, Expr, selector or sequence of str and Expr
-        An Array or List column of numbers, or the numeric columns of the coordinates.
-    cluster : str or Expr
-        Assigned cluster. Rows where it or vector (all of its columns) is NULL are left out.
     id : str or Expr, optional
         Identifies a point; its order decides on the sample. By default the row number from 0.
-    distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
-        scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
-    p : float
-        Order of the minkowski distance, at least 1.
-    partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group too.
-    noise, noise_as : object, optional; {'cluster', 'drop', 'singletons'}, needed with it
-        Noise value of cluster, and whether noise is one cluster, left out, or a cluster per row.
-    weights : sequence of float, optional
-        One number > 0 per dimension, as in scipy; not for chebyshev.
     method : {'exact', 'simplified', 'bounds', 'sample'}
         Exact mean distances; distances to the centers in their place; certified bounds of the exact
         score from moments of the clusters; or exact silhouettes of some points. 'simplified' and
@@ -527,9 +479,8 @@ def silhouette_score(
         silhouette_upper enclose the exact score.
     random_state : int
         With method 'sample': the seed. The sample is the same in every engine.
-    missing : {'error', 'drop'}
-        Whether a vector with a NULL coordinate is an error, or its row is left out and counted in
-        n_dropped.
+    vector, cluster, distance, p, partition_by, noise, noise_as : as in internal_report
+    weights, missing : as in internal_report
 
     Returns
     -------
@@ -546,10 +497,8 @@ def silhouette_score(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, vector holds no numbers, noise is no value of the type of
-        cluster, or an option is unknown, out of its range or for another method; on collection, if
-        a coordinate is NULL, NaN or infinite, vectors differ in length, or an id that decides on a
-        sample occurs twice in a partition.
+        As for internal_report, if an option is out of its range or for another method, and if an id
+        that decides on a sample occurs twice in a partition.
 
     Notes
     -----
@@ -567,8 +516,6 @@ def silhouette_score(
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> points = pl.DataFrame({"x": [0, 1, 5, 9, 8], "cluster": ["a", "a", "a", "b", "b"]})
     >>> score = ce.silhouette_score(points, ["x"], "cluster")
     >>> score.select("n_evaluated", pl.col("silhouette").round(4)).rows()

@@ -422,23 +422,9 @@ def cluster_states(
 
     Parameters
     ----------
-    frame : DataFrame or LazyFrame
-        The points, one per row. A LazyFrame is read when the result is collected, and streams; the
-        greatest length of a List column is looked up at once.
-    vector : str, Expr, selector or sequence of str and Expr
-        An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        where it is NULL (for several columns: where all are) are left out.
-    cluster : str or Expr
-        Cluster assigned to each point. Rows where it is NULL are left out.
-    partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group of its own.
-    noise : object, optional
-        The value of cluster that marks noise.
     noise_as : {'cluster', 'drop'}, needed with noise
         Whether noise is an ordinary cluster or is left out.
-    missing : {'error', 'drop'}
-        Whether a vector with a NULL coordinate is an error, or its row is left out and counted in
-        n_dropped.
+    frame, vector, cluster, partition_by, noise, missing : as in internal_report
 
     Returns
     -------
@@ -452,9 +438,7 @@ def cluster_states(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, vector holds no numbers, noise has no value in the type of
-        cluster, or an option is unknown; when the result is collected, if a coordinate is NULL, NaN
-        or infinite, or vectors differ in length.
+        As for internal_report.
 
     Notes
     -----
@@ -468,8 +452,6 @@ def cluster_states(
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> four = pl.DataFrame({"x": [0, 2, 9, 9], "y": [0, 0, 0, 4], "cluster": ["a", "a", "b", "b"]})
     >>> ce.cluster_states(four, ["x", "y"], "cluster").select("cluster", "n", "mean", "m2").rows()
     [('a', 2, [1.0, 0.0], [2.0, 0.0]), ('b', 2, [9.0, 2.0], [0.0, 8.0])]
@@ -531,8 +513,6 @@ def merge_cluster_states(frame: Frame, *, partition_by: Keys = None) -> Frame:
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> points = pl.DataFrame({"day": [1, 1, 2], "x": [0.0, 2.0, 7.0], "cluster": ["a", "a", "a"]})
     >>> states = ce.cluster_states(points, ["x"], "cluster", partition_by="day")
     >>> ce.merge_cluster_states(states).select("cluster", "n", "mean", "m2").rows()
@@ -563,7 +543,7 @@ def internal_report_from_states(
     distance : {'euclidean', 'sqeuclidean'}
         Distance of the points, in any letter case. Sums of other distances do not merge.
     partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group of its own.
+        Columns whose groups are evaluated separately. NULL is a group too.
     weights : sequence of float, optional
         A number > 0 for each dimension, as in scipy.
 
@@ -596,8 +576,6 @@ def internal_report_from_states(
     --------
     Two nights, each with some points of both clusters:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> first = pl.DataFrame({"x": [0, 9], "y": [0, 0], "cluster": ["a", "b"]})
     >>> second = pl.DataFrame({"x": [2, 9], "y": [0, 4], "cluster": ["a", "b"]})
     >>> kept = [ce.cluster_states(night, ["x", "y"], "cluster") for night in (first, second)]

@@ -42,31 +42,8 @@ def internal_summary(
 
     Parameters
     ----------
-    frame : DataFrame or LazyFrame
-        The points to evaluate, one per row. A LazyFrame is read when the result is collected, and
-        streams; the greatest length of a List column is looked up at once.
-    vector : str, Expr, selector or sequence of str and Expr
-        An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        where it is NULL (for several columns: where all are) are left out.
-    cluster : str or Expr
-        Cluster assigned to each point. Rows where it is NULL are left out.
-    distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
-        scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
-    p : float
-        Order of the minkowski distance, at least 1.
-    center : {'mean', 'median'}
-        Definition of a centroid, per coordinate; for cosine the direction of the mean or median of
-        the unit vectors. The median needs all points of a cluster in memory.
-    partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group of its own.
-    noise : object, optional
-        The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Whether noise is an ordinary cluster, is left out, or forms a cluster per row.
-    weights : sequence of float, optional
-        A number > 0 for each dimension, as in scipy; not for chebyshev.
-    missing : {'error', 'drop'}
-        Whether a vector with a NULL coordinate is an error, or its row is left out.
+    frame, vector, cluster, distance, p, center, partition_by, noise : as in internal_report
+    noise_as, weights, missing : as in internal_report
 
     Returns
     -------
@@ -80,19 +57,15 @@ def internal_summary(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, vector holds no numbers, noise has no value in the type of
-        cluster, or an option is unknown; when the result is collected, if a coordinate is NULL, NaN
-        or infinite, or vectors differ in length.
+        As for internal_report.
 
     Notes
     -----
-    The indices, their ranges and sources: see docs/internal.md.
+    Definition, range and source of an index: ``describe("ssw")``, by its name.
     In SQL: ``FROM clustereval.internal_summary(tbl, [x, y], cluster)``.
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> four = pl.DataFrame({"x": [0, 2, 9, 9], "y": [0, 0, 0, 4], "cluster": ["a", "a", "b", "b"]})
     >>> summary = ce.internal_summary(four, ["x", "y"], "cluster")
     >>> summary.filter(pl.col("metric") == "ssw").row(0)

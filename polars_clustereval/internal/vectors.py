@@ -424,8 +424,6 @@ def parse_vector(vec: Column, size: int | None = None) -> pl.Expr:
     --------
     A sparse vector that states its length equals the dense one:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> texts = pl.DataFrame({"vec": ["1 0 3 0", "$4$0:1 2:3", None]})
     >>> texts.select(ce.parse_vector("vec"))["vec"].to_list()
     [[1.0, 0.0, 3.0, 0.0], [1.0, 0.0, 3.0, 0.0], None]
@@ -577,8 +575,6 @@ def vdm_encode(
     --------
     Values with the same shares of classes have the same profile:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> fruit = pl.DataFrame({"color": ["red", "red", "pink", "pink", "blue"], "kind": [*"abbac"]})
     >>> ce.vdm_encode(fruit, "color", "kind").unique("color", maintain_order=True).rows()
     [('red', 'a', [0.5, 0.5, 0.0]), ('pink', 'b', [0.5, 0.5, 0.0]), ('blue', 'c', [0.0, 0.0, 1.0])]

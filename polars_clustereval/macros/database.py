@@ -63,7 +63,6 @@ def write_database(path: str | PathLike[str], name: str = _NAME) -> None:
     --------
     >>> import tempfile
     >>> import duckdb
-    >>> import polars_clustereval as ce
     >>> con = duckdb.connect()
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     ce.write_database(f"{folder}/clustereval.duckdb")

@@ -89,7 +89,6 @@ def register(
     Examples
     --------
     >>> import duckdb
-    >>> import polars_clustereval as ce
     >>> con = duckdb.connect()
     >>> ce.register(con)
     >>> query = "SELECT clustereval.rand_score(l, c) FROM (VALUES (0, 7), (0, 7), (1, 8)) t(l, c)"

@@ -73,7 +73,6 @@ def bundle(
     Examples
     --------
     >>> import duckdb
-    >>> import polars_clustereval as ce
     >>> con = duckdb.connect()
     >>> _ = con.execute(ce.bundle())
     >>> con.execute("SELECT clustereval.version()").fetchone() == (ce.__version__,)

@@ -4,7 +4,6 @@ Every function takes a DataFrame or LazyFrame of Polars or a relation of DuckDB,
 functions of this package, and draws a few hundred aggregated rows, whatever the number of points.
 The functions are also methods of the namespace: ``frame.clustereval.silhouette_plot(...)``.
 
->>> import polars as pl
 >>> from polars_clustereval import plots
 >>> points = pl.DataFrame({"x": [0, 1, 5, 9, 8], "cluster": ["a", "a", "a", "b", "b"]})
 >>> chart = plots.silhouette_plot(points, ["x"], "cluster")

@@ -81,7 +81,6 @@ def agreement_plot(
 
     Examples
     --------
-    >>> import polars as pl
     >>> from polars_clustereval import plots
     >>> runs = pl.DataFrame(
     ...     {

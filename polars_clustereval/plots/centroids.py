@@ -113,7 +113,6 @@ def centroid_plot(
     --------
     Three centroids on a line, which one dimension shows:
 
-    >>> import polars as pl
     >>> from polars_clustereval import plots
     >>> points = pl.DataFrame({"x": [0, 2, 9, 9, 20], "cluster": ["a", "a", "b", "b", "c"]})
     >>> chart = plots.centroid_plot(points, ["x"], "cluster")

@@ -73,7 +73,6 @@ def contingency_plot(
 
     Examples
     --------
-    >>> import polars as pl
     >>> from polars_clustereval import plots
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> chart = plots.contingency_plot(six, "label", "cluster")

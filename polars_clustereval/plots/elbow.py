@@ -72,7 +72,6 @@ def elbow_plot(
 
     Examples
     --------
-    >>> import polars as pl
     >>> from polars_clustereval import plots
     >>> sweep = pl.DataFrame(
     ...     {

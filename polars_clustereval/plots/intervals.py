@@ -77,7 +77,6 @@ def interval_plot(
 
     Examples
     --------
-    >>> import polars as pl
     >>> from polars_clustereval import plots
     >>> cells = pl.DataFrame(
     ...     {"label": ["a", "b", "a", "b"], "cluster": [0, 0, 1, 1], "n": [45, 15, 5, 35]}

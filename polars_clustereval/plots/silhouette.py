@@ -93,7 +93,6 @@ def silhouette_plot(
 
     Examples
     --------
-    >>> import polars as pl
     >>> from polars_clustereval import plots
     >>> points = pl.DataFrame({"x": [0, 1, 5, 9, 8], "cluster": ["a", "a", "a", "b", "b"]})
     >>> chart = plots.silhouette_plot(points, ["x"], "cluster")

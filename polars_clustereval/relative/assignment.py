@@ -261,17 +261,10 @@ def assign_nearest(
         out. A LazyFrame is collected at the call.
     id : str or Expr, optional
         Identifies a point; by default its row number in the frame, from 0.
-    distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
-        scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
-    p : float
-        Order of the minkowski distance, at least 1.
     partition_by : str, Expr or sequence of these, optional
         Columns of both frames: a point is assigned to a center of its own partition. NULL is a
         partition too.
-    weights : sequence of float, optional
-        A number > 0 for each dimension, as in scipy; not for chebyshev.
-    missing : {'error', 'drop'}
-        Whether a vector with a NULL coordinate is an error, or its row is left out.
+    distance, p, weights, missing : as in internal_report
 
     Returns
     -------
@@ -297,8 +290,6 @@ def assign_nearest(
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> centers = pl.DataFrame({"cluster": ["a", "b"], "centroid": [[0.0, 0.0], [4.0, 0.0]]})
     >>> points = pl.DataFrame({"x": [1, 3, 2], "y": [0, 0, 0]})
     >>> ce.assign_nearest(points, ["x", "y"], centers).rows()

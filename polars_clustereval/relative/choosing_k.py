@@ -336,23 +336,12 @@ def elbow(
         another, if clusters are empty.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
         scipy's distances, in any letter case. The criteria are made for 'euclidean'.
-    p : float
-        Order of the minkowski distance, at least 1.
     center : {'mean', 'median'}
         Definition of a centroid, per coordinate; silhouettes use means.
-    partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group of its own.
-    noise : object, optional
-        The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Whether noise is an ordinary cluster, is left out, or forms a cluster per row.
-    weights : sequence of float, optional
-        A number > 0 for each dimension, as in scipy; not for chebyshev.
     silhouette : {'none', 'simplified', 'exact'}
         Method of silhouette_score for the column silhouette; 'none' leaves it NULL. 'exact' holds
         all points in memory.
-    missing : {'error', 'drop'}
-        Whether a vector with a NULL coordinate is an error, or its row is left out.
+    p, partition_by, noise, noise_as, weights, missing : as in internal_report
 
     Returns
     -------
@@ -384,9 +373,7 @@ def elbow(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, vector or k holds no numbers, noise has no value in the type of
-        cluster, or an option is unknown; when the result is collected, if k is NULL or not a whole
-        number >= 1, a coordinate is NULL, NaN or infinite, or vectors differ in length.
+        As for internal_report, and if k is NULL or not a whole number >= 1.
 
     Notes
     -----
@@ -403,8 +390,6 @@ def elbow(
     --------
     Two pairs of points, in one to three clusters:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> sweep = pl.DataFrame(
     ...     {
     ...         "x": [0, 2, 9, 11] * 3,
@@ -590,8 +575,6 @@ def choose_k(
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> sweep = pl.DataFrame(
     ...     {
     ...         "x": [0, 2, 9, 11] * 3,

@@ -208,15 +208,10 @@ def column_stability(
     reduced_cluster : str or Expr
         Cluster of the point in the clustering without that coordinate. Rows where it is NULL are
         left out.
-    distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
-        scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
-    p : float
-        Order of the minkowski distance, at least 1.
     partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately, such as the number of clusters. NULL is a
         group of its own.
-    missing : {'error', 'drop'}
-        Whether a vector with a NULL coordinate is an error, or its row is left out.
+    distance, p, missing : as in internal_report
 
     Returns
     -------
@@ -259,8 +254,6 @@ def column_stability(
     --------
     Without x the second point changes sides; without y nothing does:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> four = pl.DataFrame({"x": [0, 0, 9, 9], "y": [0, 5, 4, 6], "cluster": [1, 1, 2, 2]})
     >>> without_x = four.with_columns(removed=1, reduced=pl.Series([1, 2, 2, 2]))
     >>> without_y = four.with_columns(removed=2, reduced=pl.col("cluster"))

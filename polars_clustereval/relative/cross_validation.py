@@ -116,21 +116,14 @@ def cross_validation(
     metric : str
         Metric of external_report that compares the two clusterings; the points' own clusters are
         the label.
-    distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
-        scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
-    p : float
-        Order of the minkowski distance, at least 1.
     partition_by : str, Expr or sequence of these, optional
         Columns of both frames whose groups are evaluated separately, such as the number of
         clusters. NULL is a group of its own.
-    weights : sequence of float, optional
-        A number > 0 for each dimension, as in scipy; not for chebyshev.
     average_method : {'arithmetic', 'geometric', 'min', 'max', 'joint'}
         Mean of entropies in the normalized and the adjusted mutual information.
     beta : float
         Weight of recall in F measures, and of completeness in the V measure.
-    missing : {'error', 'drop'}
-        Whether a vector with a NULL coordinate is an error, or its row is left out.
+    distance, p, weights, missing : as in internal_report
 
     Returns
     -------
@@ -161,8 +154,6 @@ def cross_validation(
     --------
     The second fold has a point that its own clustering puts elsewhere than the model:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> models = pl.DataFrame(
     ...     {
     ...         "fold": [0, 0, 1, 1],

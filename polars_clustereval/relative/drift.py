@@ -180,25 +180,8 @@ def run_drift(
 
     Parameters
     ----------
-    frame_before, frame_after : DataFrame or LazyFrame
-        The run before and the run after, one row per id. A LazyFrame is read when the result is
-        collected.
-    id, cluster : str or Expr
-        What identifies the clustered object, and its cluster, of any groupable type: columns of
-        both frames, of the same types. Rows with a NULL cluster count as if they were not there.
-    threshold : float
-        Two clusters are linked if their common ids are at least this share of one of them, of its
-        ids that are in both runs; above 0 and at most 1.
-    min_share : float
-        A link counts for a cluster if the common ids are at least this share of it: 0.1 leaves out
-        parts and sources below a tenth. From 0 to the threshold.
-    partition_by : str, Expr or sequence of these, optional
-        Columns of both frames whose groups are evaluated separately. NULL is a group too.
-    noise : object, optional
-        The value of cluster that marks noise, in both runs.
-    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Count noise as an ordinary cluster, as not in the run, or each row as a cluster, which has
-        no row of its own.
+    frame_before, frame_after, id, cluster, threshold, min_share : as in run_transitions
+    partition_by, noise, noise_as : as in run_transitions
 
     Returns
     -------
@@ -219,8 +202,7 @@ def run_drift(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, cannot be grouped or has two types, an id is NULL or twice in a
-        run, noise has no equal in the type of cluster, or an option is unknown.
+        As for run_transitions.
 
     Notes
     -----
@@ -237,8 +219,6 @@ def run_drift(
     --------
     One of seven ids has joined, none has moved:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> before = pl.DataFrame({"id": [1, 2, 3, 4, 5, 6], "cluster": ["a", "a", "b", "b", "b", "b"]})
     >>> after = pl.DataFrame({"id": [1, 2, 3, 4, 5, 6, 7], "cluster": [*"xxyyzz", "x"]})
     >>> drift = ce.run_drift(before, after, "id", "cluster")

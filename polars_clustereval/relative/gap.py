@@ -358,9 +358,6 @@ def uniform_reference(
 
     Parameters
     ----------
-    frame : DataFrame or LazyFrame
-        The points, one per row. A LazyFrame is read when the result is collected, and streams; the
-        greatest length of a List column is looked up at once.
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
         where it is NULL (for several columns: where all are) are left out.
@@ -372,10 +369,7 @@ def uniform_reference(
         means and products of the coordinates are summed at once, of a LazyFrame too.
     random_state : int
         The seed, a whole number >= 0.
-    partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group of its own.
-    missing : {'error', 'drop'}
-        Whether a vector with a NULL coordinate is an error, or its row is left out.
+    frame, partition_by, missing : as in internal_report
 
     Returns
     -------
@@ -406,8 +400,6 @@ def uniform_reference(
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> points = pl.DataFrame({"x": [0, 1, 8], "y": [5, 5, 5]})
     >>> reference = ce.uniform_reference(points, ["x", "y"], n_sets=1)
     >>> reference.select("id", pl.col("point").list.eval(pl.element().round(3))).rows()
@@ -558,7 +550,7 @@ def gap_statistic(
     se_factor : float
         The error of the rules is this many times gap_se, >= 0.
     partition_by : str, Expr or sequence of these, optional
-        Columns of both frames whose groups are evaluated separately. NULL is a group of its own.
+        Columns of both frames whose groups are evaluated separately. NULL is a group too.
 
     Returns
     -------
@@ -589,8 +581,6 @@ def gap_statistic(
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> observed = pl.DataFrame({"k": [1, 2, 3], "ssw": [8.0, 1.0, 0.5]})
     >>> reference = pl.DataFrame(
     ...     {"reference_set": [1, 1, 1, 2, 2, 2], "k": [1, 2, 3] * 2, "ssw": [8.0, 2.0, 1.0] * 2}

@@ -479,28 +479,10 @@ def external_intervals(
 
     Parameters
     ----------
-    frame : DataFrame or LazyFrame
-        The rows to evaluate. A LazyFrame is read when the result is collected, and streams.
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-    weight : str or Expr, optional
-        Multiplicity of each row, a whole number >= 0. The check reads this column at once, of a
-        LazyFrame too.
-    partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group too.
-    noise : object, optional
-        The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
-    average_method : {'arithmetic', 'geometric', 'min', 'max', 'joint'}
-        Mean of the entropies in the normalized and adjusted mutual information; 'joint' is for the
-        normalized one only, and needs adjusted=False.
-    beta : float
-        Weight in pair_f_score, v_measure_score and bcubed_f_score, at least 0.
-    adjusted : bool
-        False leaves out adjusted_mutual_info_score and expected_mutual_info, the slowest ones.
     confidence : float
         Probability that an interval covers the metric's value in the population, between 0 and 1.
+    frame, label, cluster, weight, partition_by, noise, noise_as : as in external_report
+    average_method, beta, adjusted : as in external_report
 
     Returns
     -------
@@ -518,8 +500,7 @@ def external_intervals(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or cannot be grouped, a weight is not a whole number >= 0, noise
-        has no equal in the type of cluster, or an option is unknown or out of its range.
+        As for external_report, and if an option is out of its range.
 
     Notes
     -----
@@ -538,8 +519,6 @@ def external_intervals(
     --------
     80 of 100 rows are in the majority of their cluster, so purity has sqrt(0.8 x 0.2 / 100):
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> cells = pl.DataFrame(
     ...     {
     ...         "label": ["a", "b", "a", "b"],

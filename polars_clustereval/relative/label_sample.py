@@ -279,15 +279,6 @@ def entity_resolution_estimates(
         label in all of its rows, unless `labels_are_sample` is 'records'.
     cluster : str or Expr
         The assigned cluster, of any groupable type. Rows with a NULL are left out.
-    weight : str or Expr, optional
-        Multiplicity of each row, a whole number >= 0. The check reads this column at once, of a
-        LazyFrame too.
-    partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group too.
-    noise : object, optional
-        The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
     labels_are_sample : {'uniform', 'by_record', 'records'}
         What was drawn and labeled: entities, each with the same probability; the entities of rows
         that were drawn at random, so that the probability grows with the size; or rows that were
@@ -296,6 +287,7 @@ def entity_resolution_estimates(
         Weight of recall in the F scores, at least 0.
     confidence : float
         Probability that an interval covers the value of all entities, between 0 and 1.
+    weight, partition_by, noise, noise_as : as in external_report
 
     Returns
     -------
@@ -317,8 +309,7 @@ def entity_resolution_estimates(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or cannot be grouped, a weight is not a whole number >= 0, noise
-        has no equal in the type of cluster, or an option is unknown or out of its range.
+        As for external_report, and if an option is out of its range.
 
     Notes
     -----
@@ -347,8 +338,6 @@ def entity_resolution_estimates(
     Three entities have labels. The cluster 2 has a row of another one, so that not all links of
     the second entity are right:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> records = pl.DataFrame(
     ...     {
     ...         "entity": ["a", "a", "b", "b", None, "c", None, None],

@@ -141,15 +141,7 @@ def prediction_strength(
     label, cluster : str or Expr
         The cluster of the test data's own clustering, and that of the nearest centroid of the
         training data, of any groupable type. Rows with a NULL are left out.
-    weight : str or Expr, optional
-        Multiplicity of each row, a whole number >= 0. The check reads this column at once, of a
-        LazyFrame too.
-    partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group too.
-    noise : object, optional
-        The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
+    weight, partition_by, noise, noise_as : as in external_report
 
     Returns
     -------
@@ -163,8 +155,7 @@ def prediction_strength(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or cannot be grouped, a weight is not a whole number >= 0, noise
-        has no equal in the type of cluster, or an option is unknown.
+        As for external_report.
 
     Notes
     -----
@@ -180,8 +171,6 @@ def prediction_strength(
     --------
     Of the three pairs of label b, training confirms one:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 0]})
     >>> strength = ce.prediction_strength(five, "label", "cluster")
     >>> strength.select("n", "prediction_strength", "weakest_label").row(0)
@@ -228,8 +217,7 @@ def bootstrap_instability(
     resample : str or Expr
         What identifies the resample, that is, the pair of bootstrap samples.
     weight : str or Expr, optional
-        Multiplicity of each row, a whole number >= 0. The check reads this column at once, of a
-        LazyFrame too.
+        Multiplicity of each row, a whole number >= 0. The column is checked at once.
     partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately, such as the number of clusters. NULL is a
         group too.
@@ -262,8 +250,6 @@ def bootstrap_instability(
     --------
     The clusterings of resample 2 differ by the second row: 2 of 9 ordered pairs each way.
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> resamples = pl.DataFrame(
     ...     {
     ...         "resample": [1, 1, 1, 2, 2, 2],

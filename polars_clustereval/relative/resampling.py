@@ -381,30 +381,18 @@ def bootstrap_intervals(
     ----------
     frame : DataFrame or LazyFrame
         The rows to evaluate. The cells of a LazyFrame too are counted at once.
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     weight : str or Expr, optional
         Multiplicity of each row, a whole number >= 0, such as n of contingency_matrix.
-    partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group too.
-    noise : object, optional
-        The value of cluster that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Count noise as an ordinary cluster, leave it out, or count each row as a cluster. A row of
         noise that is drawn several times is several clusters.
-    average_method : {'arithmetic', 'geometric', 'min', 'max', 'joint'}
-        Mean of the entropies in the normalized and adjusted mutual information; 'joint' is for the
-        normalized one only, and needs adjusted=False.
-    beta : float
-        Weight in pair_f_score, v_measure_score and bcubed_f_score, at least 0.
-    adjusted : bool
-        False leaves out adjusted_mutual_info_score and expected_mutual_info, the slowest ones.
     n_resamples : int
         Number of bootstrap samples, at least 1.
     confidence : float
         Probability that an interval covers the metric's value in the population, between 0 and 1.
     random_state : int
         Seed of numpy's generator, from 0 to 2147483647. Every partition starts with it.
+    label, cluster, partition_by, noise, average_method, beta, adjusted : as in external_report
 
     Returns
     -------
@@ -420,8 +408,7 @@ def bootstrap_intervals(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or cannot be grouped, a weight is not a whole number >= 0, noise
-        has no equal in the type of cluster, or an option is unknown or out of its range.
+        As for external_report, and if an option is out of its range.
 
     Notes
     -----
@@ -439,8 +426,6 @@ def bootstrap_intervals(
     --------
     The standard error of purity is near sqrt(0.8 x 0.2 / 100) = 0.04:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> cells = pl.DataFrame(
     ...     {
     ...         "label": ["a", "b", "a", "b"],
@@ -500,28 +485,19 @@ def permutation_test(
     ----------
     frame : DataFrame or LazyFrame
         The rows to evaluate. The cells of a LazyFrame too are counted at once.
-    label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     metric : str
         A metric of external_report with a best value, which says whether high or low scores are
         better. Mutual information has none; its normalized form has the same p-value.
     weight : str or Expr, optional
         Multiplicity of each row, a whole number >= 0, such as n of contingency_matrix.
-    partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group too.
-    noise : object, optional
-        The value of cluster that marks noise.
-    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
     average_method : {'arithmetic', 'geometric', 'min', 'max', 'joint'}
         Mean of the entropies in the normalized and adjusted mutual information; 'joint' is for the
         normalized one only.
-    beta : float
-        Weight in pair_f_score, v_measure_score and bcubed_f_score, at least 0.
     n_resamples : int
         Number of random labelings, at least 1.
     random_state : int
         Seed of numpy's generator, from 0 to 2147483647. Every partition starts with it.
+    label, cluster, partition_by, noise, noise_as, beta : as in external_report
 
     Returns
     -------
@@ -536,9 +512,8 @@ def permutation_test(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or cannot be grouped, a weight is not a whole number >= 0, noise
-        has no equal in the type of cluster, an option is unknown or out of its range, or a
-        partition has 1000000000 rows or more.
+        As for external_report, and if an option is out of its range, or a partition has 1000000000
+        rows or more.
 
     Notes
     -----
@@ -557,8 +532,6 @@ def permutation_test(
 
     Examples
     --------
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> ten = pl.DataFrame({"label": ["a"] * 5 + ["b"] * 5, "cluster": [0] * 4 + [1] * 6})
     >>> test = ce.permutation_test(ten, "label", "cluster")
     >>> test.select("metric", pl.col("value", "p_value").round(2)).row(0)

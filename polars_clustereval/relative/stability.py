@@ -486,8 +486,6 @@ def run_agreement(
     --------
     Runs 1 and 2 are the same clustering under other names:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> runs = pl.DataFrame(
     ...     {
     ...         "run": [1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3],
@@ -528,26 +526,11 @@ def run_consensus(
 
     Parameters
     ----------
-    frame : DataFrame or LazyFrame
-        One row per run and id. A LazyFrame is read when the result is collected.
-    id, run, cluster : str or Expr
-        What identifies the clustered object, the clustering, and the object's cluster in it, of any
-        groupable type. Rows with a NULL cluster count as if they were not there.
     metric : str
         The name of a metric of external_report that has a best value. In a pair of runs the lower
         one is the label.
-    partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group too.
-    noise : object, optional
-        The value of cluster that marks noise, in every run.
-    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Count noise as an ordinary cluster, as not in the run, or each row as a cluster.
-    average_method : {'arithmetic', 'geometric', 'min', 'max', 'joint'}
-        Mean of the entropies in the normalized and adjusted mutual information.
-    beta : float
-        Weight in pair_f_score, v_measure_score and bcubed_f_score, at least 0.
-    require_same_ids : bool
-        True makes it an error if two runs have different ids.
+    frame, id, run, cluster, partition_by, noise, noise_as, average_method : as in run_agreement
+    beta, require_same_ids : as in run_agreement
 
     Returns
     -------
@@ -559,7 +542,7 @@ def run_consensus(
     Raises
     ------
     ClusterEvalError
-        As run_agreement, and for a metric without a best value, such as joint_entropy.
+        As for run_agreement, and for a metric without a best value, such as joint_entropy.
 
     Notes
     -----
@@ -573,8 +556,6 @@ def run_consensus(
     --------
     Run 1 is the lower of the two that agree:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> runs = pl.DataFrame(
     ...     {
     ...         "run": [1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3],
@@ -619,19 +600,9 @@ def cluster_stability(
 
     Parameters
     ----------
-    frame : DataFrame or LazyFrame
-        One row per run and id. A LazyFrame is read when the result is collected.
-    id, run, cluster : str or Expr
-        What identifies the clustered object, the clustering, and the object's cluster in it, of any
-        groupable type. Rows with a NULL cluster count as if they were not there.
     reference : object
         The value of run whose clusters are evaluated.
-    partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group too.
-    noise : object, optional
-        The value of cluster that marks noise, in every run.
-    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Count noise as an ordinary cluster, as not in the run, or each row as a cluster.
+    frame, id, run, cluster, partition_by, noise, noise_as : as in run_agreement
 
     Returns
     -------
@@ -660,8 +631,6 @@ def cluster_stability(
     --------
     Cluster 0 is half of run 2's cluster 5; id 4 is not in that run:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> runs = pl.DataFrame(
     ...     {
     ...         "run": [1, 1, 1, 1, 2, 2, 2],

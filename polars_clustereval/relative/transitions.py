@@ -275,8 +275,6 @@ def run_transitions(
     --------
     Cluster a has grown under another name, b is split:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> before = pl.DataFrame({"id": [1, 2, 3, 4, 5, 6], "cluster": ["a", "a", "b", "b", "b", "b"]})
     >>> after = pl.DataFrame({"id": [1, 2, 3, 4, 5, 6, 7], "cluster": [*"xxyyzz", "x"]})
     >>> transitions = ce.run_transitions(before, after, "id", "cluster")
@@ -313,22 +311,8 @@ def transition_overlaps(
 
     Parameters
     ----------
-    frame_before, frame_after : DataFrame or LazyFrame
-        The run before and the run after, one row per id. A LazyFrame is read when the result is
-        collected.
-    id, cluster : str or Expr
-        What identifies the clustered object, and its cluster, of any groupable type: columns of
-        both frames, of the same types. Rows with a NULL cluster count as if they were not there.
-    threshold : float
-        Two clusters are linked if their common ids are at least this share of one of them, of its
-        ids that are in both runs; above 0 and at most 1.
-    partition_by : str, Expr or sequence of these, optional
-        Columns of both frames whose groups are evaluated separately. NULL is a group too.
-    noise : object, optional
-        The value of cluster that marks noise, in both runs.
-    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Count noise as an ordinary cluster, as not in the run, or each row as a cluster, which has
-        no row of its own.
+    frame_before, frame_after, id, cluster, threshold, partition_by, noise : as in run_transitions
+    noise_as : as in run_transitions
 
     Returns
     -------
@@ -341,8 +325,7 @@ def transition_overlaps(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, cannot be grouped or has two types, an id is NULL or twice in a
-        run, noise has no equal in the type of cluster, or an option is unknown.
+        As for run_transitions.
 
     Notes
     -----
@@ -352,8 +335,6 @@ def transition_overlaps(
     --------
     Both parts of cluster b have half of its ids:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> before = pl.DataFrame({"id": [1, 2, 3, 4, 5, 6], "cluster": ["a", "a", "b", "b", "b", "b"]})
     >>> after = pl.DataFrame({"id": [1, 2, 3, 4, 5, 6, 7], "cluster": [*"xxyyzz", "x"]})
     >>> overlaps = ce.transition_overlaps(before, after, "id", "cluster")
@@ -391,22 +372,8 @@ def moved_ids(
 
     Parameters
     ----------
-    frame_before, frame_after : DataFrame or LazyFrame
-        The run before and the run after, one row per id. A LazyFrame is read when the result is
-        collected.
-    id, cluster : str or Expr
-        What identifies the clustered object, and its cluster, of any groupable type: columns of
-        both frames, of the same types. Rows with a NULL cluster count as if they were not there.
-    threshold : float
-        Two clusters are linked if their common ids are at least this share of one of them, of its
-        ids that are in both runs; above 0 and at most 1.
-    partition_by : str, Expr or sequence of these, optional
-        Columns of both frames whose groups are evaluated separately. NULL is a group too.
-    noise : object, optional
-        The value of cluster that marks noise, in both runs.
-    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Count noise as an ordinary cluster, as not in the run, or each row as a cluster, which has
-        no row of its own.
+    frame_before, frame_after, id, cluster, threshold, partition_by, noise : as in run_transitions
+    noise_as : as in run_transitions
 
     Returns
     -------
@@ -418,8 +385,7 @@ def moved_ids(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, cannot be grouped or has two types, an id is NULL or twice in a
-        run, noise has no equal in the type of cluster, or an option is unknown.
+        As for run_transitions.
 
     Notes
     -----
@@ -429,8 +395,6 @@ def moved_ids(
     --------
     Id 3 has moved to the cluster that was a, id 6 has left:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> before = pl.DataFrame({"id": [1, 2, 3, 4, 5, 6], "cluster": ["a", "a", "b", "b", "b", "b"]})
     >>> after = pl.DataFrame({"id": [1, 2, 3, 4, 5], "cluster": ["x", "x", "x", "y", "y"]})
     >>> ce.moved_ids(before, after, "id", "cluster").rows()
@@ -470,19 +434,10 @@ def affected_ids(
 
     Parameters
     ----------
-    frame_before, frame_after : DataFrame or LazyFrame
-        The run before and the run after, one row per id. A LazyFrame is read when the result is
-        collected.
-    id, cluster : str or Expr
-        What identifies the clustered object, and its cluster, of any groupable type: columns of
-        both frames, of the same types. Rows with a NULL cluster count as if they were not there.
-    partition_by : str, Expr or sequence of these, optional
-        Columns of both frames whose groups are evaluated separately. NULL is a group too.
-    noise : object, optional
-        The value of cluster that marks noise, in both runs.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Count noise as an ordinary cluster, as not in the run, or each row as a cluster without
         companions.
+    frame_before, frame_after, id, cluster, partition_by, noise : as in run_transitions
 
     Returns
     -------
@@ -495,8 +450,7 @@ def affected_ids(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, cannot be grouped or has two types, an id is NULL or twice in a
-        run, noise has no equal in the type of cluster, or an option is unknown.
+        As for run_transitions.
 
     Notes
     -----
@@ -506,8 +460,6 @@ def affected_ids(
     --------
     Cluster b has been split, and id 5 has joined a:
 
-    >>> import polars as pl
-    >>> import polars_clustereval as ce
     >>> before = pl.DataFrame({"id": [1, 2, 3, 4], "cluster": ["a", "b", "b", "b"]})
     >>> after = pl.DataFrame({"id": [1, 2, 3, 4, 5], "cluster": ["x", "y", "y", "z", "x"]})
     >>> affected = ce.affected_ids(before, after, "id", "cluster")

@@ -88,18 +88,17 @@ def test_the_best_values_are_those_of_the_reference() -> None:
 
 
 def test_the_best_values_are_those_of_the_pages() -> None:
-    """A page says low or high; a best value of 0 or 1 is the end of a range."""
     found = 0
     for command in ("internal", "pairwise"):
         text = (EXAMPLES.parent / "docs" / f"{command}.md").read_text(encoding="utf-8")
         meanings = REPORTS[command].meanings
-        for line in text.splitlines():
-            name = re.match(r"\| `(\w+)` \|", line)
-            best = re.search(r"(low|high)\S? \| [^|]*\|$", line)
-            if name and best and name[1] in meanings:
-                assert meanings[name[1]].is_high_best == (best[1] == "high"), line
+        rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| `")]
+        for name, _, _, best, _ in (cells for cells in rows if len(cells) == 5):
+            metric = name.strip("| `")
+            if metric in meanings:
+                assert meanings[metric].best == best.replace("–", ""), metric
                 found += 1
-    assert found == 16 + 7
+    assert found == 17 + 7
 
 
 SAMPLE = ("--method", "sample", "--sample-size", "40")
