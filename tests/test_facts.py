@@ -14,6 +14,7 @@ import pytest
 import polars_clustereval as ce
 from polars_clustereval.base.metric_facts import metric_facts, metrics_of
 from polars_clustereval.cli.schemas import read_schema
+from polars_clustereval.internal import dunn
 from tests.support import engines
 from tests.support.stated_ranges import bound_of, comments, is_constant, range_of_metric
 from tools import facts as command
@@ -75,6 +76,34 @@ def test_the_steps_for_a_metric_are_five_files_that_exist() -> None:
         path = ROOT / file.replace("<stem>", "association")
         assert path.is_file(), file
         assert path not in generated, file
+
+
+def test_the_steps_for_a_table_are_files_that_exist() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    steps = text.partition("## To add a table")[2].partition("Then `make facts`.")[0]
+    files = re.findall(r"^\d\. `([^`]+)`", steps, re.MULTILINE)
+    assert len(files) <= 8
+    generated = {path for step in command.STEPS for path in step()}
+    places = {"folder": "internal", "stem": "dunn", "oracle": "dunn_oracle", "guide": "dunn"}
+    for file in files:
+        path = ROOT / re.sub("<(.*?)>", lambda found: places[found[1]], file)
+        assert path.is_file(), file
+        assert path not in generated, file
+
+
+def test_a_table_is_named_by_hand_in_its_two_files_only() -> None:
+    """Nothing else of the product has to be changed for a table without scores or a command."""
+    generated = {path for step in command.STEPS for path in step()}
+    of_both_sides = {ROOT / "sql" / "internal" / "dunn.sql", Path(inspect.getfile(dunn))}
+    named = {
+        path
+        for folder in ("sql", "polars_clustereval", "tools", "tests/support")
+        for path in (ROOT / folder).rglob("*.*")
+        if path.suffix in (".sql", ".py")
+        and path not in generated
+        and re.search(r"\bcluster_diameters\b", path.read_text(encoding="utf-8"))
+    }
+    assert named == of_both_sides | {ROOT / "tests" / "support" / "dunn_oracle.py"}
 
 
 # One fact in every place -------------------------------------------------------------------------

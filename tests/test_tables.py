@@ -10,7 +10,7 @@ import pytest
 
 from polars_clustereval import spark
 from polars_clustereval.base.tables import declared_tables, table_function
-from polars_clustereval.catalogue import describe, entries
+from polars_clustereval.catalogue import entries
 from polars_clustereval.catalogue.docstrings import join_lines, read_parameters, read_sections
 from polars_clustereval.dialects import to_sql
 from polars_clustereval.macros import macro_definitions
@@ -167,11 +167,6 @@ def test_the_pages_name_the_portable_tables(page: str) -> None:
     named = {name for name in wanted if f"`{name}`" in text}
     silhouettes = {name for name in wanted if name.startswith("silhouette")}
     assert named | (silhouettes if page == "dialects" else set()) == wanted
-
-
-def test_describe_lists_the_tables_with_scores() -> None:
-    listed = set(re.findall(r"\w+", read_parameters(describe)["name"].partition(", such as")[0]))
-    assert listed & TABLES.keys() == {entry.table for entry in entries().values()}
 
 
 def test_to_sql_lists_the_portable_tables() -> None:
