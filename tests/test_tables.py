@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from polars_clustereval import spark
-from polars_clustereval.base.tables import declared_tables, table_function
+from polars_clustereval.base.tables import Kind, declared_tables, table_function
 from polars_clustereval.catalogue import entries
 from polars_clustereval.catalogue.docstrings import join_lines, read_parameters, read_sections
 from polars_clustereval.dialects import to_sql
@@ -110,6 +110,24 @@ def test_the_docstring_names_every_column(name: str) -> None:
 @pytest.mark.parametrize("name", TABLES)
 def test_the_docstring_says_what_every_parameter_is(name: str) -> None:
     assert [*read_parameters(TABLES[name].function)] == registry.parameters(name)
+
+
+#: Parameters of a kind of table that mean something else in one of them.
+OTHER_WORDS: dict[Kind, set[str]] = {
+    "points": {"frame", "center", "missing", "id"},
+    "graph": set(),
+    "runs": {"metric"},
+    "two runs": {"noise_as"},
+}
+
+
+@pytest.mark.parametrize("kind", OTHER_WORDS)
+def test_tables_of_a_kind_say_the_same_of_a_parameter(kind: Kind) -> None:
+    texts: dict[str, set[str]] = {}
+    for table in declared_tables(kind).values():
+        for name, text in read_parameters(table.function).items():
+            texts.setdefault(name, set()).add(text)
+    assert {name for name, found in texts.items() if len(found) > 1} == OTHER_WORDS[kind]
 
 
 # The comments of the macros --------------------------------------------------------------------

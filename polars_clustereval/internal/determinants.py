@@ -623,15 +623,15 @@ def determinant_report(
         streams below 32 dimensions; the greatest length of a List column is read at once.
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        where it is NULL (of several columns: where all are) are left out.
+        where it is NULL (for several columns: where all are) are left out.
     cluster : str or Expr
-        Assigned cluster of each point. Rows where it is NULL are left out.
+        Cluster assigned to each point. Rows where it is NULL are left out.
     partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group of its own.
+        Columns whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
-        Value of cluster that marks noise.
+        The value of cluster that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Noise is an ordinary cluster, is left out, or each of its points is a cluster of its own.
+        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
     missing : {'error', 'drop'}
         Whether a vector with a NULL coordinate is an error, or its row is left out and counted in
         n_dropped.

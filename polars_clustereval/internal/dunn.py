@@ -198,23 +198,23 @@ def cluster_diameters(
         greatest length of a List column is read at once. All points are then held in memory.
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        where it is NULL (of several columns: where all are) are left out.
+        where it is NULL (for several columns: where all are) are left out.
     cluster : str or Expr
-        Assigned cluster of each point. Rows where it is NULL are left out.
+        Cluster assigned to each point. Rows where it is NULL are left out.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
-        Distances of scipy, in any letter case. The cosine distance of a zero vector to others is 1.
+        scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
     p : float
         Order of the minkowski distance, at least 1.
     center : {'mean', 'median'}
         Has no effect on diameters.
     partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group of its own.
+        Columns whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
-        Value of cluster that marks noise.
+        The value of cluster that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Noise is an ordinary cluster, is left out, or each of its points is a cluster of its own.
+        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
     weights : sequence of float, optional
-        One number > 0 per dimension, as in scipy; not for chebyshev.
+        A number > 0 for each dimension, as in scipy; not for chebyshev.
     missing : {'error', 'drop'}
         Whether a vector with a NULL coordinate is an error, or its row is left out.
 
@@ -291,23 +291,24 @@ def dunn_index(
         greatest length of a List column is read at once. All points are then held in memory.
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        where it is NULL (of several columns: where all are) are left out.
+        where it is NULL (for several columns: where all are) are left out.
     cluster : str or Expr
-        Assigned cluster of each point. Rows where it is NULL are left out.
+        Cluster assigned to each point. Rows where it is NULL are left out.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
-        Distances of scipy, in any letter case. The cosine distance of a zero vector to others is 1.
+        scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
     p : float
         Order of the minkowski distance, at least 1.
     center : {'mean', 'median'}
-        Centroid of a cluster, by coordinate; for cosine the direction of that of the unit vectors.
+        Definition of a centroid, per coordinate; for cosine the direction of the mean or median of
+        the unit vectors. The median needs all points of a cluster in memory.
     partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group of its own.
+        Columns whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
-        Value of cluster that marks noise.
+        The value of cluster that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Noise is an ordinary cluster, is left out, or each of its points is a cluster of its own.
+        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
     weights : sequence of float, optional
-        One number > 0 per dimension, as in scipy; not for chebyshev.
+        A number > 0 for each dimension, as in scipy; not for chebyshev.
     generalized : bool
         False leaves the columns gdi_11 … gdi_63 NULL, which need the distances of all pairs of
         points; dunn_index needs few of them.

@@ -356,21 +356,21 @@ def pairwise_report(
         distances of one partition at a time, 8 bytes per pair.
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        where it is NULL (of several columns: where all are) are left out.
+        where it is NULL (for several columns: where all are) are left out.
     cluster : str or Expr
-        Assigned cluster of each point. Rows where it is NULL are left out.
+        Cluster assigned to each point. Rows where it is NULL are left out.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
-        Distances of scipy, in any letter case. The cosine distance of a zero vector to others is 1.
+        scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
     p : float
         Order of the minkowski distance, at least 1.
     partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group of its own.
+        Columns whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
-        Value of cluster that marks noise.
+        The value of cluster that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Noise is an ordinary cluster, is left out, or each of its points is a cluster of its own.
+        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
     weights : sequence of float, optional
-        One number > 0 per dimension, as in scipy; not for chebyshev.
+        A number > 0 for each dimension, as in scipy; not for chebyshev.
     n_neighbors : int
         Number of nearest neighbors of each point that connectivity compares, at least 1; all other
         points if there are fewer.

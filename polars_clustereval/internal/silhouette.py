@@ -301,9 +301,10 @@ def silhouette_samples(
         One point per row. For 'sqeuclidean' and 'cosine' moments of the clusters are computed at
         the call, and a LazyFrame streams; for others all points are in memory on collection.
     vector : str, Expr, selector or sequence of str and Expr
-        An Array or List column of numbers, or the numeric columns of the coordinates.
+        An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
+        where it is NULL (for several columns: where all are) are left out.
     cluster : str or Expr
-        Assigned cluster. Rows where it or vector (all of its columns) is NULL are left out.
+        Cluster assigned to each point. Rows where it is NULL are left out.
     id : str or Expr, optional
         Identifies a point; by default its row number in the frame, from 0.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
@@ -312,10 +313,12 @@ def silhouette_samples(
         Order of the minkowski distance, at least 1.
     partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately. NULL is a group too.
-    noise, noise_as : object, optional; {'cluster', 'drop', 'singletons'}, needed with it
-        Noise value of cluster, and whether noise is one cluster, left out, or a cluster per row.
+    noise : object, optional
+        The value of cluster that marks noise.
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
+        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
     weights : sequence of float, optional
-        One number > 0 per dimension, as in scipy; not for chebyshev.
+        A number > 0 for each dimension, as in scipy; not for chebyshev.
     missing : {'error', 'drop'}
         Whether a vector with a NULL coordinate is an error, or its row is left out.
 
@@ -403,19 +406,22 @@ def silhouette_clusters(
         One point per row. For 'sqeuclidean' and 'cosine' moments of the clusters are computed at
         the call, and a LazyFrame streams; for others all points are in memory on collection.
     vector : str, Expr, selector or sequence of str and Expr
-        An Array or List column of numbers, or the numeric columns of the coordinates.
+        An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
+        where it is NULL (for several columns: where all are) are left out.
     cluster : str or Expr
-        Assigned cluster. Rows where it or vector (all of its columns) is NULL are left out.
+        Cluster assigned to each point. Rows where it is NULL are left out.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
         scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
     p : float
         Order of the minkowski distance, at least 1.
     partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately. NULL is a group too.
-    noise, noise_as : object, optional; {'cluster', 'drop', 'singletons'}, needed with it
-        Noise value of cluster, and whether noise is one cluster, left out, or a cluster per row.
+    noise : object, optional
+        The value of cluster that marks noise.
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
+        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
     weights : sequence of float, optional
-        One number > 0 per dimension, as in scipy; not for chebyshev.
+        A number > 0 for each dimension, as in scipy; not for chebyshev.
     missing : {'error', 'drop'}
         Whether a vector with a NULL coordinate is an error, or its row is left out.
 
@@ -495,9 +501,10 @@ def silhouette_score(
         One point per row. For 'sqeuclidean' and 'cosine' moments of the clusters are computed at
         the call, and a LazyFrame streams; for others all points are in memory on collection.
     vector : str, Expr, selector or sequence of str and Expr
-        An Array or List column of numbers, or the numeric columns of the coordinates.
+        An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
+        where it is NULL (for several columns: where all are) are left out.
     cluster : str or Expr
-        Assigned cluster. Rows where it or vector (all of its columns) is NULL are left out.
+        Cluster assigned to each point. Rows where it is NULL are left out.
     id : str or Expr, optional
         Identifies a point; its order decides on the sample. By default the row number from 0.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
@@ -506,10 +513,12 @@ def silhouette_score(
         Order of the minkowski distance, at least 1.
     partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately. NULL is a group too.
-    noise, noise_as : object, optional; {'cluster', 'drop', 'singletons'}, needed with it
-        Noise value of cluster, and whether noise is one cluster, left out, or a cluster per row.
+    noise : object, optional
+        The value of cluster that marks noise.
+    noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
+        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
     weights : sequence of float, optional
-        One number > 0 per dimension, as in scipy; not for chebyshev.
+        A number > 0 for each dimension, as in scipy; not for chebyshev.
     method : {'exact', 'simplified', 'bounds', 'sample'}
         Exact mean distances; distances to the centers in their place; certified bounds of the exact
         score from moments of the clusters; or exact silhouettes of some points. 'simplified' and

@@ -431,7 +431,7 @@ def cluster_states(
     cluster : str or Expr
         Cluster assigned to each point. Rows where it is NULL are left out.
     partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group of its own.
+        Columns whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
         The value of cluster that marks noise.
     noise_as : {'cluster', 'drop'}, needed with noise
@@ -563,7 +563,7 @@ def internal_report_from_states(
     distance : {'euclidean', 'sqeuclidean'}
         Distance of the points, in any letter case. Sums of other distances do not merge.
     partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group of its own.
+        Columns whose groups are evaluated separately. NULL is a group too.
     weights : sequence of float, optional
         A number > 0 for each dimension, as in scipy.
 

@@ -86,11 +86,11 @@ def internal_summary(
         Definition of a centroid, per coordinate; for cosine the direction of the mean or median of
         the unit vectors. The median needs all points of a cluster in memory.
     partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group of its own.
+        Columns whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
         The value of cluster that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Whether noise is an ordinary cluster, is left out, or forms a cluster per row.
+        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
     weights : sequence of float, optional
         A number > 0 for each dimension, as in scipy; not for chebyshev.
     missing : {'error', 'drop'}

@@ -214,7 +214,7 @@ def column_stability(
         Order of the minkowski distance, at least 1.
     partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately, such as the number of clusters. NULL is a
-        group of its own.
+        group too.
     missing : {'error', 'drop'}
         Whether a vector with a NULL coordinate is an error, or its row is left out.
 

@@ -126,7 +126,7 @@ def cross_validation(
     weights : sequence of float, optional
         A number > 0 for each dimension, as in scipy; not for chebyshev.
     average_method : {'arithmetic', 'geometric', 'min', 'max', 'joint'}
-        Mean of entropies in the normalized and the adjusted mutual information.
+        Mean of the entropies in the normalized and adjusted mutual information.
     beta : float
         Weight of recall in F measures, and of completeness in the V measure.
     missing : {'error', 'drop'}

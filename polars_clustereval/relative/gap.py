@@ -373,7 +373,7 @@ def uniform_reference(
     random_state : int
         The seed, a whole number >= 0.
     partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group of its own.
+        Columns whose groups are evaluated separately. NULL is a group too.
     missing : {'error', 'drop'}
         Whether a vector with a NULL coordinate is an error, or its row is left out.
 
@@ -558,7 +558,7 @@ def gap_statistic(
     se_factor : float
         The error of the rules is this many times gap_se, >= 0.
     partition_by : str, Expr or sequence of these, optional
-        Columns of both frames whose groups are evaluated separately. NULL is a group of its own.
+        Columns of both frames whose groups are evaluated separately. NULL is a group too.
 
     Returns
     -------
