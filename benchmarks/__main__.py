@@ -6,9 +6,10 @@ import argparse
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
+from subprocess import CalledProcessError
 from typing import TYPE_CHECKING
 
-from benchmarks import cases, table
+from benchmarks import cases, revisions, table
 from benchmarks.runner import AnswersDifferError, measure_case
 
 if TYPE_CHECKING:
@@ -26,20 +27,36 @@ def main() -> None:
     options = _parse_options()
     try:
         with _open_folder(options.data) as folder:
-            results = [measure_case(case, folder, options.repeats) for case in _list_cases(options)]
+            sections = list(_measure_sections(options, folder))
     except AnswersDifferError as error:
         raise SystemExit(f"answers differ, so no times: {error}") from error
-    text = "\n\n".join(
-        [table.describe_machine(options.repeats), *map(table.format_section, results)]
-    )
+    text = "\n\n".join([table.describe_machine(options.repeats), *sections])
     print(text)
     if options.output is not None:
         options.output.parent.mkdir(parents=True, exist_ok=True)
         options.output.write_text(f"# Benchmark\n\n{text}\n", encoding="utf-8")
 
 
+def _measure_sections(options: argparse.Namespace, folder: Path) -> Iterator[str]:
+    """Yield the section of each case; `folder` keeps the generated Parquet files."""
+    chosen = _list_cases(options)
+    if options.against is None:
+        for case in chosen:
+            yield table.format_section(measure_case(case, folder, options.repeats))
+        return
+    with tempfile.TemporaryDirectory() as other:
+        try:
+            revision = revisions.Revision.extract(options.against, Path(other))
+        except CalledProcessError as error:
+            raise SystemExit(f"--against: git has no revision {options.against!r}") from error
+        yield f"Before: {revision.name}. The ratio of a round is the seconds now ÷ before."
+        for case in chosen:
+            compared = revisions.compare_case(case, folder, options.repeats, revision)
+            yield revisions.format_comparison(compared)
+
+
 def _parse_options() -> argparse.Namespace:
-    """Return the options of the command line: only, rows, repeats, data and output."""
+    """Return the options of the command line: only, rows, repeats, against, data and output."""
     parser = argparse.ArgumentParser("python -m benchmarks", description=cases.__doc__)
     parser.add_argument(
         "--only", type=_parse_groups, default=GROUPS, help=f"groups of cases: {','.join(GROUPS)}"
@@ -49,6 +66,9 @@ def _parse_options() -> argparse.Namespace:
     )
     parser.add_argument(
         "--repeats", type=_parse_whole_number, default=3, help="paired rounds of each case"
+    )
+    parser.add_argument(
+        "--against", metavar="REVISION", help="compare with this revision, not with other libraries"
     )
     parser.add_argument("--data", type=Path, help="folder that keeps the Parquet files")
     parser.add_argument("--output", type=Path, help="Markdown file for the tables")

@@ -108,7 +108,7 @@ class GeneratedFile:
         if not path.exists():
             unfinished = path.with_suffix(".unfinished")
             query = self.query.format(path=str(unfinished).replace("'", "''"))
-            # In a process of its own, to keep the runner's memory small (see runner._measure_job).
+            # In a process of its own, to keep the runner's memory small (see runner.measure_job).
             subprocess.run([sys.executable, "-m", "benchmarks.data", query], check=True)
             unfinished.rename(path)
         _warm_cache(path)

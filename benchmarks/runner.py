@@ -78,18 +78,24 @@ def measure_case(case: Case, folder: Path, repeats: int) -> Result:
         measured = {}
         for job in case.jobs:
             print(f"round {number}: {job.engine}, {job.what}", file=sys.stderr)
-            measured[job], answers = _measure_job(job, path)
-            _check_answers(known, job, answers, case.tolerance)
+            measured[job], answers = measure_job(job, path)
+            check_answers(known, job, answers, case.tolerance)
         rounds.append(measured)
     return Result(case, rounds)
 
 
-def _measure_job(job: Job, path: Path) -> tuple[Measurement, dict[str, list[Any]]]:
-    """Run a job once in a process of its own; return the measurement and the answers by name."""
+def measure_job(
+    job: Job, path: Path, root: Path | None = None
+) -> tuple[Measurement, dict[str, list[Any]]]:
+    """Run a job once in a process of its own; return the measurement and the answers by name.
+
+    The package and the benchmarks are those in the folder `root`, by default the current one.
+    """
     # The reported peak of a process includes the memory of its parent at the start, so this process
     # imports no engine.
     command = [sys.executable, "-m", "benchmarks.jobs", job.name, str(path)]
-    output = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+    process = subprocess.run(command, check=True, stdout=subprocess.PIPE, cwd=root)
+    output = json.loads(process.stdout)
     peak = output["peak_mb"]
     measured = Measurement(
         output["seconds"] * job.scale, peak, peak - output["before_mb"], output.get("pairs")
@@ -97,7 +103,7 @@ def _measure_job(job: Job, path: Path) -> tuple[Measurement, dict[str, list[Any]
     return measured, output["answers"]
 
 
-def _check_answers(
+def check_answers(
     known: dict[str, tuple[Job, list[Any]]], job: Job, answers: dict[str, Any], tolerance: float
 ) -> None:
     """Raise an error if answers of a job differ from those of earlier jobs by the same names.

@@ -49,7 +49,7 @@ def format_section(result: Result) -> str:
     rows = [_format_row(result, job) for job in result.case.jobs]
     # Columns without cells are left out: not every case has a bare operation or scikit-learn.
     columns = [(title, *cells) for title, *cells in zip(HEADER, *rows, strict=True) if any(cells)]
-    return f"## {result.case.title}\n\n{_align_columns(columns)}"
+    return f"## {result.case.title}\n\n{align_columns(columns)}"
 
 
 def _format_row(result: Result, job: Job) -> tuple[str, ...]:
@@ -58,7 +58,7 @@ def _format_row(result: Result, job: Job) -> tuple[str, ...]:
     return (
         job.engine,
         job.what,
-        _format_number(result.compute_median(_get_seconds, job)),
+        format_number(result.compute_median(_get_seconds, job)),
         _format_ratio(result, _get_seconds, job, bare),
         _format_ratio(result, _get_seconds, result.find_sklearn(job), job),
         _format_millions(result.rounds[0][job].pairs),
@@ -79,20 +79,20 @@ def _format_ratio(
     """
     if job is None or to is None or any(value(each[to]) == 0 for each in result.rounds):
         return ""
-    return _format_number(result.compute_ratio(value, job, to))
+    return format_number(result.compute_ratio(value, job, to))
 
 
 def _format_millions(pairs: int | None) -> str:
     """Return a number of pairs in millions, as text; empty if they were not counted."""
-    return "" if pairs is None else _format_number(pairs / 1e6)
+    return "" if pairs is None else format_number(pairs / 1e6)
 
 
-def _format_number(value: float) -> str:
+def format_number(value: float) -> str:
     """Return a number >= 0 as text: three significant digits, or a whole number from 100 on."""
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def _align_columns(columns: Sequence[Sequence[str]]) -> str:
+def align_columns(columns: Sequence[Sequence[str]]) -> str:
     """Return the columns, each a title and cells, as a Markdown table.
 
     The first two are texts and aligned to the left, the others are numbers and aligned to the

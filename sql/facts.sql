@@ -1,5 +1,6 @@
--- facts: what is known of each external metric. `make facts` writes this file from the docstrings
--- of polars_clustereval/external: change these.
+-- facts: what is known of the external metrics and of the indices of internal_report. `make facts`
+-- writes this file from the docstrings of polars_clustereval/external, and from the records of
+-- polars_clustereval/base/score_facts: change these.
 
 ---------------------------------------------------------------------------------------------------
 -- Comments
@@ -469,9 +470,9 @@ COMMENT ON MACRO clustereval.normalized_reduced_mutual_info_score IS
 -- Lists
 ---------------------------------------------------------------------------------------------------
 
--- One row per metric of external_report, in its order (__ce_place): __ce_metric, its name;
--- __ce_best, its best value as text, 'high' or 'low' if that is no number, NULL if none is best;
--- __ce_meaning, what it measures, in a few words.
+-- One row per metric of external_report, in its order (place): metric, its name;
+-- best, its best value as text, 'high' or 'low' if that is no number, NULL if none is best;
+-- meaning, what it measures, in a few words.
 CREATE OR REPLACE MACRO clustereval._metric_meanings() AS TABLE
   SELECT *
   FROM (VALUES
@@ -521,7 +522,7 @@ CREATE OR REPLACE MACRO clustereval._metric_meanings() AS TABLE
     (44, 'exact_match_precision', '1', 'clusters that equal a label, row for row'),
     (45, 'exact_match_recall', '1', 'labels that equal a cluster, row for row'),
     (46, 'exact_match_f_score', '1', 'harmonic mean of exact match precision, recall')
-  ) AS meanings (__ce_place, __ce_metric, __ce_best, __ce_meaning);
+  ) AS meanings (place, metric, best, meaning);
 
 -- List of the names of the metrics of external_report, in its order, those of _metric_meanings: for
 -- checks of options, which are made before a query runs and so read no table.
@@ -542,208 +543,242 @@ CREATE OR REPLACE MACRO clustereval._metric_names() AS [
     'exact_match_f_score'
   ];
 
--- One row per partition: all columns of external_report, from __ce_statistics, the name of a CTE of
--- the rows of _statistics_of_groups, and these options of external_report. A metric whose
--- statistics are NULL is NULL.
+-- One row per partition: all columns of external_report, from statistics, the name of a CTE of the
+-- rows of _statistics_of_groups, and these options of external_report. A metric whose statistics
+-- are NULL is NULL.
 CREATE OR REPLACE MACRO clustereval._scores_of_statistics(
-  __ce_statistics, average_method, beta
+  statistics, average_method, beta
 ) AS TABLE
   SELECT
-    __ce_partition AS partition_key,
-    __ce_total AS n,
-    __ce_n_dropped AS n_dropped,
-    __ce_n_noise AS n_noise,
-    COALESCE(__ce_n_labels, 0) AS n_labels,
-    COALESCE(__ce_n_clusters, 0) AS n_clusters,
-    clustereval._rand_score(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS rand_score,
-    clustereval._adjusted_rand_score(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS adjusted_rand_score,
-    clustereval._fowlkes_mallows_score(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS fowlkes_mallows_score,
-    clustereval._pair_precision(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS pair_precision,
-    clustereval._pair_recall(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS pair_recall,
-    clustereval._pair_f_score(__ce_tp, __ce_fp, __ce_fn, __ce_tn, beta) AS pair_f_score,
-    clustereval._jaccard_index(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS jaccard_index,
-    clustereval._mirkin_metric(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS mirkin_metric,
-    clustereval._hubert_index(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS hubert_index,
-    clustereval._kulczynski_index(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS kulczynski_index,
-    clustereval._mcnemar_index(__ce_tp, __ce_fp, __ce_fn, __ce_tn, __ce_fn_minus_fp)
-      AS mcnemar_index,
-    clustereval._phi_index(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS phi_index,
-    clustereval._correlation_distance(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS correlation_distance,
-    clustereval._rogers_tanimoto_index(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS rogers_tanimoto_index,
-    clustereval._russell_rao_index(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS russell_rao_index,
-    clustereval._sokal_sneath_1_index(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS sokal_sneath_1_index,
-    clustereval._sokal_sneath_2_index(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS sokal_sneath_2_index,
-    clustereval._southwood_index(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS southwood_index,
-    clustereval._adjusted_fowlkes_mallows_score(__ce_tp, __ce_fp, __ce_fn, __ce_tn)
-      AS adjusted_fowlkes_mallows_score,
-    clustereval._multinomial_adjusted_rand_score(
-      __ce_tp, __ce_fp, __ce_fn, __ce_tn, __ce_total, __ce_links
-    ) AS multinomial_adjusted_rand_score,
-    clustereval._label_entropy(__ce_mi, __ce_hl) AS label_entropy,
-    clustereval._cluster_entropy(__ce_mi, __ce_hc) AS cluster_entropy,
-    clustereval._joint_entropy(__ce_mi, __ce_hl, __ce_hc) AS joint_entropy,
-    clustereval._label_entropy_given_cluster(__ce_hl) AS label_entropy_given_cluster,
-    clustereval._cluster_entropy_given_label(__ce_hc) AS cluster_entropy_given_label,
-    clustereval._mutual_info_score(__ce_mi) AS mutual_info_score,
-    clustereval._normalized_mutual_info_score(__ce_mi, __ce_hl, __ce_hc, average_method)
+    partition_key,
+    total AS n,
+    n_dropped,
+    n_noise,
+    COALESCE(n_labels, 0) AS n_labels,
+    COALESCE(n_clusters, 0) AS n_clusters,
+    clustereval._rand_score(tp, fp, fn, tn) AS rand_score,
+    clustereval._adjusted_rand_score(tp, fp, fn, tn) AS adjusted_rand_score,
+    clustereval._fowlkes_mallows_score(tp, fp, fn, tn) AS fowlkes_mallows_score,
+    clustereval._pair_precision(tp, fp, fn, tn) AS pair_precision,
+    clustereval._pair_recall(tp, fp, fn, tn) AS pair_recall,
+    clustereval._pair_f_score(tp, fp, fn, tn, beta) AS pair_f_score,
+    clustereval._jaccard_index(tp, fp, fn, tn) AS jaccard_index,
+    clustereval._mirkin_metric(tp, fp, fn, tn) AS mirkin_metric,
+    clustereval._hubert_index(tp, fp, fn, tn) AS hubert_index,
+    clustereval._kulczynski_index(tp, fp, fn, tn) AS kulczynski_index,
+    clustereval._mcnemar_index(tp, fp, fn, tn, fn_minus_fp) AS mcnemar_index,
+    clustereval._phi_index(tp, fp, fn, tn) AS phi_index,
+    clustereval._correlation_distance(tp, fp, fn, tn) AS correlation_distance,
+    clustereval._rogers_tanimoto_index(tp, fp, fn, tn) AS rogers_tanimoto_index,
+    clustereval._russell_rao_index(tp, fp, fn, tn) AS russell_rao_index,
+    clustereval._sokal_sneath_1_index(tp, fp, fn, tn) AS sokal_sneath_1_index,
+    clustereval._sokal_sneath_2_index(tp, fp, fn, tn) AS sokal_sneath_2_index,
+    clustereval._southwood_index(tp, fp, fn, tn) AS southwood_index,
+    clustereval._adjusted_fowlkes_mallows_score(tp, fp, fn, tn) AS adjusted_fowlkes_mallows_score,
+    clustereval._multinomial_adjusted_rand_score(tp, fp, fn, tn, total, links)
+      AS multinomial_adjusted_rand_score,
+    clustereval._label_entropy(mi, hl) AS label_entropy,
+    clustereval._cluster_entropy(mi, hc) AS cluster_entropy,
+    clustereval._joint_entropy(mi, hl, hc) AS joint_entropy,
+    clustereval._label_entropy_given_cluster(hl) AS label_entropy_given_cluster,
+    clustereval._cluster_entropy_given_label(hc) AS cluster_entropy_given_label,
+    clustereval._mutual_info_score(mi) AS mutual_info_score,
+    clustereval._normalized_mutual_info_score(mi, hl, hc, average_method)
       AS normalized_mutual_info_score,
-    clustereval._adjusted_mutual_info_score(
-      __ce_mi, __ce_hl, __ce_hc, __ce_emi, __ce_ehl, __ce_ehc, average_method
-    ) AS adjusted_mutual_info_score,
-    clustereval._expected_mutual_info(__ce_emi) AS expected_mutual_info,
-    clustereval._homogeneity_score(__ce_mi, __ce_hl, __ce_hc) AS homogeneity_score,
-    clustereval._completeness_score(__ce_mi, __ce_hl, __ce_hc) AS completeness_score,
-    clustereval._v_measure_score(__ce_mi, __ce_hl, __ce_hc, beta) AS v_measure_score,
-    clustereval._variation_of_information(__ce_hl, __ce_hc) AS variation_of_information,
-    clustereval._normalized_variation_of_information(__ce_mi, __ce_hl, __ce_hc)
+    clustereval._adjusted_mutual_info_score(mi, hl, hc, emi, ehl, ehc, average_method)
+      AS adjusted_mutual_info_score,
+    clustereval._expected_mutual_info(emi) AS expected_mutual_info,
+    clustereval._homogeneity_score(mi, hl, hc) AS homogeneity_score,
+    clustereval._completeness_score(mi, hl, hc) AS completeness_score,
+    clustereval._v_measure_score(mi, hl, hc, beta) AS v_measure_score,
+    clustereval._variation_of_information(hl, hc) AS variation_of_information,
+    clustereval._normalized_variation_of_information(mi, hl, hc)
       AS normalized_variation_of_information,
-    clustereval._normalized_information_distance(__ce_mi, __ce_hl, __ce_hc)
-      AS normalized_information_distance,
-    clustereval._purity(__ce_in_majority_labels, __ce_total) AS purity,
-    clustereval._inverse_purity(__ce_in_majority_clusters, __ce_total) AS inverse_purity,
-    clustereval._class_f_measure(__ce_matched_rows, __ce_total) AS class_f_measure,
-    clustereval._split_join_distance(
-      __ce_total, __ce_in_majority_clusters, __ce_in_majority_labels
-    ) AS split_join_distance,
-    clustereval._bcubed_precision(__ce_precision_rows, __ce_total) AS bcubed_precision,
-    clustereval._bcubed_recall(__ce_recall_rows, __ce_total) AS bcubed_recall,
-    clustereval._bcubed_f_score(__ce_precision_rows, __ce_recall_rows, __ce_total, beta)
-      AS bcubed_f_score,
-    clustereval._element_centric_similarity(__ce_similar_rows, __ce_total)
-      AS element_centric_similarity,
-    clustereval._exact_match_precision(__ce_exact_matches, __ce_n_clusters)
-      AS exact_match_precision,
-    clustereval._exact_match_recall(__ce_exact_matches, __ce_n_labels) AS exact_match_recall,
-    clustereval._exact_match_f_score(__ce_exact_matches, __ce_n_labels, __ce_n_clusters)
-      AS exact_match_f_score
-  FROM query_table(__ce_statistics);
+    clustereval._normalized_information_distance(mi, hl, hc) AS normalized_information_distance,
+    clustereval._purity(in_majority_labels, total) AS purity,
+    clustereval._inverse_purity(in_majority_clusters, total) AS inverse_purity,
+    clustereval._class_f_measure(matched_rows, total) AS class_f_measure,
+    clustereval._split_join_distance(total, in_majority_clusters, in_majority_labels)
+      AS split_join_distance,
+    clustereval._bcubed_precision(precision_rows, total) AS bcubed_precision,
+    clustereval._bcubed_recall(recall_rows, total) AS bcubed_recall,
+    clustereval._bcubed_f_score(precision_rows, recall_rows, total, beta) AS bcubed_f_score,
+    clustereval._element_centric_similarity(similar_rows, total) AS element_centric_similarity,
+    clustereval._exact_match_precision(exact_matches, n_clusters) AS exact_match_precision,
+    clustereval._exact_match_recall(exact_matches, n_labels) AS exact_match_recall,
+    clustereval._exact_match_f_score(exact_matches, n_labels, n_clusters) AS exact_match_f_score
+  FROM query_table(statistics);
 
--- One row per partition: all columns of entity_resolution_report, from __ce_statistics, the name of
--- a CTE of the rows of _resolution_statistics_of_groups, and these options of
+-- One row per partition: all columns of entity_resolution_report, from statistics, the name of a
+-- CTE of the rows of _resolution_statistics_of_groups, and these options of
 -- entity_resolution_report. A metric whose statistics are NULL is NULL.
 CREATE OR REPLACE MACRO clustereval._resolution_scores(
-  __ce_statistics, split_cost, merge_cost, beta
+  statistics, split_cost, merge_cost, beta
 ) AS TABLE
   SELECT
-    __ce_partition AS partition_key,
-    __ce_total AS n,
-    __ce_n_dropped AS n_dropped,
-    __ce_n_noise AS n_noise,
-    COALESCE(__ce_n_labels, 0) AS n_labels,
-    COALESCE(__ce_n_clusters, 0) AS n_clusters,
-    clustereval._pair_precision(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS pair_precision,
-    clustereval._pair_recall(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS pair_recall,
-    clustereval._pair_f_score(__ce_tp, __ce_fp, __ce_fn, __ce_tn, beta) AS pair_f_score,
-    clustereval._bcubed_precision(__ce_precision_rows, __ce_total) AS bcubed_precision,
-    clustereval._bcubed_recall(__ce_recall_rows, __ce_total) AS bcubed_recall,
-    clustereval._bcubed_f_score(__ce_precision_rows, __ce_recall_rows, __ce_total, beta)
-      AS bcubed_f_score,
-    clustereval._k_measure(__ce_precision_rows, __ce_recall_rows, __ce_total) AS k_measure,
-    clustereval._exact_match_precision(__ce_exact_matches, __ce_n_clusters)
-      AS exact_match_precision,
-    clustereval._exact_match_recall(__ce_exact_matches, __ce_n_labels) AS exact_match_recall,
-    clustereval._exact_match_f_score(__ce_exact_matches, __ce_n_labels, __ce_n_clusters)
-      AS exact_match_f_score,
-    clustereval._closest_cluster_precision(__ce_closest_clusters, __ce_n_clusters)
+    partition_key,
+    total AS n,
+    n_dropped,
+    n_noise,
+    COALESCE(n_labels, 0) AS n_labels,
+    COALESCE(n_clusters, 0) AS n_clusters,
+    clustereval._pair_precision(tp, fp, fn, tn) AS pair_precision,
+    clustereval._pair_recall(tp, fp, fn, tn) AS pair_recall,
+    clustereval._pair_f_score(tp, fp, fn, tn, beta) AS pair_f_score,
+    clustereval._bcubed_precision(precision_rows, total) AS bcubed_precision,
+    clustereval._bcubed_recall(recall_rows, total) AS bcubed_recall,
+    clustereval._bcubed_f_score(precision_rows, recall_rows, total, beta) AS bcubed_f_score,
+    clustereval._k_measure(precision_rows, recall_rows, total) AS k_measure,
+    clustereval._exact_match_precision(exact_matches, n_clusters) AS exact_match_precision,
+    clustereval._exact_match_recall(exact_matches, n_labels) AS exact_match_recall,
+    clustereval._exact_match_f_score(exact_matches, n_labels, n_clusters) AS exact_match_f_score,
+    clustereval._closest_cluster_precision(closest_clusters, n_clusters)
       AS closest_cluster_precision,
-    clustereval._closest_cluster_recall(__ce_closest_labels, __ce_n_labels)
-      AS closest_cluster_recall,
+    clustereval._closest_cluster_recall(closest_labels, n_labels) AS closest_cluster_recall,
     clustereval._closest_cluster_f_score(
-      __ce_closest_clusters, __ce_n_clusters, __ce_closest_labels, __ce_n_labels, beta
+      closest_clusters, n_clusters, closest_labels, n_labels, beta
     ) AS closest_cluster_f_score,
-    clustereval._talburt_wang_index(__ce_n_labels, __ce_n_clusters, __ce_n_cells)
-      AS talburt_wang_index,
-    clustereval._basic_merge_distance(__ce_n_labels, __ce_n_clusters, __ce_n_cells)
-      AS basic_merge_distance,
+    clustereval._talburt_wang_index(n_labels, n_clusters, n_cells) AS talburt_wang_index,
+    clustereval._basic_merge_distance(n_labels, n_clusters, n_cells) AS basic_merge_distance,
     clustereval._generalized_merge_distance(
-      __ce_n_labels, __ce_n_clusters, __ce_n_cells, __ce_fp, __ce_fn, __ce_hl, __ce_hc,
-      __ce_total, split_cost, merge_cost
+      n_labels, n_clusters, n_cells, fp, fn, hl, hc, total, split_cost, merge_cost
     ) AS generalized_merge_distance,
-    clustereval._muc_precision(__ce_total, __ce_n_cells, __ce_n_labels, __ce_n_clusters)
-      AS muc_precision,
-    clustereval._muc_recall(__ce_total, __ce_n_cells, __ce_n_labels, __ce_n_clusters) AS muc_recall,
-    clustereval._muc_f_score(__ce_total, __ce_n_cells, __ce_n_labels, __ce_n_clusters, beta)
-      AS muc_f_score,
-    clustereval._lea_precision(__ce_lea_precision_rows, __ce_total) AS lea_precision,
-    clustereval._lea_recall(__ce_lea_recall_rows, __ce_total) AS lea_recall,
-    clustereval._lea_f_score(__ce_lea_precision_rows, __ce_lea_recall_rows, __ce_total, beta)
-      AS lea_f_score,
-    clustereval._blanc_precision(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS blanc_precision,
-    clustereval._blanc_recall(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS blanc_recall,
-    clustereval._blanc_f_score(__ce_tp, __ce_fp, __ce_fn, __ce_tn, beta) AS blanc_f_score,
-    clustereval._element_centric_similarity(__ce_similar_rows, __ce_total)
-      AS element_centric_similarity,
-    clustereval._correlation_distance(__ce_tp, __ce_fp, __ce_fn, __ce_tn) AS correlation_distance,
-    __ce_reduced AS reduced_mutual_info_score,
+    clustereval._muc_precision(total, n_cells, n_labels, n_clusters) AS muc_precision,
+    clustereval._muc_recall(total, n_cells, n_labels, n_clusters) AS muc_recall,
+    clustereval._muc_f_score(total, n_cells, n_labels, n_clusters, beta) AS muc_f_score,
+    clustereval._lea_precision(lea_precision_rows, total) AS lea_precision,
+    clustereval._lea_recall(lea_recall_rows, total) AS lea_recall,
+    clustereval._lea_f_score(lea_precision_rows, lea_recall_rows, total, beta) AS lea_f_score,
+    clustereval._blanc_precision(tp, fp, fn, tn) AS blanc_precision,
+    clustereval._blanc_recall(tp, fp, fn, tn) AS blanc_recall,
+    clustereval._blanc_f_score(tp, fp, fn, tn, beta) AS blanc_f_score,
+    clustereval._element_centric_similarity(similar_rows, total) AS element_centric_similarity,
+    clustereval._correlation_distance(tp, fp, fn, tn) AS correlation_distance,
+    reduced AS reduced_mutual_info_score,
     clustereval._normalized_reduced_mutual_info_score(
-      __ce_reduced, __ce_total, __ce_n_labels, __ce_mi, __ce_hl, __ce_hc,
-      __ce_label_remainders, __ce_label_tables, __ce_label_factorials, __ce_label_excess
+      reduced, total, n_labels, mi, hl, hc, label_remainders, label_tables,
+      label_factorials, label_excess
     ) AS normalized_reduced_mutual_info_score
-  FROM query_table(__ce_statistics);
+  FROM query_table(statistics);
 
--- One row per partition and metric of external_report: __ce_partition, __ce_value, its value, and
--- the columns of _metric_meanings. __ce_report is the name of a CTE of the rows of
--- _external_report. Without adjusted, the two metrics are left out that need the expected mutual
--- information.
-CREATE OR REPLACE MACRO clustereval._metric_values(__ce_report, adjusted) AS TABLE
+-- One row per partition and metric of external_report: partition_key, value, its value, and the
+-- columns of _metric_meanings. report is the name of a CTE of the rows of _external_report. Without
+-- adjusted, the two metrics are left out that need the expected mutual information.
+CREATE OR REPLACE MACRO clustereval._metric_values(report, adjusted) AS TABLE
   SELECT
-    report.partition_key AS __ce_partition,
-    meanings.__ce_place,
-    meanings.__ce_metric,
-    CASE meanings.__ce_metric
-      WHEN 'rand_score' THEN report.rand_score
-      WHEN 'adjusted_rand_score' THEN report.adjusted_rand_score
-      WHEN 'fowlkes_mallows_score' THEN report.fowlkes_mallows_score
-      WHEN 'pair_precision' THEN report.pair_precision
-      WHEN 'pair_recall' THEN report.pair_recall
-      WHEN 'pair_f_score' THEN report.pair_f_score
-      WHEN 'jaccard_index' THEN report.jaccard_index
-      WHEN 'mirkin_metric' THEN report.mirkin_metric
-      WHEN 'hubert_index' THEN report.hubert_index
-      WHEN 'kulczynski_index' THEN report.kulczynski_index
-      WHEN 'mcnemar_index' THEN report.mcnemar_index
-      WHEN 'phi_index' THEN report.phi_index
-      WHEN 'correlation_distance' THEN report.correlation_distance
-      WHEN 'rogers_tanimoto_index' THEN report.rogers_tanimoto_index
-      WHEN 'russell_rao_index' THEN report.russell_rao_index
-      WHEN 'sokal_sneath_1_index' THEN report.sokal_sneath_1_index
-      WHEN 'sokal_sneath_2_index' THEN report.sokal_sneath_2_index
-      WHEN 'southwood_index' THEN report.southwood_index
-      WHEN 'adjusted_fowlkes_mallows_score' THEN report.adjusted_fowlkes_mallows_score
-      WHEN 'multinomial_adjusted_rand_score' THEN report.multinomial_adjusted_rand_score
-      WHEN 'label_entropy' THEN report.label_entropy
-      WHEN 'cluster_entropy' THEN report.cluster_entropy
-      WHEN 'joint_entropy' THEN report.joint_entropy
-      WHEN 'label_entropy_given_cluster' THEN report.label_entropy_given_cluster
-      WHEN 'cluster_entropy_given_label' THEN report.cluster_entropy_given_label
-      WHEN 'mutual_info_score' THEN report.mutual_info_score
-      WHEN 'normalized_mutual_info_score' THEN report.normalized_mutual_info_score
-      WHEN 'adjusted_mutual_info_score' THEN report.adjusted_mutual_info_score
-      WHEN 'expected_mutual_info' THEN report.expected_mutual_info
-      WHEN 'homogeneity_score' THEN report.homogeneity_score
-      WHEN 'completeness_score' THEN report.completeness_score
-      WHEN 'v_measure_score' THEN report.v_measure_score
-      WHEN 'variation_of_information' THEN report.variation_of_information
-      WHEN 'normalized_variation_of_information' THEN report.normalized_variation_of_information
-      WHEN 'normalized_information_distance' THEN report.normalized_information_distance
-      WHEN 'purity' THEN report.purity
-      WHEN 'inverse_purity' THEN report.inverse_purity
-      WHEN 'class_f_measure' THEN report.class_f_measure
-      WHEN 'split_join_distance' THEN report.split_join_distance
-      WHEN 'bcubed_precision' THEN report.bcubed_precision
-      WHEN 'bcubed_recall' THEN report.bcubed_recall
-      WHEN 'bcubed_f_score' THEN report.bcubed_f_score
-      WHEN 'element_centric_similarity' THEN report.element_centric_similarity
-      WHEN 'exact_match_precision' THEN report.exact_match_precision
-      WHEN 'exact_match_recall' THEN report.exact_match_recall
-      WHEN 'exact_match_f_score' THEN report.exact_match_f_score
-    END AS __ce_value,
-    meanings.__ce_best,
-    meanings.__ce_meaning
-  FROM query_table(__ce_report) AS report
+    scores.partition_key,
+    meanings.place,
+    meanings.metric,
+    CASE meanings.metric
+      WHEN 'rand_score' THEN scores.rand_score
+      WHEN 'adjusted_rand_score' THEN scores.adjusted_rand_score
+      WHEN 'fowlkes_mallows_score' THEN scores.fowlkes_mallows_score
+      WHEN 'pair_precision' THEN scores.pair_precision
+      WHEN 'pair_recall' THEN scores.pair_recall
+      WHEN 'pair_f_score' THEN scores.pair_f_score
+      WHEN 'jaccard_index' THEN scores.jaccard_index
+      WHEN 'mirkin_metric' THEN scores.mirkin_metric
+      WHEN 'hubert_index' THEN scores.hubert_index
+      WHEN 'kulczynski_index' THEN scores.kulczynski_index
+      WHEN 'mcnemar_index' THEN scores.mcnemar_index
+      WHEN 'phi_index' THEN scores.phi_index
+      WHEN 'correlation_distance' THEN scores.correlation_distance
+      WHEN 'rogers_tanimoto_index' THEN scores.rogers_tanimoto_index
+      WHEN 'russell_rao_index' THEN scores.russell_rao_index
+      WHEN 'sokal_sneath_1_index' THEN scores.sokal_sneath_1_index
+      WHEN 'sokal_sneath_2_index' THEN scores.sokal_sneath_2_index
+      WHEN 'southwood_index' THEN scores.southwood_index
+      WHEN 'adjusted_fowlkes_mallows_score' THEN scores.adjusted_fowlkes_mallows_score
+      WHEN 'multinomial_adjusted_rand_score' THEN scores.multinomial_adjusted_rand_score
+      WHEN 'label_entropy' THEN scores.label_entropy
+      WHEN 'cluster_entropy' THEN scores.cluster_entropy
+      WHEN 'joint_entropy' THEN scores.joint_entropy
+      WHEN 'label_entropy_given_cluster' THEN scores.label_entropy_given_cluster
+      WHEN 'cluster_entropy_given_label' THEN scores.cluster_entropy_given_label
+      WHEN 'mutual_info_score' THEN scores.mutual_info_score
+      WHEN 'normalized_mutual_info_score' THEN scores.normalized_mutual_info_score
+      WHEN 'adjusted_mutual_info_score' THEN scores.adjusted_mutual_info_score
+      WHEN 'expected_mutual_info' THEN scores.expected_mutual_info
+      WHEN 'homogeneity_score' THEN scores.homogeneity_score
+      WHEN 'completeness_score' THEN scores.completeness_score
+      WHEN 'v_measure_score' THEN scores.v_measure_score
+      WHEN 'variation_of_information' THEN scores.variation_of_information
+      WHEN 'normalized_variation_of_information' THEN scores.normalized_variation_of_information
+      WHEN 'normalized_information_distance' THEN scores.normalized_information_distance
+      WHEN 'purity' THEN scores.purity
+      WHEN 'inverse_purity' THEN scores.inverse_purity
+      WHEN 'class_f_measure' THEN scores.class_f_measure
+      WHEN 'split_join_distance' THEN scores.split_join_distance
+      WHEN 'bcubed_precision' THEN scores.bcubed_precision
+      WHEN 'bcubed_recall' THEN scores.bcubed_recall
+      WHEN 'bcubed_f_score' THEN scores.bcubed_f_score
+      WHEN 'element_centric_similarity' THEN scores.element_centric_similarity
+      WHEN 'exact_match_precision' THEN scores.exact_match_precision
+      WHEN 'exact_match_recall' THEN scores.exact_match_recall
+      WHEN 'exact_match_f_score' THEN scores.exact_match_f_score
+    END AS value,
+    meanings.best,
+    meanings.meaning
+  FROM query_table(report) AS scores
   CROSS JOIN clustereval._metric_meanings() AS meanings
   WHERE adjusted
-    OR meanings.__ce_metric NOT IN ('adjusted_mutual_info_score', 'expected_mutual_info');
+    OR meanings.metric NOT IN ('adjusted_mutual_info_score', 'expected_mutual_info');
+
+-- One row per index of internal_report, in its order (place): metric, its name;
+-- best, its best value as text, 'high' or 'low' if that is no number, NULL if none is best;
+-- meaning, what it measures, in a few words.
+CREATE OR REPLACE MACRO clustereval._index_meanings() AS TABLE
+  SELECT *
+  FROM (VALUES
+    (1, 'ssw', 'low', 'within: points to their own centroid'),
+    (2, 'ssb', 'high', 'between: centroids to overall centroid'),
+    (3, 'sst', CAST(NULL AS VARCHAR), 'total: within + between'),
+    (4, 'explained_variance', '1', 'between / total'),
+    (5, 'compactness', 'low', 'mean distance to own centroid'),
+    (6, 'separation', 'high', 'mean gap between centroids'),
+    (7, 'calinski_harabasz_score', 'high', 'variance between / within'),
+    (8, 'davies_bouldin_score', 'low', 'widths / gap of worst pairs'),
+    (9, 'ball_hall_index', 'low', 'mean square within a cluster'),
+    (10, 'banfield_raftery_index', 'low', 'sum of n ln(mean square)'),
+    (11, 'log_ss_ratio', 'high', 'ln(between / within)'),
+    (12, 'pbm_index', 'high', 'largest gap / width, squared'),
+    (13, 'ratkowsky_lance_index', 'high', 'explained in each coordinate'),
+    (14, 'ray_turi_index', 'low', 'mean square / squared gap'),
+    (15, 'xie_beni_index', 'low', 'same as ray_turi_index'),
+    (16, 'sd_scattering', 'low', 'variance within / overall'),
+    (17, 'sd_separation', 'low', 'unevenness of centroid gaps')
+  ) AS meanings (place, metric, best, meaning);
+
+-- One row per partition and index of internal_report: partition_key, value, its value, and the
+-- columns of _index_meanings. report is the name of a CTE of the rows of _internal_report.
+CREATE OR REPLACE MACRO clustereval._index_values(report) AS TABLE
+  SELECT
+    scores.partition_key,
+    meanings.place,
+    meanings.metric,
+    CASE meanings.metric
+      WHEN 'ssw' THEN scores.ssw
+      WHEN 'ssb' THEN scores.ssb
+      WHEN 'sst' THEN scores.sst
+      WHEN 'explained_variance' THEN scores.explained_variance
+      WHEN 'compactness' THEN scores.compactness
+      WHEN 'separation' THEN scores.separation
+      WHEN 'calinski_harabasz_score' THEN scores.calinski_harabasz_score
+      WHEN 'davies_bouldin_score' THEN scores.davies_bouldin_score
+      WHEN 'ball_hall_index' THEN scores.ball_hall_index
+      WHEN 'banfield_raftery_index' THEN scores.banfield_raftery_index
+      WHEN 'log_ss_ratio' THEN scores.log_ss_ratio
+      WHEN 'pbm_index' THEN scores.pbm_index
+      WHEN 'ratkowsky_lance_index' THEN scores.ratkowsky_lance_index
+      WHEN 'ray_turi_index' THEN scores.ray_turi_index
+      WHEN 'xie_beni_index' THEN scores.xie_beni_index
+      WHEN 'sd_scattering' THEN scores.sd_scattering
+      WHEN 'sd_separation' THEN scores.sd_separation
+    END AS value,
+    meanings.best,
+    meanings.meaning
+  FROM query_table(report) AS scores
+  CROSS JOIN clustereval._index_meanings() AS meanings;
 
 -- The least value that a metric of external_report can have, NULL if there is none.
 CREATE OR REPLACE MACRO clustereval._least_value(metric) AS

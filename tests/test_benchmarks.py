@@ -15,7 +15,7 @@ import duckdb
 import pytest
 
 from benchmarks import __main__ as program
-from benchmarks import billion_rows, cases, jobs, runner, table
+from benchmarks import billion_rows, cases, jobs, revisions, runner, table
 from benchmarks.cases import Case, Job
 from benchmarks.data import (
     Gaussian,
@@ -28,6 +28,7 @@ from benchmarks.data import (
     WeightedLabelings,
 )
 from benchmarks.linked_data import Covers, Graph, RunPair
+from benchmarks.revisions import Revision
 from benchmarks.runner import AnswersDifferError, Measurement, Result
 from tests.support.oracle import COUNTS, METRICS
 
@@ -108,17 +109,17 @@ ONE, TWO, THREE = (Job(engine, "sum", engine) for engine in ("DuckDB", "Polars",
 @pytest.mark.parametrize("answers", [[1.0], [1.0, 2.0, 3.0], [1.0, 2.0, None], [2.0, 1.0], []])
 def test_other_answers_are_refused(answers: list[float | None]) -> None:
     known: dict[str, Any] = {}
-    runner._check_answers(known, ONE, {"n": [1.0, 2.0], "ari": [0.5]}, 1e-11)
-    runner._check_answers(known, TWO, {"n": [1.0, 2.0]}, 1e-11)
+    runner.check_answers(known, ONE, {"n": [1.0, 2.0], "ari": [0.5]}, 1e-11)
+    runner.check_answers(known, TWO, {"n": [1.0, 2.0]}, 1e-11)
     with pytest.raises(AnswersDifferError, match=r"n: scikit-learn gave .*, DuckDB gave \[1.0, 2"):
-        runner._check_answers(known, THREE, {"n": answers}, 1e-11)
+        runner.check_answers(known, THREE, {"n": answers}, 1e-11)
 
 
 def test_nothing_to_compare_is_refused() -> None:
     known: dict[str, Any] = {}
-    runner._check_answers(known, ONE, {"n": [1.0]}, 1e-11)
+    runner.check_answers(known, ONE, {"n": [1.0]}, 1e-11)
     with pytest.raises(AnswersDifferError, match=r"Polars: nothing to compare \['m'\] with"):
-        runner._check_answers(known, TWO, {"m": [1.0]}, 1e-11)
+        runner.check_answers(known, TWO, {"m": [1.0]}, 1e-11)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,10 +132,10 @@ TOY = Case("Toy", NoFile(), (ONE, TWO, THREE))
 
 
 def fake(answer_of: Callable[[Job, int], float]) -> Callable[..., Any]:
-    """In place of runner._measure_job: the answer of a job in its first, second … round."""
+    """In place of runner.measure_job: the answer of a job in its first, second … round."""
     rounds = dict.fromkeys(TOY.jobs, 0)
 
-    def measure(job: Job, _: Path) -> tuple[Measurement, dict[str, list[float]]]:
+    def measure(job: Job, *_: Path) -> tuple[Measurement, dict[str, list[float]]]:
         rounds[job] += 1
         return Measurement(1.0, 2.0, 1.0), {"n": [answer_of(job, rounds[job])]}
 
@@ -142,7 +143,7 @@ def fake(answer_of: Callable[[Job, int], float]) -> Callable[..., Any]:
 
 
 def test_a_case_is_measured_in_rounds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(runner, "_measure_job", fake(lambda *_: 1.0))
+    monkeypatch.setattr(runner, "measure_job", fake(lambda *_: 1.0))
     result = runner.measure_case(TOY, tmp_path, 2)
     assert [list(measured) for measured in result.rounds] == [list(TOY.jobs)] * 2
 
@@ -153,7 +154,7 @@ def test_a_wrong_job_is_found_in_any_round(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, wrong: Job, number: int
 ) -> None:
     slip = fake(lambda job, now: 1.0 + 2e-11 * (job == wrong and now == number))
-    monkeypatch.setattr(runner, "_measure_job", slip)
+    monkeypatch.setattr(runner, "measure_job", slip)
     with pytest.raises(AnswersDifferError, match=f"n: {wrong.name} gave"):
         runner.measure_case(TOY, tmp_path, 2)
 
@@ -161,7 +162,7 @@ def test_a_wrong_job_is_found_in_any_round(
 def test_rounds_are_compared_with_each_other(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(runner, "_measure_job", fake(lambda _, number: float(number)))
+    monkeypatch.setattr(runner, "measure_job", fake(lambda _, number: float(number)))
     with pytest.raises(AnswersDifferError, match="n: DuckDB gave"):
         runner.measure_case(TOY, tmp_path, 2)
 
@@ -252,7 +253,7 @@ def answers_of(case: Case, folder: Path) -> dict[Job, dict[str, list[Any]]]:
 def compare(answers: dict[Job, dict[str, list[Any]]], tolerance: float) -> None:
     known: dict[str, Any] = {}
     for job, values in answers.items():
-        runner._check_answers(known, job, values, tolerance)
+        runner.check_answers(known, job, values, tolerance)
 
 
 def slipped(values: list[Any], tolerance: float) -> list[Any]:
@@ -501,3 +502,66 @@ def test_times_of_the_readme_are_those_of_the_results() -> None:
         for text, value in zip(printed, wanted, strict=True):
             digits = len(text.partition(".")[2])
             assert float(text) == pytest.approx(value, abs=0.5001 * 10**-digits), (row, text)
+
+
+# Revisions -------------------------------------------------------------------------------------
+
+
+def fake_sides(sides: list[Path], slip: float, slow: float) -> Callable[..., Any]:
+    """In place of measure_job: the present side is off by `slip` and takes `slow` times as long.
+
+    The list `sides` has the folder of each call afterwards.
+    """
+
+    def measure(_: Job, __: Path, root: Path) -> tuple[Measurement, dict[str, list[float]]]:
+        sides.append(root)
+        is_present = root == revisions.ROOT
+        seconds = 2.0 * (slow if is_present else 1.0)
+        return Measurement(seconds, 2.0, 1.0), {"n": [1.0 + slip * is_present]}
+
+    return measure
+
+
+@pytest.fixture
+def before(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Revision:
+    monkeypatch.setattr(Revision, "list_jobs", lambda _: frozenset({ONE.name, THREE.name}))
+    return Revision("before", tmp_path)
+
+
+def test_a_revision_is_compared_in_turns(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, before: Revision
+) -> None:
+    sides: list[Path] = []
+    monkeypatch.setattr(revisions, "measure_job", fake_sides(sides, 0.0, 1.5))
+    compared = revisions.compare_case(TOY, tmp_path, 2, before)
+    assert [list(measured) for measured in compared.rounds] == [[ONE]] * 2
+    assert sides == [tmp_path, revisions.ROOT, revisions.ROOT, tmp_path]
+    assert compared.compute_ratios(ONE) == [1.5, 1.5]
+    cells = revisions.format_comparison(compared).splitlines()[-1].split("|")[1:-1]
+    assert [cell.strip() for cell in cells] == ["DuckDB", "sum", "2", "3", "1.5", "1.5", "1.5"]
+
+
+def test_other_answers_of_a_revision_are_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, before: Revision
+) -> None:
+    monkeypatch.setattr(revisions, "measure_job", fake_sides([], 2e-11, 1.0))
+    with pytest.raises(AnswersDifferError, match="n: DuckDB gave"):
+        revisions.compare_case(TOY, tmp_path, 1, before)
+
+
+@pytest.mark.wide
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="git knows the revisions")
+def test_the_program_compares_revisions() -> None:
+    command = [sys.executable, "-m", "benchmarks", "--only", "report", "--rows", "2000"]
+    command += ["--repeats", "1", "--against"]
+    process = subprocess.run(
+        [*command, "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert process.returncode == 0, process.stderr
+    assert "Before: HEAD." in process.stdout
+    assert process.stdout.count("\n| DuckDB ") == process.stdout.count("\n| Polars ") == 3
+    assert "scikit-learn |" not in process.stdout
+    process = subprocess.run(
+        [*command, "nothing"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert process.stderr.endswith("--against: git has no revision 'nothing'\n")

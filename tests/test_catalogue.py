@@ -1,13 +1,12 @@
-"""The catalogue: complete, the same as docstrings, comments and pages, and with calls that run."""
+"""The catalogue: complete, and with calls that run. Statements elsewhere: test_stated_facts."""
 
 from __future__ import annotations
 
-import inspect
 import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -17,20 +16,9 @@ import sklearn.metrics
 from scipy import stats
 
 import polars_clustereval as ce
-from polars_clustereval.base.tables import declared_tables
 from polars_clustereval.catalogue import entries, reading
 from tests.support import registry
-from tests.support.stated_ranges import (
-    Stated,
-    after_name,
-    bound_of,
-    comments,
-    from_comment,
-    from_page,
-)
-
-if TYPE_CHECKING:
-    from polars_clustereval.catalogue import Entry
+from tests.support.stated_ranges import bound_of, stated_by
 
 ROOT = Path(__file__).parent.parent
 NAMES = list(entries())
@@ -124,111 +112,7 @@ def test_titles_and_meanings_tell_scores_apart() -> None:
         assert len(set(texts)) == len(texts)
 
 
-# Ranges and definitions ----------------------------------------------------------------------
-
-
-def statement(entry: Entry) -> Stated:
-    found = from_comment(f"range {entry.range}{f', best {entry.best}' if entry.best else ''}")
-    assert found, entry.range
-    return found
-
-
-def statements_elsewhere(entry: Entry) -> list[Stated | None]:
-    """What the comment of the macro, the docstring and the page state of a score."""
-    if entry.table in ("external_report", "entity_resolution_report"):
-        return [from_comment(comments()[entry.name])]
-    text = inspect.getdoc(getattr(ce, entry.table)) or ""
-    if entry.table in ("silhouette_score", "dunn_index"):
-        return [from_comment(comments()[entry.table]), from_comment(text)]
-    if entry.table in ("matching_report", "overlapping_report"):
-        both = (comments()[entry.table], text)
-        return [after_name(in_interval_notation(x), entry.name) for x in both]
-    if entry.table == "graph_report":
-        return [from_graph_page(entry.name)]
-    if entry.table == "run_drift":
-        # The rates are shares by definition.
-        is_index = entry.name == "population_stability_index"
-        return [Stated("0", "inf", "0" if "at least 0, best 0." in text else None)] * is_index
-    of_page = from_page(rows_of_pages()[entry.name][1])
-    if entry.table == "internal_report":
-        return [of_page]
-    return [of_page, after_name(comments()[entry.table], entry.name), after_name(text, entry.name)]
-
-
-def rows_of_pages() -> dict[str, list[str]]:
-    """The cells behind the name, in the tables of the pages of indices of points."""
-    text = "".join(
-        (ROOT / f"docs/{page}.md").read_text("utf-8") for page in ("internal", "pairwise")
-    )
-    rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", text, re.MULTILINE)
-    return {name: re.split(r" (?<!\\)\| ", rest) for name, rest in rows}
-
-
-def in_interval_notation(text: str) -> str:
-    """The text with 'range up to 1' for 'at most 1', and so on."""
-    text = " ".join(text.split())
-    return text.replace("(at most 1,", "(range up to 1,").replace("(at least 1,", "(range [1, ∞),")
-
-
-def from_graph_page(name: str) -> Stated | None:
-    """What the page of graphs states in the row of a score: '0 to 1, high' and the like."""
-    text = (ROOT / "docs/graph.md").read_text("utf-8").replace("−", "-")
-    found = re.search(
-        rf"^\| [^|]*`{name}`[^|]* \| [^|]* \| (\S+) to (\S+), (high|low)\b",
-        text.replace("∞", "inf"),
-        re.MULTILINE,
-    )
-    return Stated(*found.groups()) if found else None
-
-
-#: Quantities in the table of an index, which are best small or are no index.
-NOT_HIGH = {"max_diameter": "low"}
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_range_is_that_of_docstring_comment_and_page(name: str) -> None:
-    entry = entries()[name]
-    own = statement(entry)
-    for other in statements_elsewhere(entry):
-        assert other is not None
-        assert (own.low, own.high) == (other.low, other.high)
-        if name in NOT_HIGH:
-            assert own.best == NOT_HIGH[name]
-        else:
-            assert own.means(other), (own, other)
-    if entry.table in ("external_report", "entity_resolution_report"):
-        assert own.is_open == from_comment(comments()[name]).is_open  # type: ignore[union-attr]
-
-
-def plain_text(text: str) -> str:
-    return text.replace("\\|", "|").replace("`", "").strip()
-
-
-FOOTNOTE = (
-    "unless total = within + between, which holds for euclidean and sqeuclidean with the mean"
-)
-NO_TOTAL = (
-    "distances and centers for which ssw + ssb is not the total, all but euclidean and sqeuclidean "
-    "with the mean"
-)
-
-
-def test_the_pages_define_the_same_indices_alike() -> None:
-    rows = rows_of_pages()
-    assert FOOTNOTE in " ".join((ROOT / "docs/internal.md").read_text("utf-8").split())
-    tables = [x for x in POINT_TABLES if declared_tables()[x].guide in ("internal", "pairwise")]
-    assert set(rows) == {x.name for x in entries().values() if x.table in tables}
-    above = ""
-    for name, (definition, _, cases) in rows.items():
-        entry = entries()[name]
-        assert plain_text(definition) == entry.definition
-        above = above if cases == "as above" else plain_text(cases)
-        own = entry.special_cases
-        if entry.table == "pairwise_report" and name != "connectivity":
-            # The footnote of the table; tau's own one has its greatest value.
-            assert own.startswith("k = 1, k = n")
-            own = own.removeprefix("k = 1, k = n").partition(".")[0].removeprefix("; ")
-        assert above.replace("¹", NO_TOTAL).replace("–", "") == own, name
+# Definitions ---------------------------------------------------------------------------------
 
 
 def test_the_page_of_dunn_has_the_same_distances() -> None:
@@ -379,7 +263,7 @@ def test_scales_are_those_of_the_two_headlines() -> None:
 def test_scales_are_ordered_and_cover_their_range(name: str) -> None:
     entry = entries()[name]
     assert entry.scale is not None
-    own = statement(entry)
+    own = stated_by(entry)
     low, high = (bound_of(text, {}) for text in (own.low, own.high))
     bounds = [bound for bound, _ in entry.scale.words]
     assert bounds == sorted(set(bounds), reverse=True)

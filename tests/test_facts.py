@@ -14,13 +14,12 @@ import pytest
 import polars_clustereval as ce
 from polars_clustereval.base.metric_facts import metric_facts, metrics_of
 from polars_clustereval.cli.schemas import read_schema
-from polars_clustereval.internal import dunn
 from tests.support import engines
 from tests.support.stated_ranges import bound_of, comments, is_constant, range_of_metric
 from tools import facts as command
 from tools.exports import metrics_in
 from tools.metric_docstrings import check_range, read_elsewhere, read_items
-from tools.reference_page import call_with_parameters
+from tools.page_blocks import call_with_parameters, fill_blocks
 
 if TYPE_CHECKING:
     from polars_clustereval.base.metric_facts import MetricFacts
@@ -48,16 +47,20 @@ def test_a_stale_file_is_found(tmp_path: Path) -> None:
     assert command.stale_files(lambda: {old: "b"}) == {old: "b"}
 
 
-def test_a_metric_is_listed_by_hand_in_its_two_files_only() -> None:
-    """Nothing else of the product has to be changed for a metric of pairs of rows."""
+def files_by_hand(*folders: str) -> list[Path]:
+    """The files of both sides, and of other folders, that are not generated."""
     generated = {path for step in command.STEPS for path in step()}
-    product = [
+    return [
         path
-        for folder in ("sql", "polars_clustereval")
+        for folder in ("sql", "polars_clustereval", *folders)
         for path in (ROOT / folder).rglob("*.*")
         if path.suffix in (".sql", ".py") and path not in generated
     ]
-    texts = {path: path.read_text(encoding="utf-8") for path in product}
+
+
+def test_a_metric_is_listed_by_hand_in_its_two_files_only() -> None:
+    """Nothing else of the product has to be changed for a metric of pairs of rows."""
+    texts = {path: path.read_text(encoding="utf-8") for path in files_by_hand()}
     stem = "external/association"
     stems = {ROOT / f"sql/{stem}.sql", ROOT / f"polars_clustereval/{stem}.py"}
     # This one is a column of entity_resolution_report too, whose expressions choose it by its name.
@@ -66,11 +69,26 @@ def test_a_metric_is_listed_by_hand_in_its_two_files_only() -> None:
         assert {path for path, text in texts.items() if any(x in text for x in quoted)} == stems
 
 
-def test_the_steps_for_a_metric_are_five_files_that_exist() -> None:
+def test_a_column_is_listed_by_hand_in_its_three_files_only() -> None:
+    """Nothing else of the product has to be changed for an index of internal_report."""
+    names = ("ball_hall_index", "banfield_raftery_index", "ray_turi_index")
+    files = {
+        ROOT / "sql/internal/report.sql",
+        ROOT / "polars_clustereval/internal/scatter.py",
+        ROOT / "polars_clustereval/base/score_facts/centers.py",
+    }
+    texts = {path: path.read_text(encoding="utf-8") for path in files_by_hand()}
+    for name in names:
+        named = {path for path, text in texts.items() if re.search(rf"(?<!_){name}\b", text)}
+        assert named == files, name
+
+
+@pytest.mark.parametrize(("head", "n"), [("An external metric:", 5), ("An internal index,", 6)])
+def test_the_steps_for_a_score_are_few_files_that_exist(head: str, n: int) -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    steps = text.partition("An external metric:\n\n")[2].partition("Then `make facts`.")[0]
+    steps = text.partition(f"\n{head}")[2].partition("Then `make facts`")[0]
     files = re.findall(r"^\d\. `([^`]+)`", steps, re.MULTILINE)
-    assert len(files) == 5
+    assert len(files) == n
     generated = {path for step in command.STEPS for path in step()}
     for file in files:
         path = ROOT / file.replace("<stem>", "association")
@@ -84,7 +102,8 @@ def test_the_steps_for_a_table_are_files_that_exist() -> None:
     files = re.findall(r"^\d\. `([^`]+)`", steps, re.MULTILINE)
     assert len(files) <= 8
     generated = {path for step in command.STEPS for path in step()}
-    places = {"folder": "internal", "stem": "dunn", "oracle": "dunn_oracle", "guide": "dunn"}
+    # Other pages have tables of scores, which are generated.
+    places = {"folder": "internal", "stem": "states", "oracle": "point_oracle", "guide": "states"}
     for file in files:
         path = ROOT / re.sub("<(.*?)>", lambda found: places[found[1]], file)
         assert path.is_file(), file
@@ -93,17 +112,23 @@ def test_the_steps_for_a_table_are_files_that_exist() -> None:
 
 def test_a_table_is_named_by_hand_in_its_two_files_only() -> None:
     """Nothing else of the product has to be changed for a table without scores or a command."""
-    generated = {path for step in command.STEPS for path in step()}
-    of_both_sides = {ROOT / "sql" / "internal" / "dunn.sql", Path(inspect.getfile(dunn))}
+    files = ("sql/internal/dunn.sql", "polars_clustereval/internal/dunn.py")
     named = {
-        path
-        for folder in ("sql", "polars_clustereval", "tools", "tests/support")
-        for path in (ROOT / folder).rglob("*.*")
-        if path.suffix in (".sql", ".py")
-        and path not in generated
-        and re.search(r"\bcluster_diameters\b", path.read_text(encoding="utf-8"))
+        str(path.relative_to(ROOT))
+        for path in files_by_hand("tools", "tests/support")
+        if re.search(r"\bcluster_diameters\b", path.read_text(encoding="utf-8"))
     }
-    assert named == of_both_sides | {ROOT / "tests" / "support" / "dunn_oracle.py"}
+    assert named == {*files, "tests/support/dunn_oracle.py"}
+
+
+def test_a_page_without_the_end_of_a_block_is_refused() -> None:
+    page = "<!-- scores: dunn_index -->\n"
+    with pytest.raises(ValueError, match="expected '<!-- end of scores -->' in the page"):
+        fill_blocks(page, [])
+    filled = fill_blocks(f"{page}old\n<!-- end of scores -->\nnew\n", [])
+    assert "| `min_separation` | least distance of two points" in filled
+    assert "old" not in filled
+    assert filled.endswith("\n<!-- end of scores -->\nnew\n")
 
 
 # One fact in every place -------------------------------------------------------------------------
@@ -186,6 +211,7 @@ Range : [0, 1]
 Best value : 1
 Special cases : 1 for a single row.
     NULL without rows.
+Source : Rand (1971), doi:10.1080/01621459.1971.10482356.
 SQL : clustereval.rand_score(label, cluster)"""
 
 

@@ -1,12 +1,10 @@
-"""Ranges and best values: every statement of them is the same, and data keep and reach them.
+"""Ranges and best values: data keep and reach those of the records.
 
-The ranges of external metrics are those of their docstrings (see test_facts.py), others are read
-from the tables of the pages, so that a test of the values and the statement cannot drift apart.
+Statements of them in other places: test_stated_facts.py.
 """
 
 from __future__ import annotations
 
-import inspect
 import itertools
 import re
 from functools import cache
@@ -17,78 +15,41 @@ import polars as pl
 import pytest
 
 import polars_clustereval as ce
-from polars_clustereval.base.tables import declared_tables
-from tests.support import registry
+from polars_clustereval.base.score_facts import entries_of
 from tests.support.engines import Engine, Row, reports
 from tests.support.oracle import METRICS
 from tests.support.point_engines import call
 from tests.support.resolution import OWN
 from tests.support.stated_ranges import (
     Stated,
-    after_name,
     assert_kept,
     bound_of,
-    comments,
-    from_comment,
-    from_page,
     is_constant,
     range_of_metric,
+    stated_by,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 ROOT = Path(__file__).parent.parent
-TABLE_ROW = re.compile(r"^\| `(\w+)(?:\([^)]*\))?` \| (.*) \|$", re.MULTILINE)
-#: Reports of points by the page that has the ranges of their indices.
-POINT_REPORTS = {
-    table: declared_tables()[table].guide
-    for table in registry.WITH_SCORES["points"]
-    if declared_tables()[table].guide in ("internal", "pairwise")
-}
+#: Reports of points whose indices have ranges of their own.
+POINT_REPORTS = ("internal_report", "neighbor_report", "determinant_report", "pairwise_report")
 DUNN = (
     "dunn_index",
     "centroid_dunn_index",
     *(f"gdi_{i}{j}" for i in range(1, 7) for j in (1, 2, 3)),
 )
-OF_DUNN = Stated("0", "inf", "high")
-OF_SILHOUETTE = Stated("-1", "1", "1")
+OF_SILHOUETTE = stated_by(entries_of("silhouette_score")["silhouette"])
 #: No pair of partitions reaches -1, the bound of any correlation.
 NOT_REACHED = {("phi_index", "-1"), ("correlation_distance", "1")}
 
 
-def cells_by_name(page: str) -> dict[str, list[str]]:
-    """The rows of a page's tables whose first cell is a name: name -> the other cells."""
-    text = (ROOT / page).read_text(encoding="utf-8").replace("\\|", "")
-    return {name: rest.split(" | ") for name, rest in TABLE_ROW.findall(text)}
-
-
-def of_index(table: str, name: str) -> Stated:
-    found = from_page(cells_by_name(f"docs/{POINT_REPORTS[table]}.md")[name][1])
-    assert found, f"no range of {name} in its page"
-    return found
-
-
-# Statements ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("table", [x for x in POINT_REPORTS if x != "internal_report"])
-def test_an_index_of_points_has_one_range(table: str) -> None:
-    for name in all_indices_of(table):
-        stated = of_index(table, name)
-        for text in (comments()[table], inspect.getdoc(getattr(ce, table)) or ""):
-            assert stated.means(after_name(text, name)), (name, stated, text)
-
-
-@pytest.mark.parametrize("table", ["dunn_index", "silhouette_samples", "silhouette_score"])
-def test_indices_of_one_table_have_one_range(table: str) -> None:
-    expected = OF_DUNN if table == "dunn_index" else OF_SILHOUETTE
-    assert expected.means(from_comment(comments()[table]))
-    assert expected.means(from_comment(inspect.getdoc(getattr(ce, table)) or ""))
+# Indices -------------------------------------------------------------------------------------
 
 
 def all_indices_of(table: str) -> list[str]:
-    """The columns of a report of points after the counts; each has a row in the report's page."""
+    """The columns of a report of points after the counts."""
     four = pl.DataFrame({"x": [0.0, 1.0, 5.0, 7.0], "cluster": [0, 0, 1, 1]})
     counted = re.compile(r"n|n_\w+")
     columns = getattr(ce, table)(four, ["x"], "cluster").columns
@@ -217,7 +178,7 @@ def reports_of_small_sets(side: Engine, table: str) -> list[Row]:
 def test_small_sets_of_points_keep_and_reach_the_ranges(side: Engine, table: str) -> None:
     rows = reports_of_small_sets(side, table)
     for name in all_indices_of(table):
-        stated = of_index(table, name)
+        stated = stated_by(entries_of(table)[name])
         for row in rows:
             assert_kept(stated, name, row)
         assert_reached(stated, name, rows)
@@ -225,7 +186,7 @@ def test_small_sets_of_points_keep_and_reach_the_ranges(side: Engine, table: str
 
 def test_small_sets_of_points_keep_the_ranges_of_dunn(side: Engine) -> None:
     for name, row in itertools.product(DUNN, reports_of_small_sets(side, "dunn_index")):
-        assert_kept(OF_DUNN, name, row)
+        assert_kept(stated_by(entries_of("dunn_index")[name]), name, row)
 
 
 def test_small_sets_of_points_keep_the_range_of_silhouettes(side: Engine) -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
-QUALIFIER = re.compile(r"(?<![\w.\])])([a-z]\w*)\.(?:__ce_\w|\*)")
+QUALIFIER = re.compile(r"(?<![\w.\])])(?!clustereval\.)([a-z]\w*)\.(?:[a-z_]\w*|\*)")
 RELATIVE = registry.tables("runs", "runs and one of them", "resamples")
 #: Called with the same table for nodes and edges, whose ends are the columns id and label.
 OF_GRAPHS = registry.tables("graph")
@@ -198,6 +198,96 @@ def test_no_name_hides_a_table_of_the_user() -> None:
 )
 def test_places_where_a_table_is_hidden_are_seen(body: str) -> None:
     assert len(hiding_places(body, ["tbl"])) == 1
+
+
+# Names in reach of the user's table and expressions -----------------------------------------------
+
+#: Macros that take rows from a door before it has renamed their columns.
+IN_DOORS = ("_flag_groups", "_check_record_ids")
+
+
+def mentions(node: exp.Expression, names: Collection[str]) -> bool:
+    """Whether one of the parameters `names` of a macro stands in a part of its body."""
+    return any(column.name in names for column in node.find_all(exp.Column) if not column.table)
+
+
+def ctes_in_reach(body: str, tables: Collection[str]) -> tuple[list[str], list[str]]:
+    """The CTEs of a macro that can hide a table of the user from a read of it, and the others.
+
+    A CTE can hide it from itself and from all that follows.
+    """
+    query = sqlglot.parse_one(body, dialect="duckdb")
+    names = [cte.alias for cte in query.ctes]
+    reads = [place for place, cte in enumerate(query.ctes, 1) if mentions(cte, tables)]
+    query.set("with_", None)
+    last = len(names) if mentions(query, tables) else max(reads, default=0)
+    return names[:last], names[last:]
+
+
+def aliases_in_reach(body: str, tables: Collection[str], parameters: Collection[str]) -> list[str]:
+    """The columns that a SELECT from a table of the user names beside an expression of the user.
+
+    There, a misspelled column would be taken for one of these.
+    """
+    found = []
+    for select in sqlglot.parse_one(body, dialect="duckdb").find_all(exp.Select):
+        source = select.args["from_"].this.this if select.args.get("from_") else None
+        is_read = isinstance(source, exp.Anonymous) and source.name == "query_table"
+        if is_read and mentions(source, tables) and mentions(select, {*parameters} - {*tables}):
+            found += [column.alias for column in select.expressions if column.alias]
+    return found
+
+
+@pytest.mark.gate  # it parses many macros
+def test_what_is_in_reach_of_the_user_has_a_prefix() -> None:
+    """And CTEs behind the last read of a table have none, unless they are in the door itself."""
+    for name, (parameters, body) in macro_definitions().items():
+        tables = macro_calls.user_tables(name)
+        if not tables:
+            continue
+        hiding, others = ctes_in_reach(body, tables)
+        named = [*hiding, *aliases_in_reach(body, tables, parameters)]
+        assert all(one.startswith("__ce_") for one in named), (name, named)
+        is_door = any(f"query_table({table})" in body for table in tables)
+        assert is_door or not [one for one in others if one.startswith("__ce_")], (name, others)
+
+
+def test_names_behind_the_doors_are_plain() -> None:
+    macros = macro_calls.macros_by_name()
+    behind = [
+        name
+        for name, macro in macros.items()
+        if macro.is_table and not macro_calls.user_tables(name)
+    ]
+    assert len(behind) > 200
+    prefixed = {name for name in behind if "__ce_" in macros[name].body}
+    assert prefixed == {*IN_DOORS}
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("WITH a AS (FROM query_table(tbl)), b AS (FROM a) SELECT x FROM b", ["a"]),
+        ("WITH a AS (FROM b), b AS (FROM clustereval._points(tbl, x)) FROM b", ["a", "b"]),
+        ("WITH a AS (FROM b) SELECT x FROM clustereval._points(tbl, x), a", ["a"]),
+        ("WITH a AS (SELECT tbl.x FROM tbl) SELECT x FROM a", []),
+    ],
+)
+def test_ctes_in_reach_are_seen(body: str, expected: list[str]) -> None:
+    assert ctes_in_reach(body, ["tbl"])[0] == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("SELECT label AS a, 1 AS b FROM query_table(tbl)", ["a", "b"]),
+        ("SELECT 1 AS b FROM query_table(tbl) HAVING any_value(label)", ["b"]),
+        ("SELECT x AS b FROM query_table(tbl)", []),
+        ("SELECT label AS b FROM query_table(cells)", []),
+    ],
+)
+def test_aliases_in_reach_are_seen(body: str, expected: list[str]) -> None:
+    assert aliases_in_reach(body, ["tbl"], ["tbl", "label", "cells"]) == expected
 
 
 NAMES_OF_SWEEPS = ("scored", "own", "silhouette", "k", "n", "ssw", "checked", "jump", "is_knee")

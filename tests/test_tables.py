@@ -18,7 +18,7 @@ from tests.support import registry
 from tests.support.key_types import KEY_TYPES
 from tests.support.table_calls import calls_of_tables
 from tools.exports import tables_in
-from tools.reference_page import page_titles
+from tools.metrics_page import page_titles
 from tools.table_columns import named_columns
 from tools.table_comments import in_sql, table_comment
 

@@ -2,7 +2,7 @@
 
 The record of an external metric is the docstring of its expression, that of a table the docstring
 of its function and the decorator above it. Those of other scores are in
-polars_clustereval/catalogue, and the words for other columns in polars_clustereval/cli.
+polars_clustereval/base/score_facts, and the words for other columns in polars_clustereval/cli.
 """
 
 from __future__ import annotations
@@ -21,22 +21,24 @@ if TYPE_CHECKING:
     Step = Callable[[], dict[Path, str]]
 
 ROOT = Path(__file__).parent.parent
-REFERENCE = ROOT / "docs" / "reference.md"
 
 
 def metric_files() -> dict[Path, str]:
-    """The texts of the files that hold nothing but what the docstrings of the metrics say."""
+    """The texts of the files that state facts of scores, and of pages with blocks of them."""
     from polars_clustereval.base.metric_facts import FACTS_FILE
+    from polars_clustereval.base.score_facts import entries_of
     from tools.metric_docstrings import read_metrics
-    from tools.reference_page import fill_metrics
+    from tools.page_blocks import fill_blocks
     from tools.sql_facts import sql_facts
 
-    metrics = read_metrics()
+    metrics, indices = read_metrics(), list(entries_of("internal_report").values())
+    pages = {path: path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md")}
+    filled = {path: fill_blocks(text, metrics) for path, text in pages.items()}
     records = json.dumps([x._asdict() for x in metrics], indent=1, ensure_ascii=False)
     return {
         FACTS_FILE: f"{records}\n",
-        ROOT / "sql" / "facts.sql": sql_facts(metrics),
-        REFERENCE: fill_metrics(REFERENCE.read_text(encoding="utf-8"), metrics),
+        ROOT / "sql" / "facts.sql": sql_facts(metrics, indices),
+        **{path: text for path, text in filled.items() if "<!-- end of " in text},
     }
 
 
@@ -52,14 +54,10 @@ def catalogue_files() -> dict[Path, str]:
 
 
 def table_files() -> dict[Path, str]:
-    """The texts of the files that say what the tables are."""
-    from tools.reference_page import fill_tables
+    """The text of the file that says what the tables are."""
     from tools.table_comments import table_comments
 
-    return {
-        ROOT / "sql" / "tables.sql": table_comments(),
-        REFERENCE: fill_tables(REFERENCE.read_text(encoding="utf-8")),
-    }
+    return {ROOT / "sql" / "tables.sql": table_comments()}
 
 
 #: In this order: the names can be imported once they are there, the catalogue reads the metrics.

@@ -28,6 +28,7 @@ FACTS = {
     "Range": "range",
     "Best value": "best",
     "Special cases": "special_cases",
+    "Source": "source",
     "Sides swapped": "swapped",
     "Cost": "cost",
     "Names elsewhere": "elsewhere",
@@ -101,11 +102,9 @@ def read_metric(
     name: str, function: Callable[..., pl.Expr], table: str, names: Sequence[str]
 ) -> MetricFacts:
     """The facts of a metric, from the docstring of its expression."""
-    sections = {
-        title: text if title == "Facts" else join_lines(text)
-        for title, text in read_sections(function).items()
-    }
-    facts = {FACTS[title]: text for title, text in read_items(sections["Facts"]).items()}
+    sections = read_sections(function)
+    items = {title: join_lines(text) for title, text in read_items(sections["Facts"]).items()}
+    facts = {FACTS[title]: text for title, text in items.items()}
     check_range(facts["range"], names)
     for field, words in (("best", BEST), ("swapped", (*SWAPPED, *names))):
         if facts[field] not in words:
@@ -120,9 +119,8 @@ def read_metric(
         "family": FAMILIES[function.__module__.rpartition(".")[2]],
         "table": table,
         "summary": summary,
-        "definition": sections[""],
+        "definition": join_lines(sections[""]),
         "best": facts["best"].removeprefix("none"),
-        "source": sections.get("References", ""),
     }
     missing = [field for field in ("source", "special_cases", "title") if not texts[field]]
     if missing:

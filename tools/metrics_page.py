@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from textwrap import fill
@@ -18,7 +19,6 @@ from polars_clustereval.catalogue import (
     show_range,
     show_scale,
 )
-from tools.reference_page import page_titles
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from polars_clustereval.catalogue import Entry
 
 DOCS = Path(__file__).parent.parent / "docs"
+NAVIGATION = DOCS.parent / "mkdocs.yml"
 
 HEAD = """# Catalogue of the scores
 
@@ -108,6 +109,13 @@ IN_PYTHON = {
     "graph_report": 'iris, "id", "kmeans", edges, "id_l", "id_r"',
     "run_drift": 'run_before, run_after, "id", "cluster"',
 }
+
+
+@cache
+def page_titles() -> dict[str, str]:
+    """The titles of the pages of docs/ by their stems, in the order of the navigation."""
+    text = NAVIGATION.read_text(encoding="utf-8")
+    return {page: title for title, page in re.findall(r"^ +- (.*): (\w+)\.md$", text, re.MULTILINE)}
 
 
 def row(*cells: str) -> str:

@@ -9,7 +9,7 @@ from tools.sql_facts import literals, sql_literal
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from polars_clustereval.catalogue.entry import Entry
+    from polars_clustereval.base.score_facts import Entry
 
 HEAD = """\
 -- columns: indices that are not aggregates, but columns of a table. Called as a macro, each names

@@ -1,4 +1,4 @@
-"""The text of sql/facts.sql: comments of the metrics, and the macros that list them.
+"""The text of sql/facts.sql: comments of the external metrics, and the macros that list scores.
 
 A metric is a column of external_report by the private macro of its name, whose parameters are named
 as the statistics of the report.
@@ -17,22 +17,26 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from polars_clustereval.base.metric_facts import MetricFacts
+    from polars_clustereval.base.score_facts import Entry
+
+    Scores = Sequence[MetricFacts] | Sequence[Entry]
 
 WIDTH = 100
 RULE = "-" * 99
 HEAD = """\
--- facts: what is known of each external metric. `make facts` writes this file from the docstrings
--- of polars_clustereval/external: change these.
+-- facts: what is known of the external metrics and of the indices of internal_report. `make facts`
+-- writes this file from the docstrings of polars_clustereval/external, and from the records of
+-- polars_clustereval/base/score_facts: change these.
 """
 MEANINGS = """\
--- One row per metric of external_report, in its order (__ce_place): __ce_metric, its name;
--- __ce_best, its best value as text, 'high' or 'low' if that is no number, NULL if none is best;
--- __ce_meaning, what it measures, in a few words.
-CREATE OR REPLACE MACRO clustereval._metric_meanings() AS TABLE
+-- One row per {what} of {table}, in its order (place): metric, its name;
+-- best, its best value as text, 'high' or 'low' if that is no number, NULL if none is best;
+-- meaning, what it measures, in a few words.
+CREATE OR REPLACE MACRO clustereval._{what}_meanings() AS TABLE
   SELECT *
   FROM (VALUES
 {rows}
-  ) AS meanings (__ce_place, __ce_metric, __ce_best, __ce_meaning);
+  ) AS meanings (place, metric, best, meaning);
 """
 NAMES = """\
 -- List of the names of the metrics of external_report, in its order, those of _metric_meanings: for
@@ -42,39 +46,38 @@ CREATE OR REPLACE MACRO clustereval._metric_names() AS [
   ];
 """
 VALUES = """\
--- One row per partition and metric of external_report: __ce_partition, __ce_value, its value, and
--- the columns of _metric_meanings. __ce_report is the name of a CTE of the rows of
--- _external_report. Without adjusted, the two metrics are left out that need the expected mutual
--- information.
-CREATE OR REPLACE MACRO clustereval._metric_values(__ce_report, adjusted) AS TABLE
+{header}
+CREATE OR REPLACE MACRO clustereval._{what}_values({parameters}) AS TABLE
   SELECT
-    report.partition_key AS __ce_partition,
-    meanings.__ce_place,
-    meanings.__ce_metric,
-    CASE meanings.__ce_metric
+    scores.partition_key,
+    meanings.place,
+    meanings.metric,
+    CASE meanings.metric
 {cases}
-    END AS __ce_value,
-    meanings.__ce_best,
-    meanings.__ce_meaning
-  FROM query_table(__ce_report) AS report
-  CROSS JOIN clustereval._metric_meanings() AS meanings
-  WHERE adjusted
-    OR meanings.__ce_metric NOT IN ('adjusted_mutual_info_score', 'expected_mutual_info');
+    END AS value,
+    meanings.best,
+    meanings.meaning
+  FROM query_table(report) AS scores
+  CROSS JOIN clustereval._{what}_meanings() AS meanings{condition};
 """
+#: The metrics that `adjusted` leaves out.
+UNLESS_ADJUSTED = """
+  WHERE adjusted
+    OR meanings.metric NOT IN ('adjusted_mutual_info_score', 'expected_mutual_info')"""
 SCORES = """\
 {header}
 CREATE OR REPLACE MACRO clustereval.{macro}(
   {parameters}
 ) AS TABLE
   SELECT
-    __ce_partition AS partition_key,
-    __ce_total AS n,
-    __ce_n_dropped AS n_dropped,
-    __ce_n_noise AS n_noise,
-    COALESCE(__ce_n_labels, 0) AS n_labels,
-    COALESCE(__ce_n_clusters, 0) AS n_clusters,
+    partition_key,
+    total AS n,
+    n_dropped,
+    n_noise,
+    COALESCE(n_labels, 0) AS n_labels,
+    COALESCE(n_clusters, 0) AS n_clusters,
 {columns}
-  FROM query_table(__ce_statistics);
+  FROM query_table(statistics);
 """
 LIMITS = """\
 -- The least value that a metric of external_report can have, NULL if there is none.
@@ -94,7 +97,7 @@ GREATEST = {"n (n - 1)": "CAST(n AS DOUBLE) * (n - 1)", "2 n": "2 * n"}
 #: The parameters of formulas that are options of a report; the others are statistics.
 OPTIONS = ("average_method", "beta", "split_cost", "merge_cost")
 #: A metric that is computed with the statistics, since the normalized one needs it too.
-STATISTICS = {"reduced_mutual_info_score": "__ce_reduced"}
+STATISTICS = {"reduced_mutual_info_score": "reduced"}
 NOISE = "Leave noise out: CASE WHEN cluster <> -1 THEN cluster END."
 
 
@@ -118,26 +121,52 @@ def comment(facts: MetricFacts) -> str:
     return f"COMMENT ON MACRO clustereval.{facts.name} IS\n{literals(text)};\n"
 
 
-def rows(metrics: Sequence[MetricFacts]) -> str:
-    """The rows of _metric_meanings."""
-    found = []
-    for place, x in enumerate(metrics, 1):
+def meanings_macro(what: str, table: str, scores: Scores) -> str:
+    """The macro that lists the scores of a table, with the best value and the meaning of each."""
+    rows = []
+    for place, x in enumerate(scores, 1):
         best = sql_literal(x.best) if x.best else "CAST(NULL AS VARCHAR)"
-        found.append(f"    ({place}, {sql_literal(x.name)}, {best}, {sql_literal(x.meaning)})")
-    return ",\n".join(found)
+        rows.append(f"    ({place}, {sql_literal(x.name)}, {best}, {sql_literal(x.meaning)})")
+    return MEANINGS.format(what=what, table=table, rows=",\n".join(rows))
+
+
+def values_macro(
+    what: str, table: str, scores: Scores, options: Sequence[str] = (), condition: str = ""
+) -> str:
+    """The macro that turns the columns of a report into rows, with what is known of each score."""
+    of_options = (
+        "Without adjusted, the two metrics are left out that need the expected mutual information."
+    )
+    header = (
+        f"One row per partition and {what} of {table}: partition_key, value, its value, and "
+        f"the columns of _{what}_meanings. report is the name of a CTE of the rows of "
+        f"_{table}. {of_options if options else ''}"
+    )
+    return VALUES.format(
+        header=sql_comment(header.rstrip()),
+        what=what,
+        parameters=", ".join(["report", *options]),
+        cases="\n".join(f"      WHEN {sql_literal(x.name)} THEN scores.{x.name}" for x in scores),
+        condition=condition,
+    )
+
+
+def sql_comment(text: str) -> str:
+    """A text as the lines of a comment."""
+    return "\n".join(wrap(text, WIDTH, initial_indent="-- ", subsequent_indent="-- "))
 
 
 def report_macro(table: str, macro: str, statistics: str, options: Sequence[str]) -> str:
     """The macro that computes a report from the statistics of its partitions."""
     header = (
-        f"One row per partition: all columns of {table}, from __ce_statistics, the name of a CTE "
+        f"One row per partition: all columns of {table}, from statistics, the name of a CTE "
         f"of the rows of {statistics}, and these options of {table}. A metric whose statistics are "
         "NULL is NULL."
     )
     return SCORES.format(
-        header="\n".join(wrap(header, WIDTH, initial_indent="-- ", subsequent_indent="-- ")),
+        header=sql_comment(header),
         macro=macro,
-        parameters=", ".join(["__ce_statistics", *options]),
+        parameters=", ".join(["statistics", *options]),
         columns=",\n".join(column(name) for name in metrics_in_report(table)),
     )
 
@@ -150,7 +179,7 @@ def column(name: str) -> str:
     if f"_{name}" not in definitions:
         raise ClusterEvalError(f"expected the macro _{name} of the statistics in sql/external")
     parameters, _ = definitions[f"_{name}"]
-    arguments = [x if x in OPTIONS else f"__ce_{x}" for x in parameters]
+    arguments = parameters
     call = f"clustereval._{name}({', '.join(arguments)})"
     for line in (f"    {call} AS {name}", f"    {call}\n      AS {name}"):
         if max(map(len, line.splitlines())) < WIDTH:
@@ -192,16 +221,17 @@ def greatest(facts: MetricFacts) -> str:
         return "ln(n)"
 
 
-def sql_facts(metrics: Sequence[MetricFacts]) -> str:
-    """The text of sql/facts.sql."""
+def sql_facts(metrics: Sequence[MetricFacts], indices: Sequence[Entry]) -> str:
+    """The text of sql/facts.sql, from all metrics and the indices of internal_report."""
     listed = [x for x in metrics if x.table == "external_report"]
-    cases = "\n".join(f"      WHEN {sql_literal(x.name)} THEN report.{x.name}" for x in listed)
+    of_report = ("metric", "external_report", listed)
+    of_points = ("index", "internal_report", indices)
     parts = [
         HEAD,
         f"{RULE}\n-- Comments\n{RULE}\n",
         *(comment(x) for x in metrics),
         f"{RULE}\n-- Lists\n{RULE}\n",
-        MEANINGS.format(rows=rows(listed)),
+        meanings_macro(*of_report),
         NAMES.format(names=name_lines((sql_literal(x.name) for x in listed), "    ")),
         report_macro(
             "external_report",
@@ -215,7 +245,9 @@ def sql_facts(metrics: Sequence[MetricFacts]) -> str:
             "_resolution_statistics_of_groups",
             ("split_cost", "merge_cost", "beta"),
         ),
-        VALUES.format(cases=cases),
+        values_macro(*of_report, ["adjusted"], UNLESS_ADJUSTED),
+        meanings_macro(*of_points),
+        values_macro(*of_points),
         LIMITS.format(
             least=branches(listed, {x.name: least(x) for x in listed}),
             greatest=branches(listed, {x.name: greatest(x) for x in listed}),

@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import polars as pl
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from .checks import Frame
+    from .metric_facts import MetricFacts
+    from .score_facts import Entry
 
 #: Returns the expression of a column by its name: ``pl.col``, or ``element_field`` inside a list.
 Row = Callable[[str], pl.Expr]
@@ -121,6 +125,13 @@ def align_structs(frame: pl.LazyFrame, like: Mapping[str, Any]) -> pl.LazyFrame:
         for name, dtype in like.items()
         if schema[name] != dtype and _has_same_parts(schema[name], dtype)
     )
+
+
+def list_meanings(scores: Iterable[MetricFacts] | Iterable[Entry]) -> pl.LazyFrame:
+    """Return one row per score: metric, its name; place, from 0; best, NULL if none is; meaning."""
+    rows = [(x.name, x.best or None, x.meaning) for x in scores]
+    schema = dict.fromkeys(("metric", "best", "meaning"), pl.String)
+    return pl.LazyFrame(rows, schema, orient="row").with_row_index("place")
 
 
 def to_user_frame(frame: Frame, lazy: pl.LazyFrame, keys: dict[str, str]) -> Frame:

@@ -1,15 +1,13 @@
-"""Catalogue: what is known of every score, each fact in one place.
+"""Catalogue: what is known of every score, read from where each fact is written.
 
-The facts of an external metric stand in the docstring of its expression. Other reports have many
-columns and one docstring, so the facts of their scores are written here, one entry below the other;
-tests compare docs/internal.md, dunn.md and pairwise.md with them. Entries are plain tuples: no
-schema, and type checkers know their fields. The package imports this folder when a score is
-described.
+The facts of an external metric stand in the docstring of its expression, those of other scores in
+``base.score_facts``. The package imports this folder when a score is described.
 """
 
 from __future__ import annotations
 
-from .centers import CENTERS
+from polars_clustereval.base.score_facts import Entry
+
 from .describe import (
     NOTATION,
     describe,
@@ -20,21 +18,9 @@ from .describe import (
     show_range,
     show_scale,
 )
-from .distances import DISTANCES
-from .drift import DRIFT
-from .entry import Entry
-from .graph import GRAPH
-from .matching import MATCHING
-from .overlapping import OVERLAPPING
 
 __all__ = [
-    "CENTERS",
-    "DISTANCES",
-    "DRIFT",
-    "GRAPH",
-    "MATCHING",
     "NOTATION",
-    "OVERLAPPING",
     "Entry",
     "describe",
     "entries",

@@ -9,22 +9,17 @@ from textwrap import shorten, wrap
 from typing import TYPE_CHECKING
 
 from polars_clustereval.base.checks import show_value
+from polars_clustereval.base.score_facts import COLUMN_SCORES
 from polars_clustereval.base.unknown_names import OTHER_NAMES
 from polars_clustereval.errors import ClusterEvalError
 
 from .callables import Description, describe_callable, list_callables
-from .centers import CENTERS
-from .distances import DISTANCES
-from .drift import DRIFT
 from .external import list_external_entries
-from .graph import GRAPH
-from .matching import MATCHING
-from .overlapping import OVERLAPPING
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from .entry import Entry, Scale
+    from polars_clustereval.base.score_facts import Entry, Scale
 
 __all__ = [
     "NOTATION",
@@ -82,9 +77,7 @@ _BEST = {"high": "best high", "low": "best low", "": "no value is best"}
 @cache
 def entries() -> Mapping[str, Entry]:
     """Return the catalogue: the entries by name, in the order of the reports."""
-    of_labels = (*list_external_entries(), *MATCHING, *OVERLAPPING)
-    all_entries = (*of_labels, *GRAPH, *DRIFT, *CENTERS, *DISTANCES)
-    return {entry.name: entry for entry in all_entries}
+    return {entry.name: entry for entry in (*list_external_entries(), *COLUMN_SCORES)}
 
 
 def reading(name: str, value: float | None) -> str | None:

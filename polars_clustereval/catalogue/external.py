@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from polars_clustereval.base.metric_facts import MetricFacts, metric_facts
-
-from .entry import Entry, Scale
+from polars_clustereval.base.score_facts import Entry, Scale
 
 __all__ = ["list_external_entries"]
 

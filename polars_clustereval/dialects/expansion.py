@@ -36,20 +36,20 @@ _PLAIN_FORMS = {
 _PLAIN_BODIES = {
     "_coordinate_blocks": """
         SELECT
-          __ce_partition, __ce_cluster, __ce_singleton_no,
-          0 AS __ce_block_offset,
-          COUNT(*) AS __ce_n,
-          MAX(checked_length(__ce_vector)) AS __ce_dims,
+          partition_key, cluster, singleton_no,
+          0 AS block_offset,
+          COUNT(*) AS n,
+          MAX(checked_length(vector)) AS dims,
           list_transform(
-            __ce_unweighted,
-            lambda __ce_x: CASE WHEN center = 'median' THEN median(__ce_x) ELSE SUM(__ce_x) END
-          ) AS __ce_sums_or_medians,
-          list_transform(__ce_unweighted, lambda __ce_x: var_pop(__ce_x)) AS __ce_variances,
-          list_transform(__ce_unweighted, lambda __ce_x: MIN(__ce_x)) AS __ce_minima,
-          list_transform(__ce_unweighted, lambda __ce_x: MAX(__ce_x)) AS __ce_maxima
-        FROM query_table(__ce_points)
-        WHERE __ce_kept
-        GROUP BY __ce_partition, __ce_cluster, __ce_singleton_no
+            unweighted,
+            lambda x: CASE WHEN center = 'median' THEN median(x) ELSE SUM(x) END
+          ) AS sums_or_medians,
+          list_transform(unweighted, lambda x: var_pop(x)) AS variances,
+          list_transform(unweighted, lambda x: MIN(x)) AS minima,
+          list_transform(unweighted, lambda x: MAX(x)) AS maxima
+        FROM query_table(points)
+        WHERE kept
+        GROUP BY partition_key, cluster, singleton_no
     """
 }
 
@@ -131,7 +131,7 @@ class Expansion:
     def _replacement_of(self, node: exp.Expr) -> exp.Expr | None:
         """Return the tree that replaces `node`, or None if it stays as it is.
 
-        Calls of macros and of query_table are expanded. A condition on the column __ce_valid, the
+        Calls of macros and of query_table are expanded. A condition on the column valid, the
         result of a check of the data, becomes TRUE.
         """
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Anonymous):
@@ -177,7 +177,7 @@ class Expansion:
         source = sqlglot.parse_one(text.name, dialect="duckdb").find(exp.Table)
         if source is None:
             raise ClusterEvalError(f"query: expected SELECT * FROM a name, got {text.sql()}")
-        return exp.to_table(f"{source.name}_{node.meta['number']}")
+        return exp.to_table(_number_name(source.name, node.meta["number"]))
 
     def _expand_scalar(self, call: exp.Anonymous) -> exp.Expr:
         """Return the tree that replaces the call of a scalar macro: mostly its expanded body.
@@ -353,11 +353,11 @@ def _is_passed_check(node: exp.Expr) -> bool:
     if isinstance(node, exp.Coalesce):
         return _is_check(node.this)
     if isinstance(node, exp.EQ):
-        return _is_check(node.this, "__ce_n_faults")
+        return _is_check(node.this, "n_faults")
     return _is_check(node) and isinstance(node.parent, exp.Where | exp.Connector | exp.Paren)
 
 
-def _is_check(node: exp.Expr, result: str = "__ce_valid") -> bool:
+def _is_check(node: exp.Expr, result: str = "valid") -> bool:
     """Return whether a node is a subquery that reads the column `result`, that of a check."""
     columns = node.find_all(exp.Column) if isinstance(node, exp.Subquery) else ()
     return any(column.name == result for column in columns)
@@ -369,12 +369,12 @@ def _tables_of(*trees: exp.Expr) -> set[str]:
 
 
 def _number_ctes(body: exp.Query, number: int) -> None:
-    """Append _`number` to the names of the CTEs of a macro's body, in place, wherever they stand.
+    """Write `number` into the names of the CTEs of a macro's body, in place, wherever they stand.
 
     They are defined in WITH, read as tables, and passed as arguments to table macros. A call of
     query() notes the number: its text names a CTE too.
     """
-    names = {cte.alias: f"{cte.alias}_{number}" for cte in body.ctes}
+    names = {cte.alias: _number_name(cte.alias, number) for cte in body.ctes}
     for node in list(body.walk()):
         if isinstance(node, exp.TableAlias) and isinstance(node.parent, exp.CTE):
             node.set("this", exp.to_identifier(names[node.name]))
@@ -387,6 +387,11 @@ def _number_ctes(body: exp.Query, number: int) -> None:
             if not node.alias:  # columns may be qualified by the old name
                 node.set("alias", exp.TableAlias(this=exp.to_identifier(node.name)))
             node.set("this", exp.to_identifier(names[node.name]))
+
+
+def _number_name(cte: str, number: int) -> str:
+    """Return the name of a CTE in the query, which no table of the user has."""
+    return f"__ce_{cte.removeprefix('__ce_')}_{number}"
 
 
 def _replace_parameters(body: exp.Expr, arguments: Mapping[str, exp.Expr]) -> exp.Expr:

@@ -13,7 +13,7 @@ def drop_partition_conditions(query: exp.Expr) -> None:
 
     It is for queries without partition_by, where all keys are NULL.
     """
-    for node in _find_comparisons(query, "__ce_partition"):
+    for node in _find_comparisons(query, "partition_key"):
         node.replace(exp.true())
 
 
@@ -24,7 +24,7 @@ def drop_partition_order(query: exp.Expr) -> None:
     plans that sort by a constant.
     """
     for order in query.find_all(exp.Order):
-        others = [key for key in order.expressions if key.this.name != "__ce_partition"]
+        others = [key for key in order.expressions if key.this.name != "partition_key"]
         order.set("expressions", others or order.expressions)
 
 
@@ -33,7 +33,7 @@ def equate_clusters(query: exp.Expr) -> None:
 
     It is for queries in which no cell has the cluster NULL, that of noise rows as singletons.
     """
-    for node in _find_comparisons(query, "__ce_cluster"):
+    for node in _find_comparisons(query, "cluster"):
         node.replace(exp.EQ(this=node.left, expression=node.right))
 
 

@@ -77,6 +77,13 @@ def _quote_aliases(query: exp.Expr) -> None:
             column.args["table"].set("quoted", True)
 
 
+def quote_clusters(query: exp.Expr) -> None:
+    """Quote the columns named cluster, in place: after a comma, DataFusion reads CLUSTER BY."""
+    for column in query.find_all(exp.Column):
+        if column.name == "cluster":
+            column.this.set("quoted", True)
+
+
 def drop_parentheses(query: exp.Expr) -> None:
     """Drop redundant parentheses of a query, in place: parsers limit the depth of nesting."""
     for paren in list(query.find_all(exp.Paren)):

@@ -37,7 +37,7 @@ from .join_conditions import (
     equate_clusters,
     hash_comparisons,
 )
-from .portable import drop_parentheses, make_portable, refuse_unportable
+from .portable import drop_parentheses, make_portable, quote_clusters, refuse_unportable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -355,6 +355,8 @@ def build_query(
     prune(query)
     write_functions(query, dialect.lower(), _find_sqlglot_dialect(dialect))
     make_portable(query)
+    if dialect.lower() == "datafusion":
+        quote_clusters(query)
     drop_parentheses(query)
     return query
 

@@ -157,6 +157,8 @@ def hubert_index(label: Column, cluster: Column) -> pl.Expr:
     Range : [-1, 1]
     Best value : 1
     Special cases : NULL for a single row. NULL without rows.
+    Source : Hubert (1977), Nominal scale response agreement as a generalized correlation,
+        doi:10.1111/j.2044-8317.1977.tb00728.x.
     Differs : clusterCrit's Hubert is phi_index, Hubert's normalized gamma.
     SQL : clustereval.hubert_index(label, cluster)
 
@@ -164,11 +166,6 @@ def hubert_index(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Hubert (1977), Nominal scale response agreement as a generalized correlation,
-    doi:10.1111/j.2044-8317.1977.tb00728.x.
 
     Examples
     --------
@@ -195,6 +192,7 @@ def kulczynski_index(label: Column, cluster: Column) -> pl.Expr:
     Range : [0, 1]
     Best value : 1
     Special cases : NULL if pair_precision or pair_recall is, and without rows.
+    Source : Kulczynski (1927), Die Pflanzenassoziationen der Pieninen.
     Names elsewhere : clusterCrit: Kulczynski
     SQL : clustereval.kulczynski_index(label, cluster)
 
@@ -202,10 +200,6 @@ def kulczynski_index(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Kulczynski (1927), Die Pflanzenassoziationen der Pieninen.
 
     Examples
     --------
@@ -234,6 +228,8 @@ def mcnemar_index(label: Column, cluster: Column) -> pl.Expr:
     Range : unbounded
     Best value : none
     Special cases : NULL for equal partitions. NULL without rows.
+    Source : McNemar (1947), Note on the sampling error of the difference between correlated
+        proportions or percentages, doi:10.1007/BF02295996.
     Sides swapped : the negative
     Names elsewhere : clusterCrit: McNemar
     Differs : clusterCrit before 1.2.8, and permetrics, compute (tn − fp) / √(tn + fp).
@@ -243,11 +239,6 @@ def mcnemar_index(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    McNemar (1947), Note on the sampling error of the difference between correlated proportions
-    or percentages, doi:10.1007/BF02295996.
 
     Examples
     --------
@@ -275,6 +266,8 @@ def phi_index(label: Column, cluster: Column) -> pl.Expr:
     Best value : 1
     Special cases : NULL where either partition is trivial: all rows together, or all apart. NULL
         without rows.
+    Source : Yule (1912), On the methods of measuring association between two attributes,
+        doi:10.2307/2340126.
     Names elsewhere : clusterCrit: Hubert
     Differs : The Phi of clusterCrit and CluSim lacks the square root in the denominator.
     SQL : clustereval.phi_index(label, cluster)
@@ -283,11 +276,6 @@ def phi_index(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Yule (1912), On the methods of measuring association between two attributes,
-    doi:10.2307/2340126.
 
     Examples
     --------
@@ -321,17 +309,15 @@ def correlation_distance(label: Column, cluster: Column) -> pl.Expr:
     Best value : 0
     Special cases : 0 for equal partitions, trivial ones too. Otherwise NULL if one partition is
         trivial: a single group, or singletons only. NULL without rows.
+    Source : Gösgens, Tikhonov and Prokhorenkova (2021), Systematic analysis of cluster similarity
+        indices: how to validate validation measures,
+        https://proceedings.mlr.press/v139/gosgens21a.html.
     SQL : clustereval.correlation_distance(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Gösgens, Tikhonov and Prokhorenkova (2021), Systematic analysis of cluster similarity indices:
-    how to validate validation measures, https://proceedings.mlr.press/v139/gosgens21a.html.
 
     Examples
     --------
@@ -358,6 +344,8 @@ def rogers_tanimoto_index(label: Column, cluster: Column) -> pl.Expr:
     Range : [0, 1]
     Best value : 1
     Special cases : NULL for a single row. NULL without rows.
+    Source : Rogers and Tanimoto (1960), A computer program for classifying plants,
+        doi:10.1126/science.132.3434.1115.
     Names elsewhere : clusterCrit: Rogers_Tanimoto
     SQL : clustereval.rogers_tanimoto_index(label, cluster)
 
@@ -365,11 +353,6 @@ def rogers_tanimoto_index(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Rogers and Tanimoto (1960), A computer program for classifying plants,
-    doi:10.1126/science.132.3434.1115.
 
     Examples
     --------
@@ -396,6 +379,8 @@ def russell_rao_index(label: Column, cluster: Column) -> pl.Expr:
     Range : [0, 1]
     Best value : none
     Special cases : NULL for a single row. NULL without rows.
+    Source : Russell and Rao (1940), On habitat and association of species of anopheline larvae in
+        south-eastern Madras.
     Names elsewhere : clusterCrit: Russel_Rao
     SQL : clustereval.russell_rao_index(label, cluster)
 
@@ -403,11 +388,6 @@ def russell_rao_index(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Russell and Rao (1940), On habitat and association of species of anopheline larvae in
-    south-eastern Madras.
 
     Examples
     --------
@@ -434,6 +414,7 @@ def sokal_sneath_1_index(label: Column, cluster: Column) -> pl.Expr:
     Range : [0, 1]
     Best value : 1
     Special cases : NULL where no pair is together in either. NULL without rows.
+    Source : Sokal and Sneath (1963), Principles of numerical taxonomy.
     Names elsewhere : clusterCrit: Sokal_Sneath1
     SQL : clustereval.sokal_sneath_1_index(label, cluster)
 
@@ -441,10 +422,6 @@ def sokal_sneath_1_index(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Sokal and Sneath (1963), Principles of numerical taxonomy.
 
     Examples
     --------
@@ -471,6 +448,7 @@ def sokal_sneath_2_index(label: Column, cluster: Column) -> pl.Expr:
     Range : [0, 1]
     Best value : 1
     Special cases : NULL for a single row. NULL without rows.
+    Source : Sokal and Sneath (1963), Principles of numerical taxonomy.
     Names elsewhere : clusterCrit: Sokal_Sneath2
     SQL : clustereval.sokal_sneath_2_index(label, cluster)
 
@@ -478,10 +456,6 @@ def sokal_sneath_2_index(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Sokal and Sneath (1963), Principles of numerical taxonomy.
 
     Examples
     --------
@@ -508,17 +482,14 @@ def southwood_index(label: Column, cluster: Column) -> pl.Expr:
     Range : [0, ∞)
     Best value : high
     Special cases : NULL for equal partitions. NULL without rows.
+    Source : Southwood (1978), Ecological methods, with particular reference to the study of insect
+        populations, second edition, Chapman and Hall.
     SQL : clustereval.southwood_index(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Southwood (1978), Ecological methods, with particular reference to the study of insect
-    populations, second edition, Chapman and Hall.
 
     Examples
     --------

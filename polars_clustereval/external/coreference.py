@@ -160,6 +160,8 @@ def muc_precision(label: Column, cluster: Column) -> pl.Expr:
     Range : [0, 1]
     Best value : 1
     Special cases : NULL if all clusters are singletons. NULL without rows.
+    Source : Vilain, Burger, Aberdeen, Connolly and Hirschman (1995), A model-theoretic coreference
+        scoring scheme, doi:10.3115/1072399.1072405.
     Sides swapped : muc_recall
     SQL : clustereval.muc_precision(label, cluster)
 
@@ -167,11 +169,6 @@ def muc_precision(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Vilain, Burger, Aberdeen, Connolly and Hirschman (1995), A model-theoretic coreference scoring
-    scheme, doi:10.3115/1072399.1072405.
 
     Examples
     --------
@@ -199,6 +196,8 @@ def muc_recall(label: Column, cluster: Column) -> pl.Expr:
     Range : [0, 1]
     Best value : 1
     Special cases : NULL if all labels are singletons. NULL without rows.
+    Source : Vilain, Burger, Aberdeen, Connolly and Hirschman (1995), A model-theoretic coreference
+        scoring scheme, doi:10.3115/1072399.1072405.
     Sides swapped : muc_precision
     SQL : clustereval.muc_recall(label, cluster)
 
@@ -206,11 +205,6 @@ def muc_recall(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Vilain, Burger, Aberdeen, Connolly and Hirschman (1995), A model-theoretic coreference scoring
-    scheme, doi:10.3115/1072399.1072405.
 
     Examples
     --------
@@ -237,6 +231,8 @@ def muc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr
     Range : [0, 1]
     Best value : 1
     Special cases : NULL if all rows are singletons on both sides. NULL without rows.
+    Source : Vilain, Burger, Aberdeen, Connolly and Hirschman (1995), A model-theoretic coreference
+        scoring scheme, doi:10.3115/1072399.1072405.
     Differs : coval returns 0 where this is NULL.
     SQL : clustereval.muc_f_score(label, cluster, beta := 1.0)
 
@@ -251,11 +247,6 @@ def muc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr
     ------
     ClusterEvalError
         If beta is negative.
-
-    References
-    ----------
-    Vilain, Burger, Aberdeen, Connolly and Hirschman (1995), A model-theoretic coreference scoring
-    scheme, doi:10.3115/1072399.1072405.
 
     Examples
     --------
@@ -284,6 +275,8 @@ def lea_precision(label: Column, cluster: Column) -> pl.Expr:
     Range : [0, 1]
     Best value : 1
     Special cases : 1 for equal partitions only. NULL without rows.
+    Source : Moosavi and Strube (2016), Which coreference evaluation metric do you trust? A proposal
+        for a link-based entity aware metric, doi:10.18653/v1/P16-1060.
     Sides swapped : lea_recall
     SQL : clustereval.lea_precision(label, cluster)
 
@@ -291,11 +284,6 @@ def lea_precision(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Moosavi and Strube (2016), Which coreference evaluation metric do you trust? A proposal for a
-    link-based entity aware metric, doi:10.18653/v1/P16-1060.
 
     Examples
     --------
@@ -324,6 +312,8 @@ def lea_recall(label: Column, cluster: Column) -> pl.Expr:
     Range : [0, 1]
     Best value : 1
     Special cases : 1 for equal partitions only. NULL without rows.
+    Source : Moosavi and Strube (2016), Which coreference evaluation metric do you trust? A proposal
+        for a link-based entity aware metric, doi:10.18653/v1/P16-1060.
     Sides swapped : lea_precision
     SQL : clustereval.lea_recall(label, cluster)
 
@@ -331,11 +321,6 @@ def lea_recall(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Moosavi and Strube (2016), Which coreference evaluation metric do you trust? A proposal for a
-    link-based entity aware metric, doi:10.18653/v1/P16-1060.
 
     Examples
     --------
@@ -362,6 +347,8 @@ def lea_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr
     Range : [0, 1]
     Best value : 1
     Special cases : 0 if both are 0. NULL without rows.
+    Source : Moosavi and Strube (2016), Which coreference evaluation metric do you trust? A proposal
+        for a link-based entity aware metric, doi:10.18653/v1/P16-1060.
     SQL : clustereval.lea_f_score(label, cluster, beta := 1.0)
 
     Parameters
@@ -375,11 +362,6 @@ def lea_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr
     ------
     ClusterEvalError
         If beta is negative.
-
-    References
-    ----------
-    Moosavi and Strube (2016), Which coreference evaluation metric do you trust? A proposal for a
-    link-based entity aware metric, doi:10.18653/v1/P16-1060.
 
     Examples
     --------
@@ -407,6 +389,8 @@ def blanc_precision(label: Column, cluster: Column) -> pl.Expr:
     Best value : 1
     Special cases : 1 for equal partitions only. 0 / 0 of one kind of pairs counts as 0. NULL
         without rows.
+    Source : Luo, Pradhan, Recasens and Hovy (2014), An extension of BLANC to system mentions,
+        doi:10.3115/v1/P14-2005.
     Sides swapped : blanc_recall
     SQL : clustereval.blanc_precision(label, cluster)
 
@@ -414,11 +398,6 @@ def blanc_precision(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Luo, Pradhan, Recasens and Hovy (2014), An extension of BLANC to system mentions,
-    doi:10.3115/v1/P14-2005.
 
     Examples
     --------
@@ -446,6 +425,8 @@ def blanc_recall(label: Column, cluster: Column) -> pl.Expr:
     Best value : 1
     Special cases : 1 for equal partitions only. 0 / 0 of one kind of pairs counts as 0. NULL
         without rows.
+    Source : Luo, Pradhan, Recasens and Hovy (2014), An extension of BLANC to system mentions,
+        doi:10.3115/v1/P14-2005.
     Sides swapped : blanc_precision
     SQL : clustereval.blanc_recall(label, cluster)
 
@@ -453,11 +434,6 @@ def blanc_recall(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Luo, Pradhan, Recasens and Hovy (2014), An extension of BLANC to system mentions,
-    doi:10.3115/v1/P14-2005.
 
     Examples
     --------
@@ -486,6 +462,8 @@ def blanc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Ex
     Best value : 1
     Special cases : 1 for equal partitions only. 0 / 0 of one kind of pairs counts as 0. NULL
         without rows.
+    Source : Luo, Pradhan, Recasens and Hovy (2014), An extension of BLANC to system mentions,
+        doi:10.3115/v1/P14-2005.
     Differs : It is no mean of blanc_precision and blanc_recall, but of two F scores.
     SQL : clustereval.blanc_f_score(label, cluster, beta := 1.0)
 
@@ -500,11 +478,6 @@ def blanc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Ex
     ------
     ClusterEvalError
         If beta is negative.
-
-    References
-    ----------
-    Luo, Pradhan, Recasens and Hovy (2014), An extension of BLANC to system mentions,
-    doi:10.3115/v1/P14-2005.
 
     Examples
     --------

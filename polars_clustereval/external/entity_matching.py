@@ -226,16 +226,13 @@ def k_measure(label: Column, cluster: Column) -> pl.Expr:
     Range : (0, 1]
     Best value : 1
     Special cases : 1 for equal partitions only. NULL without rows.
+    Source : Lapidot (2002), Self-organizing-maps with BIC for speaker clustering, IDIAP-RR 02-60.
     SQL : clustereval.k_measure(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Lapidot (2002), Self-organizing-maps with BIC for speaker clustering, IDIAP-RR 02-60.
 
     Examples
     --------
@@ -268,6 +265,8 @@ def closest_cluster_precision(label: Column, cluster: Column) -> pl.Expr:
     Range : (0, 1]
     Best value : 1
     Special cases : 1 for equal partitions only. NULL without rows.
+    Source : Benjelloun, Garcia-Molina, Menestrina, Su, Whang and Widom (2009), Swoosh: a generic
+        approach to entity resolution, doi:10.1007/s00778-008-0098-x.
     Sides swapped : closest_cluster_recall
     SQL : clustereval.closest_cluster_precision(label, cluster)
 
@@ -275,11 +274,6 @@ def closest_cluster_precision(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Benjelloun, Garcia-Molina, Menestrina, Su, Whang and Widom (2009), Swoosh: a generic approach to
-    entity resolution, doi:10.1007/s00778-008-0098-x.
 
     Examples
     --------
@@ -306,6 +300,8 @@ def closest_cluster_recall(label: Column, cluster: Column) -> pl.Expr:
     Range : (0, 1]
     Best value : 1
     Special cases : 1 for equal partitions only. NULL without rows.
+    Source : Benjelloun, Garcia-Molina, Menestrina, Su, Whang and Widom (2009), Swoosh: a generic
+        approach to entity resolution, doi:10.1007/s00778-008-0098-x.
     Sides swapped : closest_cluster_precision
     SQL : clustereval.closest_cluster_recall(label, cluster)
 
@@ -313,11 +309,6 @@ def closest_cluster_recall(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Benjelloun, Garcia-Molina, Menestrina, Su, Whang and Widom (2009), Swoosh: a generic approach to
-    entity resolution, doi:10.1007/s00778-008-0098-x.
 
     Examples
     --------
@@ -344,6 +335,8 @@ def closest_cluster_f_score(label: Column, cluster: Column, *, beta: float = 1.0
     Range : (0, 1]
     Best value : 1
     Special cases : 1 for equal partitions only. NULL without rows.
+    Source : Benjelloun, Garcia-Molina, Menestrina, Su, Whang and Widom (2009), Swoosh: a generic
+        approach to entity resolution, doi:10.1007/s00778-008-0098-x.
     SQL : clustereval.closest_cluster_f_score(label, cluster, beta := 1.0)
 
     Parameters
@@ -357,11 +350,6 @@ def closest_cluster_f_score(label: Column, cluster: Column, *, beta: float = 1.0
     ------
     ClusterEvalError
         If beta is negative.
-
-    References
-    ----------
-    Benjelloun, Garcia-Molina, Menestrina, Su, Whang and Widom (2009), Swoosh: a generic approach to
-    entity resolution, doi:10.1007/s00778-008-0098-x.
 
     Examples
     --------
@@ -393,17 +381,14 @@ def talburt_wang_index(label: Column, cluster: Column) -> pl.Expr:
     Range : (0, 1]
     Best value : 1
     Special cases : 1 for equal partitions only. NULL without rows.
+    Source : Talburt, Wang, Hess and Kuo (2007), An algebraic approach to data quality metrics for
+        entity resolution over large datasets, doi:10.4018/978-1-59904-024-0.ch001.
     SQL : clustereval.talburt_wang_index(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Talburt, Wang, Hess and Kuo (2007), An algebraic approach to data quality metrics for entity
-    resolution over large datasets, doi:10.4018/978-1-59904-024-0.ch001.
 
     Examples
     --------
@@ -430,17 +415,14 @@ def basic_merge_distance(label: Column, cluster: Column) -> pl.Expr:
     Range : [0, 2 n)
     Best value : 0
     Special cases : 0 for equal partitions only. NULL without rows.
+    Source : Menestrina, Whang and Garcia-Molina (2010), Evaluating entity resolution results,
+        doi:10.14778/1920841.1920871.
     SQL : clustereval.basic_merge_distance(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Menestrina, Whang and Garcia-Molina (2010), Evaluating entity resolution results,
-    doi:10.14778/1920841.1920871.
 
     Examples
     --------
@@ -476,6 +458,8 @@ def generalized_merge_distance(
     Range : [0, ∞)
     Best value : 0
     Special cases : 0 for equal partitions only. NULL without rows.
+    Source : Menestrina, Whang and Garcia-Molina (2010), Evaluating entity resolution results,
+        doi:10.14778/1920841.1920871.
     Differs : The slice algorithm of Menestrina and others allows any cost function; the result
         depends on the order of the splits and merges unless the cost is one of these.
     SQL : clustereval.generalized_merge_distance(label, cluster, split_cost := 'unit')
@@ -491,11 +475,6 @@ def generalized_merge_distance(
     ------
     ClusterEvalError
         If a cost is unknown.
-
-    References
-    ----------
-    Menestrina, Whang and Garcia-Molina (2010), Evaluating entity resolution results,
-    doi:10.14778/1920841.1920871.
 
     Examples
     --------

@@ -125,6 +125,8 @@ def label_entropy(label: Column, cluster: Column) -> pl.Expr:
     Range : [0, ln n]
     Best value : none
     Special cases : 0 for a single label. NULL without rows.
+    Source : Shannon (1948), A mathematical theory of communication,
+        doi:10.1002/j.1538-7305.1948.tb01338.x.
     Sides swapped : cluster_entropy
     Names elsewhere : scipy: stats.entropy of their sizes
     SQL : clustereval.label_entropy(label, cluster)
@@ -133,10 +135,6 @@ def label_entropy(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Shannon (1948), A mathematical theory of communication, doi:10.1002/j.1538-7305.1948.tb01338.x.
 
     Examples
     --------
@@ -159,6 +157,8 @@ def cluster_entropy(label: Column, cluster: Column) -> pl.Expr:
     Range : [0, ln n]
     Best value : none
     Special cases : 0 for a single cluster. NULL without rows.
+    Source : Shannon (1948), A mathematical theory of communication,
+        doi:10.1002/j.1538-7305.1948.tb01338.x.
     Sides swapped : label_entropy
     Names elsewhere : scipy: stats.entropy of their sizes
     SQL : clustereval.cluster_entropy(label, cluster)
@@ -167,10 +167,6 @@ def cluster_entropy(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Shannon (1948), A mathematical theory of communication, doi:10.1002/j.1538-7305.1948.tb01338.x.
 
     Examples
     --------
@@ -193,6 +189,8 @@ def joint_entropy(label: Column, cluster: Column) -> pl.Expr:
     Range : [0, ln n]
     Best value : none
     Special cases : 0 for one label and one cluster. NULL without rows.
+    Source : Shannon (1948), A mathematical theory of communication,
+        doi:10.1002/j.1538-7305.1948.tb01338.x.
     Names elsewhere : scipy: stats.entropy of the sizes of the cells
     SQL : clustereval.joint_entropy(label, cluster)
 
@@ -200,10 +198,6 @@ def joint_entropy(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Shannon (1948), A mathematical theory of communication, doi:10.1002/j.1538-7305.1948.tb01338.x.
 
     Examples
     --------
@@ -230,6 +224,8 @@ def label_entropy_given_cluster(label: Column, cluster: Column) -> pl.Expr:
     Range : [0, label_entropy]
     Best value : 0
     Special cases : 0 for a single label. NULL without rows.
+    Source : Shannon (1948), A mathematical theory of communication,
+        doi:10.1002/j.1538-7305.1948.tb01338.x.
     Sides swapped : cluster_entropy_given_label
     SQL : clustereval.label_entropy_given_cluster(label, cluster)
 
@@ -237,10 +233,6 @@ def label_entropy_given_cluster(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Shannon (1948), A mathematical theory of communication, doi:10.1002/j.1538-7305.1948.tb01338.x.
 
     Examples
     --------
@@ -265,6 +257,8 @@ def cluster_entropy_given_label(label: Column, cluster: Column) -> pl.Expr:
     Range : [0, cluster_entropy]
     Best value : 0
     Special cases : 0 for a single cluster. NULL without rows.
+    Source : Shannon (1948), A mathematical theory of communication,
+        doi:10.1002/j.1538-7305.1948.tb01338.x.
     Sides swapped : label_entropy_given_cluster
     SQL : clustereval.cluster_entropy_given_label(label, cluster)
 
@@ -272,10 +266,6 @@ def cluster_entropy_given_label(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Shannon (1948), A mathematical theory of communication, doi:10.1002/j.1538-7305.1948.tb01338.x.
 
     Examples
     --------
@@ -298,6 +288,8 @@ def mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
     Range : [0, the lesser entropy]
     Best value : none
     Special cases : 0 for a single label or a single cluster. NULL without rows.
+    Source : Shannon (1948), A mathematical theory of communication,
+        doi:10.1002/j.1538-7305.1948.tb01338.x.
     Names elsewhere : scikit-learn: mutual_info_score
     Differs : CluSim measures it in bits.
     SQL : clustereval.mutual_info_score(label, cluster)
@@ -306,10 +298,6 @@ def mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Shannon (1948), A mathematical theory of communication, doi:10.1002/j.1538-7305.1948.tb01338.x.
 
     Examples
     --------

@@ -626,6 +626,8 @@ def expected_mutual_info(label: Column, cluster: Column) -> pl.Expr:
     Range : [0, the lesser entropy]
     Best value : none
     Special cases : 0 for a single label or a single cluster. NULL without rows.
+    Source : Vinh, Epps and Bailey (2009), Information theoretic measures for clusterings
+        comparison: is a correction for chance necessary?, doi:10.1145/1553374.1553511.
     Cost : Then a sum for each pair of different sizes of a label and a cluster, by far the slowest
         part.
     Names elsewhere : scikit-learn: cluster.expected_mutual_information
@@ -635,11 +637,6 @@ def expected_mutual_info(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Vinh, Epps and Bailey (2009), Information theoretic measures for clusterings comparison: is a
-    correction for chance necessary?, doi:10.1145/1553374.1553511.
 
     Examples
     --------

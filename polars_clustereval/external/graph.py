@@ -115,11 +115,12 @@ def graph_report(
         Same kind as `frame`, one row per partition: the partition columns, n_nodes, n_dropped rows
         without a cluster, n_noise, n_clusters, n_edges, n_self_loops, n_dropped_edges and
         n_duplicate_edges (rows of edges that are left out, and further rows of an edge);
-        modularity; coverage, the share of the weight of edges within clusters; performance, the
-        share of pairs of nodes that are joined in a cluster, or apart and not joined;
-        mean_conductance and worst_conductance of the clusters; and inter_cluster_edge_share, the
-        share of edges between clusters. Without weights above 0 they are NULL, but for performance
-        and the last one.
+        modularity (range up to 1, best high); coverage (range [0, 1], best high), the share of the
+        weight of edges within clusters; performance (range [0, inf), best high), the share of pairs
+        of nodes that are joined in a cluster, or apart and not joined; mean_conductance (range
+        [0, 1], best low) and worst_conductance (range [0, 1], best low) of the clusters; and
+        inter_cluster_edge_share (range [0, 1], best low), the share of edges between clusters.
+        Without weights above 0 they are NULL, but for performance and the last one.
 
     Raises
     ------

@@ -150,6 +150,8 @@ def normalized_mutual_info_score(
     Best value : 1
     Special cases : 1 for equal partitions, even trivial ones. Otherwise 0 for one label or one
         cluster. NULL without rows.
+    Source : Strehl and Ghosh (2002), Cluster ensembles, JMLR 3:583-617. Kvalseth (1987),
+        doi:10.1109/TSMC.1987.4309069.
     Names elsewhere : scikit-learn: normalized_mutual_info_score; Alink: getNmi
     Differs : scikit-learn before 0.22 took the geometric mean, and aricode takes the greater
         entropy, unless told otherwise.
@@ -166,11 +168,6 @@ def normalized_mutual_info_score(
     ------
     ClusterEvalError
         If average_method is none of these.
-
-    References
-    ----------
-    Strehl and Ghosh (2002), Cluster ensembles, JMLR 3:583-617. Kvalseth (1987),
-    doi:10.1109/TSMC.1987.4309069.
 
     Examples
     --------
@@ -205,6 +202,8 @@ def adjusted_mutual_info_score(
     Best value : 1
     Special cases : 1 for equal partitions. Otherwise 0 for one label or one cluster, and NULL for
         'min' if all labels or all clusters differ, 0 / 0. NULL without rows.
+    Source : Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings
+        comparison, JMLR 11:2837-2854.
     Cost : Then that of expected_mutual_info, by far the slowest part.
     Names elsewhere : scikit-learn: adjusted_mutual_info_score
     Differs : scikit-learn before 0.22, and aricode, take the greater entropy.
@@ -221,11 +220,6 @@ def adjusted_mutual_info_score(
     ------
     ClusterEvalError
         If average_method is none of these.
-
-    References
-    ----------
-    Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings comparison, JMLR
-    11:2837-2854.
 
     Examples
     --------
@@ -253,6 +247,7 @@ def homogeneity_score(label: Column, cluster: Column) -> pl.Expr:
     Range : [0, 1]
     Best value : 1
     Special cases : 1 if no cluster mixes labels, as for a single label. NULL without rows.
+    Source : Rosenberg and Hirschberg (2007), V-measure, EMNLP-CoNLL, D07-1043.
     Sides swapped : completeness_score
     Names elsewhere : scikit-learn: homogeneity_score
     Differs : torchmetrics takes the clusters first: with scikit-learn's order of arguments it
@@ -263,10 +258,6 @@ def homogeneity_score(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Rosenberg and Hirschberg (2007), V-measure, EMNLP-CoNLL, D07-1043.
 
     Examples
     --------
@@ -289,6 +280,7 @@ def completeness_score(label: Column, cluster: Column) -> pl.Expr:
     Range : [0, 1]
     Best value : 1
     Special cases : 1 if no label is split, as for a single cluster. NULL without rows.
+    Source : Rosenberg and Hirschberg (2007), V-measure, EMNLP-CoNLL, D07-1043.
     Sides swapped : homogeneity_score
     Names elsewhere : scikit-learn: completeness_score
     SQL : clustereval.completeness_score(label, cluster)
@@ -297,10 +289,6 @@ def completeness_score(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Rosenberg and Hirschberg (2007), V-measure, EMNLP-CoNLL, D07-1043.
 
     Examples
     --------
@@ -326,6 +314,7 @@ def v_measure_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.
     Range : [0, 1]
     Best value : 1
     Special cases : 0 for h = c = 0, NULL for beta = c = 0 < h and without rows.
+    Source : Rosenberg and Hirschberg (2007), V-measure, EMNLP-CoNLL, D07-1043.
     Names elsewhere : scikit-learn: v_measure_score
     SQL : clustereval.v_measure_score(label, cluster, beta := 1.0)
 
@@ -340,10 +329,6 @@ def v_measure_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.
     ------
     ClusterEvalError
         If beta is negative.
-
-    References
-    ----------
-    Rosenberg and Hirschberg (2007), V-measure, EMNLP-CoNLL, D07-1043.
 
     Examples
     --------
@@ -369,6 +354,7 @@ def variation_of_information(label: Column, cluster: Column) -> pl.Expr:
     Range : [0, ln n]
     Best value : 0
     Special cases : 0 for equal partitions, also trivial ones. NULL without rows.
+    Source : Meila (2007), doi:10.1016/j.jmva.2006.11.013.
     Names elsewhere : fpc: vi
     SQL : clustereval.variation_of_information(label, cluster)
 
@@ -376,10 +362,6 @@ def variation_of_information(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Meila (2007), doi:10.1016/j.jmva.2006.11.013.
 
     Examples
     --------
@@ -404,17 +386,14 @@ def normalized_variation_of_information(label: Column, cluster: Column) -> pl.Ex
     Range : [0, 1]
     Best value : 0
     Special cases : 0 for equal partitions, also trivial ones. NULL without rows.
+    Source : Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings
+        comparison, JMLR 11:2837-2854.
     SQL : clustereval.normalized_variation_of_information(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings comparison, JMLR
-    11:2837-2854.
 
     Examples
     --------
@@ -437,17 +416,14 @@ def normalized_information_distance(label: Column, cluster: Column) -> pl.Expr:
     Range : [0, 1]
     Best value : 0
     Special cases : 0 for equal partitions, also trivial ones. NULL without rows.
+    Source : Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings
+        comparison, JMLR 11:2837-2854.
     SQL : clustereval.normalized_information_distance(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings comparison, JMLR
-    11:2837-2854.
 
     Examples
     --------

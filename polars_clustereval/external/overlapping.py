@@ -303,8 +303,8 @@ def overlapping_report(
         n_only_labels and n_only_clusters, the ids in one; n_dropped rows with a NULL; n_labels and
         n_clusters; and:
 
-        - omega_index (at most 1, best 1), the share of pairs of ids that share as many labels as
-          clusters, adjusted for chance: the adjusted Rand index if nothing overlaps.
+        - omega_index (range up to 1, best 1), the share of pairs of ids that share as many labels
+          as clusters, adjusted for chance: the adjusted Rand index if nothing overlaps.
         - overlapping_nmi_lfk (range [0, 1], best 1), the normalized mutual information of
           Lancichinetti and others, and overlapping_nmi_mgh (range [0, 1], best 1), that of McDaid
           and others, divided by the greater entropy.
@@ -312,8 +312,8 @@ def overlapping_report(
           best 1) and extended_bcubed_f_score (range [0, 1], best 1), B-cubed if nothing overlaps.
         - best_match_f1 (range [0, 1], best 1), the mean F1 of a cluster and the label that has most
           of its ids; label_coverage (range [0, 1], best 1), the share of labels that are such a
-          label; cluster_redundancy (at least 1, best 1), clusters per such label; and nf1 (range
-          [0, 1], best 1), best_match_f1 * label_coverage / cluster_redundancy.
+          label; cluster_redundancy (range [1, inf), best 1), clusters per such label; and nf1
+          (range [0, 1], best 1), best_match_f1 * label_coverage / cluster_redundancy.
 
         Labels and clusters that are the same sets of ids have 1 in every score; omega_index is 1,
         too, if all pairs of ids share equally many of both. With n = 0 every score is NULL. Without

@@ -254,6 +254,8 @@ def rand_score(label: Column, cluster: Column) -> pl.Expr:
     Range : [0, 1]
     Best value : 1
     Special cases : 1 for a single row. NULL without rows.
+    Source : Rand (1971), Objective criteria for the evaluation of clustering methods,
+        doi:10.1080/01621459.1971.10482356.
     Names elsewhere : scikit-learn: rand_score; clusterCrit: Rand; Alink: getRi
     SQL : clustereval.rand_score(label, cluster)
 
@@ -261,11 +263,6 @@ def rand_score(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Rand (1971), Objective criteria for the evaluation of clustering methods,
-    doi:10.1080/01621459.1971.10482356.
 
     Examples
     --------
@@ -299,6 +296,7 @@ def adjusted_rand_score(label: Column, cluster: Column) -> pl.Expr:
     Best value : 1
     Special cases : 1 for equal partitions, also for one cluster, singletons or a single row. NULL
         without rows.
+    Source : Hubert and Arabie (1985), Comparing partitions, doi:10.1007/BF01908075.
     Names elsewhere : scikit-learn: adjusted_rand_score; fpc: corrected.rand; Alink: getAri
     SQL : clustereval.adjusted_rand_score(label, cluster)
 
@@ -306,10 +304,6 @@ def adjusted_rand_score(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Hubert and Arabie (1985), Comparing partitions, doi:10.1007/BF01908075.
 
     Examples
     --------
@@ -343,6 +337,8 @@ def fowlkes_mallows_score(label: Column, cluster: Column) -> pl.Expr:
     Best value : 1
     Special cases : 0 where no pair is together in both, two partitions into singletons included.
         NULL without rows.
+    Source : Fowlkes and Mallows (1983), A method for comparing two hierarchical clusterings,
+        doi:10.1080/01621459.1983.10478008.
     Names elsewhere : scikit-learn: fowlkes_mallows_score; clusterCrit: Folkes_Mallows
     SQL : clustereval.fowlkes_mallows_score(label, cluster)
 
@@ -350,11 +346,6 @@ def fowlkes_mallows_score(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Fowlkes and Mallows (1983), A method for comparing two hierarchical clusterings,
-    doi:10.1080/01621459.1983.10478008.
 
     Examples
     --------
@@ -381,6 +372,8 @@ def pair_precision(label: Column, cluster: Column) -> pl.Expr:
     Range : [0, 1]
     Best value : 1
     Special cases : NULL where every cluster has one row only. NULL without rows.
+    Source : Wallace (1983), comment on A method for comparing two hierarchical clusterings,
+        doi:10.1080/01621459.1983.10478009.
     Sides swapped : pair_recall
     Names elsewhere : clusterCrit: Precision
     SQL : clustereval.pair_precision(label, cluster)
@@ -389,11 +382,6 @@ def pair_precision(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Wallace (1983), comment on A method for comparing two hierarchical clusterings,
-    doi:10.1080/01621459.1983.10478009.
 
     Examples
     --------
@@ -420,6 +408,8 @@ def pair_recall(label: Column, cluster: Column) -> pl.Expr:
     Range : [0, 1]
     Best value : 1
     Special cases : NULL where every label is on one row only. NULL without rows.
+    Source : Wallace (1983), comment on A method for comparing two hierarchical clusterings,
+        doi:10.1080/01621459.1983.10478009.
     Sides swapped : pair_precision
     Names elsewhere : clusterCrit: Recall
     SQL : clustereval.pair_recall(label, cluster)
@@ -428,11 +418,6 @@ def pair_recall(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Wallace (1983), comment on A method for comparing two hierarchical clusterings,
-    doi:10.1080/01621459.1983.10478009.
 
     Examples
     --------
@@ -461,6 +446,8 @@ def pair_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Exp
     Best value : 1
     Special cases : NULL if no pair is together by label or cluster, if beta is 0 and every cluster
         a singleton, or without rows.
+    Source : Dice (1945), Measures of the amount of ecologic association between species,
+        doi:10.2307/1932409.
     Names elsewhere : clusterCrit: Czekanowski_Dice
     SQL : clustereval.pair_f_score(label, cluster, beta := 1.0)
 
@@ -475,11 +462,6 @@ def pair_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Exp
     ------
     ClusterEvalError
         If beta is negative.
-
-    References
-    ----------
-    Dice (1945), Measures of the amount of ecologic association between species,
-    doi:10.2307/1932409.
 
     Examples
     --------
@@ -510,6 +492,8 @@ def jaccard_index(label: Column, cluster: Column) -> pl.Expr:
     Range : [0, 1]
     Best value : 1
     Special cases : NULL where no pair is together in either. NULL without rows.
+    Source : Jaccard (1912), The distribution of the flora in the alpine zone,
+        doi:10.1111/j.1469-8137.1912.tb05611.x.
     Names elsewhere : clusterCrit: Jaccard
     SQL : clustereval.jaccard_index(label, cluster)
 
@@ -517,11 +501,6 @@ def jaccard_index(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Jaccard (1912), The distribution of the flora in the alpine zone,
-    doi:10.1111/j.1469-8137.1912.tb05611.x.
 
     Examples
     --------
@@ -548,6 +527,8 @@ def mirkin_metric(label: Column, cluster: Column) -> pl.Expr:
     Range : [0, n (n - 1)]
     Best value : 0
     Special cases : 0 for a single row. NULL without rows.
+    Source : Mirkin (1996), Mathematical classification and clustering,
+        doi:10.1007/978-1-4613-0457-9.
     Differs : Clustering.jl divides it by the number of ordered pairs.
     SQL : clustereval.mirkin_metric(label, cluster)
 
@@ -555,10 +536,6 @@ def mirkin_metric(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Mirkin (1996), Mathematical classification and clustering, doi:10.1007/978-1-4613-0457-9.
 
     Examples
     --------
@@ -587,16 +564,13 @@ def adjusted_fowlkes_mallows_score(label: Column, cluster: Column) -> pl.Expr:
     Best value : 1
     Special cases : NULL where either partition is trivial: all rows together, or all apart. NULL
         without rows.
+    Source : Hubert and Arabie (1985), Comparing partitions, doi:10.1007/BF01908075.
     SQL : clustereval.adjusted_fowlkes_mallows_score(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Hubert and Arabie (1985), Comparing partitions, doi:10.1007/BF01908075.
 
     Examples
     --------
@@ -625,17 +599,14 @@ def multinomial_adjusted_rand_score(label: Column, cluster: Column) -> pl.Expr:
     Best value : 1
     Special cases : NULL for fewer than 4 rows and for 0 / 0. Among equal partitions this is one
         cluster, all singletons, or two clusters of two rows. NULL without rows.
+    Source : Sundqvist, Chiquet and Rigaill (2023), Adjusting the adjusted Rand index,
+        doi:10.1007/s00180-022-01230-7.
     SQL : clustereval.multinomial_adjusted_rand_score(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Sundqvist, Chiquet and Rigaill (2023), Adjusting the adjusted Rand index,
-    doi:10.1007/s00180-022-01230-7.
 
     Examples
     --------

@@ -362,6 +362,10 @@ def reduced_mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
     Best value : none
     Special cases : 0 for a single label or cluster, and where one side has singletons only, as the
         number of tables is known there. NULL without rows.
+    Source : Newman, Cantwell and Young (2020), Improved mutual information measure for clustering,
+        classification, and community detection, doi:10.1103/PhysRevE.101.042304. Jerdee, Kirkley
+        and Newman (2024), Improved estimates for the number of non-negative integer matrices with
+        given row and column sums, doi:10.1098/rspa.2023.0470.
     Differs : clustering-mi's reduced_flat is in bits, not divided by n, and always has the clusters
         as rows of the table; its default estimates the table with a fitted parameter.
     SQL : clustereval.reduced_mutual_info_score(label, cluster)
@@ -370,13 +374,6 @@ def reduced_mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Newman, Cantwell and Young (2020), Improved mutual information measure for clustering,
-    classification, and community detection, doi:10.1103/PhysRevE.101.042304. Jerdee, Kirkley and
-    Newman (2024), Improved estimates for the number of non-negative integer matrices with given row
-    and column sums, doi:10.1098/rspa.2023.0470.
 
     Examples
     --------
@@ -406,6 +403,8 @@ def normalized_reduced_mutual_info_score(label: Column, cluster: Column) -> pl.E
     Special cases : 1 for equal partitions. NULL for a single label and for labels that are
         singletons, of which a table tells all, and where the divisor is not positive. NULL without
         rows.
+    Source : Jerdee, Kirkley and Newman (2023), Normalized mutual information is a biased measure
+        for classification and community detection, https://arxiv.org/abs/2307.01282.
     Sides swapped : another value
     Differs : clustering-mi returns 0 where this is NULL.
     SQL : clustereval.normalized_reduced_mutual_info_score(label, cluster)
@@ -414,11 +413,6 @@ def normalized_reduced_mutual_info_score(label: Column, cluster: Column) -> pl.E
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Jerdee, Kirkley and Newman (2023), Normalized mutual information is a biased measure for
-    classification and community detection, https://arxiv.org/abs/2307.01282.
 
     Examples
     --------

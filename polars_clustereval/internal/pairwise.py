@@ -386,9 +386,9 @@ def pairwise_report(
         Same kind as `frame`, one row per partition, sorted by it: the partition columns, n
         points kept, n_dropped, n_noise, n_clusters, n_within_pairs and n_between_pairs (Decimal(38,
         0)), c_index (range [0, 1], best 0), gamma (range [-1, 1], best 1), tau (range [-m, m], best
-        m, where m^2 = 2 w b / (t (t - 1)) for w pairs within and b between clusters, t = w + b),
-        g_plus (range [0, 2/3], best 0), mcclain_rao (range [0, inf), best 0), point_biserial (range
-        unbounded, best low) and connectivity (range [0, inf), best 0).
+        high, where m^2 = 2 w b / (t (t - 1)) for w pairs within and b between clusters, t = w + b),
+        g_plus (range [0, 2/3], best 0), mcclain_rao (range [0, inf), best low), point_biserial
+        (range unbounded, best low) and connectivity (range [0, inf), best 0).
 
         All are NULL for one cluster and if every point is a cluster, except connectivity, which is
         NULL for fewer than two points. c_index is NULL if all distances are equal, gamma if no

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_clustereval.base.frames import to_user_frame
+from polars_clustereval.base.frames import list_meanings, to_user_frame
+from polars_clustereval.base.score_facts import entries_of
 from polars_clustereval.base.tables import table_function
 
 from .centroids import check_point_options, read_points
@@ -20,35 +21,6 @@ if TYPE_CHECKING:
 
     from .distances import Center, DistanceName
     from .vectors import Missing, Vector
-
-#: For each index of internal_report, in its order: its best value as text, "high" or "low" if that
-#: is no number, None if none is best; and what it measures, in a few words.
-INDEX_MEANINGS: dict[str, tuple[str | None, str]] = {
-    "ssw": ("low", "within: points to their own centroid"),
-    "ssb": ("high", "between: centroids to overall centroid"),
-    "sst": (None, "total: within + between"),
-    "explained_variance": ("1", "between / total"),
-    "compactness": ("low", "mean distance to own centroid"),
-    "separation": ("high", "mean gap between centroids"),
-    "calinski_harabasz_score": ("high", "variance between / within"),
-    "davies_bouldin_score": ("low", "widths / gap of worst pairs"),
-    "ball_hall_index": ("low", "mean square within a cluster"),
-    "banfield_raftery_index": ("low", "sum of n ln(mean square)"),
-    "log_ss_ratio": ("high", "ln(between / within)"),
-    "pbm_index": ("high", "largest gap / width, squared"),
-    "ratkowsky_lance_index": ("high", "explained in each coordinate"),
-    "ray_turi_index": ("low", "mean square / squared gap"),
-    "xie_beni_index": ("low", "same as ray_turi_index"),
-    "sd_scattering": ("low", "variance within / overall"),
-    "sd_separation": ("low", "unevenness of centroid gaps"),
-}
-
-
-def _index_meanings() -> pl.LazyFrame:
-    """Return one row per index: metric, best, meaning (see INDEX_MEANINGS) and place, from 0."""
-    best, meanings = zip(*INDEX_MEANINGS.values(), strict=True)
-    columns = {"metric": list(INDEX_MEANINGS), "best": best, "meaning": meanings}
-    return pl.LazyFrame(columns).with_row_index("place")
 
 
 @table_function("points", guide="internal", order=("metric",))
@@ -139,9 +111,10 @@ def internal_summary(
     points = read_points(frame, vector, cluster, options, results=_LONG_COLUMNS)
     scores = internal_scores(pl.col, squares_add_up=points.squares_add_up)
     names = list(points.keys)
-    report = report_of_clusters(points, scores).select(*names, *INDEX_MEANINGS)
+    report = report_of_clusters(points, scores).select(*names, *scores)
     long = report.unpivot(index=names, variable_name="metric", value_name="value")
-    rows = points.with_fault_check(long.join(_index_meanings(), on="metric"))
+    meanings = list_meanings(entries_of("internal_report").values())
+    rows = points.with_fault_check(long.join(meanings, on="metric"))
     summary = rows.sort(*names, "place", nulls_last=True).select(*names, *_LONG_COLUMNS)
     return to_user_frame(frame, summary, points.keys)
 

@@ -204,16 +204,17 @@ def run_drift(
     -------
     DataFrame or LazyFrame
         Same kind as `frame_before`, one row per partition, sorted: the partition columns; n_before
-        and n_after ids, n_common in both; n_moved, n_left and n_joined (see moved_ids); moved_rate,
-        n_moved / n_common, left_rate, n_left / n_before, joined_rate, n_joined / n_after, and
-        churn, the share of the ids of either run that have moved, left or joined; n_clusters_before
-        and n_clusters_after; n_kept, n_grown, n_shrunk, n_split, n_merged, n_gone and n_new
-        clusters, where a split or merged one counts once, and n_ambiguous rows of run_transitions;
+        and n_after ids, n_common in both; n_moved, n_left and n_joined (see moved_ids); moved_rate
+        (range [0, 1], best low), n_moved / n_common, left_rate (range [0, 1]), n_left / n_before,
+        joined_rate (range [0, 1]), n_joined / n_after, and churn (range [0, 1], best low), the
+        share of the ids of either run that have moved, left or joined; n_clusters_before and
+        n_clusters_after; n_kept, n_grown, n_shrunk, n_split, n_merged, n_gone and n_new clusters,
+        where a split or merged one counts once, and n_ambiguous rows of run_transitions;
         adjusted_rand_score, adjusted_mutual_info_score and variation_of_information on the ids in
-        both; and population_stability_index, the sum of (p - q) ln(p / q) over the names of
-        clusters, p and q their shares of the rows of each run, at least 0, best 0. Half a row
-        stands for none in it. Rates, scores and the index are NULL if they would divide by 0.
-        Without rows the numbers are 0, or with partition_by the result is empty.
+        both; and population_stability_index (range [0, inf), best 0), the sum of (p - q) ln(p / q)
+        over the names of clusters, p and q their shares of the rows of each run. Half a row stands
+        for none in it. Rates, scores and the index are NULL if they would divide by 0. Without rows
+        the numbers are 0, or with partition_by the result is empty.
 
     Raises
     ------

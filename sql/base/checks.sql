@@ -8,7 +8,7 @@
 --   * A macro whose name starts with _ is private. A _check_… macro returns its first argument or
 --     raises an error; everything else in the table macros is SQL that other engines share.
 --   * A parameter whose name starts with __ce_ is the name of a CTE, which the caller builds by the
---     macro of that name (__ce_points by _points) or as the header says.
+--     macro of that name (points by _points) or as the header says.
 --   * A partition is the rows of one value of partition_by, or all rows without it; each is scored
 --     by itself. Noise is the rows whose cluster is the value `noise`.
 
@@ -222,15 +222,15 @@ CREATE OR REPLACE MACRO clustereval._is_noise(cluster, noise) AS
 ---------------------------------------------------------------------------------------------------
 
 -- TRUE, or the error of an invalid option. query_text is the text of the query SELECT TRUE AS
--- __ce_valid, which a _valid_... macro returns unless it raises an error. Options are checked by
--- way of such a text because query() is bound with the statement: a bad option is an error before
--- any row is read, and for an empty table too.
+-- valid, which a _valid_... macro returns unless it raises an error. Options are checked by way of
+-- such a text because query() is bound with the statement: a bad option is an error before any row
+-- is read, and for an empty table too.
 CREATE OR REPLACE MACRO clustereval._check_options(query_text) AS
-  (SELECT __ce_valid FROM query(query_text));
+  (SELECT valid FROM query(query_text));
 
--- Text of the query SELECT TRUE AS __ce_valid, for _check_options to run. Raises an error if the
--- option noise_as is unknown, if it is NULL while a value that marks `noise` is given, and if it is
--- not 'cluster' while noise is NULL.
+-- Text of the query SELECT TRUE AS valid, for _check_options to run. Raises an error if the option
+-- noise_as is unknown, if it is NULL while a value that marks `noise` is given, and if it is not
+-- 'cluster' while noise is NULL.
 CREATE OR REPLACE MACRO clustereval._valid_noise(noise, noise_as) AS
   CASE
     WHEN noise_as NOT IN ('cluster', 'drop', 'singletons')
@@ -247,7 +247,7 @@ CREATE OR REPLACE MACRO clustereval._valid_noise(noise, noise_as) AS
     THEN error(concat(
       'noise_as ''', noise_as, ''' needs noise: give the value of cluster that marks noise'
     ))
-    ELSE 'SELECT TRUE AS __ce_valid'
+    ELSE 'SELECT TRUE AS valid'
   END;
 
 -- x, the weight beta of recall in an F score, as DOUBLE. Raises an error unless it is a number >=

@@ -8,35 +8,28 @@
 ---------------------------------------------------------------------------------------------------
 
 -- (tp + tn - fp - fn) / (tp + fp + fn + tn): the share of pairs on which label and cluster agree,
--- minus that on which they disagree; NULL for 0 / 0. tp, fp, fn and tn count pairs of rows: same
--- label and cluster, same cluster only, same label only, neither.
+-- minus that on which they disagree; NULL for 0 / 0.
 CREATE OR REPLACE MACRO clustereval._hubert_index(tp, fp, fn, tn) AS
   (tp + tn - fp - fn) / NULLIF(tp + fp + fn + tn, 0);
 
 -- Mean of pair precision tp / (tp + fp) and pair recall tp / (tp + fn); NULL if either is 0 / 0.
--- tp, fp, fn and tn count pairs of rows: same label and cluster, same cluster only, same label
--- only, neither.
 CREATE OR REPLACE MACRO clustereval._kulczynski_index(tp, fp, fn, tn) AS
   (tp / NULLIF(tp + fp, 0) + tp / NULLIF(tp + fn, 0)) / 2.0;
 
 -- (fn - fp) / sqrt(fn + fp), the signed root of McNemar's statistic; NULL for 0 / 0. The parameter
--- fn_minus_fp is fn - fp computed from integers, because it may be far smaller than either. tp, fp,
--- fn and tn count pairs of rows: same label and cluster, same cluster only, same label only,
--- neither.
+-- fn_minus_fp is fn - fp computed from integers, because it may be far smaller than either.
 CREATE OR REPLACE MACRO clustereval._mcnemar_index(tp, fp, fn, tn, fn_minus_fp) AS
   fn_minus_fp / NULLIF(sqrt(fn + fp), 0);
 
 -- Pearson correlation of the indicators "same label" and "same cluster" over all pairs of rows;
--- NULL if either is constant. tp, fp, fn and tn count pairs of rows: same label and cluster, same
--- cluster only, same label only, neither.
+-- NULL if either is constant.
 CREATE OR REPLACE MACRO clustereval._phi_index(tp, fp, fn, tn) AS
   (tp * tn - fn * fp) / NULLIF(sqrt((tp + fn) * (tp + fp)) * sqrt((fn + tn) * (fp + tn)), 0);
 
 -- Angle between the partitions as a share of a half turn, arccos(phi) / pi with phi = _phi_index; 0
--- for equal partitions, otherwise NULL where phi is. tp, fp, fn and tn count pairs of rows: same
--- label and cluster, same cluster only, same label only, neither. The arc cosine of a number near 1
--- would lose half of the digits; tan(angle) = sqrt(1 - phi^2) / phi has the numerator
--- sqrt(all (tp tn (fp + fn) + fp fn (tp + tn))), a sum of products, where all = tp + fp + fn + tn.
+-- for equal partitions, otherwise NULL where phi is. The arc cosine of a number near 1 would lose
+-- half of the digits; tan(angle) = sqrt(1 - phi^2) / phi has the numerator sqrt(all (tp tn (fp +
+-- fn) + fp fn (tp + tn))), a sum of products, where all = tp + fp + fn + tn.
 CREATE OR REPLACE MACRO clustereval._correlation_distance(tp, fp, fn, tn) AS
   CASE
     WHEN fp + fn = 0 THEN 0.0
@@ -47,41 +40,36 @@ CREATE OR REPLACE MACRO clustereval._correlation_distance(tp, fp, fn, tn) AS
   END;
 
 -- (tp + tn) / (tp + tn + 2 (fp + fn)): the share of pairs on which label and cluster agree, where
--- pairs that disagree count twice; NULL for 0 / 0. tp, fp, fn and tn count pairs of rows: same
--- label and cluster, same cluster only, same label only, neither.
+-- pairs that disagree count twice; NULL for 0 / 0.
 CREATE OR REPLACE MACRO clustereval._rogers_tanimoto_index(tp, fp, fn, tn) AS
   (tp + tn) / NULLIF(tp + tn + 2 * (fp + fn), 0);
 
 -- tp / (tp + fp + fn + tn): the share of all pairs of rows that have the same label and the same
--- cluster; NULL for 0 / 0. tp, fp, fn and tn count pairs of rows: same label and cluster, same
--- cluster only, same label only, neither.
+-- cluster; NULL for 0 / 0.
 CREATE OR REPLACE MACRO clustereval._russell_rao_index(tp, fp, fn, tn) AS
   tp / NULLIF(tp + fp + fn + tn, 0);
 
 -- tp / (tp + 2 (fp + fn)): the Jaccard index of pairs, where pairs on which label and cluster
--- disagree count twice; NULL for 0 / 0. tp, fp, fn and tn count pairs of rows: same label and
--- cluster, same cluster only, same label only, neither.
+-- disagree count twice; NULL for 0 / 0.
 CREATE OR REPLACE MACRO clustereval._sokal_sneath_1_index(tp, fp, fn, tn) AS
   tp / NULLIF(tp + 2 * (fp + fn), 0);
 
 -- (tp + tn) / (tp + tn + (fp + fn) / 2): the share of pairs on which label and cluster agree, where
--- pairs that disagree count half; NULL for 0 / 0. tp, fp, fn and tn count pairs of rows: same label
--- and cluster, same cluster only, same label only, neither.
+-- pairs that disagree count half; NULL for 0 / 0.
 CREATE OR REPLACE MACRO clustereval._sokal_sneath_2_index(tp, fp, fn, tn) AS
   (tp + tn) / NULLIF(tp + tn + (fp + fn) / 2, 0);
 
 -- tp / (fp + fn): pairs with the same label and the same cluster, per pair with only one of them
--- the same; NULL if there is none of these. tp, fp, fn and tn count pairs of rows: same label and
--- cluster, same cluster only, same label only, neither.
+-- the same; NULL if there is none of these.
 CREATE OR REPLACE MACRO clustereval._southwood_index(tp, fp, fn, tn) AS tp / NULLIF(fp + fn, 0);
 
 ---------------------------------------------------------------------------------------------------
--- Aggregates
+-- Aggregates of the columns label (true class) and cluster (assigned cluster). Rows with a NULL in
+-- either are left out.
 ---------------------------------------------------------------------------------------------------
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): share of pairs of
--- rows on which they agree, minus that on which they disagree; NULL for a single row. Rows with a
--- NULL in either column are left out.
+-- Share of pairs of rows on which they agree, minus that on which they disagree; NULL for a single
+-- row.
 -- Examples: SELECT clustereval.hubert_index(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.hubert_index(label, cluster) AS
   list_transform(
@@ -91,9 +79,7 @@ CREATE OR REPLACE MACRO clustereval.hubert_index(label, cluster) AS
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): arithmetic mean of
--- pair precision and pair recall; NULL if either is 0 / 0. Rows with a NULL in either column are
--- left out.
+-- Arithmetic mean of pair precision and pair recall; NULL if either is 0 / 0.
 -- Examples: SELECT clustereval.kulczynski_index(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.kulczynski_index(label, cluster) AS
   list_transform(
@@ -103,9 +89,8 @@ CREATE OR REPLACE MACRO clustereval.kulczynski_index(label, cluster) AS
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): (fn - fp) / sqrt(fn +
--- fp), where fn pairs of rows have the same label only and fp the same cluster only; NULL for equal
--- partitions. Rows with a NULL in either column are left out.
+-- (fn - fp) / sqrt(fn + fp), where fn pairs of rows have the same label only and fp the same
+-- cluster only; NULL for equal partitions.
 -- Examples: SELECT clustereval.mcnemar_index(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.mcnemar_index(label, cluster) AS
   list_transform(
@@ -116,9 +101,8 @@ CREATE OR REPLACE MACRO clustereval.mcnemar_index(label, cluster) AS
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): Pearson correlation
--- of "same label" and "same cluster" over all pairs of rows; NULL if either partition is trivial.
--- Rows with a NULL in either column are left out.
+-- Pearson correlation of "same label" and "same cluster" over all pairs of rows; NULL if either
+-- partition is trivial.
 -- Examples: SELECT clustereval.phi_index(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.phi_index(label, cluster) AS
   list_transform(
@@ -128,9 +112,8 @@ CREATE OR REPLACE MACRO clustereval.phi_index(label, cluster) AS
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): angle between the two
--- partitions, arccos(phi_index) / pi; 0 for equal partitions, otherwise NULL if either partition is
--- trivial. Rows with a NULL in either column are left out.
+-- Angle between the two partitions, arccos(phi_index) / pi; 0 for equal partitions, otherwise NULL
+-- if either partition is trivial.
 -- Examples: SELECT clustereval.correlation_distance(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.correlation_distance(label, cluster) AS
   list_transform(
@@ -140,9 +123,8 @@ CREATE OR REPLACE MACRO clustereval.correlation_distance(label, cluster) AS
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): share of pairs of
--- rows on which they agree, where pairs that disagree count twice; NULL for a single row. Rows with
--- a NULL in either column are left out.
+-- Share of pairs of rows on which they agree, where pairs that disagree count twice; NULL for a
+-- single row.
 -- Examples: SELECT clustereval.rogers_tanimoto_index(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.rogers_tanimoto_index(label, cluster) AS
   list_transform(
@@ -152,9 +134,7 @@ CREATE OR REPLACE MACRO clustereval.rogers_tanimoto_index(label, cluster) AS
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): share of all pairs of
--- rows that have the same label and the same cluster; NULL for a single row. Rows with a NULL in
--- either column are left out.
+-- Share of all pairs of rows that have the same label and the same cluster; NULL for a single row.
 -- Examples: SELECT clustereval.russell_rao_index(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.russell_rao_index(label, cluster) AS
   list_transform(
@@ -164,9 +144,8 @@ CREATE OR REPLACE MACRO clustereval.russell_rao_index(label, cluster) AS
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): Jaccard index of
--- pairs of rows, where pairs that disagree count twice; NULL if no pair has one label or one
--- cluster. Rows with a NULL in either column are left out.
+-- Jaccard index of pairs of rows, where pairs that disagree count twice; NULL if no pair has one
+-- label or one cluster.
 -- Examples: SELECT clustereval.sokal_sneath_1_index(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.sokal_sneath_1_index(label, cluster) AS
   list_transform(
@@ -176,9 +155,8 @@ CREATE OR REPLACE MACRO clustereval.sokal_sneath_1_index(label, cluster) AS
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): share of pairs of
--- rows on which they agree, where pairs that disagree count half; NULL for a single row. Rows with
--- a NULL in either column are left out.
+-- Share of pairs of rows on which they agree, where pairs that disagree count half; NULL for a
+-- single row.
 -- Examples: SELECT clustereval.sokal_sneath_2_index(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.sokal_sneath_2_index(label, cluster) AS
   list_transform(
@@ -188,9 +166,8 @@ CREATE OR REPLACE MACRO clustereval.sokal_sneath_2_index(label, cluster) AS
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): pairs of rows with
--- the same label and the same cluster, per pair with only one of them the same; NULL for equal
--- partitions. Rows with a NULL in either column are left out.
+-- Pairs of rows with the same label and the same cluster, per pair with only one of them the same;
+-- NULL for equal partitions.
 -- Examples: SELECT clustereval.southwood_index(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.southwood_index(label, cluster) AS
   list_transform(
@@ -215,26 +192,25 @@ CREATE OR REPLACE MACRO clustereval._angle_slope(s, x, y, r) AS
     * sqrt(GREATEST(s * (1.0 - s - x - y) * (x + y) + x * y * (1.0 - x - y), 0.0))
   );
 
--- One row per __ce_partition and metric of this file, as the quotient of two functions of the
--- statistics of its __ce_family: the columns of _metric_quotients. __ce_is_quotient is FALSE for
--- linear functions, whose divisor is 1. __ce_parts is the name of a CTE of the rows of
--- _parts_of_gradients.
-CREATE OR REPLACE MACRO clustereval._association_quotients(__ce_parts) AS TABLE
+-- One row per partition_key and metric of this file, as the quotient of two functions of the
+-- statistics of its family: the columns of _metric_quotients. is_quotient is FALSE for linear
+-- functions, whose divisor is 1. parts: rows of _parts_of_gradients.
+CREATE OR REPLACE MACRO clustereval._association_quotients(parts) AS TABLE
   SELECT
-    p.partition AS __ce_partition,
-    p.family AS __ce_family,
-    metrics.__ce_metric,
-    metrics.__ce_is_quotient,
-    metrics.__ce_top,
-    metrics.__ce_bottom,
-    metrics.__ce_t1,
-    metrics.__ce_t2,
-    metrics.__ce_t3,
-    metrics.__ce_b1,
-    metrics.__ce_b2,
-    metrics.__ce_b3
-  FROM query_table(__ce_parts)
-    AS p (partition, n, family, s, x, y, emi, b, c, g, gb, gc, r, rb, rc, larger_x)
+    p.partition_key,
+    p.family,
+    metrics.metric,
+    metrics.is_quotient,
+    metrics.top,
+    metrics.bottom,
+    metrics.t1,
+    metrics.t2,
+    metrics.t3,
+    metrics.b1,
+    metrics.b2,
+    metrics.b3
+  FROM query_table(parts)
+    AS p (partition_key, n, family, s, x, y, emi, b, c, g, gb, gc, r, rb, rc, larger_x)
   CROSS JOIN LATERAL (VALUES
     ('hubert_index', FALSE, 0e0, 1e0, 0e0, -2e0, -2e0, 0e0, 0e0, 0e0),
     ('kulczynski_index', TRUE, p.s * (p.b + p.c), 2 * p.b * p.c,
@@ -258,8 +234,5 @@ CREATE OR REPLACE MACRO clustereval._association_quotients(__ce_parts) AS TABLE
     ('sokal_sneath_2_index', TRUE, 1 - (p.x + p.y), 1 - (p.x + p.y) / 2,
       0e0, -1e0, -1e0, 0e0, -0.5e0, -0.5e0),
     ('southwood_index', TRUE, p.s, p.x + p.y, 1e0, 0e0, 0e0, 0e0, 1e0, 1e0)
-  ) AS metrics (
-    __ce_metric, __ce_is_quotient, __ce_top, __ce_bottom,
-    __ce_t1, __ce_t2, __ce_t3, __ce_b1, __ce_b2, __ce_b3
-  )
+  ) AS metrics (metric, is_quotient, top, bottom, t1, t2, t3, b1, b2, b3)
   WHERE p.family = 'pairs';

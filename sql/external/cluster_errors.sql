@@ -38,21 +38,19 @@ CREATE OR REPLACE MACRO clustereval.record_error_table(
     )
   )
   SELECT
-    __ce_partition AS partition_key,
-    __ce_id AS id,
-    __ce_label AS label,
-    __ce_cluster AS cluster,
-    __ce_label_size AS label_size,
-    __ce_cluster_size AS cluster_size,
-    __ce_cluster_size - __ce_n AS extra,
-    __ce_label_size - __ce_n AS missing,
-    clustereval._ratio(__ce_cluster_size - __ce_n, __ce_cluster_size) AS relative_extra,
-    clustereval._ratio(__ce_label_size - __ce_n, __ce_label_size) AS relative_missing
-  FROM __ce_records
+    partition_key,
+    record.id,
+    record.label,
+    record.cluster,
+    label_size,
+    cluster_size,
+    cluster_size - n AS extra,
+    label_size - n AS missing,
+    clustereval._ratio(cluster_size - n, cluster_size) AS relative_extra,
+    clustereval._ratio(label_size - n, label_size) AS relative_missing
+  FROM __ce_records AS record
   WHERE clustereval._check_options(
-    clustereval._valid_count_unlabeled(
-      count_unlabeled, clustereval._valid_noise(noise, noise_as)
-    )
+    clustereval._valid_count_unlabeled(count_unlabeled, clustereval._valid_noise(noise, noise_as))
   )
   ORDER BY partition_key ASC NULLS LAST, 2 ASC NULLS LAST;
 
@@ -76,68 +74,58 @@ CREATE OR REPLACE MACRO clustereval.cluster_error_table(
     SELECT *
     FROM clustereval._row_groups(tbl, label, cluster, weight, partition_by, noise, noise_as)
   ),
-  __ce_cells AS (SELECT * FROM __ce_groups WHERE __ce_copies > 0),
-  __ce_label_sizes AS (SELECT * FROM clustereval._label_sizes(__ce_cells)),
-  __ce_labeled_sizes AS (SELECT * FROM clustereval._cluster_sizes(__ce_cells)),
-  __ce_unlabeled AS (
-    SELECT __ce_partition, __ce_cluster, __ce_n_dropped AS __ce_n_unlabeled
-    FROM __ce_groups
-    WHERE count_unlabeled AND __ce_label IS NULL AND __ce_cluster IS NOT NULL
+  cells AS (SELECT * FROM __ce_groups WHERE copies > 0),
+  label_sizes AS (SELECT * FROM clustereval._label_sizes(cells)),
+  labeled_sizes AS (SELECT * FROM clustereval._cluster_sizes(cells)),
+  unlabeled AS (
+    SELECT partition_key, one.cluster, n_dropped AS n_unlabeled
+    FROM __ce_groups AS one
+    WHERE count_unlabeled AND one.label IS NULL AND one.cluster IS NOT NULL
   ),
-  __ce_cluster_sizes AS (
+  cluster_sizes AS (
     SELECT
-      labeled.__ce_partition,
-      labeled.__ce_cluster,
-      labeled.__ce_cluster_size + COALESCE(unlabeled.__ce_n_unlabeled, 0) AS __ce_cluster_size
-    FROM __ce_labeled_sizes AS labeled
-    LEFT JOIN __ce_unlabeled AS unlabeled
-      ON unlabeled.__ce_partition IS NOT DISTINCT FROM labeled.__ce_partition
-      AND unlabeled.__ce_cluster = labeled.__ce_cluster
+      labeled.partition_key,
+      labeled.cluster,
+      labeled.cluster_size + COALESCE(unlabeled.n_unlabeled, 0) AS cluster_size
+    FROM labeled_sizes AS labeled
+    LEFT JOIN unlabeled
+      ON unlabeled.partition_key IS NOT DISTINCT FROM labeled.partition_key
+      AND unlabeled.cluster = labeled.cluster
   ),
-  __ce_sized_cells AS (
-    SELECT *
-    FROM clustereval._sized_cells(__ce_cells, __ce_label_sizes, __ce_cluster_sizes)
-  ),
-  __ce_label_sums AS (
+  sized_cells AS (SELECT * FROM clustereval._sized_cells(cells, label_sizes, cluster_sizes)),
+  label_sums AS (
     SELECT
-      __ce_partition,
-      __ce_label,
-      __ce_label_size,
-      CAST(SUM(__ce_copies) AS BIGINT) AS __ce_n_clusters,
-      SUM(
-        clustereval._widen(__ce_n) * clustereval._widen(__ce_cluster_size - __ce_n)
-      ) AS __ce_extra,
-      SUM(
-        clustereval._widen(__ce_n * __ce_copies) * clustereval._widen(__ce_label_size - __ce_n)
-      ) AS __ce_missing,
+      partition_key,
+      sized_cells.label,
+      label_size,
+      CAST(SUM(copies) AS BIGINT) AS n_clusters,
+      SUM(clustereval._widen(n) * clustereval._widen(cluster_size - n)) AS extra,
+      SUM(clustereval._widen(n * copies) * clustereval._widen(label_size - n)) AS missing,
       clustereval._compensated_sum(
-        __ce_n * clustereval._ratio(__ce_cluster_size - __ce_n, __ce_cluster_size)
-      ) AS __ce_relative_extra,
+        n * clustereval._ratio(cluster_size - n, cluster_size)
+      ) AS relative_extra,
       clustereval._compensated_sum(
-        __ce_copies * clustereval._ratio(__ce_n, __ce_label_size)
-        * clustereval._log_ratio(__ce_label_size, __ce_n)
-      ) AS __ce_entropy
-    FROM __ce_sized_cells
-    GROUP BY __ce_partition, __ce_label, __ce_label_size
+        copies * clustereval._ratio(n, label_size)
+        * clustereval._log_ratio(label_size, n)
+      ) AS entropy
+    FROM sized_cells
+    GROUP BY partition_key, sized_cells.label, label_size
   )
   SELECT
-    __ce_partition AS partition_key,
-    __ce_label AS label,
-    __ce_label_size AS n,
-    __ce_n_clusters AS n_clusters,
-    clustereval._ratio(__ce_extra, __ce_label_size) AS expected_extra,
-    clustereval._ratio(__ce_relative_extra, __ce_label_size) AS expected_relative_extra,
-    clustereval._ratio(__ce_missing, __ce_label_size) AS expected_missing,
-    clustereval._ratio(clustereval._ratio(__ce_missing, __ce_label_size), __ce_label_size)
+    partition_key,
+    label_sums.label,
+    label_size AS n,
+    n_clusters,
+    clustereval._ratio(extra, label_size) AS expected_extra,
+    clustereval._ratio(relative_extra, label_size) AS expected_relative_extra,
+    clustereval._ratio(missing, label_size) AS expected_missing,
+    clustereval._ratio(clustereval._ratio(missing, label_size), label_size)
       AS expected_relative_missing,
-    CAST(CASE WHEN __ce_extra = 0 AND __ce_missing = 0 THEN 0 ELSE 1 END AS BIGINT)
-      AS error_indicator,
-    EXP(__ce_entropy) AS splitting_entropy
-  FROM __ce_label_sums
+    CAST(CASE WHEN extra = 0 AND missing = 0 THEN 0 ELSE 1 END AS BIGINT) AS error_indicator,
+    EXP(entropy) AS splitting_entropy
+  FROM label_sums
   WHERE clustereval._check_options(
-      clustereval._valid_count_unlabeled(
-        count_unlabeled, clustereval._valid_noise(noise, noise_as)
-      )
+      clustereval._valid_count_unlabeled(count_unlabeled, clustereval._valid_noise(noise, noise_as))
     )
     AND (SELECT COUNT(*) FROM __ce_groups) >= 0 -- keeps the checks of __ce_groups in the plan
-  ORDER BY __ce_partition ASC NULLS LAST, __ce_label ASC NULLS LAST;
+  ORDER BY partition_key ASC NULLS LAST, label_sums.label ASC NULLS LAST;

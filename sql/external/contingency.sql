@@ -6,49 +6,49 @@
 --   * A singleton is a noise row that is counted as a cluster of its own; its cluster is NULL.
 --   * A cell stands for `copies` equal cells of `n` rows each: 1 everywhere, except that the
 --     singletons of one label are one cell with n = 1. Every sum over cells is weighted by it.
+--   * The parameter cells names a CTE of such rows: partition_key, label, cluster, n and copies.
 --   * A histogram is a MAP from a key (a cell, a label or a cluster) to its number of rows.
 
 ---------------------------------------------------------------------------------------------------
 -- Cells, labels, clusters
 ---------------------------------------------------------------------------------------------------
 
--- The groups of __ce_group_counts with the columns of _row_groups, which has the parameters noise
--- and noise_as, too. __ce_group_counts is the name of a CTE of one row per group: __ce_partition,
--- __ce_label, __ce_cluster, __ce_n (its number of rows) and __ce_only.
-CREATE OR REPLACE MACRO clustereval._flag_groups(__ce_group_counts, noise, noise_as) AS TABLE
+-- The groups of group_counts with the columns of _row_groups, which has the parameters noise and
+-- noise_as, too. group_counts names a CTE of one row per group, whose columns still have the names
+-- of a door: __ce_partition, __ce_label, __ce_cluster, __ce_n (its number of rows) and __ce_only.
+CREATE OR REPLACE MACRO clustereval._flag_groups(group_counts, noise, noise_as) AS TABLE
   WITH __ce_group_flags AS (
     SELECT
       __ce_partition, __ce_label, __ce_cluster, __ce_n, __ce_only,
       __ce_label IS NOT NULL AND __ce_cluster IS NOT NULL AS __ce_complete,
       clustereval._is_noise(__ce_cluster, noise) AS __ce_noisy
-    FROM query_table(__ce_group_counts)
+    FROM query_table(group_counts)
   )
   SELECT
-    __ce_partition,
-    __ce_label,
+    __ce_partition AS partition_key,
+    __ce_label AS label,
     CASE
       WHEN __ce_noisy AND noise_as = 'singletons' THEN NULL
       ELSE __ce_cluster
-    END AS __ce_cluster,
-    CASE WHEN __ce_noisy AND noise_as = 'singletons' THEN 1 ELSE __ce_n END AS __ce_n,
+    END AS cluster,
+    CASE WHEN __ce_noisy AND noise_as = 'singletons' THEN 1 ELSE __ce_n END AS n,
     CASE
       WHEN NOT __ce_complete OR __ce_n = 0 OR (__ce_noisy AND noise_as = 'drop') THEN 0
       WHEN __ce_noisy AND noise_as = 'singletons' THEN __ce_n
       ELSE 1
-    END AS __ce_copies,
-    CASE WHEN __ce_complete THEN 0 ELSE __ce_n END AS __ce_n_dropped,
-    CASE WHEN __ce_complete AND __ce_noisy THEN __ce_n ELSE 0 END AS __ce_n_noise,
-    __ce_only
+    END AS copies,
+    CASE WHEN __ce_complete THEN 0 ELSE __ce_n END AS n_dropped,
+    CASE WHEN __ce_complete AND __ce_noisy THEN __ce_n ELSE 0 END AS n_noise,
+    __ce_only AS is_only
   FROM __ce_group_flags;
 
 -- One row per value of (partition_by, label, cluster) in the table named tbl, where all parameters
 -- from label to partition_by are columns, noise is the value of cluster that marks noise, and
--- noise_as the user's option. Columns: __ce_partition, __ce_label and __ce_cluster; __ce_n, its
--- number of rows, or sum of their weights; __ce_copies, 1, or 0 if the group is left out;
--- __ce_n_dropped, its rows without a label or a cluster; __ce_n_noise, its noise rows; __ce_only.
--- Noise counted as singletons has __ce_cluster NULL, __ce_n 1, and as many copies as rows. Without
--- partition_by there is one more row, with __ce_only TRUE and no rows, so that an empty table too
--- has its one partition.
+-- noise_as the user's option. Columns: partition_key, label and cluster; n, its number of rows, or
+-- sum of their weights; copies, 1, or 0 if the group is left out; n_dropped, its rows without a
+-- label or a cluster; n_noise, its noise rows; is_only. Noise counted as singletons has cluster
+-- NULL, n 1, and as many copies as rows. Without partition_by there is one more row, with is_only
+-- TRUE and no rows, so that an empty table too has its one partition.
 -- It unites one query each for calls without partition_by and weight, with partition_by, and with
 -- weight. Which of them applies is known from the arguments before the query runs, so the plan
 -- holds only that one. A single GROUP BY for all cases, with a NULL key or a sum of ones, would
@@ -102,31 +102,31 @@ CREATE OR REPLACE MACRO clustereval._row_groups(
   SELECT * FROM clustereval._flag_groups(__ce_group_counts, noise, noise_as);
 
 -- The rows of _row_groups, made of kept cells instead of rows: tbl has the columns of
--- contingency_matrix. Rows of the same partition, label and cluster are one cell, so that tables
--- of several days or shards may be united. __ce_n_dropped and __ce_n_noise are NULL, since cells
--- do not tell how many rows were left out. If there are no cells, one row with __ce_only TRUE.
--- to_sql puts this macro in place of _row_groups.
+-- contingency_matrix. Rows of the same partition, label and cluster are one cell, so that tables of
+-- several days or shards may be united. n_dropped and n_noise are NULL, since cells do not tell how
+-- many rows were left out. If there are no cells, one row with is_only TRUE. to_sql puts this macro
+-- in place of _row_groups.
 CREATE OR REPLACE MACRO clustereval._groups_of_cells(tbl) AS TABLE
   WITH __ce_merged_cells AS (
     SELECT
-      cell.partition_key AS __ce_partition,
-      cell.label AS __ce_label,
-      cell."cluster" AS __ce_cluster,
-      CAST(SUM(cell.n * cell.copies) AS BIGINT) AS __ce_rows
+      cell.partition_key,
+      cell.label,
+      cell."cluster" AS cluster,
+      CAST(SUM(cell.n * cell.copies) AS BIGINT) AS rows
     FROM query_table(tbl) AS cell
     GROUP BY cell.partition_key, cell.label, cell."cluster"
     HAVING SUM(cell.n * cell.copies) > 0
   ),
-  __ce_kept_groups AS (
+  kept_groups AS (
     SELECT
-      __ce_partition,
-      __ce_label,
-      __ce_cluster,
-      CASE WHEN __ce_cluster IS NULL THEN 1 ELSE __ce_rows END AS __ce_n,
-      CASE WHEN __ce_cluster IS NULL THEN __ce_rows ELSE 1 END AS __ce_copies,
-      CAST(NULL AS BIGINT) AS __ce_n_dropped,
-      CAST(NULL AS BIGINT) AS __ce_n_noise,
-      FALSE AS __ce_only
+      partition_key,
+      label,
+      cluster,
+      CASE WHEN cluster IS NULL THEN 1 ELSE rows END AS n,
+      CASE WHEN cluster IS NULL THEN rows ELSE 1 END AS copies,
+      CAST(NULL AS BIGINT) AS n_dropped,
+      CAST(NULL AS BIGINT) AS n_noise,
+      FALSE AS is_only
     FROM __ce_merged_cells
     UNION ALL
     -- Counts that are 0: DataFusion evaluates a later filter on a literal 0 below HAVING.
@@ -136,119 +136,106 @@ CREATE OR REPLACE MACRO clustereval._groups_of_cells(tbl) AS TABLE
     FROM __ce_merged_cells
     HAVING COUNT(*) = 0
   )
-  SELECT * FROM __ce_kept_groups;
+  SELECT * FROM kept_groups;
 
--- One row per __ce_partition (value of partition_by): __ce_total, the number of rows that count,
--- __ce_n_dropped, rows that lack a label or a cluster, and __ce_n_noise, rows that are noise. A
--- partition with __ce_total 0 is left out, unless it is the only one because there is no
--- partition_by. __ce_groups is the name of a CTE of the rows of _row_groups.
-CREATE OR REPLACE MACRO clustereval._row_counts(__ce_groups) AS TABLE
+-- One row per partition_key (value of partition_by): total, the number of rows that count,
+-- n_dropped, rows that lack a label or a cluster, and n_noise, rows that are noise. A partition
+-- with total 0 is left out, unless it is the only one because there is no partition_by. groups:
+-- rows of _row_groups.
+CREATE OR REPLACE MACRO clustereval._row_counts(groups) AS TABLE
   SELECT
-    __ce_partition,
-    CAST(SUM(__ce_n * __ce_copies) AS BIGINT) AS __ce_total,
-    CAST(SUM(__ce_n_dropped) AS BIGINT) AS __ce_n_dropped,
-    CAST(SUM(__ce_n_noise) AS BIGINT) AS __ce_n_noise
-  FROM query_table(__ce_groups)
-  GROUP BY __ce_partition
-  HAVING SUM(__ce_copies) > 0 OR COUNT(CASE WHEN __ce_only THEN 1 END) > 0;
+    partition_key,
+    CAST(SUM(n * copies) AS BIGINT) AS total,
+    CAST(SUM(n_dropped) AS BIGINT) AS n_dropped,
+    CAST(SUM(n_noise) AS BIGINT) AS n_noise
+  FROM query_table(groups)
+  GROUP BY partition_key
+  HAVING SUM(copies) > 0 OR COUNT(CASE WHEN is_only THEN 1 END) > 0;
 
--- One row per (__ce_partition, __ce_label): __ce_label_size, its number of rows, __ce_n_cells, its
--- number of contingency cells, and __ce_label_majority_n, the rows of the largest of these.
--- __ce_cells is the name of a CTE of one row per cell: __ce_partition, __ce_label, __ce_cluster,
--- __ce_n and __ce_copies, how many equal cells of __ce_n rows the row stands for.
-CREATE OR REPLACE MACRO clustereval._label_sizes(__ce_cells) AS TABLE
+-- One row per (partition_key, label): label_size, its number of rows, n_cells, its number of
+-- contingency cells, and label_majority_n, the rows of the largest of these.
+CREATE OR REPLACE MACRO clustereval._label_sizes(cells) AS TABLE
   SELECT
-    __ce_partition,
-    __ce_label,
-    CAST(SUM(__ce_n * __ce_copies) AS BIGINT) AS __ce_label_size,
-    CAST(SUM(__ce_copies) AS BIGINT) AS __ce_n_cells,
-    MAX(__ce_n) AS __ce_label_majority_n
-  FROM query_table(__ce_cells)
-  GROUP BY __ce_partition, __ce_label;
+    partition_key,
+    label,
+    CAST(SUM(n * copies) AS BIGINT) AS label_size,
+    CAST(SUM(copies) AS BIGINT) AS n_cells,
+    MAX(n) AS label_majority_n
+  FROM query_table(cells)
+  GROUP BY partition_key, label;
 
--- One row per (__ce_partition, __ce_cluster): __ce_cluster_size, its number of rows, __ce_n_cells,
--- its number of contingency cells, __ce_cluster_majority_n, the rows of the largest of these, and
--- __ce_copies, 1. The noise rows of a partition that count as singletons are one row, with
--- __ce_cluster NULL, size 1, and __ce_copies = their number. __ce_cells is the name of a CTE of one
--- row per cell: __ce_partition, __ce_label, __ce_cluster, __ce_n and __ce_copies, how many equal
--- cells of __ce_n rows the row stands for.
-CREATE OR REPLACE MACRO clustereval._cluster_sizes(__ce_cells) AS TABLE
+-- One row per (partition_key, cluster): cluster_size, its number of rows, n_cells, its number of
+-- contingency cells, cluster_majority_n, the rows of the largest of these, and copies, 1. The noise
+-- rows of a partition that count as singletons are one row, with cluster NULL, size 1, and copies =
+-- their number.
+CREATE OR REPLACE MACRO clustereval._cluster_sizes(cells) AS TABLE
   SELECT
-    __ce_partition,
-    __ce_cluster,
-    CASE WHEN __ce_cluster IS NULL THEN 1 ELSE CAST(SUM(__ce_n) AS BIGINT) END
-      AS __ce_cluster_size,
-    CASE WHEN __ce_cluster IS NULL THEN 1 ELSE COUNT(*) END AS __ce_n_cells,
-    CASE WHEN __ce_cluster IS NULL THEN CAST(SUM(__ce_copies) AS BIGINT) ELSE 1 END AS __ce_copies,
-    MAX(__ce_n) AS __ce_cluster_majority_n
-  FROM query_table(__ce_cells)
-  GROUP BY __ce_partition, __ce_cluster;
+    partition_key,
+    cluster,
+    CASE WHEN cluster IS NULL THEN 1 ELSE CAST(SUM(n) AS BIGINT) END AS cluster_size,
+    CASE WHEN cluster IS NULL THEN 1 ELSE COUNT(*) END AS n_cells,
+    CASE WHEN cluster IS NULL THEN CAST(SUM(copies) AS BIGINT) ELSE 1 END AS copies,
+    MAX(n) AS cluster_majority_n
+  FROM query_table(cells)
+  GROUP BY partition_key, cluster;
 
--- One row per contingency cell: __ce_partition, __ce_label, __ce_cluster, __ce_n and __ce_copies as
--- in __ce_cells, and __ce_label_size and __ce_cluster_size, the numbers of rows of its label and of
--- its cluster. The parameters are names of CTEs: __ce_cells has one row per cell, the others are
--- the results of _label_sizes and _cluster_sizes.
-CREATE OR REPLACE MACRO clustereval._sized_cells(
-  __ce_cells, __ce_label_sizes, __ce_cluster_sizes
-) AS TABLE
+-- One row per contingency cell: partition_key, label, cluster, n and copies as in cells, and
+-- label_size and cluster_size, the numbers of rows of its label and of its cluster. The parameters
+-- are names of CTEs: cells has one row per cell, the others are the results of _label_sizes and
+-- _cluster_sizes.
+CREATE OR REPLACE MACRO clustereval._sized_cells(cells, label_sizes, cluster_sizes) AS TABLE
   SELECT
-    cell.__ce_partition,
-    cell.__ce_label,
-    cell.__ce_cluster,
-    cell.__ce_n,
-    cell.__ce_copies,
-    labels.__ce_label_size,
-    clusters.__ce_cluster_size
-  FROM query_table(__ce_cells) AS cell
-  JOIN query_table(__ce_label_sizes) AS labels
-    ON labels.__ce_partition IS NOT DISTINCT FROM cell.__ce_partition
-    AND labels.__ce_label = cell.__ce_label
-  JOIN query_table(__ce_cluster_sizes) AS clusters
-    ON clusters.__ce_partition IS NOT DISTINCT FROM cell.__ce_partition
-    AND clusters.__ce_cluster IS NOT DISTINCT FROM cell.__ce_cluster;
+    cell.partition_key,
+    cell.label,
+    cell.cluster,
+    cell.n,
+    cell.copies,
+    labels.label_size,
+    clusters.cluster_size
+  FROM query_table(cells) AS cell
+  JOIN query_table(label_sizes) AS labels
+    ON labels.partition_key IS NOT DISTINCT FROM cell.partition_key
+    AND labels.label = cell.label
+  JOIN query_table(cluster_sizes) AS clusters
+    ON clusters.partition_key IS NOT DISTINCT FROM cell.partition_key
+    AND clusters.cluster IS NOT DISTINCT FROM cell.cluster;
 
--- One row per __ce_partition: __ce_n_labels; __ce_label_pairs, the ordered pairs of rows of one
--- label; and __ce_in_majority_clusters, the rows in the majority cluster of their label, the one
--- with the most of its rows. __ce_label_sizes is the name of a CTE of the rows of _label_sizes.
-CREATE OR REPLACE MACRO clustereval._label_totals(__ce_label_sizes) AS TABLE
+-- One row per partition_key: n_labels; label_pairs, the ordered pairs of rows of one label; and
+-- in_majority_clusters, the rows in the majority cluster of their label, the one with the most of
+-- its rows.
+CREATE OR REPLACE MACRO clustereval._label_totals(label_sizes) AS TABLE
   SELECT
-    __ce_partition,
-    CAST(COUNT(*) AS BIGINT) AS __ce_n_labels,
-    SUM(clustereval._count_ordered_pairs(__ce_label_size)) AS __ce_label_pairs,
-    SUM(__ce_label_majority_n) AS __ce_in_majority_clusters
-  FROM query_table(__ce_label_sizes)
-  GROUP BY __ce_partition;
+    partition_key,
+    CAST(COUNT(*) AS BIGINT) AS n_labels,
+    SUM(clustereval._count_ordered_pairs(label_size)) AS label_pairs,
+    SUM(label_majority_n) AS in_majority_clusters
+  FROM query_table(label_sizes)
+  GROUP BY partition_key;
 
--- One row per __ce_partition: __ce_n_clusters; __ce_cluster_pairs, the ordered pairs of rows in one
--- cluster; and __ce_in_majority_labels, the rows with the majority label of their cluster, the most
--- frequent label in it. __ce_cluster_sizes is the name of a CTE of the rows of _cluster_sizes.
-CREATE OR REPLACE MACRO clustereval._cluster_totals(__ce_cluster_sizes) AS TABLE
+-- One row per partition_key: n_clusters; cluster_pairs, the ordered pairs of rows in one cluster;
+-- and in_majority_labels, the rows with the majority label of their cluster, the most frequent
+-- label in it.
+CREATE OR REPLACE MACRO clustereval._cluster_totals(cluster_sizes) AS TABLE
   SELECT
-    __ce_partition,
-    CAST(SUM(__ce_copies) AS BIGINT) AS __ce_n_clusters,
-    SUM(clustereval._count_ordered_pairs(__ce_cluster_size) * __ce_copies) AS __ce_cluster_pairs,
-    SUM(__ce_cluster_majority_n * __ce_copies) AS __ce_in_majority_labels
-  FROM query_table(__ce_cluster_sizes)
-  GROUP BY __ce_partition;
+    partition_key,
+    CAST(SUM(copies) AS BIGINT) AS n_clusters,
+    SUM(clustereval._count_ordered_pairs(cluster_size) * copies) AS cluster_pairs,
+    SUM(cluster_majority_n * copies) AS in_majority_labels
+  FROM query_table(cluster_sizes)
+  GROUP BY partition_key;
 
--- tp, the number of unordered pairs of rows with the same label and the same cluster. total is the
--- number of rows; cell_pairs, label_pairs and cluster_pairs are the numbers of ordered pairs of
--- rows in one contingency cell, of one label, and in one cluster.
+-- tp, the number of unordered pairs of rows with the same label and the same cluster. Of it and the
+-- next three, total is the number of rows, and cell_pairs, label_pairs and cluster_pairs are the
+-- numbers of ordered pairs of rows in one contingency cell, of one label, and in one cluster.
 CREATE OR REPLACE MACRO clustereval._tp(total, cell_pairs, label_pairs, cluster_pairs) AS
   clustereval._halve(cell_pairs);
--- fp, the number of unordered pairs of rows with the same cluster and different labels. total is
--- the number of rows; cell_pairs, label_pairs and cluster_pairs are the numbers of ordered pairs of
--- rows in one contingency cell, of one label, and in one cluster.
+-- fp, the number of unordered pairs of rows with the same cluster and different labels.
 CREATE OR REPLACE MACRO clustereval._fp(total, cell_pairs, label_pairs, cluster_pairs) AS
   clustereval._halve(cluster_pairs - cell_pairs);
--- fn, the number of unordered pairs of rows with the same label and different clusters. total is
--- the number of rows; cell_pairs, label_pairs and cluster_pairs are the numbers of ordered pairs of
--- rows in one contingency cell, of one label, and in one cluster.
+-- fn, the number of unordered pairs of rows with the same label and different clusters.
 CREATE OR REPLACE MACRO clustereval._fn(total, cell_pairs, label_pairs, cluster_pairs) AS
   clustereval._halve(label_pairs - cell_pairs);
--- tn, the number of unordered pairs of rows with different labels and different clusters. total is
--- the number of rows; cell_pairs, label_pairs and cluster_pairs are the numbers of ordered pairs of
--- rows in one contingency cell, of one label, and in one cluster.
+-- tn, the number of unordered pairs of rows with different labels and different clusters.
 CREATE OR REPLACE MACRO clustereval._tn(total, cell_pairs, label_pairs, cluster_pairs) AS
   clustereval._halve(
     clustereval._count_ordered_pairs(total) - label_pairs - cluster_pairs + cell_pairs
@@ -299,9 +286,7 @@ CREATE OR REPLACE MACRO clustereval._check_keys_differ(counts, parameter) AS
 CREATE OR REPLACE MACRO clustereval._one_form(x) AS
   CASE
     WHEN typeof(x) = 'INTERVAL'
-    THEN clustereval._cast_like(
-      normalized_interval(TRY_CAST(CAST(x AS VARCHAR) AS INTERVAL)), x
-    )
+    THEN clustereval._cast_like(normalized_interval(TRY_CAST(CAST(x AS VARCHAR) AS INTERVAL)), x)
     ELSE x
   END;
 
@@ -345,9 +330,7 @@ CREATE OR REPLACE MACRO clustereval._histograms(label, cluster) AS {
         histogram(
           CASE
             WHEN label IS NOT NULL AND cluster IS NOT NULL
-            THEN {
-              'label': clustereval._one_form(label), 'cluster': clustereval._one_form(cluster)
-            }
+            THEN {'label': clustereval._one_form(label), 'cluster': clustereval._one_form(cluster)}
           END
         ),
         'cluster', cluster
@@ -430,9 +413,7 @@ CREATE OR REPLACE MACRO clustereval._pair_statistics(label, cluster) AS
           __ce_sums['total'], __ce_sums['cells'], __ce_sums['labels'], __ce_sums['clusters']
         ) AS DOUBLE
       ),
-      'fn_minus_fp': CAST(
-        clustereval._halve(__ce_sums['labels'] - __ce_sums['clusters']) AS DOUBLE
-      )
+      'fn_minus_fp': CAST(clustereval._halve(__ce_sums['labels'] - __ce_sums['clusters']) AS DOUBLE)
     }
   )[1];
 
@@ -530,16 +511,12 @@ CREATE OR REPLACE MACRO clustereval._cells_as_list(label, cluster) AS
         ),
         lambda __ce_step: {
           'counts': __ce_step['counts'],
-          'cells': clustereval._cells_by_cluster(
-            __ce_step['cells'], __ce_step['counts']['labels']
-          )
+          'cells': clustereval._cells_by_cluster(__ce_step['cells'], __ce_step['counts']['labels'])
         }
       ),
       lambda __ce_step: {
         'counts': __ce_step['counts'],
-        'cells': clustereval._cells_with_sizes(
-          __ce_step['cells'], __ce_step['counts']['clusters']
-        )
+        'cells': clustereval._cells_with_sizes(__ce_step['cells'], __ce_step['counts']['clusters'])
       }
     ),
     lambda __ce_step: {
@@ -573,16 +550,16 @@ CREATE OR REPLACE MACRO clustereval.contingency_matrix(
     FROM clustereval._row_groups(tbl, label, cluster, weight, partition_by, noise, noise_as)
   )
   SELECT
-    __ce_partition AS partition_key,
-    __ce_label AS label,
-    __ce_cluster AS cluster,
-    __ce_n AS n,
-    CAST(__ce_copies AS BIGINT) AS copies
-  FROM __ce_groups
-  WHERE __ce_copies > 0
+    partition_key,
+    cell.label,
+    cell.cluster,
+    n,
+    CAST(copies AS BIGINT) AS copies
+  FROM __ce_groups AS cell
+  WHERE copies > 0
     AND clustereval._check_options(clustereval._valid_noise(noise, noise_as))
     AND (SELECT COUNT(*) FROM __ce_groups) >= 0 -- keeps the checks of __ce_groups in the plan
-  ORDER BY __ce_partition ASC NULLS LAST, __ce_label ASC NULLS LAST, __ce_cluster ASC NULLS LAST;
+  ORDER BY partition_key ASC NULLS LAST, cell.label ASC NULLS LAST, cell.cluster ASC NULLS LAST;
 
 -- One row per partition_key (value of partition_by): tp, fp, fn and tn, the numbers of unordered
 -- pairs of rows of the table tbl with the same label and cluster, the same cluster only, the same
@@ -599,40 +576,39 @@ CREATE OR REPLACE MACRO clustereval.pair_counts(
     SELECT *
     FROM clustereval._row_groups(tbl, label, cluster, weight, partition_by, noise, noise_as)
   ),
-  __ce_row_counts AS (SELECT * FROM clustereval._row_counts(__ce_groups)),
-  __ce_cells AS (SELECT * FROM __ce_groups WHERE __ce_copies > 0),
-  __ce_label_sizes AS (SELECT * FROM clustereval._label_sizes(__ce_cells)),
-  __ce_cluster_sizes AS (SELECT * FROM clustereval._cluster_sizes(__ce_cells)),
-  __ce_label_totals AS (SELECT * FROM clustereval._label_totals(__ce_label_sizes)),
-  __ce_cluster_totals AS (SELECT * FROM clustereval._cluster_totals(__ce_cluster_sizes)),
-  __ce_cell_totals AS (
+  row_counts AS (SELECT * FROM clustereval._row_counts(__ce_groups)),
+  cells AS (SELECT * FROM __ce_groups WHERE copies > 0),
+  label_sizes AS (SELECT * FROM clustereval._label_sizes(cells)),
+  cluster_sizes AS (SELECT * FROM clustereval._cluster_sizes(cells)),
+  label_totals AS (SELECT * FROM clustereval._label_totals(label_sizes)),
+  cluster_totals AS (SELECT * FROM clustereval._cluster_totals(cluster_sizes)),
+  cell_totals AS (
     SELECT
-      __ce_partition,
-      SUM(clustereval._count_ordered_pairs(__ce_n) * __ce_copies) AS __ce_cell_pairs
-    FROM __ce_cells
-    GROUP BY __ce_partition
+      partition_key,
+      SUM(clustereval._count_ordered_pairs(n) * copies) AS cell_pairs
+    FROM cells
+    GROUP BY partition_key
   ),
-  __ce_totals AS (
+  totals AS (
     SELECT
-      counts.__ce_partition,
-      counts.__ce_total,
-      COALESCE(cells.__ce_cell_pairs, clustereval._widen(0)) AS __ce_cell_pairs,
-      COALESCE(labels.__ce_label_pairs, clustereval._widen(0)) AS __ce_label_pairs,
-      COALESCE(clusters.__ce_cluster_pairs, clustereval._widen(0)) AS __ce_cluster_pairs
-    FROM __ce_row_counts AS counts
-    LEFT JOIN __ce_cell_totals AS cells
-      ON cells.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
-    LEFT JOIN __ce_label_totals AS labels
-      ON labels.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
-    LEFT JOIN __ce_cluster_totals AS clusters
-      ON clusters.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
+      counts.partition_key,
+      counts.total,
+      COALESCE(cells.cell_pairs, clustereval._widen(0)) AS cell_pairs,
+      COALESCE(labels.label_pairs, clustereval._widen(0)) AS label_pairs,
+      COALESCE(clusters.cluster_pairs, clustereval._widen(0)) AS cluster_pairs
+    FROM row_counts AS counts
+    LEFT JOIN cell_totals AS cells ON cells.partition_key IS NOT DISTINCT FROM counts.partition_key
+    LEFT JOIN label_totals AS labels
+      ON labels.partition_key IS NOT DISTINCT FROM counts.partition_key
+    LEFT JOIN cluster_totals AS clusters
+      ON clusters.partition_key IS NOT DISTINCT FROM counts.partition_key
   )
   SELECT
-    __ce_partition AS partition_key,
-    clustereval._tp(__ce_total, __ce_cell_pairs, __ce_label_pairs, __ce_cluster_pairs) AS tp,
-    clustereval._fp(__ce_total, __ce_cell_pairs, __ce_label_pairs, __ce_cluster_pairs) AS fp,
-    clustereval._fn(__ce_total, __ce_cell_pairs, __ce_label_pairs, __ce_cluster_pairs) AS fn,
-    clustereval._tn(__ce_total, __ce_cell_pairs, __ce_label_pairs, __ce_cluster_pairs) AS tn
-  FROM __ce_totals
+    partition_key,
+    clustereval._tp(total, cell_pairs, label_pairs, cluster_pairs) AS tp,
+    clustereval._fp(total, cell_pairs, label_pairs, cluster_pairs) AS fp,
+    clustereval._fn(total, cell_pairs, label_pairs, cluster_pairs) AS fn,
+    clustereval._tn(total, cell_pairs, label_pairs, cluster_pairs) AS tn
+  FROM totals
   WHERE clustereval._check_options(clustereval._valid_noise(noise, noise_as))
-  ORDER BY __ce_partition ASC NULLS LAST;
+  ORDER BY partition_key ASC NULLS LAST;

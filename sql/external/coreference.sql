@@ -5,24 +5,22 @@
 -- size; BLANC the links and, as well, the pairs of rows that are no links.
 
 ---------------------------------------------------------------------------------------------------
--- Formulas
+-- Formulas. tp, fp, fn and tn count pairs of rows: same label and cluster, same cluster only, same
+-- label only, neither. total is the number of rows; n_cells, n_labels and n_clusters are those of
+-- contingency cells, labels and clusters.
 ---------------------------------------------------------------------------------------------------
 
 -- MUC precision (total - n_cells) / (total - n_clusters), of the links that hold the clusters
--- together the share that is right; NULL for 0 / 0. total is the number of rows, n_cells, n_labels
--- (not used) and n_clusters are those of contingency cells, labels and clusters.
+-- together the share that is right; NULL for 0 / 0.
 CREATE OR REPLACE MACRO clustereval._muc_precision(total, n_cells, n_labels, n_clusters) AS
   clustereval._ratio(total - n_cells, total - n_clusters);
 
--- MUC recall (total - n_cells) / (total - n_labels), of the links that hold the labels together
--- the share that is found; NULL for 0 / 0. total is the number of rows, n_cells, n_labels and
--- n_clusters (not used) are those of contingency cells, labels and clusters.
+-- MUC recall (total - n_cells) / (total - n_labels), of the links that hold the labels together the
+-- share that is found; NULL for 0 / 0.
 CREATE OR REPLACE MACRO clustereval._muc_recall(total, n_cells, n_labels, n_clusters) AS
   clustereval._ratio(total - n_cells, total - n_labels);
 
--- F score of MUC precision and recall; beta > 1 weighs recall more; NULL for 0 / 0. total is the
--- number of rows, n_cells, n_labels and n_clusters are those of contingency cells, labels and
--- clusters.
+-- F score of MUC precision and recall; beta > 1 weighs recall more; NULL for 0 / 0.
 CREATE OR REPLACE MACRO clustereval._muc_f_score(total, n_cells, n_labels, n_clusters, beta) AS
   clustereval._ratio(
     (1.0 + beta * beta) * (total - n_cells),
@@ -59,31 +57,24 @@ CREATE OR REPLACE MACRO clustereval._lea_f_score(
   );
 
 -- BLANC precision, the mean of tp / (tp + fp) and tn / (tn + fn), where 0 / 0 counts as 0; 1 for
--- equal partitions. tp, fp, fn and tn count pairs of rows: same label and cluster, same cluster
--- only, same label only, neither.
+-- equal partitions.
 CREATE OR REPLACE MACRO clustereval._blanc_precision(tp, fp, fn, tn) AS
   CASE
     WHEN fp + fn = 0 THEN 1.0
-    ELSE (
-      clustereval._ratio_or(tp, tp + fp, 0.0) + clustereval._ratio_or(tn, tn + fn, 0.0)
-    ) / 2.0
+    ELSE (clustereval._ratio_or(tp, tp + fp, 0.0) + clustereval._ratio_or(tn, tn + fn, 0.0)) / 2.0
   END;
 
--- BLANC recall, the mean of tp / (tp + fn) and tn / (tn + fp), where 0 / 0 counts as 0; 1 for
--- equal partitions. tp, fp, fn and tn count pairs of rows: same label and cluster, same cluster
--- only, same label only, neither.
+-- BLANC recall, the mean of tp / (tp + fn) and tn / (tn + fp), where 0 / 0 counts as 0; 1 for equal
+-- partitions.
 CREATE OR REPLACE MACRO clustereval._blanc_recall(tp, fp, fn, tn) AS
   CASE
     WHEN fp + fn = 0 THEN 1.0
-    ELSE (
-      clustereval._ratio_or(tp, tp + fn, 0.0) + clustereval._ratio_or(tn, tn + fp, 0.0)
-    ) / 2.0
+    ELSE (clustereval._ratio_or(tp, tp + fn, 0.0) + clustereval._ratio_or(tn, tn + fp, 0.0)) / 2.0
   END;
 
 -- BLANC F score, the mean of the F score of the pairs together, with precision tp / (tp + fp) and
 -- recall tp / (tp + fn), and that of the pairs apart, tn / (tn + fn) and tn / (tn + fp), where 0 /
--- 0 counts as 0; 1 for equal partitions; beta > 1 weighs recall more. tp, fp, fn and tn count
--- pairs of rows: same label and cluster, same cluster only, same label only, neither.
+-- 0 counts as 0; 1 for equal partitions; beta > 1 weighs recall more.
 CREATE OR REPLACE MACRO clustereval._blanc_f_score(tp, fp, fn, tn, beta) AS
   CASE
     WHEN fp + fn = 0 THEN 1.0
@@ -97,30 +88,29 @@ CREATE OR REPLACE MACRO clustereval._blanc_f_score(tp, fp, fn, tn, beta) AS
     ) / 2.0
   END;
 
--- One row per __ce_partition: __ce_lea_precision_rows and __ce_lea_recall_rows, the sums over
--- clusters and over labels of size times LEA resolution, and __ce_n_cells, the number of
--- contingency cells. __ce_sized_cells is the name of a CTE of the rows of _sized_cells.
-CREATE OR REPLACE MACRO clustereval._lea_totals(__ce_sized_cells) AS TABLE
+-- One row per partition_key: lea_precision_rows and lea_recall_rows, the sums over clusters and
+-- over labels of size times LEA resolution, and n_cells, the number of contingency cells.
+CREATE OR REPLACE MACRO clustereval._lea_totals(sized_cells) AS TABLE
   SELECT
-    __ce_partition,
-    CAST(SUM(__ce_copies) AS BIGINT) AS __ce_n_cells,
+    partition_key,
+    CAST(SUM(copies) AS BIGINT) AS n_cells,
     clustereval._compensated_sum(
-      clustereval._lea_rows(__ce_n, __ce_cluster_size, __ce_label_size) * __ce_copies
-    ) AS __ce_lea_precision_rows,
+      clustereval._lea_rows(n, cluster_size, label_size) * copies
+    ) AS lea_precision_rows,
     clustereval._compensated_sum(
-      clustereval._lea_rows(__ce_n, __ce_label_size, __ce_cluster_size) * __ce_copies
-    ) AS __ce_lea_recall_rows
-  FROM query_table(__ce_sized_cells)
-  GROUP BY __ce_partition;
+      clustereval._lea_rows(n, label_size, cluster_size) * copies
+    ) AS lea_recall_rows
+  FROM query_table(sized_cells)
+  GROUP BY partition_key;
 
 ---------------------------------------------------------------------------------------------------
--- Aggregates
+-- Aggregates of the columns label (true class) and cluster (assigned cluster). Rows with a NULL in
+-- either are left out.
 ---------------------------------------------------------------------------------------------------
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): {total, n_labels,
--- n_clusters, n_cells, lea_precision_rows, lea_recall_rows}. total is the number of rows without a
--- NULL in either column, n_cells that of contingency cells; the last two are the sums over
--- clusters and over labels of size times LEA resolution.
+-- {total, n_labels, n_clusters, n_cells, lea_precision_rows, lea_recall_rows}. total is the number
+-- of rows without a NULL in either column, n_cells that of contingency cells; the last two are the
+-- sums over clusters and over labels of size times LEA resolution.
 CREATE OR REPLACE MACRO clustereval._coreference_statistics(label, cluster) AS
   list_transform(
     [clustereval._cells_as_list(label, cluster)],
@@ -144,9 +134,8 @@ CREATE OR REPLACE MACRO clustereval._coreference_statistics(label, cluster) AS
     }
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): MUC precision, of
--- the links that hold the clusters together the share that is right; NULL for 0 / 0. Rows with a
--- NULL in either column are left out.
+-- MUC precision, of the links that hold the clusters together the share that is right; NULL for 0 /
+-- 0.
 -- Examples: SELECT clustereval.muc_precision(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.muc_precision(label, cluster) AS
   list_transform(
@@ -157,9 +146,7 @@ CREATE OR REPLACE MACRO clustereval.muc_precision(label, cluster) AS
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): MUC recall, of the
--- links that hold the labels together the share that is found; NULL for 0 / 0. Rows with a NULL in
--- either column are left out.
+-- MUC recall, of the links that hold the labels together the share that is found; NULL for 0 / 0.
 -- Examples: SELECT clustereval.muc_recall(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.muc_recall(label, cluster) AS
   list_transform(
@@ -170,9 +157,7 @@ CREATE OR REPLACE MACRO clustereval.muc_recall(label, cluster) AS
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): weighted harmonic
--- mean of MUC precision and recall; beta > 1 weighs recall more; NULL for 0 / 0. Rows with a NULL
--- in either column are left out.
+-- Weighted harmonic mean of MUC precision and recall; beta > 1 weighs recall more; NULL for 0 / 0.
 -- Examples: SELECT clustereval.muc_f_score(species, cluster, beta := 0.5) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.muc_f_score(label, cluster, beta := 1.0) AS
   list_transform(
@@ -186,9 +171,8 @@ CREATE OR REPLACE MACRO clustereval.muc_f_score(label, cluster, beta := 1.0) AS
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): LEA precision, the
--- share of the links of each cluster that are right, averaged over clusters with their sizes as
--- weights. Rows with a NULL in either column are left out.
+-- LEA precision, the share of the links of each cluster that are right, averaged over clusters with
+-- their sizes as weights.
 -- Examples: SELECT clustereval.lea_precision(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.lea_precision(label, cluster) AS
   list_transform(
@@ -198,9 +182,8 @@ CREATE OR REPLACE MACRO clustereval.lea_precision(label, cluster) AS
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): LEA recall, the
--- share of the links of each label that are found, averaged over labels with their sizes as
--- weights. Rows with a NULL in either column are left out.
+-- LEA recall, the share of the links of each label that are found, averaged over labels with their
+-- sizes as weights.
 -- Examples: SELECT clustereval.lea_recall(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.lea_recall(label, cluster) AS
   list_transform(
@@ -208,9 +191,7 @@ CREATE OR REPLACE MACRO clustereval.lea_recall(label, cluster) AS
     lambda __ce_sums: clustereval._lea_recall(__ce_sums['lea_recall_rows'], __ce_sums['total'])
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): weighted harmonic
--- mean of LEA precision and recall, 0 if both are 0; beta > 1 weighs recall more. Rows with a NULL
--- in either column are left out.
+-- Weighted harmonic mean of LEA precision and recall, 0 if both are 0; beta > 1 weighs recall more.
 -- Examples: SELECT clustereval.lea_f_score(species, cluster, beta := 0.5) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.lea_f_score(label, cluster, beta := 1.0) AS
   list_transform(
@@ -224,9 +205,8 @@ CREATE OR REPLACE MACRO clustereval.lea_f_score(label, cluster, beta := 1.0) AS
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): BLANC precision, the
--- mean of the precision of the pairs of rows together and that of the pairs apart; 1 for equal
--- partitions. Rows with a NULL in either column are left out.
+-- BLANC precision, the mean of the precision of the pairs of rows together and that of the pairs
+-- apart; 1 for equal partitions.
 -- Examples: SELECT clustereval.blanc_precision(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.blanc_precision(label, cluster) AS
   list_transform(
@@ -236,9 +216,8 @@ CREATE OR REPLACE MACRO clustereval.blanc_precision(label, cluster) AS
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): BLANC recall, the
--- mean of the recall of the pairs of rows together and that of the pairs apart; 1 for equal
--- partitions. Rows with a NULL in either column are left out.
+-- BLANC recall, the mean of the recall of the pairs of rows together and that of the pairs apart; 1
+-- for equal partitions.
 -- Examples: SELECT clustereval.blanc_recall(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.blanc_recall(label, cluster) AS
   list_transform(
@@ -248,9 +227,8 @@ CREATE OR REPLACE MACRO clustereval.blanc_recall(label, cluster) AS
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): BLANC F score, the
--- mean of the F score of the pairs of rows together and that of the pairs apart; 1 for equal
--- partitions; beta > 1 weighs recall more. Rows with a NULL in either column are left out.
+-- BLANC F score, the mean of the F score of the pairs of rows together and that of the pairs apart;
+-- 1 for equal partitions; beta > 1 weighs recall more.
 -- Examples: SELECT clustereval.blanc_f_score(species, cluster, beta := 0.5) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.blanc_f_score(label, cluster, beta := 1.0) AS
   list_transform(

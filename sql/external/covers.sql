@@ -27,9 +27,9 @@ CREATE OR REPLACE MACRO clustereval._check_cover_type(x, parameter, type_1, type
     ELSE x
   END;
 
--- One row, __ce_valid = TRUE. Raises an error for a string literal in place of a column, and if id
--- or partition_by has another type in tbl_clusters than in tbl_labels. The parameters are the
--- user's arguments.
+-- One row, valid = TRUE. Raises an error for a string literal in place of a column, and if id or
+-- partition_by has another type in tbl_clusters than in tbl_labels. The parameters are the user's
+-- arguments.
 CREATE OR REPLACE MACRO clustereval._check_cover_columns(
   tbl_labels, tbl_clusters, id, label, cluster, partition_by
 ) AS TABLE
@@ -60,99 +60,100 @@ CREATE OR REPLACE MACRO clustereval._check_cover_columns(
         one.__ce_valid AND two.__ce_valid, 'id', one.__ce_id_type, two.__ce_id_type
       ),
       'partition_by', one.__ce_partition_type, two.__ce_partition_type
-    ) AS __ce_valid
+    ) AS valid
   FROM __ce_types_1 AS one
   CROSS JOIN __ce_types_2 AS two;
 
--- One row per membership of a table: __ce_partition, __ce_id, __ce_member, the label or cluster,
--- and __ce_times, how many rows have it. `member` is the user's label or cluster; the other
--- arguments are the user's of these names. __ce_checked names a CTE of the row of
--- _check_cover_columns.
-CREATE OR REPLACE MACRO clustereval._memberships(
-  tbl, id, member, partition_by, __ce_checked
-) AS TABLE
+-- One row per membership of a table: partition_key, id, member, the label or cluster, and times,
+-- how many rows have it. `member` is the user's label or cluster; the other arguments are the
+-- user's of these names. checked names a CTE of the row of _check_cover_columns.
+CREATE OR REPLACE MACRO clustereval._memberships(tbl, id, member, partition_by, checked) AS TABLE
   WITH __ce_rows AS (
     SELECT partition_by AS __ce_partition, id AS __ce_id, member AS __ce_member
     FROM query_table(tbl)
-    WHERE (SELECT __ce_valid FROM query_table(__ce_checked))
+    WHERE (SELECT valid FROM query_table(checked))
   )
-  SELECT __ce_partition, __ce_id, __ce_member, CAST(COUNT(*) AS BIGINT) AS __ce_times
+  SELECT
+    __ce_partition AS partition_key,
+    __ce_id AS id,
+    __ce_member AS member,
+    CAST(COUNT(*) AS BIGINT) AS times
   FROM __ce_rows
   GROUP BY __ce_partition, __ce_id, __ce_member;
 
--- Ids of the same labels and clusters: __ce_partition, __ce_label_set and __ce_cluster_set, sorted
--- lists, NULL for ids that are not in that table, and __ce_n, the number of ids. The parameters
--- name CTEs of the rows of _memberships.
-CREATE OR REPLACE MACRO clustereval._cover_groups(__ce_labels, __ce_clusters) AS TABLE
-  WITH __ce_sets AS (
+-- Ids of the same labels and clusters: partition_key, label_set and cluster_set, sorted lists, NULL
+-- for ids that are not in that table, and n, the number of ids. The parameters name CTEs of the
+-- rows of _memberships.
+CREATE OR REPLACE MACRO clustereval._cover_groups(labels, clusters) AS TABLE
+  WITH sets AS (
     SELECT
-      __ce_partition,
-      __ce_id,
-      list_sort(list(__ce_member), 'ASC', 'NULLS LAST') AS __ce_label_set,
-      NULL AS __ce_cluster_set
-    FROM query_table(__ce_labels)
-    WHERE __ce_id IS NOT NULL AND __ce_member IS NOT NULL
-    GROUP BY __ce_partition, __ce_id
+      partition_key,
+      id,
+      list_sort(list(member), 'ASC', 'NULLS LAST') AS label_set,
+      NULL AS cluster_set
+    FROM query_table(labels)
+    WHERE id IS NOT NULL AND member IS NOT NULL
+    GROUP BY partition_key, id
     UNION ALL
     SELECT
-      __ce_partition, __ce_id, NULL, list_sort(list(__ce_member), 'ASC', 'NULLS LAST')
-    FROM query_table(__ce_clusters)
-    WHERE __ce_id IS NOT NULL AND __ce_member IS NOT NULL
-    GROUP BY __ce_partition, __ce_id
+      partition_key, id, NULL, list_sort(list(member), 'ASC', 'NULLS LAST')
+    FROM query_table(clusters)
+    WHERE id IS NOT NULL AND member IS NOT NULL
+    GROUP BY partition_key, id
   ),
-  __ce_ids AS (
+  ids AS (
     SELECT
-      __ce_partition,
-      any_value(__ce_label_set) AS __ce_label_set,
-      any_value(__ce_cluster_set) AS __ce_cluster_set
-    FROM __ce_sets
-    GROUP BY __ce_partition, __ce_id
+      partition_key,
+      any_value(label_set) AS label_set,
+      any_value(cluster_set) AS cluster_set
+    FROM sets
+    GROUP BY partition_key, id
   )
-  SELECT __ce_partition, __ce_label_set, __ce_cluster_set, CAST(COUNT(*) AS BIGINT) AS __ce_n
-  FROM __ce_ids
-  GROUP BY __ce_partition, __ce_label_set, __ce_cluster_set;
+  SELECT partition_key, label_set, cluster_set, CAST(COUNT(*) AS BIGINT) AS n
+  FROM ids
+  GROUP BY partition_key, label_set, cluster_set;
 
--- One row per cell: the columns of _cover_groups, __ce_cell, its number, and __ce_label_profile and
--- __ce_cluster_profile, the numbers of its profiles, which no two partitions share. __ce_groups
--- names a CTE of the rows of _cover_groups.
-CREATE OR REPLACE MACRO clustereval._cover_cells(__ce_groups) AS TABLE
+-- One row per cell: the columns of _cover_groups, cell, its number, and label_profile and
+-- cluster_profile, the numbers of its profiles, which no two partitions share. groups: rows of
+-- _cover_groups.
+CREATE OR REPLACE MACRO clustereval._cover_cells(groups) AS TABLE
   SELECT
     *,
-    row_number() OVER () AS __ce_cell,
+    row_number() OVER () AS cell,
     dense_rank() OVER (
-      ORDER BY __ce_partition ASC NULLS LAST, __ce_label_set ASC NULLS LAST
-    ) AS __ce_label_profile,
+      ORDER BY partition_key ASC NULLS LAST, label_set ASC NULLS LAST
+    ) AS label_profile,
     dense_rank() OVER (
-      ORDER BY __ce_partition ASC NULLS LAST, __ce_cluster_set ASC NULLS LAST
-    ) AS __ce_cluster_profile
-  FROM query_table(__ce_groups)
-  WHERE __ce_label_set IS NOT NULL AND __ce_cluster_set IS NOT NULL;
+      ORDER BY partition_key ASC NULLS LAST, cluster_set ASC NULLS LAST
+    ) AS cluster_profile
+  FROM query_table(groups)
+  WHERE label_set IS NOT NULL AND cluster_set IS NOT NULL;
 
--- One row per partition of either table: __ce_partition, __ce_n, the ids in both tables,
--- __ce_n_only_labels and __ce_n_only_clusters, those in one, and __ce_n_dropped, the rows with a
--- NULL. Without partition_by there is always a row. The parameters name a table of any rows, and
--- CTEs of the rows of _cover_groups and _memberships; partition_by is the user's argument.
+-- One row per partition of either table: partition_key, n, the ids in both tables, n_only_labels
+-- and n_only_clusters, those in one, and n_dropped, the rows with a NULL. Without partition_by
+-- there is always a row. The parameters name a table of any rows, and CTEs of the rows of
+-- _cover_groups and _memberships; partition_by is the user's argument.
 CREATE OR REPLACE MACRO clustereval._cover_counts(
-  tbl_labels, __ce_groups, __ce_labels, __ce_clusters, partition_by
+  tbl_labels, groups, labels, clusters, partition_by
 ) AS TABLE
   WITH __ce_terms AS (
     SELECT
-      __ce_partition,
+      partition_key,
       CASE
-        WHEN __ce_label_set IS NOT NULL AND __ce_cluster_set IS NOT NULL THEN __ce_n ELSE 0
-      END AS __ce_n,
-      CASE WHEN __ce_cluster_set IS NULL THEN __ce_n ELSE 0 END AS __ce_n_only_labels,
-      CASE WHEN __ce_label_set IS NULL THEN __ce_n ELSE 0 END AS __ce_n_only_clusters,
-      0 AS __ce_n_dropped
-    FROM query_table(__ce_groups)
+        WHEN label_set IS NOT NULL AND cluster_set IS NOT NULL THEN n ELSE 0
+      END AS n,
+      CASE WHEN cluster_set IS NULL THEN n ELSE 0 END AS n_only_labels,
+      CASE WHEN label_set IS NULL THEN n ELSE 0 END AS n_only_clusters,
+      0 AS n_dropped
+    FROM query_table(groups)
     UNION ALL
-    SELECT __ce_partition, 0, 0, 0, __ce_times
-    FROM query_table(__ce_labels)
-    WHERE __ce_id IS NULL OR __ce_member IS NULL
+    SELECT partition_key, 0, 0, 0, times
+    FROM query_table(labels)
+    WHERE id IS NULL OR member IS NULL
     UNION ALL
-    SELECT __ce_partition, 0, 0, 0, __ce_times
-    FROM query_table(__ce_clusters)
-    WHERE __ce_id IS NULL OR __ce_member IS NULL
+    SELECT partition_key, 0, 0, 0, times
+    FROM query_table(clusters)
+    WHERE id IS NULL OR member IS NULL
     UNION ALL
     SELECT NULL, 0, 0, 0, 0
     FROM query_table(tbl_labels)
@@ -160,173 +161,164 @@ CREATE OR REPLACE MACRO clustereval._cover_counts(
     HAVING clustereval._is_absent(partition_by)
   )
   SELECT
-    __ce_partition,
-    CAST(SUM(__ce_n) AS BIGINT) AS __ce_n,
-    CAST(SUM(__ce_n_only_labels) AS BIGINT) AS __ce_n_only_labels,
-    CAST(SUM(__ce_n_only_clusters) AS BIGINT) AS __ce_n_only_clusters,
-    CAST(SUM(__ce_n_dropped) AS BIGINT) AS __ce_n_dropped
+    partition_key,
+    CAST(SUM(n) AS BIGINT) AS n,
+    CAST(SUM(n_only_labels) AS BIGINT) AS n_only_labels,
+    CAST(SUM(n_only_clusters) AS BIGINT) AS n_only_clusters,
+    CAST(SUM(n_dropped) AS BIGINT) AS n_dropped
   FROM __ce_terms
-  GROUP BY __ce_partition;
+  GROUP BY partition_key;
 
 ---------------------------------------------------------------------------------------------------
 -- Pairs of ids
 ---------------------------------------------------------------------------------------------------
 
--- One row per profile and member: __ce_partition, __ce_profile, __ce_member, the label or cluster,
--- and __ce_n, the ids of the profile. __ce_cells names a CTE of the rows of _cover_cells; profile
--- and members are its columns of the number and the set of a profile.
-CREATE OR REPLACE MACRO clustereval._profile_members(__ce_cells, profile, members) AS TABLE
-  WITH __ce_profiles AS (
+-- One row per profile and member: partition_key, profile, member, the label or cluster, and n, the
+-- ids of the profile. cells: rows of _cover_cells; profile and members are its columns of the
+-- number and the set of a profile.
+CREATE OR REPLACE MACRO clustereval._profile_members(cells, profile, members) AS TABLE
+  WITH profiles AS (
     SELECT
-      __ce_partition,
-      profile AS __ce_profile,
-      members AS __ce_members,
-      CAST(SUM(__ce_n) AS BIGINT) AS __ce_n
-    FROM query_table(__ce_cells)
+      partition_key,
+      profile AS profile,
+      members AS members,
+      CAST(SUM(n) AS BIGINT) AS n
+    FROM query_table(cells)
     GROUP BY ALL
   )
-  SELECT __ce_partition, __ce_profile, unnest(__ce_members) AS __ce_member, __ce_n
-  FROM __ce_profiles;
+  SELECT partition_key, profiles.profile, unnest(profiles.members) AS member, n
+  FROM profiles;
 
 -- One row per ordered pair of profiles that have a common member, a profile and itself included:
--- __ce_partition, __ce_profile_1, __ce_profile_2, __ce_n_1 and __ce_n_2, their ids, and
--- __ce_shared, the number of common members. __ce_members names a CTE of the rows of
--- _profile_members, __ce_size_check one of a column __ce_fits, which raises an error before the
--- join.
-CREATE OR REPLACE MACRO clustereval._profile_pairs(__ce_members, __ce_size_check) AS TABLE
-  WITH __ce_joined AS MATERIALIZED (
+-- partition_key, profile_1, profile_2, n_1 and n_2, their ids, and shared, the number of common
+-- members. members: rows of _profile_members, size_check one of a column fits, which raises an
+-- error before the join.
+CREATE OR REPLACE MACRO clustereval._profile_pairs(members, size_check) AS TABLE
+  WITH joined AS MATERIALIZED (
     SELECT *
-    FROM query_table(__ce_members)
-    WHERE (SELECT __ce_fits FROM query_table(__ce_size_check))
+    FROM query_table(members)
+    WHERE (SELECT fits FROM query_table(size_check))
   )
   SELECT
-    one.__ce_partition,
-    one.__ce_profile AS __ce_profile_1,
-    two.__ce_profile AS __ce_profile_2,
-    one.__ce_n AS __ce_n_1,
-    two.__ce_n AS __ce_n_2,
-    COUNT(*) AS __ce_shared
-  FROM __ce_joined AS one
-  JOIN __ce_joined AS two
-    ON two.__ce_partition IS NOT DISTINCT FROM one.__ce_partition
-    AND two.__ce_member = one.__ce_member
+    one.partition_key,
+    one.profile AS profile_1,
+    two.profile AS profile_2,
+    one.n AS n_1,
+    two.n AS n_2,
+    COUNT(*) AS shared
+  FROM joined AS one
+  JOIN joined AS two
+    ON two.partition_key IS NOT DISTINCT FROM one.partition_key
+    AND two.member = one.member
   GROUP BY
-    one.__ce_partition, one.__ce_profile, two.__ce_profile, one.__ce_n, two.__ce_n;
+    one.partition_key, one.profile, two.profile, one.n, two.n;
 
--- One row per cell, label and cluster of it: __ce_partition, __ce_cell, __ce_label_profile,
--- __ce_cluster_profile, __ce_n, __ce_label and __ce_cluster. __ce_cells names a CTE of the rows of
--- _cover_cells.
-CREATE OR REPLACE MACRO clustereval._cell_members(__ce_cells) AS TABLE
-  WITH __ce_with_labels AS (
+-- One row per cell, label and cluster of it: partition_key, cell, label_profile, cluster_profile,
+-- n, label and cluster. cells: rows of _cover_cells.
+CREATE OR REPLACE MACRO clustereval._cell_members(cells) AS TABLE
+  WITH with_labels AS (
     SELECT
-      __ce_partition, __ce_cell, __ce_label_profile, __ce_cluster_profile, __ce_n,
-      __ce_cluster_set, unnest(__ce_label_set) AS __ce_label
-    FROM query_table(__ce_cells)
+      partition_key, cell, label_profile, cluster_profile, n,
+      cluster_set, unnest(label_set) AS label
+    FROM query_table(cells)
   )
   SELECT
-    __ce_partition, __ce_cell, __ce_label_profile, __ce_cluster_profile, __ce_n,
-    __ce_label, unnest(__ce_cluster_set) AS __ce_cluster
-  FROM __ce_with_labels;
+    partition_key, cell, label_profile, cluster_profile, n,
+    label, unnest(cluster_set) AS cluster
+  FROM with_labels;
 
 -- One row per ordered pair of cells that have a common label and a common cluster, a cell and
--- itself included: __ce_partition, __ce_cell_1, __ce_cell_2, __ce_label_profile_1,
--- __ce_cluster_profile_1, __ce_n_1 and __ce_n_2, their ids, and __ce_shared_labels and
--- __ce_shared_clusters, numbers of common ones. The parameters name CTEs of the rows of
--- _cell_members and of _profile_pairs of the labels. Cells are joined by pairs of a label and a
--- cluster, of which they have the product of the two numbers in common.
-CREATE OR REPLACE MACRO clustereval._cell_pairs(
-  __ce_cell_members, __ce_label_pairs, __ce_size_check
-) AS TABLE
-  WITH __ce_joined AS MATERIALIZED (
+-- itself included: partition_key, cell_1, cell_2, label_profile_1, cluster_profile_1, n_1 and n_2,
+-- their ids, and shared_labels and shared_clusters, numbers of common ones. The parameters name
+-- CTEs of the rows of _cell_members and of _profile_pairs of the labels. Cells are joined by pairs
+-- of a label and a cluster, of which they have the product of the two numbers in common.
+CREATE OR REPLACE MACRO clustereval._cell_pairs(cell_members, label_pairs, size_check) AS TABLE
+  WITH joined AS MATERIALIZED (
     SELECT *
-    FROM query_table(__ce_cell_members)
-    WHERE (SELECT __ce_fits FROM query_table(__ce_size_check))
+    FROM query_table(cell_members)
+    WHERE (SELECT fits FROM query_table(size_check))
   ),
-  __ce_products AS (
+  products AS (
     SELECT
-      one.__ce_partition,
-      one.__ce_cell AS __ce_cell_1,
-      two.__ce_cell AS __ce_cell_2,
-      one.__ce_label_profile AS __ce_label_profile_1,
-      two.__ce_label_profile AS __ce_label_profile_2,
-      one.__ce_cluster_profile AS __ce_cluster_profile_1,
-      one.__ce_n AS __ce_n_1,
-      two.__ce_n AS __ce_n_2,
-      COUNT(*) AS __ce_product
-    FROM __ce_joined AS one
-    JOIN __ce_joined AS two
-      ON two.__ce_partition IS NOT DISTINCT FROM one.__ce_partition
-      AND two.__ce_label = one.__ce_label
-      AND two.__ce_cluster = one.__ce_cluster
+      one.partition_key,
+      one.cell AS cell_1,
+      two.cell AS cell_2,
+      one.label_profile AS label_profile_1,
+      two.label_profile AS label_profile_2,
+      one.cluster_profile AS cluster_profile_1,
+      one.n AS n_1,
+      two.n AS n_2,
+      COUNT(*) AS product
+    FROM joined AS one
+    JOIN joined AS two
+      ON two.partition_key IS NOT DISTINCT FROM one.partition_key
+      AND two.label = one.label
+      AND two.cluster = one.cluster
     GROUP BY ALL
   )
   SELECT
-    pair.* EXCLUDE (__ce_product),
-    shared.__ce_shared AS __ce_shared_labels,
-    pair.__ce_product // shared.__ce_shared AS __ce_shared_clusters
-  FROM __ce_products AS pair
-  JOIN query_table(__ce_label_pairs) AS shared
-    ON shared.__ce_profile_1 = pair.__ce_label_profile_1
-    AND shared.__ce_profile_2 = pair.__ce_label_profile_2;
+    pair.* EXCLUDE (product),
+    shared.shared AS shared_labels,
+    pair.product // shared.shared AS shared_clusters
+  FROM products AS pair
+  JOIN query_table(label_pairs) AS shared
+    ON shared.profile_1 = pair.label_profile_1
+    AND shared.profile_2 = pair.label_profile_2;
 
 ---------------------------------------------------------------------------------------------------
 -- Pairs of a label and a cluster
 ---------------------------------------------------------------------------------------------------
 
--- One row per label or cluster: __ce_partition, __ce_member, __ce_size, its ids, and __ce_n, those
--- of the partition. __ce_members names a CTE of the rows of _profile_members, __ce_counts of
--- _cover_counts.
-CREATE OR REPLACE MACRO clustereval._cover_sizes(__ce_members, __ce_counts) AS TABLE
-  WITH __ce_sizes AS (
-    SELECT __ce_partition, __ce_member, CAST(SUM(__ce_n) AS BIGINT) AS __ce_size
-    FROM query_table(__ce_members)
-    GROUP BY __ce_partition, __ce_member
+-- One row per label or cluster: partition_key, member, size, its ids, and n, those of the
+-- partition. members: rows of _profile_members, counts of _cover_counts.
+CREATE OR REPLACE MACRO clustereval._cover_sizes(members, counts) AS TABLE
+  WITH sizes AS (
+    SELECT partition_key, member, CAST(SUM(n) AS BIGINT) AS size
+    FROM query_table(members)
+    GROUP BY partition_key, member
   )
-  SELECT sizes.*, counts.__ce_n
-  FROM __ce_sizes AS sizes
-  JOIN query_table(__ce_counts) AS counts
-    ON counts.__ce_partition IS NOT DISTINCT FROM sizes.__ce_partition;
+  SELECT sizes.*, base.n
+  FROM sizes
+  JOIN query_table(counts) AS base ON base.partition_key IS NOT DISTINCT FROM sizes.partition_key;
 
--- Pairs of a label and a cluster: __ce_partition, __ce_label, __ce_cluster, __ce_shared, their
--- common ids, __ce_label_size, __ce_cluster_size, and __ce_n, the ids of the partition. Those
--- without common ids are left out unless one of the two has more than half of the ids: only then
--- can one tell of the other that an id is not in it better than nothing does. There are few such
--- labels and clusters: fewer than twice the mean number of them that an id has. The parameters name
--- CTEs of the rows of _cell_members, and of _cover_sizes of labels and clusters.
-CREATE OR REPLACE MACRO clustereval._cover_pairs(
-  __ce_cell_members, __ce_label_sizes, __ce_cluster_sizes
-) AS TABLE
-  WITH __ce_terms AS (
-    SELECT __ce_partition, __ce_label, __ce_cluster, __ce_n AS __ce_shared
-    FROM query_table(__ce_cell_members)
+-- Pairs of a label and a cluster: partition_key, label, cluster, shared, their common ids,
+-- label_size, cluster_size, and n, the ids of the partition. Those without common ids are left out
+-- unless one of the two has more than half of the ids: only then can one tell of the other that an
+-- id is not in it better than nothing does. There are few such labels and clusters: fewer than
+-- twice the mean number of them that an id has. The parameters name CTEs of the rows of
+-- _cell_members, and of _cover_sizes of labels and clusters.
+CREATE OR REPLACE MACRO clustereval._cover_pairs(cell_members, label_sizes, cluster_sizes) AS TABLE
+  WITH terms AS (
+    SELECT partition_key, label, cluster, n AS shared
+    FROM query_table(cell_members)
     UNION ALL
-    SELECT large.__ce_partition, large.__ce_member, other.__ce_member, 0
-    FROM query_table(__ce_label_sizes) AS large
-    JOIN query_table(__ce_cluster_sizes) AS other
-      ON other.__ce_partition IS NOT DISTINCT FROM large.__ce_partition
-    WHERE 2 * large.__ce_size > large.__ce_n
+    SELECT large.partition_key, large.member, other.member, 0
+    FROM query_table(label_sizes) AS large
+    JOIN query_table(cluster_sizes) AS other
+      ON other.partition_key IS NOT DISTINCT FROM large.partition_key
+    WHERE 2 * large.size > large.n
     UNION ALL
-    SELECT large.__ce_partition, other.__ce_member, large.__ce_member, 0
-    FROM query_table(__ce_cluster_sizes) AS large
-    JOIN query_table(__ce_label_sizes) AS other
-      ON other.__ce_partition IS NOT DISTINCT FROM large.__ce_partition
-    WHERE 2 * large.__ce_size > large.__ce_n
+    SELECT large.partition_key, other.member, large.member, 0
+    FROM query_table(cluster_sizes) AS large
+    JOIN query_table(label_sizes) AS other
+      ON other.partition_key IS NOT DISTINCT FROM large.partition_key
+    WHERE 2 * large.size > large.n
   ),
-  __ce_sums AS (
+  sums AS (
     SELECT
-      __ce_partition, __ce_label, __ce_cluster, CAST(SUM(__ce_shared) AS BIGINT) AS __ce_shared
-    FROM __ce_terms
-    GROUP BY __ce_partition, __ce_label, __ce_cluster
+      partition_key, label, cluster, CAST(SUM(shared) AS BIGINT) AS shared
+    FROM terms
+    GROUP BY partition_key, label, cluster
   )
   SELECT
     pair.*,
-    labels.__ce_size AS __ce_label_size,
-    clusters.__ce_size AS __ce_cluster_size,
-    labels.__ce_n
-  FROM __ce_sums AS pair
-  JOIN query_table(__ce_label_sizes) AS labels
-    ON labels.__ce_partition IS NOT DISTINCT FROM pair.__ce_partition
-    AND labels.__ce_member = pair.__ce_label
-  JOIN query_table(__ce_cluster_sizes) AS clusters
-    ON clusters.__ce_partition IS NOT DISTINCT FROM pair.__ce_partition
-    AND clusters.__ce_member = pair.__ce_cluster;
+    labels.size AS label_size,
+    clusters.size AS cluster_size,
+    labels.n
+  FROM sums AS pair
+  JOIN query_table(label_sizes) AS labels
+    ON labels.partition_key IS NOT DISTINCT FROM pair.partition_key
+    AND labels.member = pair.label
+  JOIN query_table(cluster_sizes) AS clusters
+    ON clusters.partition_key IS NOT DISTINCT FROM pair.partition_key
+    AND clusters.member = pair.cluster;

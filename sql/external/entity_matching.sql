@@ -38,9 +38,7 @@ CREATE OR REPLACE MACRO clustereval._match_jaccard(n, size, other_size) AS
 -- Talburt-Wang index sqrt(n_labels n_clusters) / n_cells; n_labels, n_clusters and n_cells are
 -- numbers of labels, clusters and contingency cells.
 CREATE OR REPLACE MACRO clustereval._talburt_wang_index(n_labels, n_clusters, n_cells) AS
-  clustereval._ratio(
-    sqrt(CAST(n_labels AS DOUBLE) * CAST(n_clusters AS DOUBLE)), n_cells
-  );
+  clustereval._ratio(sqrt(CAST(n_labels AS DOUBLE) * CAST(n_clusters AS DOUBLE)), n_cells);
 
 -- Number of splits of clusters and merges of the parts that turn the clusters into the labels, as
 -- DOUBLE: 2 n_cells - n_labels - n_clusters, where n_labels, n_clusters and n_cells are numbers of
@@ -90,45 +88,42 @@ CREATE OR REPLACE MACRO clustereval._generalized_merge_distance(
   clustereval._edit_cost(split_cost, n_cells, n_clusters, fp, hl, total)
   + clustereval._edit_cost(merge_cost, n_cells, n_labels, fn, hc, total);
 
--- One row per __ce_partition: __ce_closest_labels, the sum over its labels of the best Jaccard
--- index of the label with any cluster. __ce_sized_cells is the name of a CTE of the rows of
--- _sized_cells.
-CREATE OR REPLACE MACRO clustereval._closest_label_totals(__ce_sized_cells) AS TABLE
-  WITH __ce_closest AS (
+-- One row per partition_key: closest_labels, the sum over its labels of the best Jaccard index of
+-- the label with any cluster.
+CREATE OR REPLACE MACRO clustereval._closest_label_totals(sized_cells) AS TABLE
+  WITH closest AS (
     SELECT
-      __ce_partition,
-      MAX(clustereval._match_jaccard(__ce_n, __ce_label_size, __ce_cluster_size)) AS __ce_jaccard
-    FROM query_table(__ce_sized_cells)
-    GROUP BY __ce_partition, __ce_label
+      partition_key,
+      MAX(clustereval._match_jaccard(n, label_size, cluster_size)) AS jaccard
+    FROM query_table(sized_cells)
+    GROUP BY partition_key, label
   )
-  SELECT __ce_partition, clustereval._compensated_sum(__ce_jaccard) AS __ce_closest_labels
-  FROM __ce_closest
-  GROUP BY __ce_partition;
+  SELECT partition_key, clustereval._compensated_sum(jaccard) AS closest_labels
+  FROM closest
+  GROUP BY partition_key;
 
--- One row per __ce_partition: __ce_closest_clusters, the sum over its clusters of the best Jaccard
--- index of the cluster with any label. The noise rows that are counted as singletons, with
--- __ce_cluster NULL, are clusters with one label each. __ce_sized_cells is the name of a CTE of
--- the rows of _sized_cells.
-CREATE OR REPLACE MACRO clustereval._closest_cluster_totals(__ce_sized_cells) AS TABLE
-  WITH __ce_closest AS (
+-- One row per partition_key: closest_clusters, the sum over its clusters of the best Jaccard index
+-- of the cluster with any label. The noise rows that are counted as singletons, with cluster NULL,
+-- are clusters with one label each.
+CREATE OR REPLACE MACRO clustereval._closest_cluster_totals(sized_cells) AS TABLE
+  WITH closest AS (
     SELECT
-      __ce_partition,
+      partition_key,
       CASE
-        WHEN __ce_cluster IS NULL
-        THEN SUM(
-          clustereval._match_jaccard(__ce_n, __ce_label_size, __ce_cluster_size) * __ce_copies
-        )
-        ELSE MAX(clustereval._match_jaccard(__ce_n, __ce_label_size, __ce_cluster_size))
-      END AS __ce_jaccards
-    FROM query_table(__ce_sized_cells)
-    GROUP BY __ce_partition, __ce_cluster
+        WHEN cluster IS NULL
+        THEN SUM(clustereval._match_jaccard(n, label_size, cluster_size) * copies)
+        ELSE MAX(clustereval._match_jaccard(n, label_size, cluster_size))
+      END AS jaccards
+    FROM query_table(sized_cells)
+    GROUP BY partition_key, cluster
   )
-  SELECT __ce_partition, clustereval._compensated_sum(__ce_jaccards) AS __ce_closest_clusters
-  FROM __ce_closest
-  GROUP BY __ce_partition;
+  SELECT partition_key, clustereval._compensated_sum(jaccards) AS closest_clusters
+  FROM closest
+  GROUP BY partition_key;
 
 ---------------------------------------------------------------------------------------------------
--- Aggregates
+-- Aggregates of the columns label (true class) and cluster (assigned cluster). Rows with a NULL in
+-- either are left out.
 ---------------------------------------------------------------------------------------------------
 
 -- Sum over labels (or clusters) of the best Jaccard index with any cluster (or label). keys and
@@ -158,10 +153,10 @@ CREATE OR REPLACE MACRO clustereval._sum_closest(keys, jaccards, counts) AS
     ))
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): {total, n_labels,
--- n_clusters, n_cells, closest_labels, closest_clusters}. total is the number of rows without a
--- NULL in either column, n_cells that of contingency cells. closest_labels and closest_clusters
--- are the sums over labels and over clusters of the best Jaccard index with one of the other side.
+-- {total, n_labels, n_clusters, n_cells, closest_labels, closest_clusters}. total is the number of
+-- rows without a NULL in either column, n_cells that of contingency cells. closest_labels and
+-- closest_clusters are the sums over labels and over clusters of the best Jaccard index with one of
+-- the other side.
 CREATE OR REPLACE MACRO clustereval._resolution_statistics(label, cluster) AS
   list_transform(
     [clustereval._cells_as_list(label, cluster)],
@@ -193,10 +188,9 @@ CREATE OR REPLACE MACRO clustereval._resolution_statistics(label, cluster) AS
     }
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): {total, n_labels,
--- n_clusters, n_cells, fp, fn, hl, hc}, for generalized_merge_distance: fp and fn are the pairs of
--- rows in one cluster with two labels, and of one label in two clusters, hl is the entropy of the
--- label given the cluster, in nats, hc that of the cluster given the label.
+-- {total, n_labels, n_clusters, n_cells, fp, fn, hl, hc}, for generalized_merge_distance: fp and fn
+-- are the pairs of rows in one cluster with two labels, and of one label in two clusters, hl is the
+-- entropy of the label given the cluster, in nats, hc that of the cluster given the label.
 CREATE OR REPLACE MACRO clustereval._edit_statistics(label, cluster) AS
   list_transform(
     [{
@@ -216,8 +210,7 @@ CREATE OR REPLACE MACRO clustereval._edit_statistics(label, cluster) AS
     }
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): K measure, the
--- geometric mean of B-cubed precision and recall. Rows with a NULL in either column are left out.
+-- K measure, the geometric mean of B-cubed precision and recall.
 -- Examples: SELECT clustereval.k_measure(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.k_measure(label, cluster) AS
   list_transform(
@@ -227,8 +220,7 @@ CREATE OR REPLACE MACRO clustereval.k_measure(label, cluster) AS
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): mean over clusters
--- of the best Jaccard index with any label. Rows with a NULL in either column are left out.
+-- Mean over clusters of the best Jaccard index with any label.
 -- Examples: SELECT clustereval.closest_cluster_precision(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.closest_cluster_precision(label, cluster) AS
   list_transform(
@@ -238,8 +230,7 @@ CREATE OR REPLACE MACRO clustereval.closest_cluster_precision(label, cluster) AS
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): mean over labels of
--- the best Jaccard index with any cluster. Rows with a NULL in either column are left out.
+-- Mean over labels of the best Jaccard index with any cluster.
 -- Examples: SELECT clustereval.closest_cluster_recall(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.closest_cluster_recall(label, cluster) AS
   list_transform(
@@ -249,9 +240,8 @@ CREATE OR REPLACE MACRO clustereval.closest_cluster_recall(label, cluster) AS
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): weighted harmonic
--- mean of closest_cluster_precision and closest_cluster_recall; beta > 1 weighs recall more. Rows
--- with a NULL in either column are left out.
+-- Weighted harmonic mean of closest_cluster_precision and closest_cluster_recall; beta > 1 weighs
+-- recall more.
 -- Examples:
 --   SELECT clustereval.closest_cluster_f_score(species, cluster, beta := 0.5)
 --   FROM assignments;
@@ -267,9 +257,8 @@ CREATE OR REPLACE MACRO clustereval.closest_cluster_f_score(label, cluster, beta
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): Talburt-Wang index,
--- the geometric mean of the numbers of labels and clusters divided by the number of contingency
--- cells. Rows with a NULL in either column are left out.
+-- Talburt-Wang index, the geometric mean of the numbers of labels and clusters divided by the
+-- number of contingency cells.
 -- Examples: SELECT clustereval.talburt_wang_index(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.talburt_wang_index(label, cluster) AS
   list_transform(
@@ -279,9 +268,7 @@ CREATE OR REPLACE MACRO clustereval.talburt_wang_index(label, cluster) AS
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): number of splits and
--- merges that turn the clusters into the labels, if all splits come first. Rows with a NULL in
--- either column are left out.
+-- Number of splits and merges that turn the clusters into the labels, if all splits come first.
 -- Examples: SELECT clustereval.basic_merge_distance(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.basic_merge_distance(label, cluster) AS
   list_transform(
@@ -291,10 +278,9 @@ CREATE OR REPLACE MACRO clustereval.basic_merge_distance(label, cluster) AS
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): cost of the splits
--- and merges that turn the clusters into the labels. split_cost and merge_cost name the cost of
--- dividing a cluster into x and y rows, and of merging them: 'unit' (1), 'product' (x y) or
--- 'entropy' ((x + y) ln(x + y) - x ln x - y ln y). Rows with a NULL in either column are left out.
+-- Cost of the splits and merges that turn the clusters into the labels. split_cost and merge_cost
+-- name the cost of dividing a cluster into x and y rows, and of merging them: 'unit' (1), 'product'
+-- (x y) or 'entropy' ((x + y) ln(x + y) - x ln x - y ln y).
 -- Examples:
 --   SELECT clustereval.generalized_merge_distance(species, cluster, merge_cost := 'product')
 --   FROM assignments;

@@ -48,8 +48,7 @@ CREATE OR REPLACE MACRO clustereval._cell_deviance(total, n, label_size, cluster
     CAST(clustereval._widen(label_size) * clustereval._widen(cluster_size) AS DOUBLE),
     CAST(
       clustereval._widen(n) * clustereval._widen(total)
-      - clustereval._widen(label_size) * clustereval._widen(cluster_size)
-      AS DOUBLE
+      - clustereval._widen(label_size) * clustereval._widen(cluster_size) AS DOUBLE
     )
   );
 
@@ -113,11 +112,11 @@ CREATE OR REPLACE MACRO clustereval._cluster_entropy_given_label(hc) AS hc;
 CREATE OR REPLACE MACRO clustereval._mutual_info_score(mi) AS mi;
 
 ---------------------------------------------------------------------------------------------------
--- Aggregates
+-- Aggregates of the columns label (true class) and cluster (assigned cluster). Rows with a NULL in
+-- either are left out.
 ---------------------------------------------------------------------------------------------------
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): the entropy of the
--- labels, in nats. Rows with a NULL in either column are left out.
+-- The entropy of the labels, in nats.
 -- Examples: SELECT clustereval.label_entropy(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.label_entropy(label, cluster) AS
   list_transform(
@@ -125,8 +124,7 @@ CREATE OR REPLACE MACRO clustereval.label_entropy(label, cluster) AS
     lambda __ce_info: clustereval._label_entropy(__ce_info['mi'], __ce_info['hl'])
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): the entropy of the
--- clusters, in nats. Rows with a NULL in either column are left out.
+-- The entropy of the clusters, in nats.
 -- Examples: SELECT clustereval.cluster_entropy(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.cluster_entropy(label, cluster) AS
   list_transform(
@@ -134,20 +132,16 @@ CREATE OR REPLACE MACRO clustereval.cluster_entropy(label, cluster) AS
     lambda __ce_info: clustereval._cluster_entropy(__ce_info['mi'], __ce_info['hc'])
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): the entropy of the
--- pairs (label, cluster), in nats. Rows with a NULL in either column are left out.
+-- The entropy of the pairs (label, cluster), in nats.
 -- Examples: SELECT clustereval.joint_entropy(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.joint_entropy(label, cluster) AS
   list_transform(
     [clustereval._information_statistics(label, cluster)],
-    lambda __ce_info: clustereval._joint_entropy(
-      __ce_info['mi'], __ce_info['hl'], __ce_info['hc']
-    )
+    lambda __ce_info: clustereval._joint_entropy(__ce_info['mi'], __ce_info['hl'], __ce_info['hc'])
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): the entropy of the
--- labels given the cluster, in nats, best 0: the mean of the clusters' label entropies, weighted by
--- size. Rows with a NULL in either column are left out.
+-- The entropy of the labels given the cluster, in nats, best 0: the mean of the clusters' label
+-- entropies, weighted by size.
 -- Examples: SELECT clustereval.label_entropy_given_cluster(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.label_entropy_given_cluster(label, cluster) AS
   list_transform(
@@ -155,9 +149,8 @@ CREATE OR REPLACE MACRO clustereval.label_entropy_given_cluster(label, cluster) 
     lambda __ce_info: clustereval._label_entropy_given_cluster(__ce_info['hl'])
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): the entropy of the
--- clusters given the label, in nats, best 0: the mean of the labels' cluster entropies, weighted by
--- size. Rows with a NULL in either column are left out.
+-- The entropy of the clusters given the label, in nats, best 0: the mean of the labels' cluster
+-- entropies, weighted by size.
 -- Examples: SELECT clustereval.cluster_entropy_given_label(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.cluster_entropy_given_label(label, cluster) AS
   list_transform(
@@ -165,8 +158,7 @@ CREATE OR REPLACE MACRO clustereval.cluster_entropy_given_label(label, cluster) 
     lambda __ce_info: clustereval._cluster_entropy_given_label(__ce_info['hc'])
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): their mutual
--- information, in nats. Rows with a NULL in either column are left out.
+-- Their mutual information, in nats.
 -- Examples: SELECT clustereval.mutual_info_score(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.mutual_info_score(label, cluster) AS
   list_transform(

@@ -104,8 +104,7 @@ CREATE OR REPLACE MACRO clustereval._central_overlap(n, a, b) AS
 CREATE OR REPLACE MACRO clustereval._central_overlap_offset(center, n, a, b) AS
   CAST(
     clustereval._widen(center) * clustereval._widen(n)
-    - clustereval._widen(a) * clustereval._widen(b)
-    AS DOUBLE
+    - clustereval._widen(a) * clustereval._widen(b) AS DOUBLE
   ) / CAST(n AS DOUBLE);
 
 -- d / (x + m), where d is the difference x - m of a count x from its mean m; 0 for x = m = 0. It is
@@ -156,48 +155,45 @@ CREATE OR REPLACE MACRO clustereval._mutual_info_above_chance(mi, hl, hc, emi, e
 -- Tables of sizes
 ---------------------------------------------------------------------------------------------------
 
--- A table of the whole numbers from 0 to 143, one per row: __ce_node. _expected_totals joins it to
+-- A table of the whole numbers from 0 to 143, one per row: node. _expected_totals joins it to
 -- number the overlaps at which it evaluates the sum for a label size and a cluster size: there are
 -- fewer than 143.
 CREATE OR REPLACE MACRO clustereval._node_numbers() AS TABLE
-  WITH __ce_digits AS (
-    SELECT 0 AS __ce_digit UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3
+  WITH digits AS (
+    SELECT 0 AS digit UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3
     UNION ALL SELECT 4 UNION ALL SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7
     UNION ALL SELECT 8 UNION ALL SELECT 9 UNION ALL SELECT 10 UNION ALL SELECT 11
   )
-  SELECT CAST(12 * high.__ce_digit + low.__ce_digit AS BIGINT) AS __ce_node
-  FROM __ce_digits AS high
-  CROSS JOIN __ce_digits AS low;
+  SELECT CAST(12 * high.digit + low.digit AS BIGINT) AS node
+  FROM digits AS high
+  CROSS JOIN digits AS low;
 
--- One row per partition, side and size: __ce_partition, __ce_is_label (TRUE for labels, FALSE for
--- clusters), __ce_size (rows), and __ce_multiplicity, the number of labels or clusters of this
--- size. The parameters name a table with one row per label (__ce_partition, __ce_label_size,
--- __ce_copies) and one with one row per cluster (__ce_partition, __ce_cluster_size, __ce_copies); a
--- row stands for __ce_copies labels or clusters of its size. Empty unless the BOOLEAN wanted is
--- TRUE.
-CREATE OR REPLACE MACRO clustereval._size_counts(
-  __ce_label_sizes, __ce_cluster_sizes, wanted
-) AS TABLE
-  WITH __ce_sizes AS (
-    SELECT __ce_partition, TRUE AS __ce_is_label, __ce_label_size AS __ce_size, __ce_copies
-    FROM query_table(__ce_label_sizes)
+-- One row per partition, side and size: partition_key, is_label (TRUE for labels, FALSE for
+-- clusters), size (rows), and multiplicity, the number of labels or clusters of this size. The
+-- parameters name a table with one row per label (partition_key, label_size, copies) and one with
+-- one row per cluster (partition_key, cluster_size, copies); a row stands for copies labels or
+-- clusters of its size. Empty unless the BOOLEAN wanted is TRUE.
+CREATE OR REPLACE MACRO clustereval._size_counts(label_sizes, cluster_sizes, wanted) AS TABLE
+  WITH sizes AS (
+    SELECT partition_key, TRUE AS is_label, label_size AS size, copies
+    FROM query_table(label_sizes)
     UNION ALL
-    SELECT __ce_partition, FALSE, __ce_cluster_size, __ce_copies
-    FROM query_table(__ce_cluster_sizes)
+    SELECT partition_key, FALSE, cluster_size, copies
+    FROM query_table(cluster_sizes)
   )
   SELECT
-    __ce_partition, __ce_is_label, __ce_size, CAST(SUM(__ce_copies) AS DOUBLE) AS __ce_multiplicity
-  FROM __ce_sizes
+    partition_key, is_label, size, CAST(SUM(copies) AS DOUBLE) AS multiplicity
+  FROM sizes
   WHERE wanted
-  GROUP BY __ce_partition, __ce_is_label, __ce_size;
+  GROUP BY partition_key, is_label, size;
 
--- The 18 sizes that stand for all sizes from 64 to 128 in _reduced_sizes, one per row:
--- __ce_position, a whole number near a Chebyshev point of 64 .. 128, and __ce_weight, its weight in
--- the barycentric form of the polynomial through all of them: up to a common factor, 1 / the
--- product of its distances to the others.
+-- The 18 sizes that stand for all sizes from 64 to 128 in _reduced_sizes, one per row: position, a
+-- whole number near a Chebyshev point of 64 .. 128, and weight, its weight in the barycentric form
+-- of the polynomial through all of them: up to a common factor, 1 / the product of its distances to
+-- the others.
 CREATE OR REPLACE MACRO clustereval._octave_nodes() AS TABLE
-  WITH __ce_lower AS (
-    SELECT 64e0 AS __ce_position, 7.550920304032022e-2 AS __ce_weight
+  WITH lower AS (
+    SELECT 64e0 AS position, 7.550920304032022e-2 AS weight
     UNION ALL SELECT 65e0, -2.2570919089395688e-1
     UNION ALL SELECT 67e0, 3.834671134173896e-1
     UNION ALL SELECT 70e0, -6.282488628979858e-1
@@ -207,236 +203,225 @@ CREATE OR REPLACE MACRO clustereval._octave_nodes() AS TABLE
     UNION ALL SELECT 88e0, -9.425460406643202e-1
     UNION ALL SELECT 93e0, 1e0
   ),
-  __ce_both AS (
-    SELECT __ce_position, __ce_weight FROM __ce_lower
+  both_halves AS (
+    SELECT position, weight FROM lower
     UNION ALL
-    SELECT 192.0 - __ce_position, -__ce_weight FROM __ce_lower
+    SELECT 192.0 - position, -weight FROM lower
   )
-  SELECT __ce_position, __ce_weight FROM __ce_both;
+  SELECT position, weight FROM both_halves;
 
--- The rows of the table named by __ce_size_counts (see _size_counts: __ce_partition, __ce_is_label,
--- __ce_size, __ce_multiplicity), fewer of them if there are many sizes: this bounds the number of
--- pairs of a label size and a cluster size. In each range 64 .. 128, 128 .. 256, ... with more than
--- 32 sizes of one partition and side, 18 whole numbers replace the sizes. Their multiplicities are
--- real numbers that give the same sum of any polynomial of degree 17 over the sizes, and to 1e-14
--- the same sum of the terms of the expected mutual information.
-CREATE OR REPLACE MACRO clustereval._reduced_sizes(__ce_size_counts) AS TABLE
-  WITH __ce_octaves AS (
+-- The rows of the table named by size_counts (see _size_counts: partition_key, is_label, size,
+-- multiplicity), fewer of them if there are many sizes: this bounds the number of pairs of a label
+-- size and a cluster size. In each range 64 .. 128, 128 .. 256, ... with more than 32 sizes of one
+-- partition and side, 18 whole numbers replace the sizes. Their multiplicities are real numbers
+-- that give the same sum of any polynomial of degree 17 over the sizes, and to 1e-14 the same sum
+-- of the terms of the expected mutual information.
+CREATE OR REPLACE MACRO clustereval._reduced_sizes(size_counts) AS TABLE
+  WITH octaves AS (
     SELECT
       *,
       CASE
-        WHEN __ce_size < 64 THEN 0.0
-        ELSE clustereval._power_of_2(FLOOR(LN(__ce_size + 0.5) / LN(2.0)) - 6.0)
-      END AS __ce_unit
-    FROM query_table(__ce_size_counts)
+        WHEN size < 64 THEN 0.0
+        ELSE clustereval._power_of_2(FLOOR(LN(size + 0.5) / LN(2.0)) - 6.0)
+      END AS unit
+    FROM query_table(size_counts)
   ),
-  __ce_octave_counts AS (
+  octave_counts AS (
     SELECT
       *,
-      COUNT(*) OVER (PARTITION BY __ce_partition, __ce_is_label, __ce_unit) AS __ce_octave_sizes
-    FROM __ce_octaves
+      COUNT(*) OVER (PARTITION BY partition_key, is_label, unit) AS octave_sizes
+    FROM octaves
   ),
-  __ce_node_weights AS (
+  node_weights AS (
     SELECT
-      __ce_partition, __ce_is_label, __ce_size, __ce_multiplicity, __ce_unit, __ce_position,
+      partition_key, is_label, size, multiplicity, unit, position,
       -- If a size equals a node, that node gets all the weight: the others get 1e30 times less.
-      __ce_weight / CASE
-        WHEN __ce_size / __ce_unit = __ce_position THEN 1e-30
-        ELSE __ce_size / __ce_unit - __ce_position
-      END AS __ce_node_weight
-    FROM __ce_octave_counts
+      weight / CASE
+        WHEN size / unit = position THEN 1e-30
+        ELSE size / unit - position
+      END AS node_weight
+    FROM octave_counts
     CROSS JOIN clustereval._octave_nodes() AS nodes
-    WHERE __ce_unit > 0 AND __ce_octave_sizes > 32
+    WHERE unit > 0 AND octave_sizes > 32
   ),
-  __ce_node_shares AS (
+  node_shares AS (
     SELECT
       *,
-      __ce_multiplicity * __ce_node_weight
-        / SUM(__ce_node_weight) OVER (PARTITION BY __ce_partition, __ce_is_label, __ce_size)
-        AS __ce_node_multiplicity
-    FROM __ce_node_weights
+      multiplicity * node_weight
+        / SUM(node_weight) OVER (PARTITION BY partition_key, is_label, size) AS node_multiplicity
+    FROM node_weights
   ),
-  __ce_sizes AS (
-    SELECT __ce_partition, __ce_is_label, __ce_size, __ce_multiplicity
-    FROM __ce_octave_counts
-    WHERE __ce_unit = 0 OR __ce_octave_sizes <= 32
+  sizes AS (
+    SELECT partition_key, is_label, size, multiplicity
+    FROM octave_counts
+    WHERE unit = 0 OR octave_sizes <= 32
     UNION ALL
     SELECT
-      __ce_partition, __ce_is_label, CAST(__ce_position * __ce_unit AS BIGINT),
-      SUM(__ce_node_multiplicity)
-    FROM __ce_node_shares
-    GROUP BY __ce_partition, __ce_is_label, __ce_unit, __ce_position
+      partition_key, is_label, CAST(position * unit AS BIGINT),
+      SUM(node_multiplicity)
+    FROM node_shares
+    GROUP BY partition_key, is_label, unit, position
   )
-  SELECT * FROM __ce_sizes;
+  SELECT * FROM sizes;
 
--- One row per distinct pair of sizes and node of its sum: the sizes (__ce_n, __ce_a, __ce_b), the
--- stride of the nodes (__ce_stride), the overlap at the node (__ce_x1) and its difference from the
--- expected overlap (__ce_d). __ce_distinct_pairs is the name of a CTE of rows of sizes.
-CREATE OR REPLACE MACRO clustereval._overlap_nodes(__ce_distinct_pairs) AS TABLE
-  WITH __ce_centers AS (
+-- One row per distinct pair of sizes and node of its sum: the sizes (n, a, b), the stride of the
+-- nodes (stride), the overlap at the node (x1) and its difference from the expected overlap (d).
+-- distinct_pairs is the name of a CTE of rows of sizes.
+CREATE OR REPLACE MACRO clustereval._overlap_nodes(distinct_pairs) AS TABLE
+  WITH centers AS (
     SELECT
       *,
-      clustereval._overlap_deviation(__ce_n, __ce_a, __ce_b) AS __ce_deviation,
-      GREATEST(0.0, __ce_a + __ce_b - __ce_n) AS __ce_least,
-      LEAST(__ce_a, __ce_b) AS __ce_most,
-      clustereval._central_overlap(__ce_n, __ce_a, __ce_b) AS __ce_center
-    FROM query_table(__ce_distinct_pairs)
+      clustereval._overlap_deviation(n, a, b) AS deviation,
+      GREATEST(0.0, a + b - n) AS least,
+      LEAST(a, b) AS most,
+      clustereval._central_overlap(n, a, b) AS center
+    FROM query_table(distinct_pairs)
   ),
-  __ce_plans AS (
+  plans AS (
     SELECT
       *,
-      clustereval._overlap_sum_stride(__ce_deviation) AS __ce_stride,
-      clustereval._count_overlap_nodes(__ce_deviation, __ce_center - __ce_least) AS __ce_below,
-      clustereval._count_overlap_nodes(__ce_deviation, __ce_most - __ce_center) AS __ce_above,
-      clustereval._central_overlap_offset(__ce_center, __ce_n, __ce_a, __ce_b) AS __ce_offset
-    FROM __ce_centers
+      clustereval._overlap_sum_stride(deviation) AS stride,
+      clustereval._count_overlap_nodes(deviation, center - least) AS below,
+      clustereval._count_overlap_nodes(deviation, most - center) AS above,
+      clustereval._central_overlap_offset(center, n, a, b) AS center_offset
+    FROM centers
   ),
-  __ce_numbers AS (SELECT * FROM clustereval._node_numbers()),
-  __ce_ranges AS (
-    SELECT counts.__ce_node AS __ce_n_nodes, numbers.__ce_node
-    FROM __ce_numbers AS counts
-    JOIN __ce_numbers AS numbers ON numbers.__ce_node < counts.__ce_node
+  numbers AS (SELECT * FROM clustereval._node_numbers()),
+  ranges AS (
+    SELECT counts.node AS n_nodes, numbers.node
+    FROM numbers AS counts
+    JOIN numbers ON numbers.node < counts.node
   )
   SELECT
-    __ce_n, __ce_a, __ce_b, __ce_stride,
-    __ce_center + __ce_stride * (__ce_node - __ce_below) AS __ce_x1,
-    __ce_stride * (__ce_node - __ce_below) + __ce_offset AS __ce_d
-  FROM __ce_plans
-  JOIN __ce_ranges AS ranges
-    ON ranges.__ce_n_nodes = CAST(__ce_below + __ce_above + 1 AS BIGINT);
+    n, a, b, stride,
+    center + stride * (node - below) AS x1,
+    stride * (node - below) + center_offset AS d
+  FROM plans
+  JOIN ranges ON ranges.n_nodes = CAST(below + above + 1 AS BIGINT);
 
--- One row per distinct pair of sizes (__ce_n, __ce_a, __ce_b): its terms of the expected mutual
--- information (__ce_emi) and of the expected conditional entropies (__ce_ehl, __ce_ehc).
--- __ce_nodes is the name of a CTE of the rows of _overlap_nodes. Each stage has only the columns
--- that the next ones need, since all take time.
-CREATE OR REPLACE MACRO clustereval._pair_expectations(__ce_nodes) AS TABLE
-  WITH __ce_tables AS (
+-- One row per distinct pair of sizes (n, a, b): its terms of the expected mutual information (emi)
+-- and of the expected conditional entropies (ehl, ehc). nodes: rows of _overlap_nodes. Each stage
+-- has only the columns that the next ones need, since all take time.
+CREATE OR REPLACE MACRO clustereval._pair_expectations(nodes) AS TABLE
+  WITH tables AS (
     SELECT
-      __ce_n, __ce_a, __ce_b, __ce_stride, __ce_x1, __ce_d,
-      __ce_a - __ce_x1 AS __ce_x2,
-      __ce_b - __ce_x1 AS __ce_x3,
-      __ce_n - __ce_a - __ce_b + __ce_x1 AS __ce_x4,
-      __ce_a * __ce_b / __ce_n AS __ce_m1,
-      __ce_a * (__ce_n - __ce_b) / __ce_n AS __ce_m2,
-      __ce_b * (__ce_n - __ce_a) / __ce_n AS __ce_m3,
-      (__ce_n - __ce_a) * (__ce_n - __ce_b) / __ce_n AS __ce_m4
-    FROM query_table(__ce_nodes)
+      n, a, b, stride, x1, d,
+      a - x1 AS x2,
+      b - x1 AS x3,
+      n - a - b + x1 AS x4,
+      a * b / n AS m1,
+      a * (n - b) / n AS m2,
+      b * (n - a) / n AS m3,
+      (n - a) * (n - b) / n AS m4
+    FROM query_table(nodes)
   ),
-  __ce_relative_differences AS (
+  relative_differences AS (
     SELECT
       *,
-      clustereval._relative_difference(__ce_d, __ce_x1, __ce_m1) AS __ce_v1,
-      clustereval._relative_difference(-__ce_d, __ce_x2, __ce_m2) AS __ce_v2,
-      clustereval._relative_difference(-__ce_d, __ce_x3, __ce_m3) AS __ce_v3,
-      clustereval._relative_difference(__ce_d, __ce_x4, __ce_m4) AS __ce_v4,
+      clustereval._relative_difference(d, x1, m1) AS v1,
+      clustereval._relative_difference(-d, x2, m2) AS v2,
+      clustereval._relative_difference(-d, x3, m3) AS v3,
+      clustereval._relative_difference(d, x4, m4) AS v4,
       -- For the logarithms of a / x1 and b / x1, which are used if the stride is 1.
-      CASE WHEN __ce_stride = 1 AND __ce_x1 > 0 THEN __ce_x2 / (__ce_a + __ce_x1) ELSE 0.0 END
-        AS __ce_va,
-      CASE WHEN __ce_stride = 1 AND __ce_x1 > 0 THEN __ce_x3 / (__ce_b + __ce_x1) ELSE 0.0 END
-        AS __ce_vb
-    FROM __ce_tables
+      CASE WHEN stride = 1 AND x1 > 0 THEN x2 / (a + x1) ELSE 0.0 END AS va,
+      CASE WHEN stride = 1 AND x1 > 0 THEN x3 / (b + x1) ELSE 0.0 END AS vb
+    FROM tables
   ),
-  __ce_deviances AS (
+  deviances AS (
     SELECT
-      __ce_n, __ce_a, __ce_b, __ce_stride,
-      __ce_x1, __ce_x2, __ce_x3, __ce_x4, __ce_v1, __ce_va, __ce_vb,
-      clustereval._deviance(__ce_x1, __ce_m1, __ce_d, __ce_v1) AS __ce_d1,
-      clustereval._deviance(__ce_x2, __ce_m2, -__ce_d, __ce_v2) AS __ce_d2,
-      clustereval._deviance(__ce_x3, __ce_m3, -__ce_d, __ce_v3) AS __ce_d3,
-      clustereval._deviance(__ce_x4, __ce_m4, __ce_d, __ce_v4) AS __ce_d4
-    FROM __ce_relative_differences
+      n, a, b, stride,
+      x1, x2, x3, x4, v1, va, vb,
+      clustereval._deviance(x1, m1, d, v1) AS d1,
+      clustereval._deviance(x2, m2, -d, v2) AS d2,
+      clustereval._deviance(x3, m3, -d, v3) AS d3,
+      clustereval._deviance(x4, m4, d, v4) AS d4
+    FROM relative_differences
   ),
-  __ce_weights AS (
+  weights AS (
     SELECT
-      __ce_n, __ce_a, __ce_b, __ce_stride,
-      __ce_x1, __ce_v1, __ce_va, __ce_vb, __ce_d1,
-      clustereval._overlap_weight(
-        __ce_x1, __ce_x2, __ce_x3, __ce_x4, __ce_d1, __ce_d2, __ce_d3, __ce_d4
-      ) AS __ce_weight
-    FROM __ce_deviances
+      n, a, b, stride,
+      x1, v1, va, vb, d1,
+      clustereval._overlap_weight(x1, x2, x3, x4, d1, d2, d3, d4) AS weight
+    FROM deviances
   ),
-  __ce_pair_sums AS (
+  pair_sums AS (
     SELECT
-      __ce_n,
-      __ce_a,
-      __ce_b,
-      MAX(__ce_stride) AS __ce_stride,
-      SUM(__ce_weight) * __ce_n AS __ce_weight_sum,
-      SUM(__ce_weight * __ce_d1) AS __ce_emi,
-      SUM(__ce_weight * __ce_x1 * clustereval._log_ratio_at(__ce_b, __ce_x1, __ce_vb)) AS __ce_ehl,
-      SUM(__ce_weight * __ce_x1 * clustereval._log_ratio_at(__ce_a, __ce_x1, __ce_va)) AS __ce_ehc
-    FROM __ce_weights
+      n,
+      a,
+      b,
+      MAX(stride) AS stride,
+      SUM(weight) * n AS weight_sum,
+      SUM(weight * d1) AS emi,
+      SUM(weight * x1 * clustereval._log_ratio_at(b, x1, vb)) AS ehl,
+      SUM(weight * x1 * clustereval._log_ratio_at(a, x1, va)) AS ehc
+    FROM weights
     -- Always true. The condition keeps DuckDB 2 from pulling all stages into one expression below
     -- the join, which takes twice as long; it is evaluated twice, so it uses an early stage.
-    WHERE __ce_v1 > -2
-    GROUP BY __ce_n, __ce_a, __ce_b
+    WHERE v1 > -2
+    GROUP BY n, a, b
   )
   -- With a stride, ehl and ehc follow from emi and the entropies of the sizes.
   SELECT
-    __ce_n,
-    __ce_a,
-    __ce_b,
-    __ce_emi / __ce_weight_sum AS __ce_emi,
+    n,
+    a,
+    b,
+    emi / weight_sum AS emi,
     CASE
-      WHEN __ce_stride > 1
-      THEN clustereval._independent_entropy_term(__ce_n, __ce_a, __ce_b)
-        - __ce_emi / __ce_weight_sum
-      ELSE __ce_ehl / __ce_weight_sum
-    END AS __ce_ehl,
+      WHEN stride > 1
+      THEN clustereval._independent_entropy_term(n, a, b)
+        - emi / weight_sum
+      ELSE ehl / weight_sum
+    END AS ehl,
     CASE
-      WHEN __ce_stride > 1
-      THEN clustereval._independent_entropy_term(__ce_n, __ce_b, __ce_a)
-        - __ce_emi / __ce_weight_sum
-      ELSE __ce_ehc / __ce_weight_sum
-    END AS __ce_ehc
-  FROM __ce_pair_sums;
+      WHEN stride > 1
+      THEN clustereval._independent_entropy_term(n, b, a)
+        - emi / weight_sum
+      ELSE ehc / weight_sum
+    END AS ehc
+  FROM pair_sums;
 
--- One row per partition: __ce_partition, and the expectations, for random labelings of the same
--- sizes, of the mutual information (__ce_emi), of the entropy of the label given the cluster
--- (__ce_ehl) and of that of the cluster given the label (__ce_ehc), in nats. The parameters name a
--- table with one row per partition (__ce_total, its number of rows), one with one row per label
--- (__ce_label_size) and one with one row per cluster (__ce_cluster_size), all with __ce_partition,
--- the last two with __ce_copies, the number of labels or clusters that a row stands for. Empty, at
--- no cost, unless the BOOLEAN wanted is TRUE.
+-- One row per partition: partition_key, and the expectations, for random labelings of the same
+-- sizes, of the mutual information (emi), of the entropy of the label given the cluster (ehl) and
+-- of that of the cluster given the label (ehc), in nats. The parameters name a table with one row
+-- per partition (total, its number of rows), one with one row per label (label_size) and one with
+-- one row per cluster (cluster_size), all with partition_key, the last two with copies, the number
+-- of labels or clusters that a row stands for. Empty, at no cost, unless the BOOLEAN wanted is
+-- TRUE.
 CREATE OR REPLACE MACRO clustereval._expected_totals(
-  __ce_row_counts, __ce_label_sizes, __ce_cluster_sizes, wanted
+  row_counts, label_sizes, cluster_sizes, wanted
 ) AS TABLE
-  WITH __ce_size_counts AS (
-    SELECT * FROM clustereval._size_counts(__ce_label_sizes, __ce_cluster_sizes, wanted)
-  ),
-  __ce_sizes AS (SELECT * FROM clustereval._reduced_sizes(__ce_size_counts)),
-  __ce_size_pairs AS NOT MATERIALIZED (
+  WITH size_counts AS (SELECT * FROM clustereval._size_counts(label_sizes, cluster_sizes, wanted)),
+  sizes AS (SELECT * FROM clustereval._reduced_sizes(size_counts)),
+  size_pairs AS NOT MATERIALIZED (
     SELECT
-      counts.__ce_partition,
-      CAST(counts.__ce_total AS DOUBLE) AS __ce_n,
-      CAST(labels.__ce_size AS DOUBLE) AS __ce_a,
-      CAST(clusters.__ce_size AS DOUBLE) AS __ce_b,
-      labels.__ce_multiplicity * clusters.__ce_multiplicity AS __ce_multiplicity
-    FROM query_table(__ce_row_counts) AS counts
-    JOIN __ce_sizes AS labels
-      ON labels.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
-    JOIN __ce_sizes AS clusters
-      ON clusters.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
-    WHERE labels.__ce_is_label AND NOT clusters.__ce_is_label
+      counts.partition_key,
+      CAST(counts.total AS DOUBLE) AS n,
+      CAST(labels.size AS DOUBLE) AS a,
+      CAST(clusters.size AS DOUBLE) AS b,
+      labels.multiplicity * clusters.multiplicity AS multiplicity
+    FROM query_table(row_counts) AS counts
+    JOIN sizes AS labels ON labels.partition_key IS NOT DISTINCT FROM counts.partition_key
+    JOIN sizes AS clusters ON clusters.partition_key IS NOT DISTINCT FROM counts.partition_key
+    WHERE labels.is_label AND NOT clusters.is_label
   ),
   -- Partitions share most of their pairs of sizes, whose terms are computed once for all.
-  __ce_distinct_pairs AS (
-    SELECT DISTINCT __ce_n, __ce_a, __ce_b
-    FROM __ce_size_pairs
+  distinct_pairs AS (
+    SELECT DISTINCT n, a, b
+    FROM size_pairs
   ),
-  __ce_nodes AS (SELECT * FROM clustereval._overlap_nodes(__ce_distinct_pairs)),
-  __ce_pair_values AS (SELECT * FROM clustereval._pair_expectations(__ce_nodes))
+  nodes AS (SELECT * FROM clustereval._overlap_nodes(distinct_pairs)),
+  pair_values AS (SELECT * FROM clustereval._pair_expectations(nodes))
   SELECT
-    pairs.__ce_partition,
-    clustereval._compensated_sum(pairs.__ce_multiplicity * terms.__ce_emi) AS __ce_emi,
-    clustereval._compensated_sum(pairs.__ce_multiplicity * terms.__ce_ehl) AS __ce_ehl,
-    clustereval._compensated_sum(pairs.__ce_multiplicity * terms.__ce_ehc) AS __ce_ehc
-  FROM __ce_size_pairs AS pairs
-  JOIN __ce_pair_values AS terms
-    ON terms.__ce_n = pairs.__ce_n
-    AND terms.__ce_a = pairs.__ce_a
-    AND terms.__ce_b = pairs.__ce_b
-  GROUP BY pairs.__ce_partition;
+    pairs.partition_key,
+    clustereval._compensated_sum(pairs.multiplicity * terms.emi) AS emi,
+    clustereval._compensated_sum(pairs.multiplicity * terms.ehl) AS ehl,
+    clustereval._compensated_sum(pairs.multiplicity * terms.ehc) AS ehc
+  FROM size_pairs AS pairs
+  JOIN pair_values AS terms
+    ON terms.n = pairs.n
+    AND terms.a = pairs.a
+    AND terms.b = pairs.b
+  GROUP BY pairs.partition_key;
 
 ---------------------------------------------------------------------------------------------------
 -- Aggregates. The stages of _expected_totals for one pair of sizes, as structs: a plan, the tables
@@ -622,10 +607,9 @@ CREATE OR REPLACE MACRO clustereval._size_pair_terms(pair) AS
     }
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): {emi, ehl, ehc}, the
--- expectations, for random labelings of the same sizes, of the mutual information, of the entropy
--- of the label given the cluster and of that of the cluster given the label, in nats. Rows with a
--- NULL in either column are left out.
+-- {emi, ehl, ehc}, the expectations, for random labelings of the same sizes, of the mutual
+-- information, of the entropy of the label given the cluster and of that of the cluster given the
+-- label, in nats.
 CREATE OR REPLACE MACRO clustereval._expected_statistics(label, cluster) AS
   list_transform(
     list_transform(
@@ -661,9 +645,8 @@ CREATE OR REPLACE MACRO clustereval._expected_statistics(label, cluster) AS
 -- Mutual information expected of random labelings.
 CREATE OR REPLACE MACRO clustereval._expected_mutual_info(emi) AS emi;
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): the mutual
--- information expected of random labelings of the same sizes (hypergeometric model), in nats. Rows
--- with a NULL in either column are left out.
+-- The mutual information expected of random labelings of the same sizes (hypergeometric model), in
+-- nats.
 -- Examples: SELECT clustereval.expected_mutual_info(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.expected_mutual_info(label, cluster) AS
   list_transform(

@@ -13,8 +13,8 @@
 -- Options
 ---------------------------------------------------------------------------------------------------
 
--- Text of the query SELECT TRUE AS __ce_valid, for _check_options, which runs it before any row is
--- read. Raises an error if an option is invalid. The parameters are the user's options.
+-- Text of the query SELECT TRUE AS valid, for _check_options, which runs it before any row is read.
+-- Raises an error if an option is invalid. The parameters are the user's options.
 CREATE OR REPLACE MACRO clustereval._valid_graph_options(
   noise, noise_as, resolution, max_diameter_nodes
 ) AS
@@ -56,8 +56,8 @@ CREATE OR REPLACE MACRO clustereval._check_end_type(x, parameter, end_type, id_t
     ELSE x
   END;
 
--- One row, __ce_valid = TRUE. Raises an error for a string literal in place of a column, and if
--- the columns of the two tables have different types. The parameters are the user's arguments.
+-- One row, valid = TRUE. Raises an error for a string literal in place of a column, and if the
+-- columns of the two tables have different types. The parameters are the user's arguments.
 CREATE OR REPLACE MACRO clustereval._check_graph_columns(
   tbl, id, cluster, edges, "left", "right", weight, partition_by, noise
 ) AS TABLE
@@ -110,7 +110,7 @@ CREATE OR REPLACE MACRO clustereval._check_graph_columns(
         ),
         'left', ends.__ce_left_type, nodes.__ce_id_type
       )
-    END AS __ce_valid
+    END AS valid
   FROM __ce_node_types AS nodes
   CROSS JOIN __ce_edge_types AS ends;
 
@@ -129,11 +129,10 @@ CREATE OR REPLACE MACRO clustereval._check_edge_weight(x) AS
 -- Nodes and edges
 ---------------------------------------------------------------------------------------------------
 
--- One row per id of a partition: __ce_partition, __ce_id, its __ce_cluster, __ce_times, its rows
--- with a cluster, __ce_n_dropped, its other rows, __ce_is_noise and __ce_node, its number. The
--- parameters are the user's arguments. The two parts of the union without rows make the ids of a
--- type that can be compared with the ends of edges, so that _check_graph_columns can say what is
--- wrong with the types.
+-- One row per id of a partition: partition_key, id, its cluster, times, its rows with a cluster,
+-- n_dropped, its other rows, is_noise and node, its number. The parameters are the user's
+-- arguments. The two parts of the union without rows make the ids of a type that can be compared
+-- with the ends of edges, so that _check_graph_columns can say what is wrong with the types.
 CREATE OR REPLACE MACRO clustereval._graph_ids(
   tbl, id, cluster, edges, "left", "right", weight, partition_by, noise
 ) AS TABLE
@@ -160,74 +159,76 @@ CREATE OR REPLACE MACRO clustereval._graph_ids(
       CAST(COUNT(*) - COUNT(__ce_cluster) AS BIGINT) AS __ce_n_dropped
     FROM __ce_rows
     GROUP BY __ce_partition, __ce_id
-    HAVING (SELECT __ce_valid FROM __ce_checked)
+    HAVING (SELECT valid FROM __ce_checked)
   )
   SELECT
-    *,
-    clustereval._is_noise(__ce_cluster, noise) AS __ce_is_noise,
-    row_number() OVER () AS __ce_node
+    __ce_partition AS partition_key,
+    __ce_id AS id,
+    __ce_cluster AS cluster,
+    __ce_times AS times,
+    __ce_n_dropped AS n_dropped,
+    clustereval._is_noise(__ce_cluster, noise) AS is_noise,
+    row_number() OVER () AS node
   FROM __ce_counts;
 
--- One row, __ce_n_faults = 0. Raises an error if an id with a cluster is NULL or has several rows.
--- __ce_ids names a CTE of the rows of _graph_ids.
-CREATE OR REPLACE MACRO clustereval._check_graph_ids(__ce_ids) AS TABLE
-  WITH __ce_facts AS (
+-- One row, n_faults = 0. Raises an error if an id with a cluster is NULL or has several rows. ids:
+-- rows of _graph_ids.
+CREATE OR REPLACE MACRO clustereval._check_graph_ids(ids) AS TABLE
+  WITH facts AS (
     SELECT
-      COALESCE(SUM(CASE WHEN __ce_id IS NULL THEN __ce_times END), 0) AS __ce_n_null,
-      MIN(CASE WHEN __ce_times > 1 THEN __ce_id END) AS __ce_twice
-    FROM query_table(__ce_ids)
+      COALESCE(SUM(CASE WHEN id IS NULL THEN times END), 0) AS n_null,
+      MIN(CASE WHEN times > 1 THEN id END) AS twice
+    FROM query_table(ids)
   )
   SELECT
     CASE
-      WHEN __ce_n_null > 0
+      WHEN n_null > 0
       THEN error(concat(
-        'id: expected a value in every row with a cluster, got NULL in ', __ce_n_null, ' rows'
+        'id: expected a value in every row with a cluster, got NULL in ', n_null, ' rows'
       ))
-      WHEN __ce_twice IS NOT NULL
+      WHEN twice IS NOT NULL
       THEN error(concat(
         'id: expected one row with a cluster per id, got several rows of id ',
-        clustereval._show_value(__ce_twice), clustereval._repeated_id_advice()
+        clustereval._show_value(twice), clustereval._repeated_id_advice()
       ))
       ELSE 0
-    END AS __ce_n_faults
-  FROM __ce_facts;
+    END AS n_faults
+  FROM facts;
 
--- One row per node: __ce_partition, __ce_id, __ce_cluster, NULL for noise that counts as
--- singletons, __ce_node, its number, and __ce_cluster_no, that of its cluster. Raises the errors of
--- _check_graph_ids. __ce_ids names a CTE of the rows of _graph_ids, noise_as is the user's option.
-CREATE OR REPLACE MACRO clustereval._graph_nodes(__ce_ids, noise_as) AS TABLE
-  WITH __ce_faults AS (SELECT * FROM clustereval._check_graph_ids(__ce_ids)),
-  __ce_members AS (
+-- One row per node: partition_key, id, cluster, NULL for noise that counts as singletons, node, its
+-- number, and cluster_no, that of its cluster. Raises the errors of _check_graph_ids. ids: rows of
+-- _graph_ids, noise_as is the user's option.
+CREATE OR REPLACE MACRO clustereval._graph_nodes(ids, noise_as) AS TABLE
+  WITH faults AS (SELECT * FROM clustereval._check_graph_ids(ids)),
+  members AS (
     SELECT
-      __ce_partition, __ce_id, __ce_node,
-      CASE WHEN NOT (__ce_is_noise AND noise_as = 'singletons') THEN __ce_cluster END
-        AS __ce_cluster
-    FROM query_table(__ce_ids)
-    WHERE __ce_times > 0
-      AND NOT (__ce_is_noise AND noise_as = 'drop')
-      AND (SELECT __ce_n_faults FROM __ce_faults) = 0
+      partition_key, id, node,
+      CASE WHEN NOT (is_noise AND noise_as = 'singletons') THEN cluster END AS cluster
+    FROM query_table(ids)
+    WHERE times > 0
+      AND NOT (is_noise AND noise_as = 'drop')
+      AND (SELECT n_faults FROM faults) = 0
   ),
-  __ce_numbers AS (
-    SELECT __ce_partition, __ce_cluster, MIN(__ce_node) AS __ce_cluster_no
-    FROM __ce_members
-    WHERE __ce_cluster IS NOT NULL
-    GROUP BY __ce_partition, __ce_cluster
+  numbers AS (
+    SELECT partition_key, cluster, MIN(node) AS cluster_no
+    FROM members
+    WHERE cluster IS NOT NULL
+    GROUP BY partition_key, cluster
   )
   SELECT
     member.*,
-    COALESCE(number.__ce_cluster_no, member.__ce_node) AS __ce_cluster_no
-  FROM __ce_members AS member
-  LEFT JOIN __ce_numbers AS number
-    ON number.__ce_partition IS NOT DISTINCT FROM member.__ce_partition
-    AND number.__ce_cluster = member.__ce_cluster;
+    COALESCE(number.cluster_no, member.node) AS cluster_no
+  FROM members AS member
+  LEFT JOIN numbers AS number
+    ON number.partition_key IS NOT DISTINCT FROM member.partition_key
+    AND number.cluster = member.cluster;
 
--- One row per edge: __ce_partition; __ce_low and __ce_high, the numbers of its nodes, the lower
--- first; __ce_low_cluster and __ce_high_cluster, the numbers of their clusters; __ce_weight; and
--- __ce_n_rows, the rows of the table. The rows with an end in no cluster are one row per partition,
--- with __ce_low NULL. __ce_nodes names a CTE of the rows of _graph_nodes; the rest are the user's
--- arguments.
+-- One row per edge: partition_key; low and high, the numbers of its nodes, the lower first;
+-- low_cluster and high_cluster, the numbers of their clusters; weight; and n_rows, the rows of the
+-- table. The rows with an end in no cluster are one row per partition, with low NULL. nodes: rows
+-- of _graph_nodes; the rest are the user's arguments.
 CREATE OR REPLACE MACRO clustereval._graph_edges(
-  __ce_nodes, tbl, id, edges, "left", "right", weight, partition_by
+  nodes, tbl, id, edges, "left", "right", weight, partition_by
 ) AS TABLE
   WITH __ce_ends AS (
     SELECT
@@ -240,191 +241,186 @@ CREATE OR REPLACE MACRO clustereval._graph_edges(
     UNION ALL
     SELECT partition_by, id, id, 1.0 FROM query_table(tbl) WHERE FALSE
   ),
-  __ce_joined AS (
+  joined AS (
     SELECT
-      ends.__ce_partition, one.__ce_node AS __ce_one, two.__ce_node AS __ce_two,
-      one.__ce_cluster_no AS __ce_one_cluster, two.__ce_cluster_no AS __ce_two_cluster,
-      one.__ce_node IS NOT NULL AND two.__ce_node IS NOT NULL AS __ce_is_whole,
-      ends.__ce_weight
+      ends.__ce_partition AS partition_key, one.node AS one_node, two.node AS two_node,
+      one.cluster_no AS one_cluster, two.cluster_no AS two_cluster,
+      one.node IS NOT NULL AND two.node IS NOT NULL AS is_whole,
+      ends.__ce_weight AS weight
     FROM __ce_ends AS ends
-    LEFT JOIN query_table(__ce_nodes) AS one
-      ON one.__ce_partition IS NOT DISTINCT FROM ends.__ce_partition
-      AND one.__ce_id = ends.__ce_left
-    LEFT JOIN query_table(__ce_nodes) AS two
-      ON two.__ce_partition IS NOT DISTINCT FROM ends.__ce_partition
-      AND two.__ce_id = ends.__ce_right
+    LEFT JOIN query_table(nodes) AS one
+      ON one.partition_key IS NOT DISTINCT FROM ends.__ce_partition
+      AND one.id = ends.__ce_left
+    LEFT JOIN query_table(nodes) AS two
+      ON two.partition_key IS NOT DISTINCT FROM ends.__ce_partition
+      AND two.id = ends.__ce_right
   ),
-  __ce_ordered AS (
+  ordered AS (
     SELECT
-      __ce_partition,
-      CASE WHEN __ce_is_whole THEN LEAST(__ce_one, __ce_two) END AS __ce_low,
-      CASE WHEN __ce_is_whole THEN GREATEST(__ce_one, __ce_two) END AS __ce_high,
+      partition_key,
+      CASE WHEN is_whole THEN LEAST(one_node, two_node) END AS low,
+      CASE WHEN is_whole THEN GREATEST(one_node, two_node) END AS high,
       CASE
-        WHEN __ce_is_whole AND __ce_one < __ce_two THEN __ce_one_cluster
-        WHEN __ce_is_whole THEN __ce_two_cluster
-      END AS __ce_low_cluster,
+        WHEN is_whole AND one_node < two_node THEN one_cluster
+        WHEN is_whole THEN two_cluster
+      END AS low_cluster,
       CASE
-        WHEN __ce_is_whole AND __ce_one < __ce_two THEN __ce_two_cluster
-        WHEN __ce_is_whole THEN __ce_one_cluster
-      END AS __ce_high_cluster,
-      __ce_weight
-    FROM __ce_joined
+        WHEN is_whole AND one_node < two_node THEN two_cluster
+        WHEN is_whole THEN one_cluster
+      END AS high_cluster,
+      joined.weight
+    FROM joined
   )
   SELECT
-    __ce_partition,
-    __ce_low,
-    __ce_high,
-    __ce_low_cluster,
-    __ce_high_cluster,
-    SUM(__ce_weight) AS __ce_weight,
-    CAST(COUNT(*) AS BIGINT) AS __ce_n_rows
-  FROM __ce_ordered
+    partition_key,
+    low,
+    high,
+    low_cluster,
+    high_cluster,
+    SUM(ordered.weight) AS weight,
+    CAST(COUNT(*) AS BIGINT) AS n_rows
+  FROM ordered
   -- The clusters follow from the nodes; as keys they take less time than as aggregates.
-  GROUP BY __ce_partition, __ce_low, __ce_high, __ce_low_cluster, __ce_high_cluster;
+  GROUP BY partition_key, low, high, low_cluster, high_cluster;
 
 ---------------------------------------------------------------------------------------------------
 -- Degrees and clusters
 ---------------------------------------------------------------------------------------------------
 
--- One row per node with an edge: __ce_node; __ce_degree and __ce_weight, number and weight of its
--- edges, self-loops twice; and __ce_inner_degree, the number of its inner edges. __ce_edges names a
--- CTE of the rows of _graph_edges.
-CREATE OR REPLACE MACRO clustereval._graph_degrees(__ce_edges) AS TABLE
-  WITH __ce_ends AS (
+-- One row per node with an edge: node; degree and weight, number and weight of its edges,
+-- self-loops twice; and inner_degree, the number of its inner edges. edges: rows of _graph_edges.
+CREATE OR REPLACE MACRO clustereval._graph_degrees(edges) AS TABLE
+  WITH ends AS (
     SELECT
-      __ce_low AS __ce_node, __ce_weight, __ce_low_cluster = __ce_high_cluster AS __ce_is_inner
-    FROM query_table(__ce_edges)
-    WHERE __ce_low IS NOT NULL
+      low AS node, weight, low_cluster = high_cluster AS is_inner
+    FROM query_table(edges)
+    WHERE low IS NOT NULL
     UNION ALL
-    SELECT __ce_high, __ce_weight, __ce_low_cluster = __ce_high_cluster
-    FROM query_table(__ce_edges)
-    WHERE __ce_low IS NOT NULL
+    SELECT high, weight, low_cluster = high_cluster
+    FROM query_table(edges)
+    WHERE low IS NOT NULL
   )
   SELECT
-    __ce_node,
-    COUNT(*) AS __ce_degree,
-    SUM(__ce_weight) AS __ce_weight,
-    COUNT(CASE WHEN __ce_is_inner THEN 1 END) AS __ce_inner_degree
-  FROM __ce_ends
-  GROUP BY __ce_node;
+    node,
+    COUNT(*) AS degree,
+    SUM(weight) AS weight,
+    COUNT(CASE WHEN is_inner THEN 1 END) AS inner_degree
+  FROM ends
+  GROUP BY node;
 
--- One row per cluster with an edge: __ce_cluster_no and its fewest and most edges at a node:
--- __ce_max_degree, self-loops twice; __ce_min_neighbors and __ce_max_neighbors, other nodes of the
--- cluster that a node with an inner edge is joined to; __ce_n_linked, the nodes that are joined to
--- one; and __ce_hub, a node with the most. __ce_edges names a CTE of the rows of _graph_edges. It
--- sums up less than _graph_degrees, which takes half as long.
-CREATE OR REPLACE MACRO clustereval._graph_extremes(__ce_edges) AS TABLE
-  WITH __ce_ends AS (
+-- One row per cluster with an edge: cluster_no and its fewest and most edges at a node: max_degree,
+-- self-loops twice; min_neighbors and max_neighbors, other nodes of the cluster that a node with an
+-- inner edge is joined to; n_linked, the nodes that are joined to one; and hub, a node with the
+-- most. edges: rows of _graph_edges. It sums up less than _graph_degrees, which takes half as long.
+CREATE OR REPLACE MACRO clustereval._graph_extremes(edges) AS TABLE
+  WITH ends AS (
     SELECT
-      __ce_low AS __ce_node, __ce_low_cluster AS __ce_cluster_no,
-      __ce_low <> __ce_high AS __ce_is_pair
-    FROM query_table(__ce_edges)
-    WHERE __ce_low_cluster = __ce_high_cluster AND __ce_low IS NOT NULL
+      low AS node, low_cluster AS cluster_no,
+      low <> high AS is_pair
+    FROM query_table(edges)
+    WHERE low_cluster = high_cluster AND low IS NOT NULL
     UNION ALL
-    SELECT __ce_high, __ce_high_cluster, __ce_low <> __ce_high
-    FROM query_table(__ce_edges)
-    WHERE __ce_low_cluster = __ce_high_cluster AND __ce_low IS NOT NULL
+    SELECT high, high_cluster, low <> high
+    FROM query_table(edges)
+    WHERE low_cluster = high_cluster AND low IS NOT NULL
   ),
-  __ce_degrees AS (
+  degrees AS (
     SELECT
-      __ce_node,
-      __ce_cluster_no,
-      COUNT(*) AS __ce_degree,
-      COUNT(CASE WHEN __ce_is_pair THEN 1 END) AS __ce_n_neighbors
-    FROM __ce_ends
-    GROUP BY __ce_node, __ce_cluster_no
+      node,
+      cluster_no,
+      COUNT(*) AS degree,
+      COUNT(CASE WHEN is_pair THEN 1 END) AS n_neighbors
+    FROM ends
+    GROUP BY node, cluster_no
   )
   SELECT
-    __ce_cluster_no,
-    COUNT(CASE WHEN __ce_n_neighbors > 0 THEN 1 END) AS __ce_n_linked,
-    MAX(__ce_degree) AS __ce_max_degree,
-    MIN(__ce_n_neighbors) AS __ce_min_neighbors,
-    MAX(__ce_n_neighbors) AS __ce_max_neighbors,
-    arg_max(__ce_node, __ce_n_neighbors) AS __ce_hub
-  FROM __ce_degrees
-  GROUP BY __ce_cluster_no;
+    cluster_no,
+    COUNT(CASE WHEN n_neighbors > 0 THEN 1 END) AS n_linked,
+    MAX(degree) AS max_degree,
+    MIN(n_neighbors) AS min_neighbors,
+    MAX(n_neighbors) AS max_neighbors,
+    arg_max(node, n_neighbors) AS hub
+  FROM degrees
+  GROUP BY cluster_no;
 
--- One row per cluster with an edge: __ce_cluster_no, __ce_n_edges and __ce_weight, number and
--- weight of its inner edges, __ce_n_links, those that are not self-loops, __ce_n_cut_edges and
--- __ce_cut_weight. __ce_edges names a CTE of the rows of _graph_edges.
-CREATE OR REPLACE MACRO clustereval._graph_edge_sums(__ce_edges) AS TABLE
-  WITH __ce_sides AS (
+-- One row per cluster with an edge: cluster_no, n_edges and weight, number and weight of its inner
+-- edges, n_links, those that are not self-loops, n_cut_edges and cut_weight. edges: rows of
+-- _graph_edges.
+CREATE OR REPLACE MACRO clustereval._graph_edge_sums(edges) AS TABLE
+  WITH sides AS (
     SELECT
-      __ce_low_cluster AS __ce_cluster_no, __ce_weight,
-      __ce_low_cluster = __ce_high_cluster AS __ce_is_inner, __ce_low <> __ce_high AS __ce_is_pair
-    FROM query_table(__ce_edges)
-    WHERE __ce_low IS NOT NULL
+      low_cluster AS cluster_no, weight,
+      low_cluster = high_cluster AS is_inner, low <> high AS is_pair
+    FROM query_table(edges)
+    WHERE low IS NOT NULL
     UNION ALL
-    SELECT __ce_high_cluster, __ce_weight, FALSE, TRUE
-    FROM query_table(__ce_edges)
-    WHERE __ce_low IS NOT NULL AND __ce_low_cluster <> __ce_high_cluster
+    SELECT high_cluster, weight, FALSE, TRUE
+    FROM query_table(edges)
+    WHERE low IS NOT NULL AND low_cluster <> high_cluster
   )
   SELECT
-    __ce_cluster_no,
-    COUNT(CASE WHEN __ce_is_inner THEN 1 END) AS __ce_n_edges,
-    COUNT(CASE WHEN __ce_is_inner AND __ce_is_pair THEN 1 END) AS __ce_n_links,
-    clustereval._compensated_sum(CASE WHEN __ce_is_inner THEN __ce_weight END) AS __ce_weight,
-    COUNT(CASE WHEN NOT __ce_is_inner THEN 1 END) AS __ce_n_cut_edges,
-    clustereval._compensated_sum(CASE WHEN NOT __ce_is_inner THEN __ce_weight END)
-      AS __ce_cut_weight
-  FROM __ce_sides
-  GROUP BY __ce_cluster_no;
+    cluster_no,
+    COUNT(CASE WHEN is_inner THEN 1 END) AS n_edges,
+    COUNT(CASE WHEN is_inner AND is_pair THEN 1 END) AS n_links,
+    clustereval._compensated_sum(CASE WHEN is_inner THEN weight END) AS weight,
+    COUNT(CASE WHEN NOT is_inner THEN 1 END) AS n_cut_edges,
+    clustereval._compensated_sum(CASE WHEN NOT is_inner THEN weight END) AS cut_weight
+  FROM sides
+  GROUP BY cluster_no;
 
--- One row, __ce_is_finite = TRUE. Raises an error if the weights of the edges of a partition have
--- no finite sum; the volumes of clusters are up to twice that. __ce_edges names a CTE of the rows
--- of _graph_edges.
-CREATE OR REPLACE MACRO clustereval._check_weight_sums(__ce_edges) AS TABLE
-  WITH __ce_sums AS (
-    SELECT SUM(__ce_weight) AS __ce_sum
-    FROM query_table(__ce_edges)
-    WHERE __ce_low IS NOT NULL
-    GROUP BY __ce_partition
+-- One row, is_finite = TRUE. Raises an error if the weights of the edges of a partition have no
+-- finite sum; the volumes of clusters are up to twice that. edges: rows of _graph_edges.
+CREATE OR REPLACE MACRO clustereval._check_weight_sums(edges) AS TABLE
+  WITH sums AS (
+    SELECT SUM(weight) AS sum
+    FROM query_table(edges)
+    WHERE low IS NOT NULL
+    GROUP BY partition_key
   )
   SELECT
     CASE
-      WHEN COUNT(CASE WHEN NOT isfinite(2 * __ce_sum) THEN 1 END) > 0
+      WHEN COUNT(CASE WHEN NOT isfinite(2 * sum) THEN 1 END) > 0
       THEN error(concat(
         'weight: expected weights with a finite sum over all edges, got a sum that overflows; ',
         'divide all weights by the same number'
       ))
       ELSE TRUE
-    END AS __ce_is_finite
-  FROM __ce_sums;
+    END AS is_finite
+  FROM sums;
 
--- One row per cluster: __ce_partition, __ce_cluster, __ce_cluster_no, __ce_n_nodes, the sums of
--- _graph_edge_sums and the columns of _graph_extremes, 0 without an edge, but __ce_hub NULL. Raises
--- the error of _check_weight_sums. The parameters are names of CTEs: the rows of _graph_nodes and
--- _graph_edges.
-CREATE OR REPLACE MACRO clustereval._graph_clusters(__ce_nodes, __ce_edges) AS TABLE
-  WITH __ce_checked AS (SELECT * FROM clustereval._check_weight_sums(__ce_edges)),
-  __ce_sizes AS (
+-- One row per cluster: partition_key, cluster, cluster_no, n_nodes, the sums of _graph_edge_sums
+-- and the columns of _graph_extremes, 0 without an edge, but hub NULL. Raises the error of
+-- _check_weight_sums. The parameters are names of CTEs: the rows of _graph_nodes and _graph_edges.
+CREATE OR REPLACE MACRO clustereval._graph_clusters(nodes, edges) AS TABLE
+  WITH checked AS (SELECT * FROM clustereval._check_weight_sums(edges)),
+  sizes AS (
     SELECT
-      __ce_cluster_no,
-      MIN(__ce_partition) AS __ce_partition,
-      MIN(__ce_cluster) AS __ce_cluster,
-      CAST(COUNT(*) AS BIGINT) AS __ce_n_nodes
-    FROM query_table(__ce_nodes)
-    GROUP BY __ce_cluster_no
-    HAVING (SELECT __ce_is_finite FROM __ce_checked)
+      cluster_no,
+      MIN(partition_key) AS partition_key,
+      MIN(cluster) AS cluster,
+      CAST(COUNT(*) AS BIGINT) AS n_nodes
+    FROM query_table(nodes)
+    GROUP BY cluster_no
+    HAVING (SELECT is_finite FROM checked)
   ),
-  __ce_sums AS (SELECT * FROM clustereval._graph_edge_sums(__ce_edges)),
-  __ce_extremes AS (SELECT * FROM clustereval._graph_extremes(__ce_edges))
+  sums AS (SELECT * FROM clustereval._graph_edge_sums(edges)),
+  extremes AS (SELECT * FROM clustereval._graph_extremes(edges))
   SELECT
     size.*,
-    CAST(COALESCE(sums.__ce_n_edges, 0) AS BIGINT) AS __ce_n_edges,
-    CAST(COALESCE(sums.__ce_n_links, 0) AS BIGINT) AS __ce_n_links,
-    COALESCE(sums.__ce_weight, 0.0) AS __ce_weight,
-    CAST(COALESCE(sums.__ce_n_cut_edges, 0) AS BIGINT) AS __ce_n_cut_edges,
-    COALESCE(sums.__ce_cut_weight, 0.0) AS __ce_cut_weight,
-    CAST(COALESCE(extreme.__ce_max_degree, 0) AS BIGINT) AS __ce_max_degree,
+    CAST(COALESCE(sums.n_edges, 0) AS BIGINT) AS n_edges,
+    CAST(COALESCE(sums.n_links, 0) AS BIGINT) AS n_links,
+    COALESCE(sums.weight, 0.0) AS weight,
+    CAST(COALESCE(sums.n_cut_edges, 0) AS BIGINT) AS n_cut_edges,
+    COALESCE(sums.cut_weight, 0.0) AS cut_weight,
+    CAST(COALESCE(extreme.max_degree, 0) AS BIGINT) AS max_degree,
     CASE
-      WHEN extreme.__ce_n_linked = size.__ce_n_nodes THEN extreme.__ce_min_neighbors ELSE 0
-    END AS __ce_min_neighbors,
-    COALESCE(extreme.__ce_max_neighbors, 0) AS __ce_max_neighbors,
-    extreme.__ce_hub
-  FROM __ce_sizes AS size
-  LEFT JOIN __ce_sums AS sums ON sums.__ce_cluster_no = size.__ce_cluster_no
-  LEFT JOIN __ce_extremes AS extreme ON extreme.__ce_cluster_no = size.__ce_cluster_no;
+      WHEN extreme.n_linked = size.n_nodes THEN extreme.min_neighbors ELSE 0
+    END AS min_neighbors,
+    COALESCE(extreme.max_neighbors, 0) AS max_neighbors,
+    extreme.hub
+  FROM sizes AS size
+  LEFT JOIN sums ON sums.cluster_no = size.cluster_no
+  LEFT JOIN extremes AS extreme ON extreme.cluster_no = size.cluster_no;
 
 -- Conductance of a cluster: the weight of its cut edges divided by the volume of the cluster or of
 -- the rest of the graph, whichever is less. The volume is the sum of the weighted degrees. weight
@@ -435,23 +431,22 @@ CREATE OR REPLACE MACRO clustereval._conductance(weight, cut_weight, total) AS
     LEAST(2 * weight + cut_weight, GREATEST(2 * (total - weight) - cut_weight, cut_weight))
   ));
 
--- The rows of _graph_clusters with __ce_total, the weight of all edges of the partition, and
--- __ce_conductance. __ce_clusters names a CTE of the rows of _graph_clusters.
-CREATE OR REPLACE MACRO clustereval._graph_conductances(__ce_clusters) AS TABLE
-  WITH __ce_totals AS (
+-- The rows of _graph_clusters with total, the weight of all edges of the partition, and
+-- conductance. clusters: rows of _graph_clusters.
+CREATE OR REPLACE MACRO clustereval._graph_conductances(clusters) AS TABLE
+  WITH totals AS (
     SELECT
-      __ce_partition,
-      clustereval._compensated_sum(__ce_weight + __ce_cut_weight / 2) AS __ce_total
-    FROM query_table(__ce_clusters)
-    GROUP BY __ce_partition
+      partition_key,
+      clustereval._compensated_sum(weight + cut_weight / 2) AS total
+    FROM query_table(clusters)
+    GROUP BY partition_key
   )
   SELECT
     one.*,
-    total.__ce_total,
-    clustereval._conductance(one.__ce_weight, one.__ce_cut_weight, total.__ce_total)
-      AS __ce_conductance
-  FROM query_table(__ce_clusters) AS one
-  JOIN __ce_totals AS total ON total.__ce_partition IS NOT DISTINCT FROM one.__ce_partition;
+    total.total,
+    clustereval._conductance(one.weight, one.cut_weight, total.total) AS conductance
+  FROM query_table(clusters) AS one
+  JOIN totals AS total ON total.partition_key IS NOT DISTINCT FROM one.partition_key;
 
 ---------------------------------------------------------------------------------------------------
 -- Bridges and parts
@@ -463,77 +458,71 @@ CREATE OR REPLACE MACRO clustereval._graph_conductances(__ce_clusters) AS TABLE
 CREATE OR REPLACE MACRO clustereval._is_dense(n_nodes, min_neighbors) AS
   min_neighbors >= 2 AND min_neighbors >= floor(n_nodes / 2.0);
 
--- The ways of the inner edges of some clusters, in both directions: __ce_from, __ce_to and
--- __ce_cluster_no. __ce_edges names a CTE of the rows of _graph_edges, __ce_chosen one of the
--- __ce_cluster_no of the clusters.
-CREATE OR REPLACE MACRO clustereval._graph_ways(__ce_edges, __ce_chosen) AS TABLE
-  WITH __ce_links AS (
-    SELECT edge.__ce_low, edge.__ce_high, edge.__ce_low_cluster
-    FROM query_table(__ce_edges) AS edge
-    SEMI JOIN query_table(__ce_chosen) AS chosen
-      ON chosen.__ce_cluster_no = edge.__ce_low_cluster
-    WHERE edge.__ce_low_cluster = edge.__ce_high_cluster AND edge.__ce_low <> edge.__ce_high
+-- The ways of the inner edges of some clusters, in both directions: from_node, to_node and
+-- cluster_no. edges: rows of _graph_edges, chosen one of the cluster_no of the clusters.
+CREATE OR REPLACE MACRO clustereval._graph_ways(edges, chosen) AS TABLE
+  WITH links AS (
+    SELECT edge.low, edge.high, edge.low_cluster
+    FROM query_table(edges) AS edge
+    SEMI JOIN query_table(chosen) AS one ON one.cluster_no = edge.low_cluster
+    WHERE edge.low_cluster = edge.high_cluster AND edge.low <> edge.high
   )
-  SELECT __ce_low AS __ce_from, __ce_high AS __ce_to, __ce_low_cluster AS __ce_cluster_no
-  FROM __ce_links
+  SELECT low AS from_node, high AS to_node, low_cluster AS cluster_no
+  FROM links
   UNION ALL
-  SELECT __ce_high, __ce_low, __ce_low_cluster FROM __ce_links;
+  SELECT high, low, low_cluster FROM links;
 
 -- One row per edge of a spanning forest of the clusters, but for those that _is_dense tells enough
--- about: __ce_cluster_no; __ce_low and __ce_high, numbers of nodes, the lower first; and
--- __ce_is_bridge. The parameters are names of CTEs: the rows of _graph_edges and _graph_clusters.
--- A cluster of two nodes has one edge, which needs no search.
-CREATE OR REPLACE MACRO clustereval._graph_tree_edges(__ce_edges, __ce_clusters) AS TABLE
-  WITH __ce_pairs AS (
-    SELECT __ce_cluster_no FROM query_table(__ce_clusters) WHERE __ce_n_nodes = 2
+-- about: cluster_no; low and high, numbers of nodes, the lower first; and is_bridge. The parameters
+-- are names of CTEs: the rows of _graph_edges and _graph_clusters. A cluster of two nodes has one
+-- edge, which needs no search.
+CREATE OR REPLACE MACRO clustereval._graph_tree_edges(edges, clusters) AS TABLE
+  WITH pairs AS (SELECT cluster_no FROM query_table(clusters) WHERE n_nodes = 2),
+  open AS MATERIALIZED (
+    SELECT cluster_no, hub AS node
+    FROM query_table(clusters)
+    WHERE n_nodes > 2
+      AND n_links > 0
+      AND NOT clustereval._is_dense(n_nodes, min_neighbors)
   ),
-  __ce_open AS MATERIALIZED (
-    SELECT __ce_cluster_no, __ce_hub AS __ce_node
-    FROM query_table(__ce_clusters)
-    WHERE __ce_n_nodes > 2
-      AND __ce_n_links > 0
-      AND NOT clustereval._is_dense(__ce_n_nodes, __ce_min_neighbors)
-  ),
-  __ce_ways AS MATERIALIZED (SELECT * FROM clustereval._graph_ways(__ce_edges, __ce_open)),
-  __ce_forest AS MATERIALIZED (
-    SELECT * FROM clustereval._graph_forest(__ce_open, __ce_ways)
-  ),
-  __ce_trees AS (
+  ways AS MATERIALIZED (SELECT * FROM clustereval._graph_ways(edges, open)),
+  forest AS MATERIALIZED (SELECT * FROM clustereval._graph_forest(open, ways)),
+  trees AS (
     SELECT
-      __ce_cluster_no,
-      LEAST(__ce_node, __ce_parent) AS __ce_low,
-      GREATEST(__ce_node, __ce_parent) AS __ce_high,
-      __ce_is_bridge
-    FROM clustereval._graph_bridges(__ce_forest, __ce_ways)
+      cluster_no,
+      LEAST(node, parent) AS low,
+      GREATEST(node, parent) AS high,
+      is_bridge
+    FROM clustereval._graph_bridges(forest, ways)
   )
-  SELECT * FROM __ce_trees
+  SELECT * FROM trees
   UNION ALL
-  SELECT edge.__ce_low_cluster, edge.__ce_low, edge.__ce_high, TRUE
-  FROM query_table(__ce_edges) AS edge
-  SEMI JOIN __ce_pairs AS pair ON pair.__ce_cluster_no = edge.__ce_low_cluster
-  WHERE edge.__ce_low_cluster = edge.__ce_high_cluster AND edge.__ce_low <> edge.__ce_high;
+  SELECT edge.low_cluster, edge.low, edge.high, TRUE
+  FROM query_table(edges) AS edge
+  SEMI JOIN pairs AS pair ON pair.cluster_no = edge.low_cluster
+  WHERE edge.low_cluster = edge.high_cluster AND edge.low <> edge.high;
 
--- The rows of _graph_clusters with __ce_n_bridges and __ce_n_components, the number of parts. The
--- parameters are names of CTEs: the rows of _graph_clusters and of _graph_tree_edges. A forest has
--- an edge less than nodes for each part.
-CREATE OR REPLACE MACRO clustereval._graph_components(__ce_clusters, __ce_tree_edges) AS TABLE
-  WITH __ce_counts AS (
+-- The rows of _graph_clusters with n_bridges and n_components, the number of parts. The parameters
+-- are names of CTEs: the rows of _graph_clusters and of _graph_tree_edges. A forest has an edge
+-- less than nodes for each part.
+CREATE OR REPLACE MACRO clustereval._graph_components(clusters, tree_edges) AS TABLE
+  WITH counts AS (
     SELECT
-      __ce_cluster_no,
-      COUNT(*) AS __ce_n_tree_edges,
-      COUNT(CASE WHEN __ce_is_bridge THEN 1 END) AS __ce_n_bridges
-    FROM query_table(__ce_tree_edges)
-    GROUP BY __ce_cluster_no
+      cluster_no,
+      COUNT(*) AS n_tree_edges,
+      COUNT(CASE WHEN is_bridge THEN 1 END) AS n_bridges
+    FROM query_table(tree_edges)
+    GROUP BY cluster_no
   )
   SELECT
     one.*,
-    CAST(COALESCE(counts.__ce_n_bridges, 0) AS BIGINT) AS __ce_n_bridges,
+    CAST(COALESCE(counts.n_bridges, 0) AS BIGINT) AS n_bridges,
     CAST(CASE
-      WHEN clustereval._is_dense(one.__ce_n_nodes, one.__ce_min_neighbors) THEN 1
-      ELSE one.__ce_n_nodes - COALESCE(counts.__ce_n_tree_edges, 0)
-    END AS BIGINT) AS __ce_n_components
-  FROM query_table(__ce_clusters) AS one
-  LEFT JOIN __ce_counts AS counts ON counts.__ce_cluster_no = one.__ce_cluster_no;
+      WHEN clustereval._is_dense(one.n_nodes, one.min_neighbors) THEN 1
+      ELSE one.n_nodes - COALESCE(counts.n_tree_edges, 0)
+    END AS BIGINT) AS n_components
+  FROM query_table(clusters) AS one
+  LEFT JOIN counts ON counts.cluster_no = one.cluster_no;
 
 -- Diameter of a cluster without a search, -1 if it needs one, NULL if it has several parts. The
 -- parameters are columns of _graph_components: a complete graph has diameter 1, another one with a
@@ -549,59 +538,56 @@ CREATE OR REPLACE MACRO clustereval._known_diameter(
     ELSE -1
   END;
 
--- One row per cluster of at most max_diameter_nodes nodes: __ce_cluster_no and __ce_diameter, NULL
--- if it has several parts. The other parameters are names of CTEs: the rows of _graph_nodes,
--- _graph_edges and _graph_components.
+-- One row per cluster of at most max_diameter_nodes nodes: cluster_no and diameter, NULL if it has
+-- several parts. The other parameters are names of CTEs: the rows of _graph_nodes, _graph_edges and
+-- _graph_components.
 CREATE OR REPLACE MACRO clustereval._graph_cluster_diameters(
-  __ce_nodes, __ce_edges, __ce_components, max_diameter_nodes
+  nodes, edges, components, max_diameter_nodes
 ) AS TABLE
-  WITH __ce_known AS MATERIALIZED (
+  WITH known AS MATERIALIZED (
     SELECT
-      __ce_cluster_no,
-      clustereval._known_diameter(
-        __ce_n_nodes, __ce_n_links, __ce_max_neighbors, __ce_n_components
-      ) AS __ce_diameter
-    FROM query_table(__ce_components)
-    WHERE __ce_n_nodes <= CAST(max_diameter_nodes AS DOUBLE)
+      cluster_no,
+      clustereval._known_diameter(n_nodes, n_links, max_neighbors, n_components) AS diameter
+    FROM query_table(components)
+    WHERE n_nodes <= CAST(max_diameter_nodes AS DOUBLE)
   ),
-  __ce_chosen AS (SELECT __ce_cluster_no FROM __ce_known WHERE __ce_diameter = -1),
-  __ce_members AS (
-    SELECT node.__ce_node, node.__ce_cluster_no
-    FROM query_table(__ce_nodes) AS node
-    SEMI JOIN __ce_chosen AS chosen ON chosen.__ce_cluster_no = node.__ce_cluster_no
+  chosen AS (SELECT cluster_no FROM known WHERE diameter = -1),
+  members AS (
+    SELECT node.node, node.cluster_no
+    FROM query_table(nodes) AS node
+    SEMI JOIN chosen ON chosen.cluster_no = node.cluster_no
   ),
-  __ce_ways AS MATERIALIZED (SELECT * FROM clustereval._graph_ways(__ce_edges, __ce_chosen))
-  SELECT __ce_cluster_no, __ce_diameter FROM __ce_known WHERE __ce_diameter <> -1
+  ways AS MATERIALIZED (SELECT * FROM clustereval._graph_ways(edges, chosen))
+  SELECT cluster_no, diameter FROM known WHERE diameter <> -1
   UNION ALL
-  SELECT __ce_cluster_no, __ce_diameter
-  FROM clustereval._graph_diameters(__ce_members, __ce_ways);
+  SELECT cluster_no, diameter
+  FROM clustereval._graph_diameters(members, ways);
 
 ---------------------------------------------------------------------------------------------------
 -- Sums of a partition
 ---------------------------------------------------------------------------------------------------
 
 -- Sums of all clusters of a partition, one row per partition: numbers and weights by the names of
--- _graph_conductances, __ce_n_clusters, __ce_pairs, the pairs of nodes of one cluster, and the
--- mean and the greatest conductance. __ce_clusters names a CTE of the rows of _graph_conductances,
--- resolution is the user's option.
-CREATE OR REPLACE MACRO clustereval._graph_sums(__ce_clusters, resolution) AS TABLE
+-- _graph_conductances, n_clusters, pairs, the pairs of nodes of one cluster, and the mean and the
+-- greatest conductance. clusters: rows of _graph_conductances, resolution is the user's option.
+CREATE OR REPLACE MACRO clustereval._graph_sums(clusters, resolution) AS TABLE
   SELECT
-    __ce_partition,
-    CAST(COUNT(*) AS BIGINT) AS __ce_n_clusters,
-    CAST(SUM(__ce_n_nodes) AS BIGINT) AS __ce_n_nodes,
-    CAST(SUM(__ce_n_edges) AS BIGINT) AS __ce_n_edges,
-    CAST(SUM(__ce_n_edges - __ce_n_links) AS BIGINT) AS __ce_n_self_loops,
-    CAST(SUM(__ce_n_cut_edges) / 2 AS BIGINT) AS __ce_n_cut_edges,
-    SUM(clustereval._count_pairs(__ce_n_nodes)) AS __ce_pairs,
-    clustereval._compensated_sum(__ce_weight) AS __ce_weight,
-    MAX(__ce_total) AS __ce_total,
+    partition_key,
+    CAST(COUNT(*) AS BIGINT) AS n_clusters,
+    CAST(SUM(n_nodes) AS BIGINT) AS n_nodes,
+    CAST(SUM(n_edges) AS BIGINT) AS n_edges,
+    CAST(SUM(n_edges - n_links) AS BIGINT) AS n_self_loops,
+    CAST(SUM(n_cut_edges) / 2 AS BIGINT) AS n_cut_edges,
+    SUM(clustereval._count_pairs(n_nodes)) AS pairs,
+    clustereval._compensated_sum(weight) AS weight,
+    MAX(total) AS total,
     clustereval._compensated_sum(
-      clustereval._modularity_term(__ce_weight, __ce_cut_weight, __ce_total, resolution)
-    ) AS __ce_modularity,
-    AVG(__ce_conductance) AS __ce_mean_conductance,
-    MAX(__ce_conductance) AS __ce_worst_conductance
-  FROM query_table(__ce_clusters)
-  GROUP BY __ce_partition;
+      clustereval._modularity_term(weight, cut_weight, total, resolution)
+    ) AS modularity,
+    AVG(conductance) AS mean_conductance,
+    MAX(conductance) AS worst_conductance
+  FROM query_table(clusters)
+  GROUP BY partition_key;
 
 -- What a cluster adds to the modularity: the share of its inner edges in the weight of all edges,
 -- less resolution times the share that is expected of its volume. weight is that of its inner
@@ -621,25 +607,22 @@ CREATE OR REPLACE MACRO clustereval._graph_performance(
     clustereval._count_pairs(n_nodes)
   );
 
--- Rows of the two tables that are counted apart, one row per partition: __ce_n_dropped, rows
--- without a cluster, __ce_n_noise, __ce_n_dropped_edges, with an end in no cluster, and
--- __ce_n_duplicate_edges, further rows of the same edge; without partition_by at least one row.
--- __ce_ids and __ce_edges name CTEs of the rows of _graph_ids and _graph_edges; tbl and
--- partition_by are the user's arguments.
-CREATE OR REPLACE MACRO clustereval._graph_row_counts(
-  __ce_ids, __ce_edges, tbl, partition_by
-) AS TABLE
+-- Rows of the two tables that are counted apart, one row per partition: n_dropped, rows without a
+-- cluster, n_noise, n_dropped_edges, with an end in no cluster, and n_duplicate_edges, further rows
+-- of the same edge; without partition_by at least one row. ids and edges name CTEs of the rows of
+-- _graph_ids and _graph_edges; tbl and partition_by are the user's arguments.
+CREATE OR REPLACE MACRO clustereval._graph_row_counts(ids, edges, tbl, partition_by) AS TABLE
   WITH __ce_counts AS (
     SELECT
-      __ce_partition, __ce_n_dropped, CASE WHEN __ce_is_noise THEN 1 ELSE 0 END AS __ce_n_noise,
-      0 AS __ce_n_dropped_edges, 0 AS __ce_n_duplicate_edges
-    FROM query_table(__ce_ids)
+      partition_key, n_dropped, CASE WHEN is_noise THEN 1 ELSE 0 END AS n_noise,
+      0 AS n_dropped_edges, 0 AS n_duplicate_edges
+    FROM query_table(ids)
     UNION ALL
     SELECT
-      __ce_partition, 0, 0,
-      CASE WHEN __ce_low IS NULL THEN __ce_n_rows ELSE 0 END,
-      CASE WHEN __ce_low IS NULL THEN 0 ELSE __ce_n_rows - 1 END
-    FROM query_table(__ce_edges)
+      partition_key, 0, 0,
+      CASE WHEN low IS NULL THEN n_rows ELSE 0 END,
+      CASE WHEN low IS NULL THEN 0 ELSE n_rows - 1 END
+    FROM query_table(edges)
     UNION ALL
     SELECT NULL, 0, 0, 0, 0
     FROM query_table(tbl)
@@ -647,10 +630,10 @@ CREATE OR REPLACE MACRO clustereval._graph_row_counts(
     HAVING clustereval._is_absent(partition_by)
   )
   SELECT
-    __ce_partition,
-    CAST(SUM(__ce_n_dropped) AS BIGINT) AS __ce_n_dropped,
-    CAST(SUM(__ce_n_noise) AS BIGINT) AS __ce_n_noise,
-    CAST(SUM(__ce_n_dropped_edges) AS BIGINT) AS __ce_n_dropped_edges,
-    CAST(SUM(__ce_n_duplicate_edges) AS BIGINT) AS __ce_n_duplicate_edges
+    partition_key,
+    CAST(SUM(n_dropped) AS BIGINT) AS n_dropped,
+    CAST(SUM(n_noise) AS BIGINT) AS n_noise,
+    CAST(SUM(n_dropped_edges) AS BIGINT) AS n_dropped_edges,
+    CAST(SUM(n_duplicate_edges) AS BIGINT) AS n_duplicate_edges
   FROM __ce_counts
-  GROUP BY __ce_partition;
+  GROUP BY partition_key;

@@ -1,201 +1,193 @@
 -- graph_paths: searches in the graphs of clusters: spanning forests, bridges and diameters.
 --
---   * Nodes are numbers. A way is an edge in one direction: __ce_from and __ce_to, two different
---     nodes of the cluster __ce_cluster_no. A table of ways has both directions of an edge, and no
+--   * Nodes are numbers. A way is an edge in one direction: from_node and to_node, two different
+--     nodes of the cluster cluster_no. A table of ways has both directions of an edge, and no
 --     way twice.
 --   * A part is a set of nodes that ways connect. A spanning forest has a tree for each part.
 --   * A bridge is an edge whose removal divides its part in two.
 --   * A search takes a step for each level of its trees, so its steps grow with the diameter.
 
--- Breadth-first search. One row per node that ways connect with one of __ce_starts:
--- __ce_cluster_no, __ce_node, __ce_parent, the node that it was reached from, NULL for a start, and
--- __ce_level, the number of ways to the start. __ce_starts names a CTE of at most one node per part
--- with __ce_cluster_no and __ce_node, __ce_ways one of ways. The ways from a level lead to that
--- before, to itself and to the next one. So nodes are looked up in two levels only: each step hands
--- its own nodes on, no longer as the front.
-CREATE OR REPLACE MACRO clustereval._graph_levels(__ce_starts, __ce_ways) AS TABLE
-  WITH RECURSIVE __ce_search AS (
+-- Breadth-first search. One row per node that ways connect with one of starts: cluster_no, node,
+-- parent, the node that it was reached from, NULL for a start, and level, the number of ways to the
+-- start. starts names a CTE of at most one node per part with cluster_no and node, ways one of
+-- ways. The ways from a level lead to that before, to itself and to the next one. So nodes are
+-- looked up in two levels only: each step hands its own nodes on, no longer as the front.
+CREATE OR REPLACE MACRO clustereval._graph_levels(starts, ways) AS TABLE
+  WITH RECURSIVE search AS (
     SELECT
-      __ce_cluster_no, __ce_node, CAST(NULL AS BIGINT) AS __ce_parent, 0 AS __ce_level,
-      TRUE AS __ce_is_front
-    FROM query_table(__ce_starts)
+      cluster_no, node, CAST(NULL AS BIGINT) AS parent, 0 AS level,
+      TRUE AS is_front
+    FROM query_table(starts)
     UNION ALL
     (
-      WITH __ce_reached AS (
+      WITH reached AS (
         SELECT
-          MIN(front.__ce_cluster_no) AS __ce_cluster_no,
-          way.__ce_to AS __ce_node,
-          MIN(front.__ce_node) AS __ce_parent,
-          MIN(front.__ce_level) + 1 AS __ce_level
-        FROM __ce_search AS front
-        JOIN query_table(__ce_ways) AS way ON way.__ce_from = front.__ce_node
-        WHERE front.__ce_is_front
-        GROUP BY way.__ce_to
+          MIN(front.cluster_no) AS cluster_no,
+          way.to_node AS node,
+          MIN(front.node) AS parent,
+          MIN(front.level) + 1 AS level
+        FROM search AS front
+        JOIN query_table(ways) AS way ON way.from_node = front.node
+        WHERE front.is_front
+        GROUP BY way.to_node
       )
       -- After the group, or DuckDB would compare all ways with the known nodes in each step.
       SELECT
-        reached.__ce_cluster_no, reached.__ce_node, reached.__ce_parent, reached.__ce_level, TRUE
-      FROM __ce_reached AS reached
-      ANTI JOIN __ce_search AS known ON known.__ce_node = reached.__ce_node
+        reached.cluster_no, reached.node, reached.parent, reached.level, TRUE
+      FROM reached
+      ANTI JOIN search AS known ON known.node = reached.node
       UNION ALL
-      SELECT __ce_cluster_no, __ce_node, __ce_parent, __ce_level, FALSE
-      FROM __ce_search
-      WHERE __ce_is_front
+      SELECT cluster_no, node, parent, level, FALSE
+      FROM search
+      WHERE is_front
     )
   )
-  SELECT __ce_cluster_no, __ce_node, __ce_parent, __ce_level
-  FROM __ce_search
-  WHERE __ce_is_front;
+  SELECT cluster_no, node, parent, level
+  FROM search
+  WHERE is_front;
 
--- One row per node of the ways: __ce_node and __ce_part, the lowest node of its part. __ce_ways
--- names a CTE of ways.
-CREATE OR REPLACE MACRO clustereval._graph_parts(__ce_ways) AS TABLE
-  WITH RECURSIVE __ce_labels USING KEY (__ce_node) AS (
-    SELECT DISTINCT __ce_from AS __ce_node, __ce_from AS __ce_part FROM query_table(__ce_ways)
+-- One row per node of the ways: node and part, the lowest node of its part. ways names a CTE of
+-- ways.
+CREATE OR REPLACE MACRO clustereval._graph_parts(ways) AS TABLE
+  WITH RECURSIVE labels USING KEY (node) AS (
+    SELECT DISTINCT from_node AS node, from_node AS part FROM query_table(ways)
     UNION
     (
-      WITH __ce_reached AS (
-        SELECT way.__ce_to AS __ce_node, MIN(label.__ce_part) AS __ce_part
-        FROM __ce_labels AS label
-        JOIN query_table(__ce_ways) AS way ON way.__ce_from = label.__ce_node
-        GROUP BY way.__ce_to
+      WITH reached AS (
+        SELECT way.to_node AS node, MIN(label.part) AS part
+        FROM labels AS label
+        JOIN query_table(ways) AS way ON way.from_node = label.node
+        GROUP BY way.to_node
       )
-      SELECT reached.__ce_node, reached.__ce_part
-      FROM __ce_reached AS reached
-      JOIN recurring.__ce_labels AS known ON known.__ce_node = reached.__ce_node
-      WHERE reached.__ce_part < known.__ce_part
+      SELECT reached.node, reached.part
+      FROM reached
+      JOIN recurring.labels AS known ON known.node = reached.node
+      WHERE reached.part < known.part
     )
   )
-  SELECT __ce_node, __ce_part FROM __ce_labels;
+  SELECT node, part FROM labels;
 
--- A spanning forest of the ways: one row per node, with the columns of _graph_levels. __ce_starts
--- names a CTE of one node per cluster, __ce_ways one of ways. Most clusters are one part, which the
--- search from the start covers; only nodes beyond it need _graph_parts, which takes longer.
-CREATE OR REPLACE MACRO clustereval._graph_forest(__ce_starts, __ce_ways) AS TABLE
-  WITH __ce_covered AS MATERIALIZED (
-    SELECT * FROM clustereval._graph_levels(__ce_starts, __ce_ways)
+-- A spanning forest of the ways: one row per node, with the columns of _graph_levels. starts names
+-- a CTE of one node per cluster, ways one of ways. Most clusters are one part, which the search
+-- from the start covers; only nodes beyond it need _graph_parts, which takes longer.
+CREATE OR REPLACE MACRO clustereval._graph_forest(starts, ways) AS TABLE
+  WITH covered AS MATERIALIZED (SELECT * FROM clustereval._graph_levels(starts, ways)),
+  rest AS MATERIALIZED (
+    SELECT way.from_node, way.to_node, way.cluster_no
+    FROM query_table(ways) AS way
+    ANTI JOIN covered ON covered.node = way.from_node
   ),
-  __ce_rest AS MATERIALIZED (
-    SELECT way.__ce_from, way.__ce_to, way.__ce_cluster_no
-    FROM query_table(__ce_ways) AS way
-    ANTI JOIN __ce_covered AS covered ON covered.__ce_node = way.__ce_from
-  ),
-  __ce_parts AS (SELECT * FROM clustereval._graph_parts(__ce_rest)),
-  __ce_other_starts AS (
-    SELECT DISTINCT way.__ce_cluster_no, way.__ce_from AS __ce_node
-    FROM __ce_rest AS way
-    SEMI JOIN __ce_parts AS part ON part.__ce_part = way.__ce_from
+  parts AS (SELECT * FROM clustereval._graph_parts(rest)),
+  other_starts AS (
+    SELECT DISTINCT way.cluster_no, way.from_node AS node
+    FROM rest AS way
+    SEMI JOIN parts AS part ON part.part = way.from_node
   )
-  SELECT * FROM __ce_covered
+  SELECT * FROM covered
   UNION ALL
-  SELECT * FROM clustereval._graph_levels(__ce_other_starts, __ce_rest);
+  SELECT * FROM clustereval._graph_levels(other_starts, rest);
 
 -- The edges of a spanning forest, and whether they are bridges; every bridge is among them. One row
--- per edge: __ce_cluster_no, its ends __ce_node and __ce_parent, and __ce_is_bridge. __ce_forest
--- names a CTE of the rows of _graph_forest, __ce_ways one of the ways.
--- An edge that is not in the forest closes a circle with the ways of its ends up to the node where
--- they meet; an edge of the forest is a bridge unless it is in such a circle. Each step of the
--- search moves the lower end of such a pair of ends, __ce_low, to its parent. Pairs that coincide
--- go on as one.
-CREATE OR REPLACE MACRO clustereval._graph_bridges(__ce_forest, __ce_ways) AS TABLE
-  WITH RECURSIVE __ce_other_edges AS (
+-- per edge: cluster_no, its ends node and parent, and is_bridge. forest: rows of _graph_forest,
+-- ways one of the ways. An edge that is not in the forest closes a circle with the ways of its ends
+-- up to the node where they meet; an edge of the forest is a bridge unless it is in such a circle.
+-- Each step of the search moves the lower end of such a pair of ends, low, to its parent. Pairs
+-- that coincide go on as one.
+CREATE OR REPLACE MACRO clustereval._graph_bridges(forest, ways) AS TABLE
+  WITH RECURSIVE other_edges AS (
     SELECT
-      near.__ce_node AS __ce_near, near.__ce_level AS __ce_near_level,
-      far.__ce_node AS __ce_far, far.__ce_level AS __ce_far_level
-    FROM query_table(__ce_ways) AS way
-    JOIN query_table(__ce_forest) AS near ON near.__ce_node = way.__ce_from
-    JOIN query_table(__ce_forest) AS far ON far.__ce_node = way.__ce_to
-    WHERE way.__ce_from < way.__ce_to
-      AND near.__ce_parent IS DISTINCT FROM far.__ce_node
-      AND far.__ce_parent IS DISTINCT FROM near.__ce_node
+      near.node AS near, near.level AS near_level,
+      far.node AS far, far.level AS far_level
+    FROM query_table(ways) AS way
+    JOIN query_table(forest) AS near ON near.node = way.from_node
+    JOIN query_table(forest) AS far ON far.node = way.to_node
+    WHERE way.from_node < way.to_node
+      AND near.parent IS DISTINCT FROM far.node
+      AND far.parent IS DISTINCT FROM near.node
   ),
-  __ce_circles AS (
+  circles AS (
     SELECT
-      CASE WHEN __ce_near_level < __ce_far_level THEN __ce_far ELSE __ce_near END AS __ce_low,
-      CASE WHEN __ce_near_level < __ce_far_level THEN __ce_near ELSE __ce_far END AS __ce_high,
-      GREATEST(__ce_near_level, __ce_far_level) AS __ce_low_level,
-      LEAST(__ce_near_level, __ce_far_level) AS __ce_high_level
-    FROM __ce_other_edges
+      CASE WHEN near_level < far_level THEN far ELSE near END AS low,
+      CASE WHEN near_level < far_level THEN near ELSE far END AS high,
+      GREATEST(near_level, far_level) AS low_level,
+      LEAST(near_level, far_level) AS high_level
+    FROM other_edges
     UNION
     SELECT
       CASE
-        WHEN pair.__ce_low_level > pair.__ce_high_level THEN low.__ce_parent ELSE pair.__ce_high
+        WHEN pair.low_level > pair.high_level THEN low.parent ELSE pair.high
       END,
       CASE
-        WHEN pair.__ce_low_level > pair.__ce_high_level THEN pair.__ce_high ELSE low.__ce_parent
+        WHEN pair.low_level > pair.high_level THEN pair.high ELSE low.parent
       END,
-      GREATEST(pair.__ce_low_level - 1, pair.__ce_high_level),
-      LEAST(pair.__ce_low_level - 1, pair.__ce_high_level)
-    FROM __ce_circles AS pair
-    JOIN query_table(__ce_forest) AS low ON low.__ce_node = pair.__ce_low
-    WHERE low.__ce_parent <> pair.__ce_high
+      GREATEST(pair.low_level - 1, pair.high_level),
+      LEAST(pair.low_level - 1, pair.high_level)
+    FROM circles AS pair
+    JOIN query_table(forest) AS low ON low.node = pair.low
+    WHERE low.parent <> pair.high
   )
   SELECT
-    tree.__ce_cluster_no, tree.__ce_node, tree.__ce_parent,
-    circle.__ce_low IS NULL AS __ce_is_bridge
-  FROM query_table(__ce_forest) AS tree
-  LEFT JOIN (SELECT DISTINCT __ce_low FROM __ce_circles) AS circle
-    ON circle.__ce_low = tree.__ce_node
-  WHERE tree.__ce_parent IS NOT NULL;
+    tree.cluster_no, tree.node, tree.parent,
+    circle.low IS NULL AS is_bridge
+  FROM query_table(forest) AS tree
+  LEFT JOIN (SELECT DISTINCT low FROM circles) AS circle ON circle.low = tree.node
+  WHERE tree.parent IS NOT NULL;
 
 -- The starts of the searches of _graph_diameters. One row per node and block of 64 nodes of its
--- cluster: __ce_cluster_no, __ce_node, __ce_block, __ce_reached, the bit of the node if it is in
--- the block, and __ce_all, the bits of all nodes of the block. __ce_members names a CTE of nodes
--- with __ce_node and __ce_cluster_no.
-CREATE OR REPLACE MACRO clustereval._graph_blocks(__ce_members) AS TABLE
-  WITH __ce_places AS (
+-- cluster: cluster_no, node, block, reached, the bit of the node if it is in the block, and
+-- all_nodes, the bits of all nodes of the block. members names a CTE of nodes with node and
+-- cluster_no.
+CREATE OR REPLACE MACRO clustereval._graph_blocks(members) AS TABLE
+  WITH places AS (
     SELECT
-      __ce_cluster_no,
-      __ce_node,
-      row_number() OVER (PARTITION BY __ce_cluster_no) - 1 AS __ce_place,
-      COUNT(*) OVER (PARTITION BY __ce_cluster_no) AS __ce_n_nodes
-    FROM query_table(__ce_members)
+      cluster_no,
+      node,
+      row_number() OVER (PARTITION BY cluster_no) - 1 AS place,
+      COUNT(*) OVER (PARTITION BY cluster_no) AS n_nodes
+    FROM query_table(members)
   ),
-  __ce_pairs AS (
-    SELECT *, unnest(range(0, (__ce_n_nodes + 63) // 64)) AS __ce_block FROM __ce_places
-  )
+  pairs AS (SELECT *, unnest(range(0, (n_nodes + 63) // 64)) AS block FROM places)
   SELECT
-    __ce_cluster_no,
-    __ce_node,
-    __ce_block,
+    cluster_no,
+    node,
+    block,
     CASE
-      WHEN __ce_place // 64 = __ce_block THEN CAST(1 AS UBIGINT) << (__ce_place % 64)
+      WHEN place // 64 = block THEN CAST(1 AS UBIGINT) << (place % 64)
       ELSE CAST(0 AS UBIGINT)
-    END AS __ce_reached,
+    END AS reached,
     CASE
-      WHEN 64 * (__ce_block + 1) <= __ce_n_nodes THEN ~CAST(0 AS UBIGINT)
-      ELSE (CAST(1 AS UBIGINT) << (__ce_n_nodes % 64)) - 1
-    END AS __ce_all
-  FROM __ce_pairs;
+      WHEN 64 * (block + 1) <= n_nodes THEN ~CAST(0 AS UBIGINT)
+      ELSE (CAST(1 AS UBIGINT) << (n_nodes % 64)) - 1
+    END AS all_nodes
+  FROM pairs;
 
--- One row per cluster of the nodes: __ce_cluster_no and __ce_diameter, the number of edges between
--- the two nodes that are furthest apart. __ce_members names a CTE of nodes with __ce_node and
--- __ce_cluster_no, all nodes of clusters of one part each; __ce_ways one of their ways.
--- After k steps __ce_reached has the nodes of a block that are at most k ways from a node: 64
--- searches in one number. A step gives each node the bits of its neighbors and its own: it counts
--- as a neighbor of itself. A row that has all bits takes part in one more step, which gives them to
--- the neighbors, and then is left out.
-CREATE OR REPLACE MACRO clustereval._graph_diameters(__ce_members, __ce_ways) AS TABLE
-  WITH RECURSIVE __ce_neighbors AS MATERIALIZED (
-    SELECT __ce_from, __ce_to FROM query_table(__ce_ways)
+-- One row per cluster of the nodes: cluster_no and diameter, the number of edges between the two
+-- nodes that are furthest apart. members names a CTE of nodes with node and cluster_no, all nodes
+-- of clusters of one part each; ways one of their ways. After k steps reached has the nodes of a
+-- block that are at most k ways from a node: 64 searches in one number. A step gives each node the
+-- bits of its neighbors and its own: it counts as a neighbor of itself. A row that has all bits
+-- takes part in one more step, which gives them to the neighbors, and then is left out.
+CREATE OR REPLACE MACRO clustereval._graph_diameters(members, ways) AS TABLE
+  WITH RECURSIVE neighbors AS MATERIALIZED (
+    SELECT from_node, to_node FROM query_table(ways)
     UNION ALL
-    SELECT __ce_node, __ce_node FROM query_table(__ce_members)
+    SELECT node, node FROM query_table(members)
   ),
-  __ce_search AS (
-    SELECT *, 0 AS __ce_level FROM clustereval._graph_blocks(__ce_members)
+  search AS (
+    SELECT *, 0 AS level FROM clustereval._graph_blocks(members)
     UNION ALL
     SELECT
-      MIN(search.__ce_cluster_no),
-      way.__ce_to,
-      search.__ce_block,
-      BIT_OR(search.__ce_reached),
-      MIN(search.__ce_all),
-      MIN(search.__ce_level) + 1
-    FROM __ce_search AS search
-    JOIN __ce_neighbors AS way ON way.__ce_from = search.__ce_node
-    GROUP BY way.__ce_to, search.__ce_block
-    HAVING BOOL_OR(way.__ce_from = way.__ce_to AND search.__ce_reached <> search.__ce_all)
+      MIN(search.cluster_no),
+      way.to_node,
+      search.block,
+      BIT_OR(search.reached),
+      MIN(search.all_nodes),
+      MIN(search.level) + 1
+    FROM search
+    JOIN neighbors AS way ON way.from_node = search.node
+    GROUP BY way.to_node, search.block
+    HAVING BOOL_OR(way.from_node = way.to_node AND search.reached <> search.all_nodes)
   )
-  SELECT __ce_cluster_no, MAX(__ce_level) AS __ce_diameter
-  FROM __ce_search
-  GROUP BY __ce_cluster_no;
+  SELECT cluster_no, MAX(level) AS diameter
+  FROM search
+  GROUP BY cluster_no;

@@ -1,10 +1,10 @@
 -- information: scores of mutual information and entropies, normalized or corrected for chance.
--- They are computed from the statistics mi, hl and hc of entropies; emi, ehl and ehc are the
--- expectations of these for random labelings of the same sizes. Normalized scores are ratios of
--- sums, never of differences, so they lose no digits.
+-- Normalized scores are ratios of sums, never of differences, so they lose no digits.
 
 ---------------------------------------------------------------------------------------------------
--- Formulas of mi, hl and hc
+-- Formulas. mi is the mutual information, hl the entropy of the label given the cluster, hc that of
+-- the cluster given the label; emi, ehl and ehc are their expectations for random labelings of the
+-- same sizes.
 ---------------------------------------------------------------------------------------------------
 
 -- x, the name of a mean of two entropies: 'arithmetic', 'geometric', 'min' or 'max', as in
@@ -20,23 +20,17 @@ CREATE OR REPLACE MACRO clustereval._check_average_method(x, joint) AS
     ))
   END;
 
--- Homogeneity: mi / (mi + hl), where mi + hl is the label entropy; 1 if there is one label. mi is
--- the mutual information, hl the entropy of the label given the cluster, hc (not used) that of the
--- cluster given the label.
+-- Homogeneity: mi / (mi + hl), where mi + hl is the label entropy; 1 if there is one label.
 CREATE OR REPLACE MACRO clustereval._homogeneity_score(mi, hl, hc) AS
   clustereval._ratio_or(mi, mi + hl, 1.0);
 
--- Completeness: mi / (mi + hc), where mi + hc is the cluster entropy; 1 if there is one cluster. mi
--- is the mutual information, hl (not used) the entropy of the label given the cluster, hc that of
--- the cluster given the label.
+-- Completeness: mi / (mi + hc), where mi + hc is the cluster entropy; 1 if there is one cluster.
 CREATE OR REPLACE MACRO clustereval._completeness_score(mi, hl, hc) AS
   clustereval._ratio_or(mi, mi + hc, 1.0);
 
--- V-measure: (1 + beta) h c / (beta h + c) with homogeneity h = mi / (mi + hl) and completeness
--- c = mi / (mi + hc). mi is the mutual information, hl the entropy of the label given the cluster,
--- hc that of the cluster given the label. It is computed as (1 + beta) mi / (mi + hl +
--- beta (mi + hc)), which is 0 for h = c = 0, as in scikit-learn. 1 for equal partitions, NULL for
--- beta = c = 0 < h.
+-- V-measure: (1 + beta) h c / (beta h + c) with homogeneity h = mi / (mi + hl) and completeness c =
+-- mi / (mi + hc). It is computed as (1 + beta) mi / (mi + hl + beta (mi + hc)), which is 0 for h =
+-- c = 0, as in scikit-learn. 1 for equal partitions, NULL for beta = c = 0 < h.
 CREATE OR REPLACE MACRO clustereval._v_measure_score(mi, hl, hc, beta) AS
   CASE
     WHEN hl + hc = 0 THEN 1.0
@@ -65,25 +59,20 @@ CREATE OR REPLACE MACRO clustereval._normalized_mutual_info_score(mi, hl, hc, av
 CREATE OR REPLACE MACRO clustereval._variation_of_information(hl, hc) AS hl + hc;
 
 -- Variation of information hl + hc divided by the joint entropy mi + hl + hc; 0 for equal
--- partitions. mi is the mutual information, hl the entropy of the label given the cluster, hc that
--- of the cluster given the label.
+-- partitions.
 CREATE OR REPLACE MACRO clustereval._normalized_variation_of_information(mi, hl, hc) AS
   clustereval._ratio_or(hl + hc, mi + hl + hc, 0.0);
 
 -- 1 - mi / M, where M is the greater of the label entropy mi + hl and the cluster entropy mi + hc,
--- computed without a difference as max(hl, hc) / (mi + max(hl, hc)); 0 for equal partitions. mi is
--- the mutual information, hl the entropy of the label given the cluster, hc that of the cluster
--- given the label.
+-- computed without a difference as max(hl, hc) / (mi + max(hl, hc)); 0 for equal partitions.
 CREATE OR REPLACE MACRO clustereval._normalized_information_distance(mi, hl, hc) AS
   clustereval._ratio_or(GREATEST(hl, hc), mi + GREATEST(hl, hc), 0.0);
 
--- Adjusted mutual information: (mi - emi) / (M - emi), where M is the mean of the label entropy
--- mi + hl and the cluster entropy mi + hc that average_method names: 'arithmetic', 'geometric',
--- 'min' or 'max'. mi is the mutual information, hl the entropy of the label given the cluster, hc
--- that of the cluster given the label; emi, ehl and ehc are their expectations for random labelings
--- of the same sizes. 1 for equal partitions. 0 / 0 is 0 if mi is 0, as in scikit-learn. Otherwise
--- 0 / 0 is NULL: it occurs with 'min' if one side has only singletons, and scikit-learn returns
--- rounding errors around 1. A ratio that rounding takes above 1 becomes 1.
+-- Adjusted mutual information: (mi - emi) / (M - emi), where M is the mean of the label entropy mi
+-- + hl and the cluster entropy mi + hc that average_method names: 'arithmetic', 'geometric', 'min'
+-- or 'max'. 1 for equal partitions. 0 / 0 is 0 if mi is 0, as in scikit-learn. Otherwise 0 / 0 is
+-- NULL: it occurs with 'min' if one side has only singletons, and scikit-learn returns rounding
+-- errors around 1. A ratio that rounding takes above 1 becomes 1.
 CREATE OR REPLACE MACRO clustereval._adjusted_mutual_info_score(
   mi, hl, hc, emi, ehl, ehc, average_method
 ) AS
@@ -101,13 +90,13 @@ CREATE OR REPLACE MACRO clustereval._adjusted_mutual_info_score(
   END;
 
 ---------------------------------------------------------------------------------------------------
--- Aggregates
+-- Aggregates of the columns label (true class) and cluster (assigned cluster). Rows with a NULL in
+-- either are left out.
 ---------------------------------------------------------------------------------------------------
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): their mutual
--- information divided by a mean of their entropies, from 0 to 1, best 1. average_method names the
--- mean: 'arithmetic', 'geometric', 'min', 'max', or 'joint' for the joint entropy. Rows with a NULL
--- in either column are left out.
+-- Their mutual information divided by a mean of their entropies, from 0 to 1, best 1.
+-- average_method names the mean: 'arithmetic', 'geometric', 'min', 'max', or 'joint' for the joint
+-- entropy.
 -- Examples:
 --   SELECT clustereval.normalized_mutual_info_score(species, cluster, average_method := 'max')
 --   FROM assignments;
@@ -125,10 +114,9 @@ CREATE OR REPLACE MACRO clustereval.normalized_mutual_info_score(
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): their mutual
--- information corrected for chance, divided by a mean of their entropies corrected likewise; 0 is
--- expected for random labelings, 1 is best. average_method names the mean: 'arithmetic',
--- 'geometric', 'min' or 'max'. Rows with a NULL in either column are left out.
+-- Their mutual information corrected for chance, divided by a mean of their entropies corrected
+-- likewise; 0 is expected for random labelings, 1 is best. average_method names the mean:
+-- 'arithmetic', 'geometric', 'min' or 'max'.
 -- Examples:
 --   SELECT clustereval.adjusted_mutual_info_score(species, cluster, average_method := 'max')
 --   FROM assignments;
@@ -148,9 +136,7 @@ CREATE OR REPLACE MACRO clustereval.adjusted_mutual_info_score(
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): the share of the
--- label entropy that the clusters explain, from 0 to 1, best 1. Rows with a NULL in either column
--- are left out.
+-- The share of the label entropy that the clusters explain, from 0 to 1, best 1.
 -- Examples: SELECT clustereval.homogeneity_score(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.homogeneity_score(label, cluster) AS
   list_transform(
@@ -160,9 +146,7 @@ CREATE OR REPLACE MACRO clustereval.homogeneity_score(label, cluster) AS
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): the share of the
--- cluster entropy that the labels explain, from 0 to 1, best 1. Rows with a NULL in either column
--- are left out.
+-- The share of the cluster entropy that the labels explain, from 0 to 1, best 1.
 -- Examples: SELECT clustereval.completeness_score(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.completeness_score(label, cluster) AS
   list_transform(
@@ -172,9 +156,8 @@ CREATE OR REPLACE MACRO clustereval.completeness_score(label, cluster) AS
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): the weighted harmonic
--- mean of homogeneity and completeness, from 0 to 1, best 1. beta, a number >= 0, is the weight of
--- completeness relative to homogeneity. Rows with a NULL in either column are left out.
+-- The weighted harmonic mean of homogeneity and completeness, from 0 to 1, best 1. beta, a number
+-- >= 0, is the weight of completeness relative to homogeneity.
 -- Examples: SELECT clustereval.v_measure_score(species, cluster, beta := 0.5) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.v_measure_score(label, cluster, beta := 1.0) AS
   list_transform(
@@ -187,9 +170,7 @@ CREATE OR REPLACE MACRO clustereval.v_measure_score(label, cluster, beta := 1.0)
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): the sum of their two
--- conditional entropies, in nats, best 0: a metric of partitions. Rows with a NULL in either column
--- are left out.
+-- The sum of their two conditional entropies, in nats, best 0: a metric of partitions.
 -- Examples: SELECT clustereval.variation_of_information(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.variation_of_information(label, cluster) AS
   list_transform(
@@ -197,9 +178,8 @@ CREATE OR REPLACE MACRO clustereval.variation_of_information(label, cluster) AS
     lambda __ce_info: clustereval._variation_of_information(__ce_info['hl'], __ce_info['hc'])
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): the variation of
--- information divided by the joint entropy, from 0 to 1, best 0: a metric of partitions. Rows with
--- a NULL in either column are left out.
+-- The variation of information divided by the joint entropy, from 0 to 1, best 0: a metric of
+-- partitions.
 -- Examples:
 --   SELECT clustereval.normalized_variation_of_information(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.normalized_variation_of_information(label, cluster) AS
@@ -210,9 +190,7 @@ CREATE OR REPLACE MACRO clustereval.normalized_variation_of_information(label, c
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): 1 - mutual
--- information / greater entropy, from 0 to 1, best 0: a metric of partitions. Rows with a NULL in
--- either column are left out.
+-- 1 - mutual information / greater entropy, from 0 to 1, best 0: a metric of partitions.
 -- Examples: SELECT clustereval.normalized_information_distance(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.normalized_information_distance(label, cluster) AS
   list_transform(

@@ -7,150 +7,139 @@
 -- Pairs of ids
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition and number of shared members above 0: __ce_partition, __ce_shared and
--- __ce_pairs, the ordered pairs of different ids that share so many. __ce_profile_pairs names a CTE
--- of the rows of _profile_pairs.
-CREATE OR REPLACE MACRO clustereval._pairs_by_shared(__ce_profile_pairs) AS TABLE
+-- One row per partition and number of shared members above 0: partition_key, shared and pairs, the
+-- ordered pairs of different ids that share so many.
+CREATE OR REPLACE MACRO clustereval._pairs_by_shared(profile_pairs) AS TABLE
   SELECT
-    __ce_partition,
-    __ce_shared,
+    partition_key,
+    shared,
     CAST(SUM(
-      clustereval._widen(__ce_n_1)
-        * (__ce_n_2 - CASE WHEN __ce_profile_1 = __ce_profile_2 THEN 1 ELSE 0 END)
-    ) AS DECIMAL(38, 0)) AS __ce_pairs
-  FROM query_table(__ce_profile_pairs)
-  GROUP BY __ce_partition, __ce_shared;
+      clustereval._widen(n_1)
+        * (n_2 - CASE WHEN profile_1 = profile_2 THEN 1 ELSE 0 END)
+    ) AS DECIMAL(38, 0)) AS pairs
+  FROM query_table(profile_pairs)
+  GROUP BY partition_key, shared;
 
--- One row per partition: __ce_partition and __ce_omega, the omega index. Pairs of ids agree if they
--- share as many labels as clusters. The index is 1 - disagreement / expected disagreement; both are
--- sums without cancellation. __ce_counts names a CTE of the rows of _cover_counts,
--- __ce_label_pairs and __ce_cluster_pairs of _profile_pairs, and __ce_cell_pairs of _cell_pairs.
+-- One row per partition: partition_key and omega, the omega index. Pairs of ids agree if they share
+-- as many labels as clusters. The index is 1 - disagreement / expected disagreement; both are sums
+-- without cancellation. counts: rows of _cover_counts, label_pairs and cluster_pairs of
+-- _profile_pairs, and cell_pairs of _cell_pairs.
 CREATE OR REPLACE MACRO clustereval._omega_indices(
-  __ce_counts, __ce_label_pairs, __ce_cluster_pairs, __ce_cell_pairs
+  counts, label_pairs, cluster_pairs, cell_pairs
 ) AS TABLE
-  WITH __ce_by_labels AS (SELECT * FROM clustereval._pairs_by_shared(__ce_label_pairs)),
-  __ce_by_clusters AS (SELECT * FROM clustereval._pairs_by_shared(__ce_cluster_pairs)),
-  __ce_by_both AS (
+  WITH by_labels AS (SELECT * FROM clustereval._pairs_by_shared(label_pairs)),
+  by_clusters AS (SELECT * FROM clustereval._pairs_by_shared(cluster_pairs)),
+  by_both AS (
     SELECT
-      __ce_partition,
+      partition_key,
       CAST(SUM(
-        clustereval._widen(__ce_n_1)
-          * (__ce_n_2 - CASE WHEN __ce_cell_1 = __ce_cell_2 THEN 1 ELSE 0 END)
-          * CASE WHEN __ce_shared_labels = __ce_shared_clusters THEN 2 ELSE 1 END
-      ) AS DECIMAL(38, 0)) AS __ce_pairs
-    FROM query_table(__ce_cell_pairs)
-    GROUP BY __ce_partition
+        clustereval._widen(n_1)
+          * (n_2 - CASE WHEN cell_1 = cell_2 THEN 1 ELSE 0 END)
+          * CASE WHEN shared_labels = shared_clusters THEN 2 ELSE 1 END
+      ) AS DECIMAL(38, 0)) AS pairs
+    FROM query_table(cell_pairs)
+    GROUP BY partition_key
   ),
-  __ce_label_sums AS (
-    SELECT __ce_partition, SUM(__ce_pairs) AS __ce_pairs
-    FROM __ce_by_labels
-    GROUP BY __ce_partition
+  label_sums AS (
+    SELECT partition_key, SUM(pairs) AS pairs
+    FROM by_labels
+    GROUP BY partition_key
   ),
-  __ce_cluster_sums AS (
-    SELECT __ce_partition, SUM(__ce_pairs) AS __ce_pairs
-    FROM __ce_by_clusters
-    GROUP BY __ce_partition
+  cluster_sums AS (
+    SELECT partition_key, SUM(pairs) AS pairs
+    FROM by_clusters
+    GROUP BY partition_key
   ),
-  __ce_totals AS (
+  totals AS (
     SELECT
-      counts.__ce_partition,
-      clustereval._count_ordered_pairs(counts.__ce_n) AS __ce_all,
-      labels.__ce_pairs AS __ce_with_labels,
-      clusters.__ce_pairs AS __ce_with_clusters,
-      labels.__ce_pairs + clusters.__ce_pairs - both_.__ce_pairs AS __ce_disagreeing
-    FROM query_table(__ce_counts) AS counts
-    JOIN __ce_label_sums AS labels
-      ON labels.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
-    JOIN __ce_cluster_sums AS clusters
-      ON clusters.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
-    JOIN __ce_by_both AS both_
-      ON both_.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
+      base.partition_key,
+      clustereval._count_ordered_pairs(base.n) AS all_pairs,
+      labels.pairs AS with_labels,
+      clusters.pairs AS with_clusters,
+      labels.pairs + clusters.pairs - both_.pairs AS disagreeing
+    FROM query_table(counts) AS base
+    JOIN label_sums AS labels ON labels.partition_key IS NOT DISTINCT FROM base.partition_key
+    JOIN cluster_sums AS clusters ON clusters.partition_key IS NOT DISTINCT FROM base.partition_key
+    JOIN by_both AS both_ ON both_.partition_key IS NOT DISTINCT FROM base.partition_key
   ),
   -- Expected disagreement: the share of pairs with j shared labels, times that of pairs without j
   -- shared clusters.
-  __ce_expected_terms AS (
+  expected_terms AS (
     SELECT
-      __ce_partition,
-      clustereval._ratio(__ce_all - __ce_with_labels, __ce_all)
-        * clustereval._ratio(__ce_with_clusters, __ce_all) AS __ce_term
-    FROM __ce_totals
+      partition_key,
+      clustereval._ratio(all_pairs - with_labels, all_pairs)
+        * clustereval._ratio(with_clusters, all_pairs) AS term
+    FROM totals
     UNION ALL
     SELECT
-      total.__ce_partition,
-      clustereval._ratio(labels.__ce_pairs, total.__ce_all)
+      total.partition_key,
+      clustereval._ratio(labels.pairs, total.all_pairs)
         * clustereval._ratio(
-          total.__ce_all - COALESCE(clusters.__ce_pairs, CAST(0 AS DECIMAL(38, 0))), total.__ce_all
+          total.all_pairs - COALESCE(clusters.pairs, CAST(0 AS DECIMAL(38, 0))), total.all_pairs
         )
-    FROM __ce_totals AS total
-    JOIN __ce_by_labels AS labels
-      ON labels.__ce_partition IS NOT DISTINCT FROM total.__ce_partition
-    LEFT JOIN __ce_by_clusters AS clusters
-      ON clusters.__ce_partition IS NOT DISTINCT FROM labels.__ce_partition
-      AND clusters.__ce_shared = labels.__ce_shared
+    FROM totals AS total
+    JOIN by_labels AS labels ON labels.partition_key IS NOT DISTINCT FROM total.partition_key
+    LEFT JOIN by_clusters AS clusters
+      ON clusters.partition_key IS NOT DISTINCT FROM labels.partition_key
+      AND clusters.shared = labels.shared
   ),
-  __ce_expected AS (
-    SELECT __ce_partition, clustereval._compensated_sum(__ce_term) AS __ce_expected
-    FROM __ce_expected_terms
-    GROUP BY __ce_partition
+  expected AS (
+    SELECT partition_key, clustereval._compensated_sum(term) AS expected
+    FROM expected_terms
+    GROUP BY partition_key
   )
   SELECT
-    total.__ce_partition,
+    total.partition_key,
     1.0 - COALESCE(
-      clustereval._ratio(total.__ce_disagreeing, total.__ce_all)
-        / NULLIF(expected.__ce_expected, 0.0),
+      clustereval._ratio(total.disagreeing, total.all_pairs)
+        / NULLIF(expected.expected, 0.0),
       0.0
-    ) AS __ce_omega
-  FROM __ce_totals AS total
-  JOIN __ce_expected AS expected
-    ON expected.__ce_partition IS NOT DISTINCT FROM total.__ce_partition;
+    ) AS omega
+  FROM totals AS total
+  JOIN expected ON expected.partition_key IS NOT DISTINCT FROM total.partition_key;
 
--- One row per profile: __ce_profile and __ce_n_near, the ids that share a member with it, its own
--- included. __ce_profile_pairs names a CTE of the rows of _profile_pairs.
-CREATE OR REPLACE MACRO clustereval._near_ids(__ce_profile_pairs) AS TABLE
-  SELECT __ce_profile_1 AS __ce_profile, SUM(__ce_n_2) AS __ce_n_near
-  FROM query_table(__ce_profile_pairs)
-  GROUP BY __ce_profile_1;
+-- One row per profile: profile and n_near, the ids that share a member with it, its own included.
+CREATE OR REPLACE MACRO clustereval._near_ids(profile_pairs) AS TABLE
+  SELECT profile_1 AS profile, SUM(n_2) AS n_near
+  FROM query_table(profile_pairs)
+  GROUP BY profile_1;
 
--- One row per partition: __ce_partition, and __ce_precision and __ce_recall, sums over the ids of
--- extended B-cubed precision and recall. The parameters name CTEs as those of _omega_indices.
+-- One row per partition: partition_key, and precision and recall, sums over the ids of extended
+-- B-cubed precision and recall. The parameters name CTEs as those of _omega_indices.
 CREATE OR REPLACE MACRO clustereval._extended_bcubed_sums(
-  __ce_label_pairs, __ce_cluster_pairs, __ce_cell_pairs
+  label_pairs, cluster_pairs, cell_pairs
 ) AS TABLE
-  WITH __ce_near_labels AS (SELECT * FROM clustereval._near_ids(__ce_label_pairs)),
-  __ce_near_clusters AS (SELECT * FROM clustereval._near_ids(__ce_cluster_pairs)),
-  __ce_sums AS (
+  WITH near_labels AS (SELECT * FROM clustereval._near_ids(label_pairs)),
+  near_clusters AS (SELECT * FROM clustereval._near_ids(cluster_pairs)),
+  sums AS (
     SELECT
-      __ce_partition,
-      __ce_cell_1,
-      __ce_label_profile_1,
-      __ce_cluster_profile_1,
-      __ce_n_1,
+      partition_key,
+      cell_1,
+      label_profile_1,
+      cluster_profile_1,
+      n_1,
       clustereval._compensated_sum(
-        __ce_n_2 * clustereval._ratio(
-          LEAST(__ce_shared_labels, __ce_shared_clusters), __ce_shared_clusters
-        )
-      ) AS __ce_precision,
+        n_2 * clustereval._ratio(LEAST(shared_labels, shared_clusters), shared_clusters)
+      ) AS precision,
       clustereval._compensated_sum(
-        __ce_n_2 * clustereval._ratio(
-          LEAST(__ce_shared_labels, __ce_shared_clusters), __ce_shared_labels
-        )
-      ) AS __ce_recall
-    FROM query_table(__ce_cell_pairs)
+        n_2 * clustereval._ratio(LEAST(shared_labels, shared_clusters), shared_labels)
+      ) AS recall
+    FROM query_table(cell_pairs)
     GROUP BY
-      __ce_partition, __ce_cell_1, __ce_label_profile_1, __ce_cluster_profile_1, __ce_n_1
+      partition_key, cell_1, label_profile_1, cluster_profile_1, n_1
   )
   SELECT
-    sums.__ce_partition,
+    sums.partition_key,
     clustereval._compensated_sum(
-      sums.__ce_n_1 * clustereval._ratio(sums.__ce_precision, clusters.__ce_n_near)
-    ) AS __ce_precision,
+      sums.n_1 * clustereval._ratio(sums.precision, clusters.n_near)
+    ) AS precision,
     clustereval._compensated_sum(
-      sums.__ce_n_1 * clustereval._ratio(sums.__ce_recall, labels.__ce_n_near)
-    ) AS __ce_recall
-  FROM __ce_sums AS sums
-  JOIN __ce_near_labels AS labels ON labels.__ce_profile = sums.__ce_label_profile_1
-  JOIN __ce_near_clusters AS clusters ON clusters.__ce_profile = sums.__ce_cluster_profile_1
-  GROUP BY sums.__ce_partition;
+      sums.n_1 * clustereval._ratio(sums.recall, labels.n_near)
+    ) AS recall
+  FROM sums
+  JOIN near_labels AS labels ON labels.profile = sums.label_profile_1
+  JOIN near_clusters AS clusters ON clusters.profile = sums.cluster_profile_1
+  GROUP BY sums.partition_key;
 
 ---------------------------------------------------------------------------------------------------
 -- Pairs of a label and a cluster
@@ -182,115 +171,111 @@ CREATE OR REPLACE MACRO clustereval._is_informative(shared, size_1, size_2, n) A
   > (clustereval._cover_surprise(size_1 - shared, n)
     + clustereval._cover_surprise(size_2 - shared, n)) * (1.0 + 1e-12);
 
--- One row per partition: __ce_partition, __ce_entropy, the sum over labels or clusters of their
--- entropy times n, __ce_left, that of what the best set of the other side leaves of it, __ce_share,
--- the mean of left / entropy, and __ce_n_members. A set of all ids has no entropy: its share is 0
--- if the other side has the same set, otherwise 1. __ce_conditional names a CTE with a row per
--- pair: __ce_partition, __ce_member, __ce_is_same, whether the two sets are the same, __ce_own and
--- __ce_left, NULL unless the pair is informative.
-CREATE OR REPLACE MACRO clustereval._sum_entropies(__ce_conditional) AS TABLE
-  WITH __ce_best AS (
+-- One row per partition: partition_key, entropy, the sum over labels or clusters of their entropy
+-- times n, left_over, that of what the best set of the other side leaves of it, share, the mean of
+-- left / entropy, and n_members. A set of all ids has no entropy: its share is 0 if the other side
+-- has the same set, otherwise 1. conditional names a CTE with a row per pair: partition_key,
+-- member, is_same, whether the two sets are the same, own and left_over, NULL unless the pair is
+-- informative.
+CREATE OR REPLACE MACRO clustereval._sum_entropies(conditional) AS TABLE
+  WITH best AS (
     SELECT
-      __ce_partition,
-      __ce_own,
-      LEAST(COALESCE(MIN(__ce_left), __ce_own), __ce_own) AS __ce_left,
-      CASE WHEN bool_or(__ce_is_same) THEN 0.0 ELSE 1.0 END AS __ce_otherwise
-    FROM query_table(__ce_conditional)
-    GROUP BY __ce_partition, __ce_member, __ce_own
+      partition_key,
+      own,
+      LEAST(COALESCE(MIN(left_over), own), own) AS left_over,
+      CASE WHEN bool_or(is_same) THEN 0.0 ELSE 1.0 END AS otherwise
+    FROM query_table(conditional)
+    GROUP BY partition_key, member, own
   )
   SELECT
-    __ce_partition,
-    COUNT(*) AS __ce_n_members,
-    clustereval._compensated_sum(__ce_own) AS __ce_entropy,
-    clustereval._compensated_sum(__ce_left) AS __ce_left,
+    partition_key,
+    COUNT(*) AS n_members,
+    clustereval._compensated_sum(own) AS entropy,
+    clustereval._compensated_sum(left_over) AS left_over,
     clustereval._compensated_sum(
-      COALESCE(clustereval._ratio(__ce_left, __ce_own), __ce_otherwise)
-    ) / COUNT(*) AS __ce_share
-  FROM __ce_best
-  GROUP BY __ce_partition;
+      COALESCE(clustereval._ratio(left_over, own), otherwise)
+    ) / COUNT(*) AS share
+  FROM best
+  GROUP BY partition_key;
 
--- One row per partition: __ce_partition, __ce_n_labels, __ce_n_clusters, and __ce_lfk and __ce_mgh,
--- the normalized mutual information of Lancichinetti and others and of McDaid and others.
--- __ce_pairs names a CTE of the rows of _cover_pairs.
-CREATE OR REPLACE MACRO clustereval._cover_information(__ce_pairs) AS TABLE
-  WITH __ce_flags AS (
+-- One row per partition: partition_key, n_labels, n_clusters, and lfk and mgh, the normalized
+-- mutual information of Lancichinetti and others and of McDaid and others. pairs: rows of
+-- _cover_pairs.
+CREATE OR REPLACE MACRO clustereval._cover_information(pairs) AS TABLE
+  WITH flags AS (
     SELECT
       *,
-      clustereval._is_informative(__ce_shared, __ce_label_size, __ce_cluster_size, __ce_n)
-        AS __ce_is_informative,
-      __ce_label_size = __ce_shared AND __ce_cluster_size = __ce_shared AS __ce_is_same
-    FROM query_table(__ce_pairs)
+      clustereval._is_informative(shared, label_size, cluster_size, n) AS is_informative,
+      label_size = shared AND cluster_size = shared AS is_same
+    FROM query_table(pairs)
   ),
-  __ce_of_labels AS (
+  of_labels AS (
     SELECT
-      __ce_partition,
-      __ce_label AS __ce_member,
-      __ce_is_same,
-      clustereval._membership_entropy(__ce_label_size, __ce_n) AS __ce_own,
+      partition_key,
+      label AS member,
+      is_same,
+      clustereval._membership_entropy(label_size, n) AS own,
       CASE
-        WHEN __ce_is_informative
-        THEN clustereval._entropy_given(__ce_shared, __ce_label_size, __ce_cluster_size, __ce_n)
-      END AS __ce_left
-    FROM __ce_flags
+        WHEN is_informative
+        THEN clustereval._entropy_given(shared, label_size, cluster_size, n)
+      END AS left_over
+    FROM flags
   ),
-  __ce_of_clusters AS (
+  of_clusters AS (
     SELECT
-      __ce_partition,
-      __ce_cluster AS __ce_member,
-      __ce_is_same,
-      clustereval._membership_entropy(__ce_cluster_size, __ce_n) AS __ce_own,
+      partition_key,
+      cluster AS member,
+      is_same,
+      clustereval._membership_entropy(cluster_size, n) AS own,
       CASE
-        WHEN __ce_is_informative
-        THEN clustereval._entropy_given(__ce_shared, __ce_cluster_size, __ce_label_size, __ce_n)
-      END AS __ce_left
-    FROM __ce_flags
+        WHEN is_informative
+        THEN clustereval._entropy_given(shared, cluster_size, label_size, n)
+      END AS left_over
+    FROM flags
   ),
-  __ce_label_sums AS (SELECT * FROM clustereval._sum_entropies(__ce_of_labels)),
-  __ce_cluster_sums AS (SELECT * FROM clustereval._sum_entropies(__ce_of_clusters))
+  label_sums AS (SELECT * FROM clustereval._sum_entropies(of_labels)),
+  cluster_sums AS (SELECT * FROM clustereval._sum_entropies(of_clusters))
   SELECT
-    labels.__ce_partition,
-    labels.__ce_n_members AS __ce_n_labels,
-    clusters.__ce_n_members AS __ce_n_clusters,
-    clustereval._clamp(1.0 - (labels.__ce_share + clusters.__ce_share) / 2.0, 0.0, 1.0)
-      AS __ce_lfk,
+    labels.partition_key,
+    labels.n_members AS n_labels,
+    clusters.n_members AS n_clusters,
+    clustereval._clamp(1.0 - (labels.share + clusters.share) / 2.0, 0.0, 1.0) AS lfk,
     CASE
-      WHEN labels.__ce_entropy + clusters.__ce_entropy = 0.0 THEN 1.0
+      WHEN labels.entropy + clusters.entropy = 0.0 THEN 1.0
       ELSE clustereval._clamp(
         clustereval._ratio(
-          labels.__ce_entropy - labels.__ce_left + clusters.__ce_entropy - clusters.__ce_left,
-          2.0 * GREATEST(labels.__ce_entropy, clusters.__ce_entropy)
+          labels.entropy - labels.left_over + clusters.entropy - clusters.left_over,
+          2.0 * GREATEST(labels.entropy, clusters.entropy)
         ),
         0.0, 1.0
       )
-    END AS __ce_mgh
-  FROM __ce_label_sums AS labels
-  JOIN __ce_cluster_sums AS clusters
-    ON clusters.__ce_partition IS NOT DISTINCT FROM labels.__ce_partition;
+    END AS mgh
+  FROM label_sums AS labels
+  JOIN cluster_sums AS clusters ON clusters.partition_key IS NOT DISTINCT FROM labels.partition_key;
 
--- One row per partition: __ce_partition, __ce_f1, the mean over clusters of the F1 score of the
--- cluster and the label that has most of its ids, and __ce_n_matched, how many labels are matched
--- so. Of labels with equally many ids the smallest is taken, of these the lowest. __ce_pairs names
--- a CTE of the rows of _cover_pairs.
-CREATE OR REPLACE MACRO clustereval._best_matches(__ce_pairs) AS TABLE
-  WITH __ce_ranks AS (
+-- One row per partition: partition_key, f1, the mean over clusters of the F1 score of the cluster
+-- and the label that has most of its ids, and n_matched, how many labels are matched so. Of labels
+-- with equally many ids the smallest is taken, of these the lowest. pairs: rows of _cover_pairs.
+CREATE OR REPLACE MACRO clustereval._best_matches(pairs) AS TABLE
+  WITH ranks AS (
     SELECT
       *,
       row_number() OVER (
-        PARTITION BY __ce_partition, __ce_cluster
+        PARTITION BY partition_key, cluster
         ORDER BY
-          __ce_shared DESC NULLS LAST, __ce_label_size ASC NULLS LAST, __ce_label ASC NULLS LAST
-      ) AS __ce_rank
-    FROM query_table(__ce_pairs)
+          shared DESC NULLS LAST, label_size ASC NULLS LAST, label ASC NULLS LAST
+      ) AS rank
+    FROM query_table(pairs)
   )
   SELECT
-    __ce_partition,
+    partition_key,
     clustereval._compensated_sum(
-      clustereval._ratio(2 * __ce_shared, __ce_label_size + __ce_cluster_size)
-    ) / COUNT(*) AS __ce_f1,
-    COUNT(DISTINCT __ce_label) AS __ce_n_matched
-  FROM __ce_ranks
-  WHERE __ce_rank = 1
-  GROUP BY __ce_partition;
+      clustereval._ratio(2 * shared, label_size + cluster_size)
+    ) / COUNT(*) AS f1,
+    COUNT(DISTINCT label) AS n_matched
+  FROM ranks
+  WHERE rank = 1
+  GROUP BY partition_key;
 
 ---------------------------------------------------------------------------------------------------
 -- Table
@@ -310,27 +295,27 @@ CREATE OR REPLACE MACRO clustereval._check_profile_pairs(n_pairs) AS
   END;
 
 
--- One row, __ce_fits: TRUE, or the error of _check_profile_pairs. The parameters name CTEs of the
--- rows of _profile_members and _cell_members, which are joined with themselves afterwards.
+-- One row, fits: TRUE, or the error of _check_profile_pairs. The parameters name CTEs of the rows
+-- of _profile_members and _cell_members, which are joined with themselves afterwards.
 CREATE OR REPLACE MACRO clustereval._check_joins(
-  __ce_label_members, __ce_cluster_members, __ce_cell_members
+  label_members, cluster_members, cell_members
 ) AS TABLE
-  WITH __ce_repetitions AS (
-    SELECT COUNT(*) AS __ce_times
-    FROM query_table(__ce_label_members)
-    GROUP BY __ce_partition, __ce_member
+  WITH repetitions AS (
+    SELECT COUNT(*) AS times
+    FROM query_table(label_members)
+    GROUP BY partition_key, member
     UNION ALL
-    SELECT COUNT(*) FROM query_table(__ce_cluster_members) GROUP BY __ce_partition, __ce_member
+    SELECT COUNT(*) FROM query_table(cluster_members) GROUP BY partition_key, member
     UNION ALL
     SELECT COUNT(*)
-    FROM query_table(__ce_cell_members)
-    GROUP BY __ce_partition, __ce_label, __ce_cluster
+    FROM query_table(cell_members)
+    GROUP BY partition_key, label, cluster
   )
   SELECT
     clustereval._check_profile_pairs(
-      CAST(SUM(clustereval._widen(__ce_times) * __ce_times) AS DECIMAL(38, 0))
-    ) AS __ce_fits
-  FROM __ce_repetitions;
+      CAST(SUM(clustereval._widen(times) * times) AS DECIMAL(38, 0))
+    ) AS fits
+  FROM repetitions;
 
 -- Scores of clusters against labels where an id may have several of both, one row per partition:
 -- partition_key; n, the ids that are in both tables, which alone count in what follows;
@@ -358,101 +343,89 @@ CREATE OR REPLACE MACRO clustereval.overlapping_report(
   __ce_clusters AS MATERIALIZED (
     SELECT * FROM clustereval._memberships(tbl_clusters, id, cluster, partition_by, __ce_checked)
   ),
-  __ce_groups AS MATERIALIZED (
-    SELECT * FROM clustereval._cover_groups(__ce_labels, __ce_clusters)
-  ),
+  __ce_groups AS MATERIALIZED (SELECT * FROM clustereval._cover_groups(__ce_labels, __ce_clusters)),
   __ce_counts AS MATERIALIZED (
     SELECT *
     FROM clustereval._cover_counts(
       tbl_labels, __ce_groups, __ce_labels, __ce_clusters, partition_by
     )
   ),
-  __ce_cells AS MATERIALIZED (SELECT * FROM clustereval._cover_cells(__ce_groups)),
-  __ce_label_members AS MATERIALIZED (
-    SELECT * FROM clustereval._profile_members(__ce_cells, __ce_label_profile, __ce_label_set)
+  cells AS MATERIALIZED (SELECT * FROM clustereval._cover_cells(__ce_groups)),
+  label_members AS MATERIALIZED (
+    SELECT * FROM clustereval._profile_members(cells, label_profile, label_set)
   ),
-  __ce_cluster_members AS MATERIALIZED (
-    SELECT * FROM clustereval._profile_members(__ce_cells, __ce_cluster_profile, __ce_cluster_set)
+  cluster_members AS MATERIALIZED (
+    SELECT * FROM clustereval._profile_members(cells, cluster_profile, cluster_set)
   ),
-  __ce_cell_members AS MATERIALIZED (SELECT * FROM clustereval._cell_members(__ce_cells)),
-  __ce_size_check AS MATERIALIZED (
+  cell_members AS MATERIALIZED (SELECT * FROM clustereval._cell_members(cells)),
+  size_check AS MATERIALIZED (
     SELECT *
-    FROM clustereval._check_joins(__ce_label_members, __ce_cluster_members, __ce_cell_members)
+    FROM clustereval._check_joins(label_members, cluster_members, cell_members)
   ),
-  __ce_label_pairs AS MATERIALIZED (
-    SELECT * FROM clustereval._profile_pairs(__ce_label_members, __ce_size_check)
+  label_pairs AS MATERIALIZED (SELECT * FROM clustereval._profile_pairs(label_members, size_check)),
+  cluster_pairs AS MATERIALIZED (
+    SELECT * FROM clustereval._profile_pairs(cluster_members, size_check)
   ),
-  __ce_cluster_pairs AS MATERIALIZED (
-    SELECT * FROM clustereval._profile_pairs(__ce_cluster_members, __ce_size_check)
-  ),
-  __ce_cell_pairs AS MATERIALIZED (
+  cell_pairs AS MATERIALIZED (
     SELECT *
-    FROM clustereval._cell_pairs(__ce_cell_members, __ce_label_pairs, __ce_size_check)
+    FROM clustereval._cell_pairs(cell_members, label_pairs, size_check)
   ),
-  __ce_label_sizes AS MATERIALIZED (
-    SELECT * FROM clustereval._cover_sizes(__ce_label_members, __ce_counts)
+  label_sizes AS MATERIALIZED (SELECT * FROM clustereval._cover_sizes(label_members, __ce_counts)),
+  cluster_sizes AS MATERIALIZED (
+    SELECT * FROM clustereval._cover_sizes(cluster_members, __ce_counts)
   ),
-  __ce_cluster_sizes AS MATERIALIZED (
-    SELECT * FROM clustereval._cover_sizes(__ce_cluster_members, __ce_counts)
-  ),
-  __ce_pairs AS MATERIALIZED (
+  pairs AS MATERIALIZED (
     SELECT *
-    FROM clustereval._cover_pairs(__ce_cell_members, __ce_label_sizes, __ce_cluster_sizes)
+    FROM clustereval._cover_pairs(cell_members, label_sizes, cluster_sizes)
   ),
-  __ce_omegas AS (
+  omegas AS (
     SELECT *
-    FROM clustereval._omega_indices(
-      __ce_counts, __ce_label_pairs, __ce_cluster_pairs, __ce_cell_pairs
-    )
+    FROM clustereval._omega_indices(__ce_counts, label_pairs, cluster_pairs, cell_pairs)
   ),
-  __ce_bcubed AS (
+  bcubed AS (
     SELECT *
-    FROM clustereval._extended_bcubed_sums(__ce_label_pairs, __ce_cluster_pairs, __ce_cell_pairs)
+    FROM clustereval._extended_bcubed_sums(label_pairs, cluster_pairs, cell_pairs)
   ),
-  __ce_information AS (SELECT * FROM clustereval._cover_information(__ce_pairs)),
-  __ce_matches AS (SELECT * FROM clustereval._best_matches(__ce_pairs)),
-  __ce_scores AS (
+  information AS (SELECT * FROM clustereval._cover_information(pairs)),
+  matches AS (SELECT * FROM clustereval._best_matches(pairs)),
+  scores AS (
     SELECT
       counts.*,
-      COALESCE(information.__ce_n_labels, 0) AS __ce_n_labels,
-      COALESCE(information.__ce_n_clusters, 0) AS __ce_n_clusters,
-      omega.__ce_omega,
-      information.__ce_lfk,
-      information.__ce_mgh,
-      clustereval._ratio(bcubed.__ce_precision, counts.__ce_n) AS __ce_precision,
-      clustereval._ratio(bcubed.__ce_recall, counts.__ce_n) AS __ce_recall,
-      matches.__ce_f1,
-      clustereval._ratio(matches.__ce_n_matched, information.__ce_n_labels) AS __ce_coverage,
-      clustereval._ratio(information.__ce_n_clusters, matches.__ce_n_matched) AS __ce_redundancy
+      COALESCE(information.n_labels, 0) AS n_labels,
+      COALESCE(information.n_clusters, 0) AS n_clusters,
+      omega.omega,
+      information.lfk,
+      information.mgh,
+      clustereval._ratio(bcubed.precision, counts.n) AS precision,
+      clustereval._ratio(bcubed.recall, counts.n) AS recall,
+      matches.f1,
+      clustereval._ratio(matches.n_matched, information.n_labels) AS coverage,
+      clustereval._ratio(information.n_clusters, matches.n_matched) AS redundancy
     FROM __ce_counts AS counts
-    LEFT JOIN __ce_omegas AS omega
-      ON omega.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
-    LEFT JOIN __ce_bcubed AS bcubed
-      ON bcubed.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
-    LEFT JOIN __ce_information AS information
-      ON information.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
-    LEFT JOIN __ce_matches AS matches
-      ON matches.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
+    LEFT JOIN omegas AS omega ON omega.partition_key IS NOT DISTINCT FROM counts.partition_key
+    LEFT JOIN bcubed ON bcubed.partition_key IS NOT DISTINCT FROM counts.partition_key
+    LEFT JOIN information ON information.partition_key IS NOT DISTINCT FROM counts.partition_key
+    LEFT JOIN matches ON matches.partition_key IS NOT DISTINCT FROM counts.partition_key
   )
   SELECT
-    __ce_partition AS partition_key,
-    __ce_n AS n,
-    __ce_n_only_labels AS n_only_labels,
-    __ce_n_only_clusters AS n_only_clusters,
-    __ce_n_dropped AS n_dropped,
-    __ce_n_labels AS n_labels,
-    __ce_n_clusters AS n_clusters,
-    __ce_omega AS omega_index,
-    __ce_lfk AS overlapping_nmi_lfk,
-    __ce_mgh AS overlapping_nmi_mgh,
-    clustereval._at_most_1(__ce_precision) AS extended_bcubed_precision,
-    clustereval._at_most_1(__ce_recall) AS extended_bcubed_recall,
+    partition_key,
+    n,
+    n_only_labels,
+    n_only_clusters,
+    n_dropped,
+    n_labels,
+    n_clusters,
+    omega AS omega_index,
+    lfk AS overlapping_nmi_lfk,
+    mgh AS overlapping_nmi_mgh,
+    clustereval._at_most_1(precision) AS extended_bcubed_precision,
+    clustereval._at_most_1(recall) AS extended_bcubed_recall,
     clustereval._at_most_1(
-      clustereval._f_score(__ce_precision, __ce_recall, clustereval._check_beta(beta))
+      clustereval._f_score(precision, recall, clustereval._check_beta(beta))
     ) AS extended_bcubed_f_score,
-    __ce_f1 AS best_match_f1,
-    __ce_coverage AS label_coverage,
-    __ce_redundancy AS cluster_redundancy,
-    __ce_f1 * __ce_coverage / __ce_redundancy AS nf1
-  FROM __ce_scores
-  ORDER BY __ce_partition ASC NULLS LAST;
+    f1 AS best_match_f1,
+    coverage AS label_coverage,
+    redundancy AS cluster_redundancy,
+    f1 * coverage / redundancy AS nf1
+  FROM scores
+  ORDER BY partition_key ASC NULLS LAST;

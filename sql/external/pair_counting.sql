@@ -9,14 +9,12 @@
 -- Formulas. NULL for 0 / 0, unless the header names another value; all is tp + fp + fn + tn.
 ---------------------------------------------------------------------------------------------------
 
--- Rand index (tp + tn) / all, with all = tp + fp + fn + tn; 1 if there are no pairs. tp, fp, fn and
--- tn count pairs of rows: same label and cluster, same cluster only, same label only, neither.
+-- Rand index (tp + tn) / all, with all = tp + fp + fn + tn; 1 if there are no pairs.
 CREATE OR REPLACE MACRO clustereval._rand_score(tp, fp, fn, tn) AS
   CASE WHEN fp + fn = 0 THEN 1.0 ELSE clustereval._ratio(tp + tn, tp + fp + fn + tn) END;
 
 -- Adjusted Rand index 2 (tp tn - fn fp) / ((tp + fn) (fn + tn) + (tp + fp) (fp + tn)), 1 for equal
--- partitions. The denominator is a sum of products, so it does not cancel. tp, fp, fn and tn count
--- pairs of rows: same label and cluster, same cluster only, same label only, neither.
+-- partitions. The denominator is a sum of products, so it does not cancel.
 CREATE OR REPLACE MACRO clustereval._adjusted_rand_score(tp, fp, fn, tn) AS
   CASE
     WHEN fp + fn = 0 THEN 1.0
@@ -26,9 +24,7 @@ CREATE OR REPLACE MACRO clustereval._adjusted_rand_score(tp, fp, fn, tn) AS
   END;
 
 -- Fowlkes-Mallows score tp / sqrt((tp + fp) (tp + fn)), the geometric mean of pair precision and
--- pair recall. 0, as in scikit-learn, if tp is 0, even if no pair has one label or one cluster. tp,
--- fp, fn and tn count pairs of rows: same label and cluster, same cluster only, same label only,
--- neither.
+-- pair recall. 0, as in scikit-learn, if tp is 0, even if no pair has one label or one cluster.
 CREATE OR REPLACE MACRO clustereval._fowlkes_mallows_score(tp, fp, fn, tn) AS
   CASE
     WHEN tp = 0 THEN 0.0
@@ -36,28 +32,23 @@ CREATE OR REPLACE MACRO clustereval._fowlkes_mallows_score(tp, fp, fn, tn) AS
   END;
 
 -- Pair precision tp / (tp + fp), the share of the pairs in one cluster that have one label; NULL
--- for 0 / 0. tp, fp, fn and tn count pairs of rows: same label and cluster, same cluster only, same
--- label only, neither.
+-- for 0 / 0.
 CREATE OR REPLACE MACRO clustereval._pair_precision(tp, fp, fn, tn) AS tp / NULLIF(tp + fp, 0);
 
 -- Pair recall tp / (tp + fn), the share of the pairs with one label that are in one cluster; NULL
--- for 0 / 0. tp, fp, fn and tn count pairs of rows: same label and cluster, same cluster only, same
--- label only, neither.
+-- for 0 / 0.
 CREATE OR REPLACE MACRO clustereval._pair_recall(tp, fp, fn, tn) AS tp / NULLIF(tp + fn, 0);
 
 -- F score of pair precision tp / (tp + fp) and pair recall tp / (tp + fn); beta > 1 weighs recall
--- more; NULL for 0 / 0. tp, fp, fn and tn count pairs of rows: same label and cluster, same cluster
--- only, same label only, neither.
+-- more; NULL for 0 / 0.
 CREATE OR REPLACE MACRO clustereval._pair_f_score(tp, fp, fn, tn, beta) AS
   (1.0 + beta * beta) * tp / NULLIF((1.0 + beta * beta) * tp + beta * beta * fn + fp, 0);
 
--- Jaccard index of pairs, tp / (tp + fp + fn); NULL for 0 / 0. tp, fp, fn and tn count pairs of
--- rows: same label and cluster, same cluster only, same label only, neither.
+-- Jaccard index of pairs, tp / (tp + fp + fn); NULL for 0 / 0.
 CREATE OR REPLACE MACRO clustereval._jaccard_index(tp, fp, fn, tn) AS tp / NULLIF(tp + fp + fn, 0);
 
 -- Mirkin metric 2 (fp + fn), the number of ordered pairs of rows on which label and cluster
--- disagree. tp, fp, fn and tn count unordered pairs: same label and cluster, same cluster only,
--- same label only, neither.
+-- disagree.
 CREATE OR REPLACE MACRO clustereval._mirkin_metric(tp, fp, fn, tn) AS 2.0 * (fp + fn);
 
 -- Fowlkes-Mallows score FM corrected for chance, (FM - E) / (1 - E); NULL for 0 / 0. E = together /
@@ -70,20 +61,17 @@ CREATE OR REPLACE MACRO clustereval._adjusted_fowlkes_mallows(tp, fp, fn, tn, to
   / NULLIF(together * ((tp + fp + fn + tn) * (fp + tn) + (tp + fn) * (fn + tn)), 0);
 
 -- Fowlkes-Mallows score FM corrected for chance, (FM - E) / (1 - E), where E is the expectation of
--- FM for random labelings of the same sizes; NULL for a trivial partition. tp, fp, fn and tn count
--- pairs of rows: same label and cluster, same cluster only, same label only, neither.
+-- FM for random labelings of the same sizes; NULL for a trivial partition.
 CREATE OR REPLACE MACRO clustereval._adjusted_fowlkes_mallows_score(tp, fp, fn, tn) AS
   clustereval._at_most_1(
     clustereval._adjusted_fowlkes_mallows(tp, fp, fn, tn, sqrt((tp + fn) * (tp + fp)))
   );
 
 -- Adjusted Rand index of Sundqvist and others (MARI), whose correction treats the labels too as a
--- sample; NULL below 4 rows and for 0 / 0, as with one label in one cluster. tp, fp, fn and tn
--- count pairs of rows: same label and cluster, same cluster only, same label only, neither. total
--- is the number of rows, and links the sum over rows of (other rows with its label) x (other rows
--- in its cluster). It is needed because the expected agreement is that of two pairs that share no
--- row. The leading terms are those of adjusted_rand_score, the others are smaller by a factor of
--- total.
+-- sample; NULL below 4 rows and for 0 / 0, as with one label in one cluster. total is the number of
+-- rows, and links the sum over rows of (other rows with its label) x (other rows in its cluster).
+-- It is needed because the expected agreement is that of two pairs that share no row. The leading
+-- terms are those of adjusted_rand_score, the others are smaller by a factor of total.
 CREATE OR REPLACE MACRO clustereval._multinomial_adjusted_rand_score(
   tp, fp, fn, tn, total, links
 ) AS
@@ -107,12 +95,11 @@ CREATE OR REPLACE MACRO clustereval._cell_links(n, label_size, cluster_size) AS
   CAST(n AS DOUBLE) * CAST(label_size - 1 AS DOUBLE) * CAST(cluster_size - 1 AS DOUBLE);
 
 ---------------------------------------------------------------------------------------------------
--- Aggregates
+-- Aggregates of the columns label (true class) and cluster (assigned cluster). Rows with a NULL in
+-- either are left out.
 ---------------------------------------------------------------------------------------------------
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): Rand index, the share
--- of pairs of rows on which they agree; 1 for a single row. Rows with a NULL in either column are
--- left out.
+-- Rand index, the share of pairs of rows on which they agree; 1 for a single row.
 -- Examples: SELECT clustereval.rand_score(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.rand_score(label, cluster) AS
   list_transform(
@@ -122,9 +109,7 @@ CREATE OR REPLACE MACRO clustereval.rand_score(label, cluster) AS
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): Rand index corrected
--- for chance; 1 for equal partitions, 0 expected for random labelings. Rows with a NULL in either
--- column are left out.
+-- Rand index corrected for chance; 1 for equal partitions, 0 expected for random labelings.
 -- Examples: SELECT clustereval.adjusted_rand_score(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.adjusted_rand_score(label, cluster) AS
   list_transform(
@@ -134,9 +119,8 @@ CREATE OR REPLACE MACRO clustereval.adjusted_rand_score(label, cluster) AS
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): geometric mean of
--- pair precision and pair recall; 0 if no pair of rows has one label and one cluster. Rows with a
--- NULL in either column are left out.
+-- Geometric mean of pair precision and pair recall; 0 if no pair of rows has one label and one
+-- cluster.
 -- Examples: SELECT clustereval.fowlkes_mallows_score(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.fowlkes_mallows_score(label, cluster) AS
   list_transform(
@@ -146,9 +130,7 @@ CREATE OR REPLACE MACRO clustereval.fowlkes_mallows_score(label, cluster) AS
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): share of the pairs of
--- rows in one cluster that have one label; NULL if every cluster has one row. Rows with a NULL in
--- either column are left out.
+-- Share of the pairs of rows in one cluster that have one label; NULL if every cluster has one row.
 -- Examples: SELECT clustereval.pair_precision(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.pair_precision(label, cluster) AS
   list_transform(
@@ -158,9 +140,8 @@ CREATE OR REPLACE MACRO clustereval.pair_precision(label, cluster) AS
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): share of the pairs of
--- rows with one label that are in one cluster; NULL if every label has one row. Rows with a NULL in
--- either column are left out.
+-- Share of the pairs of rows with one label that are in one cluster; NULL if every label has one
+-- row.
 -- Examples: SELECT clustereval.pair_recall(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.pair_recall(label, cluster) AS
   list_transform(
@@ -170,9 +151,8 @@ CREATE OR REPLACE MACRO clustereval.pair_recall(label, cluster) AS
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): weighted harmonic
--- mean of pair precision and pair recall; beta > 1 weighs recall more. NULL for 0 / 0, as where no
--- two rows share a label or a cluster. Rows with a NULL in either column are left out.
+-- Weighted harmonic mean of pair precision and pair recall; beta > 1 weighs recall more. NULL for 0
+-- / 0, as where no two rows share a label or a cluster.
 -- Examples: SELECT clustereval.pair_f_score(species, cluster, beta := 0.5) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.pair_f_score(label, cluster, beta := 1.0) AS
   list_transform(
@@ -186,9 +166,8 @@ CREATE OR REPLACE MACRO clustereval.pair_f_score(label, cluster, beta := 1.0) AS
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): share of the pairs of
--- rows with one label or in one cluster that have both; NULL if there is no such pair. Rows with a
--- NULL in either column are left out.
+-- Share of the pairs of rows with one label or in one cluster that have both; NULL if there is no
+-- such pair.
 -- Examples: SELECT clustereval.jaccard_index(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.jaccard_index(label, cluster) AS
   list_transform(
@@ -198,8 +177,7 @@ CREATE OR REPLACE MACRO clustereval.jaccard_index(label, cluster) AS
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): number of ordered
--- pairs of rows on which they disagree. Rows with a NULL in either column are left out.
+-- Number of ordered pairs of rows on which they disagree.
 -- Examples: SELECT clustereval.mirkin_metric(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.mirkin_metric(label, cluster) AS
   list_transform(
@@ -209,9 +187,8 @@ CREATE OR REPLACE MACRO clustereval.mirkin_metric(label, cluster) AS
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): Fowlkes-Mallows score
--- corrected for chance; NULL if either partition is trivial, with all rows together or all apart.
--- Rows with a NULL in either column are left out.
+-- Fowlkes-Mallows score corrected for chance; NULL if either partition is trivial, with all rows
+-- together or all apart.
 -- Examples: SELECT clustereval.adjusted_fowlkes_mallows_score(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.adjusted_fowlkes_mallows_score(label, cluster) AS
   list_transform(
@@ -221,11 +198,10 @@ CREATE OR REPLACE MACRO clustereval.adjusted_fowlkes_mallows_score(label, cluste
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): {total, tp, fp, fn,
--- tn, links}. total is the number of rows without a NULL in either column. tp, fp, fn and tn count
--- unordered pairs of rows: same label and cluster, same cluster only, same label only, neither.
--- links is the sum over rows of (other rows with its label) x (other rows in its cluster), which
--- multinomial_adjusted_rand_score needs.
+-- {total, tp, fp, fn, tn, links}. total is the number of rows without a NULL in either column. tp,
+-- fp, fn and tn count unordered pairs of rows: same label and cluster, same cluster only, same
+-- label only, neither. links is the sum over rows of (other rows with its label) x (other rows in
+-- its cluster), which multinomial_adjusted_rand_score needs.
 CREATE OR REPLACE MACRO clustereval._linked_pair_statistics(label, cluster) AS
   list_transform(
     [{
@@ -247,9 +223,8 @@ CREATE OR REPLACE MACRO clustereval._linked_pair_statistics(label, cluster) AS
     }
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): adjusted Rand index
--- under a multinomial model (MARI), where the labels too are a sample; NULL below 4 rows and for 0
--- / 0. Rows with a NULL in either column are left out.
+-- Adjusted Rand index under a multinomial model (MARI), where the labels too are a sample; NULL
+-- below 4 rows and for 0 / 0.
 -- Examples: SELECT clustereval.multinomial_adjusted_rand_score(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.multinomial_adjusted_rand_score(label, cluster) AS
   list_transform(

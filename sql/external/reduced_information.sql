@@ -146,148 +146,132 @@ CREATE OR REPLACE MACRO clustereval._normalized_reduced_mutual_info_score(
     ))
   END;
 
--- One row per __ce_partition, __ce_kind and size of a group, __ce_size rows, __ce_times of which
--- there are, with __ce_y as DOUBLE: ln of the number of contingency tables is the sum of
--- __ce_times x _log_choose(__ce_size, __ce_y). The kinds 'label', 'cluster' and 'total' are for
--- tables of labels and clusters, 'own' is for tables of labels and labels. Each column of a table
--- is any way to divide its sum among the rows, the side with more groups, the clusters of equals;
--- of these tables the share with the given row sums is that of a Dirichlet-multinomial
--- distribution (see _table_concentration), whose normalization is the total, counted -1 times. The
--- sum of __ce_times x _log_excess(__ce_y + 1, __ce_size), counted negatively, is the reduced
--- information of all rows less the sum of ln(n!) over the cells of n rows. __ce_totals is the
--- parameter of _table_totals, the others are names of CTEs with __ce_size and __ce_times.
+-- One row per partition_key, kind and size of a group, size rows, times of which there are, with y
+-- as DOUBLE: ln of the number of contingency tables is the sum of times x _log_choose(size, y). The
+-- kinds 'label', 'cluster' and 'total' are for tables of labels and clusters, 'own' is for tables
+-- of labels and labels. Each column of a table is any way to divide its sum among the rows, the
+-- side with more groups, the clusters of equals; of these tables the share with the given row sums
+-- is that of a Dirichlet-multinomial distribution (see _table_concentration), whose normalization
+-- is the total, counted -1 times. The sum of times x _log_excess(y + 1, size), counted negatively,
+-- is the reduced information of all rows less the sum of ln(n!) over the cells of n rows. totals is
+-- the parameter of _table_totals, the others are names of CTEs with size and times.
 CREATE OR REPLACE MACRO clustereval._table_terms(
-  __ce_totals, __ce_label_histogram, __ce_cluster_histogram
+  totals, label_histogram, cluster_histogram
 ) AS TABLE
-  WITH __ce_options AS (
+  WITH options AS (
     SELECT
-      __ce_partition, __ce_total, __ce_n_labels, __ce_n_clusters,
-      __ce_n_labels > __ce_n_clusters AS __ce_has_label_rows,
+      partition_key, total, n_labels, n_clusters,
+      n_labels > n_clusters AS has_label_rows,
       clustereval._table_concentration(
-        __ce_total,
-        GREATEST(__ce_n_labels, __ce_n_clusters),
+        total,
+        GREATEST(n_labels, n_clusters),
         CASE
-          WHEN __ce_n_labels > __ce_n_clusters THEN __ce_cluster_pairs ELSE __ce_label_pairs
+          WHEN n_labels > n_clusters THEN cluster_pairs ELSE label_pairs
         END
-      ) AS __ce_of_rows,
-      clustereval._table_concentration(__ce_total, __ce_n_labels, __ce_label_pairs)
-        AS __ce_of_labels
-    FROM query_table(__ce_totals)
-    WHERE __ce_n_labels > 0
+      ) AS of_rows,
+      clustereval._table_concentration(total, n_labels, label_pairs) AS of_labels
+    FROM query_table(totals)
+    WHERE n_labels > 0
   ),
-  __ce_sizes AS (
-    SELECT 'label' AS __ce_kind, *
-    FROM query_table(__ce_label_histogram)
+  sizes AS (
+    SELECT 'label' AS kind, *
+    FROM query_table(label_histogram)
     UNION ALL
     SELECT 'cluster', *
-    FROM query_table(__ce_cluster_histogram)
+    FROM query_table(cluster_histogram)
     UNION ALL
     SELECT 'own row', *
-    FROM query_table(__ce_label_histogram)
+    FROM query_table(label_histogram)
     UNION ALL
     SELECT 'own column', *
-    FROM query_table(__ce_label_histogram)
+    FROM query_table(label_histogram)
     UNION ALL
-    SELECT 'total', __ce_partition, __ce_total, -1
-    FROM __ce_options
+    SELECT 'total', partition_key, total, -1
+    FROM options
     UNION ALL
-    SELECT 'own total', __ce_partition, __ce_total, -1
-    FROM __ce_options
+    SELECT 'own total', partition_key, total, -1
+    FROM options
   )
   SELECT
-    sizes.__ce_partition,
+    sizes.partition_key,
     CASE
-      WHEN sizes.__ce_kind IN ('label', 'cluster', 'total') THEN sizes.__ce_kind ELSE 'own'
-    END AS __ce_kind,
-    CAST(sizes.__ce_size AS DOUBLE) AS __ce_size,
-    CAST(sizes.__ce_times AS DOUBLE) AS __ce_times,
+      WHEN sizes.kind IN ('label', 'cluster', 'total') THEN sizes.kind ELSE 'own'
+    END AS kind,
+    CAST(sizes.size AS DOUBLE) AS size,
+    CAST(sizes.times AS DOUBLE) AS times,
     CASE
-      WHEN sizes.__ce_kind = 'own row' THEN options.__ce_of_labels
-      WHEN sizes.__ce_kind = 'own column' THEN CAST(options.__ce_n_labels - 1 AS DOUBLE)
-      WHEN sizes.__ce_kind = 'own total'
-      THEN options.__ce_n_labels * (options.__ce_of_labels + 1.0) - 1.0
-      WHEN sizes.__ce_kind = 'total'
-      THEN GREATEST(options.__ce_n_labels, options.__ce_n_clusters)
-        * (options.__ce_of_rows + 1.0) - 1.0
-      WHEN (sizes.__ce_kind = 'label') = options.__ce_has_label_rows THEN options.__ce_of_rows
-      ELSE CAST(GREATEST(options.__ce_n_labels, options.__ce_n_clusters) - 1 AS DOUBLE)
-    END AS __ce_y
-  FROM __ce_sizes AS sizes
-  JOIN __ce_options AS options
-    ON options.__ce_partition IS NOT DISTINCT FROM sizes.__ce_partition;
+      WHEN sizes.kind = 'own row' THEN options.of_labels
+      WHEN sizes.kind = 'own column' THEN CAST(options.n_labels - 1 AS DOUBLE)
+      WHEN sizes.kind = 'own total'
+      THEN options.n_labels * (options.of_labels + 1.0) - 1.0
+      WHEN sizes.kind = 'total'
+      THEN GREATEST(options.n_labels, options.n_clusters)
+        * (options.of_rows + 1.0) - 1.0
+      WHEN (sizes.kind = 'label') = options.has_label_rows THEN options.of_rows
+      ELSE CAST(GREATEST(options.n_labels, options.n_clusters) - 1 AS DOUBLE)
+    END AS y
+  FROM sizes
+  JOIN options ON options.partition_key IS NOT DISTINCT FROM sizes.partition_key;
 
--- One row per __ce_partition: __ce_label_remainders and __ce_cluster_remainders, the sums of the
--- remainders of the sizes of labels and clusters; __ce_label_factorials, the sum of ln(a!) over
--- labels of a rows; __ce_log_tables, ln of the number of tables with these sizes, and
--- __ce_table_excess (see _table_terms); __ce_label_tables and __ce_label_excess, the same for the
--- tables of the labels with themselves. __ce_label_sizes and __ce_cluster_sizes are names of CTEs
--- of the rows of _label_sizes and _cluster_sizes, __ce_totals of one with a row per partition:
--- __ce_total, __ce_n_labels, __ce_n_clusters, __ce_label_pairs and __ce_cluster_pairs, ordered
+-- One row per partition_key: label_remainders and cluster_remainders, the sums of the remainders of
+-- the sizes of labels and clusters; label_factorials, the sum of ln(a!) over labels of a rows;
+-- log_tables, ln of the number of tables with these sizes, and table_excess (see _table_terms);
+-- label_tables and label_excess, the same for the tables of the labels with themselves. label_sizes
+-- and cluster_sizes are names of CTEs of the rows of _label_sizes and _cluster_sizes, totals of one
+-- with a row per partition: total, n_labels, n_clusters, label_pairs and cluster_pairs, ordered
 -- pairs of rows. Equal sizes are summed once.
-CREATE OR REPLACE MACRO clustereval._table_totals(
-  __ce_label_sizes, __ce_cluster_sizes, __ce_totals
-) AS TABLE
-  WITH __ce_label_histogram AS (
+CREATE OR REPLACE MACRO clustereval._table_totals(label_sizes, cluster_sizes, totals) AS TABLE
+  WITH label_histogram AS (
     SELECT
-      __ce_partition, __ce_label_size AS __ce_size, CAST(COUNT(*) AS BIGINT) AS __ce_times
-    FROM query_table(__ce_label_sizes)
-    GROUP BY __ce_partition, __ce_label_size
+      partition_key, label_size AS size, CAST(COUNT(*) AS BIGINT) AS times
+    FROM query_table(label_sizes)
+    GROUP BY partition_key, label_size
   ),
-  __ce_cluster_histogram AS (
+  cluster_histogram AS (
     SELECT
-      __ce_partition,
-      __ce_cluster_size AS __ce_size,
-      CAST(SUM(__ce_copies) AS BIGINT) AS __ce_times
-    FROM query_table(__ce_cluster_sizes)
-    GROUP BY __ce_partition, __ce_cluster_size
+      partition_key,
+      cluster_size AS size,
+      CAST(SUM(copies) AS BIGINT) AS times
+    FROM query_table(cluster_sizes)
+    GROUP BY partition_key, cluster_size
   ),
-  __ce_terms AS (
-    SELECT *
-    FROM clustereval._table_terms(
-      __ce_totals, __ce_label_histogram, __ce_cluster_histogram
-    )
-  ),
+  terms AS (SELECT * FROM clustereval._table_terms(totals, label_histogram, cluster_histogram)),
   -- Otherwise each of its long expressions would be planned several times.
-  __ce_values AS MATERIALIZED (
+  term_values AS MATERIALIZED (
     SELECT
-      __ce_partition,
-      __ce_kind,
-      __ce_kind = 'own' AS __ce_is_own,
-      __ce_times,
-      clustereval._factorial_remainder(__ce_size) AS __ce_remainder,
-      clustereval._log_factorial(__ce_size) AS __ce_factorial,
-      clustereval._log_choose(__ce_size, __ce_y) AS __ce_logs,
-      clustereval._log_excess(__ce_y + 1.0, __ce_size) AS __ce_excess
-    FROM __ce_terms
+      partition_key,
+      kind,
+      kind = 'own' AS is_own,
+      times,
+      clustereval._factorial_remainder(size) AS remainder,
+      clustereval._log_factorial(size) AS factorial,
+      clustereval._log_choose(size, y) AS logs,
+      clustereval._log_excess(y + 1.0, size) AS excess
+    FROM terms
   )
   SELECT
-    __ce_partition,
+    partition_key,
     clustereval._compensated_sum(
-      CASE WHEN __ce_kind = 'label' THEN __ce_times * __ce_remainder ELSE 0.0 END
-    ) AS __ce_label_remainders,
+      CASE WHEN kind = 'label' THEN times * remainder ELSE 0.0 END
+    ) AS label_remainders,
     clustereval._compensated_sum(
-      CASE WHEN __ce_kind = 'cluster' THEN __ce_times * __ce_remainder ELSE 0.0 END
-    ) AS __ce_cluster_remainders,
+      CASE WHEN kind = 'cluster' THEN times * remainder ELSE 0.0 END
+    ) AS cluster_remainders,
     clustereval._compensated_sum(
-      CASE WHEN __ce_kind = 'label' THEN __ce_times * __ce_factorial ELSE 0.0 END
-    ) AS __ce_label_factorials,
+      CASE WHEN kind = 'label' THEN times * factorial ELSE 0.0 END
+    ) AS label_factorials,
+    clustereval._compensated_sum(CASE WHEN is_own THEN 0.0 ELSE times * logs END) AS log_tables,
     clustereval._compensated_sum(
-      CASE WHEN __ce_is_own THEN 0.0 ELSE __ce_times * __ce_logs END
-    ) AS __ce_log_tables,
-    clustereval._compensated_sum(
-      CASE WHEN __ce_is_own THEN 0.0 ELSE -__ce_times * __ce_excess END
-    ) AS __ce_table_excess,
-    clustereval._compensated_sum(
-      CASE WHEN __ce_is_own THEN __ce_times * __ce_logs ELSE 0.0 END
-    ) AS __ce_label_tables,
-    clustereval._compensated_sum(
-      CASE WHEN __ce_is_own THEN -__ce_times * __ce_excess ELSE 0.0 END
-    ) AS __ce_label_excess
-  FROM __ce_values
-  GROUP BY __ce_partition;
+      CASE WHEN is_own THEN 0.0 ELSE -times * excess END
+    ) AS table_excess,
+    clustereval._compensated_sum(CASE WHEN is_own THEN times * logs ELSE 0.0 END) AS label_tables,
+    clustereval._compensated_sum(CASE WHEN is_own THEN -times * excess ELSE 0.0 END) AS label_excess
+  FROM term_values
+  GROUP BY partition_key;
 
 ---------------------------------------------------------------------------------------------------
--- Aggregates
+-- Aggregates of the columns label (true class) and cluster (assigned cluster). Rows with a NULL in
+-- either are left out.
 ---------------------------------------------------------------------------------------------------
 
 -- Sum of _factorial_remainder(size) over sizes, a list of whole numbers.
@@ -321,9 +305,7 @@ CREATE OR REPLACE MACRO clustereval._tables_of_lists(
               'size': __ce_size, 'times': 1.0, 'y': CAST(__ce_table['n'] - 1 AS DOUBLE)
             }
           ),
-          [{
-            'size': total, 'times': -1.0, 'y': __ce_table['n'] * (__ce_table['y'] + 1.0) - 1.0
-          }]
+          [{'size': total, 'times': -1.0, 'y': __ce_table['n'] * (__ce_table['y'] + 1.0) - 1.0}]
         ),
         lambda __ce_term: {
           'logs': __ce_term['times']
@@ -349,13 +331,12 @@ CREATE OR REPLACE MACRO clustereval._sum_log_factorials(sizes) AS
     sizes, lambda __ce_size: clustereval._log_factorial(__ce_size)
   ));
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): {total, n_labels,
--- n_clusters, mi, hl, hc, cell_remainders, label_remainders, cluster_remainders, cell_factorials,
--- label_factorials, log_tables, label_tables, table_excess, label_excess}. total is the number of
--- rows without a NULL in either column; mi, hl and hc are the mutual information and the
--- conditional entropies of label and cluster; the remainders and the logarithms of factorials are
--- sums over the sizes; the tables are logarithms of the number of tables of labels and clusters,
--- and of labels and labels, and the excesses as in _table_terms.
+-- {total, n_labels, n_clusters, mi, hl, hc, cell_remainders, label_remainders, cluster_remainders,
+-- cell_factorials, label_factorials, log_tables, label_tables, table_excess, label_excess}. total
+-- is the number of rows without a NULL in either column; mi, hl and hc are the mutual information
+-- and the conditional entropies of label and cluster; the remainders and the logarithms of
+-- factorials are sums over the sizes; the tables are logarithms of the number of tables of labels
+-- and clusters, and of labels and labels, and the excesses as in _table_terms.
 CREATE OR REPLACE MACRO clustereval._reduced_statistics(label, cluster) AS
   list_transform(
     list_transform(
@@ -419,9 +400,8 @@ CREATE OR REPLACE MACRO clustereval._reduced_statistics(label, cluster) AS
     }
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): reduced mutual
--- information in nats per row, the mutual information without that in the contingency table. Rows
--- with a NULL in either column are left out.
+-- Reduced mutual information in nats per row, the mutual information without that in the
+-- contingency table.
 -- Examples: SELECT clustereval.reduced_mutual_info_score(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.reduced_mutual_info_score(label, cluster) AS
   list_transform(
@@ -434,9 +414,8 @@ CREATE OR REPLACE MACRO clustereval.reduced_mutual_info_score(label, cluster) AS
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): reduced mutual
--- information divided by that of the labels and themselves, so that only the labels normalize it.
--- Rows with a NULL in either column are left out.
+-- Reduced mutual information divided by that of the labels and themselves, so that only the labels
+-- normalize it.
 -- Examples:
 --   SELECT clustereval.normalized_reduced_mutual_info_score(species, cluster)
 --   FROM assignments;

@@ -4,9 +4,9 @@
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- Text of the query SELECT TRUE AS __ce_valid, for _check_options, which runs it before any row is
--- read. Raises an error if an option of external_report is invalid, or two of them in combination.
--- The parameters are the options of the same names, as the user passes them.
+-- Text of the query SELECT TRUE AS valid, for _check_options, which runs it before any row is read.
+-- Raises an error if an option of external_report is invalid, or two of them in combination. The
+-- parameters are the options of the same names, as the user passes them.
 CREATE OR REPLACE MACRO clustereval._valid_external_options(
   noise, noise_as, average_method, beta, adjusted
 ) AS
@@ -27,161 +27,138 @@ CREATE OR REPLACE MACRO clustereval._valid_external_options(
     ELSE clustereval._valid_noise(noise, noise_as)
   END;
 
--- One row per partition: __ce_partition and sums over its cells (label, cluster), in which a cell
--- counts __ce_copies times (the number of equal cells that it stands for: noise rows counted as
--- singletons). __ce_cell_pairs: ordered pairs of rows in one cell. __ce_size_products: label size
--- x cluster size. __ce_links: triples of a row, another row of its label and another row of its
--- cluster. __ce_deviance: n ln(n / m) + m - n, where n is the rows of a cell and m their expected
--- number if label and cluster were independent; the difference n - m is computed from integers.
--- __ce_hl and __ce_hc: entropy of the label given the cluster, and of the cluster given the label.
--- __ce_precision_rows, __ce_recall_rows and __ce_similar_rows: B-cubed precision, B-cubed recall
--- and element-centric similarity, summed over rows. __ce_exact_matches: labels that have the same
--- rows as a cluster. __ce_row_counts names a table with one row per partition (__ce_total, its
--- number of rows), __ce_sized_cells one with one row per cell (__ce_n rows, __ce_copies,
--- __ce_label_size, __ce_cluster_size).
-CREATE OR REPLACE MACRO clustereval._cell_totals(__ce_row_counts, __ce_sized_cells) AS TABLE
-  WITH __ce_products AS (
+-- One row per partition: partition_key and sums over its cells (label, cluster), in which a cell
+-- counts copies times (the number of equal cells that it stands for: noise rows counted as
+-- singletons). cell_pairs: ordered pairs of rows in one cell. size_products: label size x cluster
+-- size. links: triples of a row, another row of its label and another row of its cluster. deviance:
+-- n ln(n / m) + m - n, where n is the rows of a cell and m their expected number if label and
+-- cluster were independent; the difference n - m is computed from integers. hl and hc: entropy of
+-- the label given the cluster, and of the cluster given the label. precision_rows, recall_rows and
+-- similar_rows: B-cubed precision, B-cubed recall and element-centric similarity, summed over rows.
+-- exact_matches: labels that have the same rows as a cluster. row_counts names a table with one row
+-- per partition (total, its number of rows), sized_cells one with one row per cell (n rows, copies,
+-- label_size, cluster_size).
+CREATE OR REPLACE MACRO clustereval._cell_totals(row_counts, sized_cells) AS TABLE
+  WITH products AS (
     SELECT
-      cell.__ce_partition,
-      cell.__ce_copies,
-      cell.__ce_n,
-      cell.__ce_label_size,
-      cell.__ce_cluster_size,
-      CAST(counts.__ce_total AS DOUBLE) AS __ce_total,
-      CAST(cell.__ce_n AS DOUBLE) AS __ce_rows,
-      CAST(cell.__ce_label_size AS DOUBLE) * CAST(cell.__ce_cluster_size AS DOUBLE)
-        AS __ce_scaled_mean,
-      clustereval._widen(cell.__ce_label_size) * clustereval._widen(cell.__ce_cluster_size)
-        AS __ce_size_product,
-      clustereval._widen(cell.__ce_n) * clustereval._widen(counts.__ce_total) AS __ce_scaled_n
-    FROM query_table(__ce_sized_cells) AS cell
-    JOIN query_table(__ce_row_counts) AS counts
-      ON counts.__ce_partition IS NOT DISTINCT FROM cell.__ce_partition
+      cell.partition_key,
+      cell.copies,
+      cell.n,
+      cell.label_size,
+      cell.cluster_size,
+      CAST(counts.total AS DOUBLE) AS total,
+      CAST(cell.n AS DOUBLE) AS rows,
+      CAST(cell.label_size AS DOUBLE) * CAST(cell.cluster_size AS DOUBLE) AS scaled_mean,
+      clustereval._widen(cell.label_size) * clustereval._widen(cell.cluster_size) AS size_product,
+      clustereval._widen(cell.n) * clustereval._widen(counts.total) AS scaled_n
+    FROM query_table(sized_cells) AS cell
+    JOIN query_table(row_counts) AS counts
+      ON counts.partition_key IS NOT DISTINCT FROM cell.partition_key
   ),
-  __ce_differences AS (
+  differences AS (
     SELECT
       *,
-      __ce_scaled_mean / __ce_total AS __ce_mean,
-      CAST(__ce_scaled_n - __ce_size_product AS DOUBLE) AS __ce_scaled_difference
-    FROM __ce_products
+      scaled_mean / total AS mean,
+      CAST(scaled_n - size_product AS DOUBLE) AS scaled_difference
+    FROM products
   ),
-  __ce_relative_differences AS (
+  relative_differences AS (
     SELECT
       *,
-      __ce_scaled_difference / (__ce_rows * __ce_total + __ce_scaled_mean)
-        AS __ce_relative_difference
-    FROM __ce_differences
+      scaled_difference / (rows * total + scaled_mean) AS relative_difference
+    FROM differences
   ),
-  __ce_cell_terms AS (
+  cell_terms AS (
     SELECT
-      __ce_partition, __ce_copies, __ce_n, __ce_label_size, __ce_cluster_size, __ce_size_product,
-      clustereval._cell_links(__ce_n, __ce_label_size, __ce_cluster_size) AS __ce_links,
-      clustereval._deviance(
-        __ce_rows, __ce_mean, __ce_scaled_difference / __ce_total, __ce_relative_difference
-      ) AS __ce_deviance,
-      __ce_rows / __ce_total * clustereval._log_ratio(__ce_cluster_size, __ce_n) AS __ce_hl,
-      __ce_rows / __ce_total * clustereval._log_ratio(__ce_label_size, __ce_n) AS __ce_hc,
-      __ce_rows * clustereval._ratio(__ce_n, __ce_cluster_size) AS __ce_precision_rows,
-      __ce_rows * clustereval._ratio(__ce_n, __ce_label_size) AS __ce_recall_rows,
-      __ce_rows * clustereval._element_similarity(__ce_n, __ce_label_size, __ce_cluster_size)
-        AS __ce_similar_rows
-    FROM __ce_relative_differences
+      partition_key, copies, n, label_size, cluster_size, size_product,
+      clustereval._cell_links(n, label_size, cluster_size) AS links,
+      clustereval._deviance(rows, mean, scaled_difference / total, relative_difference) AS deviance,
+      rows / total * clustereval._log_ratio(cluster_size, n) AS hl,
+      rows / total * clustereval._log_ratio(label_size, n) AS hc,
+      rows * clustereval._ratio(n, cluster_size) AS precision_rows,
+      rows * clustereval._ratio(n, label_size) AS recall_rows,
+      rows * clustereval._element_similarity(n, label_size, cluster_size) AS similar_rows
+    FROM relative_differences
   )
   SELECT
-    __ce_partition,
-    SUM(clustereval._widen(__ce_n) * ((__ce_n - 1) * __ce_copies)) AS __ce_cell_pairs,
-    SUM(CASE WHEN __ce_copies = 1 THEN __ce_size_product ELSE __ce_size_product * __ce_copies END)
-      AS __ce_size_products,
-    clustereval._compensated_sum(__ce_links * __ce_copies) AS __ce_links,
-    clustereval._compensated_sum(__ce_deviance * __ce_copies) AS __ce_deviance,
-    clustereval._compensated_sum(__ce_hl * __ce_copies) AS __ce_hl,
-    clustereval._compensated_sum(__ce_hc * __ce_copies) AS __ce_hc,
-    clustereval._compensated_sum(__ce_precision_rows * __ce_copies) AS __ce_precision_rows,
-    clustereval._compensated_sum(__ce_recall_rows * __ce_copies) AS __ce_recall_rows,
-    clustereval._compensated_sum(__ce_similar_rows * __ce_copies) AS __ce_similar_rows,
+    partition_key,
+    SUM(clustereval._widen(n) * ((n - 1) * copies)) AS cell_pairs,
+    SUM(CASE WHEN copies = 1 THEN size_product ELSE size_product * copies END) AS size_products,
+    clustereval._compensated_sum(links * copies) AS links,
+    clustereval._compensated_sum(deviance * copies) AS deviance,
+    clustereval._compensated_sum(hl * copies) AS hl,
+    clustereval._compensated_sum(hc * copies) AS hc,
+    clustereval._compensated_sum(precision_rows * copies) AS precision_rows,
+    clustereval._compensated_sum(recall_rows * copies) AS recall_rows,
+    clustereval._compensated_sum(similar_rows * copies) AS similar_rows,
     SUM(
       CASE
-        WHEN __ce_n = __ce_label_size AND __ce_n = __ce_cluster_size THEN __ce_copies
+        WHEN n = label_size AND n = cluster_size THEN copies
         ELSE 0
       END
-    ) AS __ce_exact_matches
-  FROM __ce_cell_terms
-  GROUP BY __ce_partition;
+    ) AS exact_matches
+  FROM cell_terms
+  GROUP BY partition_key;
 
--- One row per partition: __ce_partition and the statistics that all metrics of external_report are
--- computed from. Rows: __ce_total (those evaluated: neither dropped nor left out as noise),
--- __ce_n_dropped (label or cluster NULL) and __ce_n_noise (all noise). Labels and clusters:
--- __ce_n_labels, __ce_n_clusters. Pairs of rows: __ce_tp, __ce_fp, __ce_fn, __ce_tn and
--- __ce_fn_minus_fp, unordered, as DOUBLE, and __ce_links (see _cell_totals). Information in nats:
--- __ce_mi (mutual information), __ce_hl (entropy of the label given the cluster), __ce_hc (of the
--- cluster given the label), and their expectations for random labelings, __ce_emi, __ce_ehl and
--- __ce_ehc, NULL if adjusted is FALSE. Matching: __ce_in_majority_labels (rows with the majority
--- label of their cluster), __ce_in_majority_clusters (rows in the majority cluster of their
--- label), __ce_matched_rows (sum over labels of size x best F1 score with a cluster),
--- __ce_precision_rows, __ce_recall_rows and __ce_similar_rows (sums over rows of B-cubed
--- precision, B-cubed recall and element-centric similarity), and __ce_exact_matches (clusters that
--- equal a label). __ce_groups is the name of a CTE of the rows of _row_groups.
-CREATE OR REPLACE MACRO clustereval._statistics_of_groups(__ce_groups, adjusted) AS TABLE
-  WITH __ce_row_counts AS (SELECT * FROM clustereval._row_counts(__ce_groups)),
-  __ce_cells AS (SELECT * FROM query_table(__ce_groups) WHERE __ce_copies > 0),
-  __ce_label_sizes AS (SELECT *, 1 AS __ce_copies FROM clustereval._label_sizes(__ce_cells)),
-  __ce_cluster_sizes AS (SELECT * FROM clustereval._cluster_sizes(__ce_cells)),
-  __ce_sized_cells AS (
-    SELECT * FROM clustereval._sized_cells(__ce_cells, __ce_label_sizes, __ce_cluster_sizes)
-  ),
-  __ce_label_totals AS (SELECT * FROM clustereval._label_totals(__ce_label_sizes)),
-  __ce_cluster_totals AS (SELECT * FROM clustereval._cluster_totals(__ce_cluster_sizes)),
-  __ce_cell_totals AS (SELECT * FROM clustereval._cell_totals(__ce_row_counts, __ce_sized_cells)),
-  __ce_match_totals AS (SELECT * FROM clustereval._match_totals(__ce_sized_cells)),
-  __ce_expected_totals AS (
+-- One row per partition: partition_key and the statistics that all metrics of external_report are
+-- computed from. Rows: total (those evaluated: neither dropped nor left out as noise), n_dropped
+-- (label or cluster NULL) and n_noise (all noise). Labels and clusters: n_labels, n_clusters. Pairs
+-- of rows: tp, fp, fn, tn and fn_minus_fp, unordered, as DOUBLE, and links (see _cell_totals).
+-- Information in nats: mi (mutual information), hl (entropy of the label given the cluster), hc (of
+-- the cluster given the label), and their expectations for random labelings, emi, ehl and ehc, NULL
+-- if adjusted is FALSE. Matching: in_majority_labels (rows with the majority label of their
+-- cluster), in_majority_clusters (rows in the majority cluster of their label), matched_rows (sum
+-- over labels of size x best F1 score with a cluster), precision_rows, recall_rows and similar_rows
+-- (sums over rows of B-cubed precision, B-cubed recall and element-centric similarity), and
+-- exact_matches (clusters that equal a label). groups: rows of _row_groups.
+CREATE OR REPLACE MACRO clustereval._statistics_of_groups(groups, adjusted) AS TABLE
+  WITH row_counts AS (SELECT * FROM clustereval._row_counts(groups)),
+  cells AS (SELECT * FROM query_table(groups) WHERE copies > 0),
+  label_sizes AS (SELECT *, 1 AS copies FROM clustereval._label_sizes(cells)),
+  cluster_sizes AS (SELECT * FROM clustereval._cluster_sizes(cells)),
+  sized_cells AS (SELECT * FROM clustereval._sized_cells(cells, label_sizes, cluster_sizes)),
+  label_totals AS (SELECT * FROM clustereval._label_totals(label_sizes)),
+  cluster_totals AS (SELECT * FROM clustereval._cluster_totals(cluster_sizes)),
+  cell_totals AS (SELECT * FROM clustereval._cell_totals(row_counts, sized_cells)),
+  match_totals AS (SELECT * FROM clustereval._match_totals(sized_cells)),
+  expected_totals AS (
     SELECT *
-    FROM clustereval._expected_totals(
-      __ce_row_counts, __ce_label_sizes, __ce_cluster_sizes, adjusted
-    )
+    FROM clustereval._expected_totals(row_counts, label_sizes, cluster_sizes, adjusted)
   ),
-  __ce_totals AS (
+  totals AS (
     SELECT
-      counts.__ce_partition, counts.__ce_total, counts.__ce_n_dropped, counts.__ce_n_noise,
-      labels.__ce_n_labels, labels.__ce_label_pairs, labels.__ce_in_majority_clusters,
-      clusters.__ce_n_clusters, clusters.__ce_cluster_pairs, clusters.__ce_in_majority_labels,
-      cells.__ce_cell_pairs, cells.__ce_links, cells.__ce_deviance, cells.__ce_size_products,
-      cells.__ce_hl, cells.__ce_hc, cells.__ce_exact_matches,
-      cells.__ce_precision_rows, cells.__ce_recall_rows, cells.__ce_similar_rows,
-      matches.__ce_matched_rows,
-      expected.__ce_emi, expected.__ce_ehl, expected.__ce_ehc
-    FROM __ce_row_counts AS counts
-    LEFT JOIN __ce_label_totals AS labels
-      ON labels.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
-    LEFT JOIN __ce_cluster_totals AS clusters
-      ON clusters.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
-    LEFT JOIN __ce_cell_totals AS cells
-      ON cells.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
-    LEFT JOIN __ce_match_totals AS matches
-      ON matches.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
-    LEFT JOIN __ce_expected_totals AS expected
-      ON expected.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
+      counts.partition_key, counts.total, counts.n_dropped, counts.n_noise,
+      labels.n_labels, labels.label_pairs, labels.in_majority_clusters,
+      clusters.n_clusters, clusters.cluster_pairs, clusters.in_majority_labels,
+      cells.cell_pairs, cells.links, cells.deviance, cells.size_products,
+      cells.hl, cells.hc, cells.exact_matches,
+      cells.precision_rows, cells.recall_rows, cells.similar_rows,
+      matches.matched_rows,
+      expected.emi, expected.ehl, expected.ehc
+    FROM row_counts AS counts
+    LEFT JOIN label_totals AS labels
+      ON labels.partition_key IS NOT DISTINCT FROM counts.partition_key
+    LEFT JOIN cluster_totals AS clusters
+      ON clusters.partition_key IS NOT DISTINCT FROM counts.partition_key
+    LEFT JOIN cell_totals AS cells ON cells.partition_key IS NOT DISTINCT FROM counts.partition_key
+    LEFT JOIN match_totals AS matches
+      ON matches.partition_key IS NOT DISTINCT FROM counts.partition_key
+    LEFT JOIN expected_totals AS expected
+      ON expected.partition_key IS NOT DISTINCT FROM counts.partition_key
   )
   SELECT
-    __ce_partition, __ce_total, __ce_n_dropped, __ce_n_noise, __ce_n_labels, __ce_n_clusters,
-    CAST(
-      clustereval._tp(__ce_total, __ce_cell_pairs, __ce_label_pairs, __ce_cluster_pairs) AS DOUBLE
-    ) AS __ce_tp,
-    CAST(
-      clustereval._fp(__ce_total, __ce_cell_pairs, __ce_label_pairs, __ce_cluster_pairs) AS DOUBLE
-    ) AS __ce_fp,
-    CAST(
-      clustereval._fn(__ce_total, __ce_cell_pairs, __ce_label_pairs, __ce_cluster_pairs) AS DOUBLE
-    ) AS __ce_fn,
-    CAST(
-      clustereval._tn(__ce_total, __ce_cell_pairs, __ce_label_pairs, __ce_cluster_pairs) AS DOUBLE
-    ) AS __ce_tn,
-    CAST(clustereval._halve(__ce_label_pairs - __ce_cluster_pairs) AS DOUBLE) AS __ce_fn_minus_fp,
-    __ce_links,
-    clustereval._mutual_information(__ce_total, __ce_deviance, __ce_size_products) AS __ce_mi,
-    __ce_hl, __ce_hc, __ce_emi, __ce_ehl, __ce_ehc,
-    __ce_in_majority_labels, __ce_in_majority_clusters, __ce_matched_rows,
-    __ce_precision_rows, __ce_recall_rows, __ce_similar_rows, __ce_exact_matches
-  FROM __ce_totals;
+    partition_key, total, n_dropped, n_noise, n_labels, n_clusters,
+    CAST(clustereval._tp(total, cell_pairs, label_pairs, cluster_pairs) AS DOUBLE) AS tp,
+    CAST(clustereval._fp(total, cell_pairs, label_pairs, cluster_pairs) AS DOUBLE) AS fp,
+    CAST(clustereval._fn(total, cell_pairs, label_pairs, cluster_pairs) AS DOUBLE) AS fn,
+    CAST(clustereval._tn(total, cell_pairs, label_pairs, cluster_pairs) AS DOUBLE) AS tn,
+    CAST(clustereval._halve(label_pairs - cluster_pairs) AS DOUBLE) AS fn_minus_fp,
+    links,
+    clustereval._mutual_information(total, deviance, size_products) AS mi,
+    hl, hc, emi, ehl, ehc,
+    in_majority_labels, in_majority_clusters, matched_rows,
+    precision_rows, recall_rows, similar_rows, exact_matches
+  FROM totals;
 
 -- One row per partition: the columns of _statistics_of_groups, for the parameters of
 -- external_report.
@@ -233,8 +210,8 @@ CREATE OR REPLACE MACRO clustereval.external_report(
   average_method := 'arithmetic', beta := 1.0, adjusted := TRUE
 ) AS TABLE
   SELECT COLUMNS(
-    lambda __ce_column: adjusted
-      OR __ce_column NOT IN ('adjusted_mutual_info_score', 'expected_mutual_info')
+    lambda column_name: adjusted
+      OR column_name NOT IN ('adjusted_mutual_info_score', 'expected_mutual_info')
   )
   FROM clustereval._external_report(
     tbl, label, cluster, weight, partition_by, noise, noise_as, average_method, beta, adjusted
@@ -259,34 +236,33 @@ CREATE OR REPLACE MACRO clustereval.external_cluster_report(
     SELECT *
     FROM clustereval._row_groups(tbl, label, cluster, weight, partition_by, noise, noise_as)
   ),
-  __ce_cells AS (SELECT * FROM __ce_groups WHERE __ce_copies > 0),
-  __ce_cluster_sizes AS (SELECT * FROM clustereval._cluster_sizes(__ce_cells))
+  cells AS (SELECT * FROM __ce_groups WHERE copies > 0),
+  cluster_sizes AS (SELECT * FROM clustereval._cluster_sizes(cells))
   SELECT
-    clusters.__ce_partition AS partition_key,
-    clusters.__ce_cluster AS cluster,
-    MAX(clusters.__ce_cluster_size) AS n,
-    MAX(clusters.__ce_n_cells) AS n_labels,
+    clusters.partition_key,
+    clusters.cluster,
+    MAX(clusters.cluster_size) AS n,
+    MAX(clusters.n_cells) AS n_labels,
     MIN(CASE
-      WHEN clusters.__ce_cluster IS NOT NULL AND cell.__ce_n = clusters.__ce_cluster_majority_n
-      THEN cell.__ce_label
+      WHEN clusters.cluster IS NOT NULL AND cell.n = clusters.cluster_majority_n
+      THEN cell.label
     END) AS majority_label,
-    MAX(clusters.__ce_cluster_majority_n) AS majority_n,
-    clustereval._ratio(MAX(clusters.__ce_cluster_majority_n), MAX(clusters.__ce_cluster_size))
-      AS purity,
+    MAX(clusters.cluster_majority_n) AS majority_n,
+    clustereval._ratio(MAX(clusters.cluster_majority_n), MAX(clusters.cluster_size)) AS purity,
     clustereval._compensated_sum(
-      clustereval._ratio(cell.__ce_n, clusters.__ce_cluster_size)
-      * clustereval._log_ratio(clusters.__ce_cluster_size, cell.__ce_n)
+      clustereval._ratio(cell.n, clusters.cluster_size)
+      * clustereval._log_ratio(clusters.cluster_size, cell.n)
     ) AS entropy,
-    clustereval._count_pairs(MAX(clusters.__ce_cluster_size))
-      - SUM(clustereval._count_pairs(cell.__ce_n)) AS joined_pairs
-  FROM __ce_cluster_sizes AS clusters
-  JOIN __ce_cells AS cell
-    ON cell.__ce_partition IS NOT DISTINCT FROM clusters.__ce_partition
-    AND cell.__ce_cluster IS NOT DISTINCT FROM clusters.__ce_cluster
+    clustereval._count_pairs(MAX(clusters.cluster_size))
+      - SUM(clustereval._count_pairs(cell.n)) AS joined_pairs
+  FROM cluster_sizes AS clusters
+  JOIN cells AS cell
+    ON cell.partition_key IS NOT DISTINCT FROM clusters.partition_key
+    AND cell.cluster IS NOT DISTINCT FROM clusters.cluster
   WHERE clustereval._check_options(clustereval._valid_noise(noise, noise_as))
     AND (SELECT COUNT(*) FROM __ce_groups) >= 0 -- keeps the checks of __ce_groups in the plan
-  GROUP BY clusters.__ce_partition, clusters.__ce_cluster
-  ORDER BY clusters.__ce_partition ASC NULLS LAST, clusters.__ce_cluster ASC NULLS LAST;
+  GROUP BY clusters.partition_key, clusters.cluster
+  ORDER BY clusters.partition_key ASC NULLS LAST, clusters.cluster ASC NULLS LAST;
 
 -- One row per partition and label: partition_key, label, n (its number of rows), n_clusters,
 -- majority_cluster (with most of them, the lowest of equals), majority_n (how many), recall =
@@ -305,39 +281,37 @@ CREATE OR REPLACE MACRO clustereval.external_label_report(
     SELECT *
     FROM clustereval._row_groups(tbl, label, cluster, weight, partition_by, noise, noise_as)
   ),
-  __ce_cells AS (SELECT * FROM __ce_groups WHERE __ce_copies > 0),
-  __ce_label_sizes AS (SELECT * FROM clustereval._label_sizes(__ce_cells))
+  cells AS (SELECT * FROM __ce_groups WHERE copies > 0),
+  label_sizes AS (SELECT * FROM clustereval._label_sizes(cells))
   SELECT
-    labels.__ce_partition AS partition_key,
-    labels.__ce_label AS label,
-    MAX(labels.__ce_label_size) AS n,
-    MAX(labels.__ce_n_cells) AS n_clusters,
-    MIN(CASE WHEN cell.__ce_n = labels.__ce_label_majority_n THEN cell.__ce_cluster END)
-      AS majority_cluster,
-    MAX(labels.__ce_label_majority_n) AS majority_n,
-    clustereval._ratio(MAX(labels.__ce_label_majority_n), MAX(labels.__ce_label_size)) AS recall,
+    labels.partition_key,
+    labels.label,
+    MAX(labels.label_size) AS n,
+    MAX(labels.n_cells) AS n_clusters,
+    MIN(CASE WHEN cell.n = labels.label_majority_n THEN cell.cluster END) AS majority_cluster,
+    MAX(labels.label_majority_n) AS majority_n,
+    clustereval._ratio(MAX(labels.label_majority_n), MAX(labels.label_size)) AS recall,
     clustereval._compensated_sum(
-      cell.__ce_copies * clustereval._ratio(cell.__ce_n, labels.__ce_label_size)
-      * clustereval._log_ratio(labels.__ce_label_size, cell.__ce_n)
+      cell.copies * clustereval._ratio(cell.n, labels.label_size)
+      * clustereval._log_ratio(labels.label_size, cell.n)
     ) AS entropy,
-    clustereval._count_pairs(MAX(labels.__ce_label_size))
-      - SUM(clustereval._count_pairs(cell.__ce_n)) AS split_pairs
-  FROM __ce_label_sizes AS labels
-  JOIN __ce_cells AS cell
-    ON cell.__ce_partition IS NOT DISTINCT FROM labels.__ce_partition
-    AND cell.__ce_label = labels.__ce_label
+    clustereval._count_pairs(MAX(labels.label_size))
+      - SUM(clustereval._count_pairs(cell.n)) AS split_pairs
+  FROM label_sizes AS labels
+  JOIN cells AS cell
+    ON cell.partition_key IS NOT DISTINCT FROM labels.partition_key
+    AND cell.label = labels.label
   WHERE clustereval._check_options(clustereval._valid_noise(noise, noise_as))
     AND (SELECT COUNT(*) FROM __ce_groups) >= 0 -- keeps the checks of __ce_groups in the plan
-  GROUP BY labels.__ce_partition, labels.__ce_label
-  ORDER BY labels.__ce_partition ASC NULLS LAST, labels.__ce_label ASC NULLS LAST;
+  GROUP BY labels.partition_key, labels.label
+  ORDER BY labels.partition_key ASC NULLS LAST, labels.label ASC NULLS LAST;
 
--- One row, __ce_n_faults = 0. Raises an error if an id has several rows in a partition.
--- __ce_records names a CTE with a row for each record that counts: __ce_partition and __ce_id, NULL
--- without ids.
-CREATE OR REPLACE MACRO clustereval._check_record_ids(__ce_records) AS TABLE
+-- One row, n_faults = 0. Raises an error if an id has several rows in a partition. records names a
+-- CTE with a row for each record that counts: __ce_partition and __ce_id, NULL without ids.
+CREATE OR REPLACE MACRO clustereval._check_record_ids(records) AS TABLE
   WITH __ce_repeated_ids AS (
     SELECT __ce_id
-    FROM query_table(__ce_records)
+    FROM query_table(records)
     WHERE __ce_id IS NOT NULL
     GROUP BY __ce_partition, __ce_id
     HAVING COUNT(*) > 1
@@ -350,15 +324,14 @@ CREATE OR REPLACE MACRO clustereval._check_record_ids(__ce_records) AS TABLE
       clustereval._show_value(__ce_id), clustereval._repeated_id_advice()
     ))
     ELSE 0
-  END AS __ce_n_faults
+  END AS n_faults
   FROM __ce_twice;
 
--- One row per row of the table tbl that counts: __ce_partition, __ce_id, __ce_label, __ce_cluster
--- (NULL for noise that is counted as singletons), __ce_label_size and __ce_cluster_size, the
--- numbers of rows of its label and of its cluster, and __ce_n, the rows that have both. If
--- count_unlabeled is TRUE, rows without a label count in the size of their cluster. The other
--- parameters are those of bcubed_samples; noise and noise_as are not checked here. Raises the error
--- of _check_record_ids.
+-- One row per row of the table tbl that counts: partition_key, id, label, cluster (NULL for noise
+-- that is counted as singletons), label_size and cluster_size, the numbers of rows of its label and
+-- of its cluster, and n, the rows that have both. If count_unlabeled is TRUE, rows without a label
+-- count in the size of their cluster. The other parameters are those of bcubed_samples; noise and
+-- noise_as are not checked here. Raises the error of _check_record_ids.
 CREATE OR REPLACE MACRO clustereval._record_sizes(
   tbl, label, cluster, id, partition_by, noise, noise_as, count_unlabeled
 ) AS TABLE
@@ -399,7 +372,7 @@ CREATE OR REPLACE MACRO clustereval._record_sizes(
   __ce_counted_rows AS (
     SELECT *, __ce_noisy AND noise_as = 'singletons' AS __ce_is_singleton
     FROM __ce_complete_rows
-    WHERE NOT (__ce_noisy AND noise_as = 'drop') AND (SELECT __ce_n_faults FROM __ce_faults) = 0
+    WHERE NOT (__ce_noisy AND noise_as = 'drop') AND (SELECT n_faults FROM __ce_faults) = 0
   ),
   __ce_row_sizes AS (
     SELECT
@@ -410,13 +383,13 @@ CREATE OR REPLACE MACRO clustereval._record_sizes(
     FROM __ce_counted_rows
   )
   SELECT
-    __ce_partition,
-    clustereval._row_id(__ce_id, __ce_number, __ce_has_default_id) AS __ce_id,
-    __ce_label,
-    CASE WHEN __ce_is_singleton THEN NULL ELSE __ce_cluster END AS __ce_cluster,
-    __ce_label_size,
-    CASE WHEN __ce_is_singleton THEN 1 ELSE __ce_cluster_size END AS __ce_cluster_size,
-    CASE WHEN __ce_is_singleton THEN 1 ELSE __ce_n END AS __ce_n
+    __ce_partition AS partition_key,
+    clustereval._row_id(__ce_id, __ce_number, __ce_has_default_id) AS id,
+    __ce_label AS label,
+    CASE WHEN __ce_is_singleton THEN NULL ELSE __ce_cluster END AS cluster,
+    __ce_label_size AS label_size,
+    CASE WHEN __ce_is_singleton THEN 1 ELSE __ce_cluster_size END AS cluster_size,
+    CASE WHEN __ce_is_singleton THEN 1 ELSE __ce_n END AS n
   FROM __ce_row_sizes
   WHERE __ce_label IS NOT NULL;
 
@@ -438,12 +411,12 @@ CREATE OR REPLACE MACRO clustereval.bcubed_samples(
     FROM clustereval._record_sizes(tbl, label, cluster, id, partition_by, noise, noise_as, FALSE)
   )
   SELECT
-    __ce_partition AS partition_key,
-    __ce_id AS id,
-    __ce_label AS label,
-    __ce_cluster AS cluster,
-    clustereval._ratio(__ce_n, __ce_cluster_size) AS bcubed_precision,
-    clustereval._ratio(__ce_n, __ce_label_size) AS bcubed_recall
-  FROM __ce_records
+    partition_key,
+    record.id,
+    record.label,
+    record.cluster,
+    clustereval._ratio(n, cluster_size) AS bcubed_precision,
+    clustereval._ratio(n, label_size) AS bcubed_recall
+  FROM __ce_records AS record
   WHERE clustereval._check_options(clustereval._valid_noise(noise, noise_as))
   ORDER BY partition_key ASC NULLS LAST, 2 ASC NULLS LAST;

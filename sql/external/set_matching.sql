@@ -79,26 +79,25 @@ CREATE OR REPLACE MACRO clustereval._exact_match_recall(exact_matches, n_labels)
 CREATE OR REPLACE MACRO clustereval._exact_match_f_score(exact_matches, n_labels, n_clusters) AS
   clustereval._ratio(2 * exact_matches, n_labels + n_clusters);
 
--- One row per __ce_partition: __ce_matched_rows, the sum over its labels of label_size times the
--- best F1 score of the label with any cluster, for class_f_measure. __ce_sized_cells is the name of
--- a CTE of the rows of _sized_cells: contingency cells with __ce_n, __ce_label_size and
--- __ce_cluster_size.
-CREATE OR REPLACE MACRO clustereval._match_totals(__ce_sized_cells) AS TABLE
-  WITH __ce_best_matches AS (
+-- One row per partition_key: matched_rows, the sum over its labels of label_size times the best F1
+-- score of the label with any cluster, for class_f_measure. sized_cells: rows of _sized_cells:
+-- contingency cells with n, label_size and cluster_size.
+CREATE OR REPLACE MACRO clustereval._match_totals(sized_cells) AS TABLE
+  WITH best_matches AS (
     SELECT
-      __ce_partition,
-      MAX(__ce_label_size)
-        * MAX(clustereval._match_score(__ce_n, __ce_label_size, __ce_cluster_size))
-        AS __ce_matched_rows
-    FROM query_table(__ce_sized_cells)
-    GROUP BY __ce_partition, __ce_label
+      partition_key,
+      MAX(label_size)
+        * MAX(clustereval._match_score(n, label_size, cluster_size)) AS matched_rows
+    FROM query_table(sized_cells)
+    GROUP BY partition_key, label
   )
-  SELECT __ce_partition, clustereval._compensated_sum(__ce_matched_rows) AS __ce_matched_rows
-  FROM __ce_best_matches
-  GROUP BY __ce_partition;
+  SELECT partition_key, clustereval._compensated_sum(matched_rows) AS matched_rows
+  FROM best_matches
+  GROUP BY partition_key;
 
 ---------------------------------------------------------------------------------------------------
--- Aggregates
+-- Aggregates of the columns label (true class) and cluster (assigned cluster). Rows with a NULL in
+-- either are left out.
 ---------------------------------------------------------------------------------------------------
 
 -- List of one number per contingency cell, in another order. For one cell of each label, that of
@@ -132,15 +131,14 @@ CREATE OR REPLACE MACRO clustereval._matched_rows(cells, label_counts) AS
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): {total, n_labels,
--- n_clusters, in_majority_labels, in_majority_clusters, matched_rows, precision_rows, recall_rows,
--- similar_rows, exact_matches}, from which the macros of this file are computed. total is the
--- number of rows without a NULL in either column, in_majority_labels that of rows with the most
--- frequent label of their cluster, in_majority_clusters that of rows in the cluster with the most
--- rows of their label. matched_rows, precision_rows, recall_rows and similar_rows are sums over
--- rows of the best F1 score of the row's label with any cluster, of B-cubed precision, of B-cubed
--- recall, and of element-centric similarity. exact_matches is the number of labels that have the
--- same rows as a cluster.
+-- {total, n_labels, n_clusters, in_majority_labels, in_majority_clusters, matched_rows,
+-- precision_rows, recall_rows, similar_rows, exact_matches}, from which the macros of this file are
+-- computed. total is the number of rows without a NULL in either column, in_majority_labels that of
+-- rows with the most frequent label of their cluster, in_majority_clusters that of rows in the
+-- cluster with the most rows of their label. matched_rows, precision_rows, recall_rows and
+-- similar_rows are sums over rows of the best F1 score of the row's label with any cluster, of
+-- B-cubed precision, of B-cubed recall, and of element-centric similarity. exact_matches is the
+-- number of labels that have the same rows as a cluster.
 CREATE OR REPLACE MACRO clustereval._matching_statistics(label, cluster) AS
   list_transform(
     [clustereval._cells_as_list(label, cluster)],
@@ -187,8 +185,7 @@ CREATE OR REPLACE MACRO clustereval._matching_statistics(label, cluster) AS
     }
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): share of rows that
--- have the majority label of their cluster. Rows with a NULL in either column are left out.
+-- Share of rows that have the majority label of their cluster.
 -- Examples: SELECT clustereval.purity(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.purity(label, cluster) AS
   list_transform(
@@ -196,8 +193,7 @@ CREATE OR REPLACE MACRO clustereval.purity(label, cluster) AS
     lambda __ce_sums: clustereval._purity(__ce_sums['in_majority_labels'], __ce_sums['total'])
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): share of rows that
--- are in the majority cluster of their label. Rows with a NULL in either column are left out.
+-- Share of rows that are in the majority cluster of their label.
 -- Examples: SELECT clustereval.inverse_purity(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.inverse_purity(label, cluster) AS
   list_transform(
@@ -207,8 +203,7 @@ CREATE OR REPLACE MACRO clustereval.inverse_purity(label, cluster) AS
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): best F1 score of each
--- label with any cluster, averaged over rows. Rows with a NULL in either column are left out.
+-- Best F1 score of each label with any cluster, averaged over rows.
 -- Examples: SELECT clustereval.class_f_measure(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.class_f_measure(label, cluster) AS
   list_transform(
@@ -216,9 +211,8 @@ CREATE OR REPLACE MACRO clustereval.class_f_measure(label, cluster) AS
     lambda __ce_sums: clustereval._class_f_measure(__ce_sums['matched_rows'], __ce_sums['total'])
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): van Dongen's
--- distance, 2 n - rows with the majority label of their cluster - rows in the majority cluster of
--- their label, of n rows. Rows with a NULL in either column are left out.
+-- Van Dongen's distance, 2 n - rows with the majority label of their cluster - rows in the majority
+-- cluster of their label, of n rows.
 -- Examples: SELECT clustereval.split_join_distance(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.split_join_distance(label, cluster) AS
   list_transform(
@@ -228,21 +222,15 @@ CREATE OR REPLACE MACRO clustereval.split_join_distance(label, cluster) AS
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): B-cubed precision,
--- the mean over rows of the share of their cluster that has their label. Rows with a NULL in either
--- column are left out.
+-- B-cubed precision, the mean over rows of the share of their cluster that has their label.
 -- Examples: SELECT clustereval.bcubed_precision(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.bcubed_precision(label, cluster) AS
   list_transform(
     [clustereval._matching_statistics(label, cluster)],
-    lambda __ce_sums: clustereval._bcubed_precision(
-      __ce_sums['precision_rows'], __ce_sums['total']
-    )
+    lambda __ce_sums: clustereval._bcubed_precision(__ce_sums['precision_rows'], __ce_sums['total'])
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): B-cubed recall, the
--- mean over rows of the share of their label that is in their cluster. Rows with a NULL in either
--- column are left out.
+-- B-cubed recall, the mean over rows of the share of their label that is in their cluster.
 -- Examples: SELECT clustereval.bcubed_recall(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.bcubed_recall(label, cluster) AS
   list_transform(
@@ -250,9 +238,7 @@ CREATE OR REPLACE MACRO clustereval.bcubed_recall(label, cluster) AS
     lambda __ce_sums: clustereval._bcubed_recall(__ce_sums['recall_rows'], __ce_sums['total'])
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): weighted harmonic
--- mean of B-cubed precision and recall; beta > 1 weighs recall more. Rows with a NULL in either
--- column are left out.
+-- Weighted harmonic mean of B-cubed precision and recall; beta > 1 weighs recall more.
 -- Examples: SELECT clustereval.bcubed_f_score(species, cluster, beta := 0.5) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.bcubed_f_score(label, cluster, beta := 1.0) AS
   list_transform(
@@ -266,9 +252,8 @@ CREATE OR REPLACE MACRO clustereval.bcubed_f_score(label, cluster, beta := 1.0) 
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): element-centric
--- similarity, the mean over rows of the rows that share its label and its cluster, as a share of
--- the larger of these. Rows with a NULL in either column are left out.
+-- Element-centric similarity, the mean over rows of the rows that share its label and its cluster,
+-- as a share of the larger of these.
 -- Examples: SELECT clustereval.element_centric_similarity(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.element_centric_similarity(label, cluster) AS
   list_transform(
@@ -278,8 +263,7 @@ CREATE OR REPLACE MACRO clustereval.element_centric_similarity(label, cluster) A
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): share of clusters
--- that have the same rows as a label. Rows with a NULL in either column are left out.
+-- Share of clusters that have the same rows as a label.
 -- Examples: SELECT clustereval.exact_match_precision(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.exact_match_precision(label, cluster) AS
   list_transform(
@@ -289,8 +273,7 @@ CREATE OR REPLACE MACRO clustereval.exact_match_precision(label, cluster) AS
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): share of labels that
--- have the same rows as a cluster. Rows with a NULL in either column are left out.
+-- Share of labels that have the same rows as a cluster.
 -- Examples: SELECT clustereval.exact_match_recall(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.exact_match_recall(label, cluster) AS
   list_transform(
@@ -300,9 +283,7 @@ CREATE OR REPLACE MACRO clustereval.exact_match_recall(label, cluster) AS
     )
   )[1];
 
--- Aggregate of the columns label (true class) and cluster (assigned cluster): harmonic mean of
--- exact_match_precision and exact_match_recall; 0 if both are 0. Rows with a NULL in either column
--- are left out.
+-- Harmonic mean of exact_match_precision and exact_match_recall; 0 if both are 0.
 -- Examples: SELECT clustereval.exact_match_f_score(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.exact_match_f_score(label, cluster) AS
   list_transform(

@@ -19,13 +19,13 @@ CREATE OR REPLACE MACRO clustereval.external_summary(
     )
   )
   SELECT
-    __ce_partition AS partition_key,
-    __ce_metric AS metric,
-    __ce_value AS value,
-    __ce_best AS best,
-    __ce_meaning AS meaning
+    partition_key,
+    metric,
+    value,
+    best,
+    meaning
   FROM clustereval._metric_values(__ce_report, adjusted)
   WHERE clustereval._check_options(
     clustereval._valid_external_options(noise, noise_as, average_method, beta, adjusted)
   )
-  ORDER BY __ce_partition ASC NULLS LAST, __ce_place ASC NULLS LAST;
+  ORDER BY partition_key ASC NULLS LAST, place ASC NULLS LAST;

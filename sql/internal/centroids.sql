@@ -14,17 +14,16 @@
 
 -- One row per row of the user's table tbl, dropped rows and noise included; no other macro of the
 -- internal indices reads the table. vector, cluster, partition_by and id are columns of it, the
--- rest options. __ce_partition, __ce_cluster and __ce_singleton_no identify the cluster; for noise
--- as singletons the latter two are NULL and the row number, otherwise the cluster and 0. __ce_point
--- is the DOUBLE[] that distances are computed from (weighted, and of length 1 for cosine),
--- __ce_unweighted the one that means are computed from (the same but for the weights), __ce_vector
--- the DOUBLE[] as given (NULL if a coordinate is and missing is 'drop'), __ce_factors those of
--- _scale_vector, __ce_row the row number from 1, __ce_id the id, NULL where __ce_has_default_id is
--- TRUE as none was given. __ce_kept: whether the row counts; __ce_dropped: whether it lacks a
--- vector or cluster; __ce_noisy: whether it is noise. One more row, neither kept nor dropped,
--- raises the errors of bad columns, of an empty table too; without partition_by its
--- __ce_unpartitioned is TRUE: the one partition appears without points. Its __ce_vector_text is the
--- text of the argument vector, NULL in all others.
+-- rest options. partition_key, cluster and singleton_no identify the cluster; for noise as
+-- singletons the latter two are NULL and the row number, otherwise the cluster and 0. point is the
+-- DOUBLE[] that distances are computed from (weighted, and of length 1 for cosine), unweighted the
+-- one that means are computed from (the same but for the weights), vector the DOUBLE[] as given
+-- (NULL if a coordinate is and missing is 'drop'), factors those of _scale_vector, row_no the row
+-- number from 1, id the id, NULL where has_default_id is TRUE as none was given. kept: whether the
+-- row counts; dropped: whether it lacks a vector or cluster; noisy: whether it is noise. One more
+-- row, neither kept nor dropped, raises the errors of bad columns, of an empty table too; without
+-- partition_by its unpartitioned is TRUE: the one partition appears without points. Its vector_text
+-- is the text of the argument vector, NULL in all others.
 CREATE OR REPLACE MACRO clustereval._points(
   tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing,
   id := CAST(NULL AS BIGINT)
@@ -54,9 +53,7 @@ CREATE OR REPLACE MACRO clustereval._points(
       clustereval._check_column(
         clustereval._check_column(
           clustereval._check_column(
-            clustereval._check_noise(
-              clustereval._check_vector_type(TRUE, vector), noise, cluster
-            ),
+            clustereval._check_noise(clustereval._check_vector_type(TRUE, vector), noise, cluster),
             'id', id
           ),
           'partition_by', partition_by
@@ -86,31 +83,31 @@ CREATE OR REPLACE MACRO clustereval._points(
     FROM __ce_scaled_rows
   )
   SELECT
-    __ce_partition,
+    __ce_partition AS partition_key,
     CASE
       WHEN __ce_noisy AND noise_as = 'singletons' THEN NULL ELSE __ce_cluster
-    END AS __ce_cluster,
-    CASE WHEN __ce_noisy AND noise_as = 'singletons' THEN __ce_row ELSE 0 END AS __ce_singleton_no,
+    END AS cluster,
+    CASE WHEN __ce_noisy AND noise_as = 'singletons' THEN __ce_row ELSE 0 END AS singleton_no,
     CASE
       WHEN lower(distance) = 'cosine'
       THEN clustereval._unit_vector(__ce_scaled, __ce_norm)
       ELSE __ce_scaled
-    END AS __ce_point,
+    END AS point,
     CASE
       WHEN lower(distance) = 'cosine'
       THEN clustereval._unit_vector(__ce_scaled, __ce_norm)
       ELSE __ce_vector
-    END AS __ce_unweighted,
-    __ce_vector,
-    __ce_factors,
-    __ce_row,
-    __ce_id,
-    __ce_has_default_id,
-    __ce_complete AND NOT (__ce_noisy AND noise_as = 'drop') AS __ce_kept,
-    NOT __ce_complete AND NOT __ce_is_check_row AS __ce_dropped,
-    __ce_complete AND __ce_noisy AS __ce_noisy,
-    __ce_unpartitioned,
-    __ce_vector_text
+    END AS unweighted,
+    __ce_vector AS vector,
+    __ce_factors AS factors,
+    __ce_row AS row_no,
+    __ce_id AS id,
+    __ce_has_default_id AS has_default_id,
+    __ce_complete AND NOT (__ce_noisy AND noise_as = 'drop') AS kept,
+    NOT __ce_complete AND NOT __ce_is_check_row AS dropped,
+    __ce_complete AND __ce_noisy AS noisy,
+    __ce_unpartitioned AS unpartitioned,
+    __ce_vector_text AS vector_text
   FROM __ce_normed_rows;
 
 -- Aggregate over rows with a vector x: list of 16 numbers, the sums of its coordinates block_offset
@@ -183,423 +180,402 @@ CREATE OR REPLACE MACRO clustereval._block_variances(x, x_past_8, block_offset) 
     clustereval._variance(x_past_8[block_offset + 16])
 ];
 
--- One row per cluster and block of 16 coordinates, those after __ce_block_offset: the cluster's key
--- (__ce_partition, __ce_cluster, __ce_singleton_no), number of points __ce_n and dimensions
--- __ce_dims, and lists of 16 numbers, __ce_sums_or_medians (medians if center is 'median'),
--- __ce_variances, __ce_minima and __ce_maxima, all of __ce_unweighted. __ce_points: rows of _points
--- or _move_points. The first block needs no unnest; the points are read again for later blocks only
--- if there are any (a join with no rows ends at once).
-CREATE OR REPLACE MACRO clustereval._coordinate_blocks(__ce_points, center) AS TABLE
-  WITH __ce_kept_points AS NOT MATERIALIZED (
+-- One row per cluster and block of 16 coordinates, those after block_offset: the cluster's key
+-- (partition_key, cluster, singleton_no), number of points n and dimensions dims, and lists of 16
+-- numbers, sums_or_medians (medians if center is 'median'), variances, minima and maxima, all of
+-- unweighted. points: rows of _points or _move_points. The first block needs no unnest; the points
+-- are read again for later blocks only if there are any (a join with no rows ends at once).
+CREATE OR REPLACE MACRO clustereval._coordinate_blocks(points, center) AS TABLE
+  WITH kept_points AS NOT MATERIALIZED (
     SELECT
-      __ce_partition, __ce_cluster, __ce_singleton_no,
-      __ce_unweighted AS __ce_x,
-      CASE WHEN len(__ce_unweighted) > 8 THEN __ce_unweighted END AS __ce_x_past_8
-    FROM query_table(__ce_points)
-    WHERE __ce_kept
+      partition_key, cluster, singleton_no,
+      unweighted AS x,
+      CASE WHEN len(unweighted) > 8 THEN unweighted END AS x_past_8
+    FROM query_table(points)
+    WHERE kept
   ),
-  __ce_first_blocks AS MATERIALIZED (
+  first_blocks AS MATERIALIZED (
     SELECT
-      __ce_partition, __ce_cluster, __ce_singleton_no,
-      CAST(0 AS BIGINT) AS __ce_block_offset,
-      COUNT(*) AS __ce_n,
-      MAX(len(__ce_x)) AS __ce_dims,
+      partition_key, cluster, singleton_no,
+      CAST(0 AS BIGINT) AS block_offset,
+      COUNT(*) AS n,
+      MAX(len(x)) AS dims,
       CASE center
-        WHEN 'median' THEN clustereval._block_medians(__ce_x, __ce_x_past_8, 0)
-        ELSE clustereval._block_sums(__ce_x, __ce_x_past_8, 0)
-      END AS __ce_sums_or_medians,
-      clustereval._block_variances(__ce_x, __ce_x_past_8, 0) AS __ce_variances,
-      clustereval._block_minima(__ce_x, __ce_x_past_8, 0) AS __ce_minima,
-      clustereval._block_maxima(__ce_x, __ce_x_past_8, 0) AS __ce_maxima
-    FROM __ce_kept_points
-    GROUP BY __ce_partition, __ce_cluster, __ce_singleton_no
+        WHEN 'median' THEN clustereval._block_medians(x, x_past_8, 0)
+        ELSE clustereval._block_sums(x, x_past_8, 0)
+      END AS sums_or_medians,
+      clustereval._block_variances(x, x_past_8, 0) AS variances,
+      clustereval._block_minima(x, x_past_8, 0) AS minima,
+      clustereval._block_maxima(x, x_past_8, 0) AS maxima
+    FROM kept_points
+    GROUP BY partition_key, cluster, singleton_no
   ),
-  __ce_later_points AS NOT MATERIALIZED (
+  later_points AS NOT MATERIALIZED (
     SELECT
-      point.__ce_partition, point.__ce_cluster, point.__ce_singleton_no, point.__ce_x,
-      unnest(range(16, len(point.__ce_x), 16)) AS __ce_block_offset
-    FROM __ce_kept_points AS point
-    JOIN (SELECT MAX(__ce_dims) AS __ce_max_dims FROM __ce_first_blocks) AS largest
-      ON largest.__ce_max_dims > 16
+      point.partition_key, point.cluster, point.singleton_no, point.x,
+      unnest(range(16, len(point.x), 16)) AS block_offset
+    FROM kept_points AS point
+    JOIN (SELECT MAX(dims) AS max_dims FROM first_blocks) AS largest ON largest.max_dims > 16
   )
-  SELECT * FROM __ce_first_blocks
+  SELECT * FROM first_blocks
   UNION ALL
   SELECT
-    __ce_partition, __ce_cluster, __ce_singleton_no, __ce_block_offset,
+    partition_key, cluster, singleton_no, block_offset,
     COUNT(*),
-    MAX(len(__ce_x)),
+    MAX(len(x)),
     CASE center
-      WHEN 'median' THEN clustereval._block_medians(__ce_x, __ce_x, __ce_block_offset)
-      ELSE clustereval._block_sums(__ce_x, __ce_x, __ce_block_offset)
+      WHEN 'median' THEN clustereval._block_medians(x, x, block_offset)
+      ELSE clustereval._block_sums(x, x, block_offset)
     END,
-    clustereval._block_variances(__ce_x, __ce_x, __ce_block_offset),
-    clustereval._block_minima(__ce_x, __ce_x, __ce_block_offset),
-    clustereval._block_maxima(__ce_x, __ce_x, __ce_block_offset)
-  FROM __ce_later_points
-  GROUP BY __ce_partition, __ce_cluster, __ce_singleton_no, __ce_block_offset;
+    clustereval._block_variances(x, x, block_offset),
+    clustereval._block_minima(x, x, block_offset),
+    clustereval._block_maxima(x, x, block_offset)
+  FROM later_points
+  GROUP BY partition_key, cluster, singleton_no, block_offset;
 
--- One row per cluster and coordinate (__ce_i, from 1): the cluster's key (__ce_partition,
--- __ce_cluster, __ce_singleton_no), its number of points __ce_n, and of the coordinate, without
--- weights, the mean or median by the option center (__ce_center), the population variance
--- (__ce_variance), the least and the greatest value (__ce_low, __ce_high). The mean lies between
--- these: rounding would otherwise give equal numbers another mean. __ce_points: rows of _points or
--- _move_points.
-CREATE OR REPLACE MACRO clustereval._coordinate_moments(__ce_points, center) AS TABLE
-  WITH __ce_block_places AS (
+-- One row per cluster and coordinate (i, from 1): the cluster's key (partition_key, cluster,
+-- singleton_no), its number of points n, and of the coordinate, without weights, the mean or median
+-- by the option center (center), the population variance (variance), the least and the greatest
+-- value (low, high). The mean lies between these: rounding would otherwise give equal numbers
+-- another mean. points: rows of _points or _move_points.
+CREATE OR REPLACE MACRO clustereval._coordinate_moments(points, center) AS TABLE
+  WITH block_places AS (
     SELECT
-      __ce_partition, __ce_cluster, __ce_singleton_no, __ce_block_offset, __ce_n, __ce_dims,
-      __ce_sums_or_medians, __ce_variances, __ce_minima, __ce_maxima,
-      unnest(range(1, len(__ce_minima) + 1)) AS __ce_place_in_block
-    FROM clustereval._coordinate_blocks(__ce_points, center)
+      partition_key, cluster, singleton_no, block_offset, n, dims,
+      sums_or_medians, variances, minima, maxima,
+      unnest(range(1, len(minima) + 1)) AS place_in_block
+    FROM clustereval._coordinate_blocks(points, center)
   ),
-  __ce_coordinates AS (
+  coordinates AS (
     SELECT
-      __ce_partition, __ce_cluster, __ce_singleton_no,
-      __ce_block_offset + __ce_place_in_block AS __ce_i,
-      CAST(__ce_n AS DOUBLE) AS __ce_n,
-      __ce_sums_or_medians[__ce_place_in_block] AS __ce_sum_or_median,
-      __ce_variances[__ce_place_in_block] AS __ce_variance,
-      __ce_minima[__ce_place_in_block] AS __ce_low,
-      __ce_maxima[__ce_place_in_block] AS __ce_high
-    FROM __ce_block_places
-    WHERE __ce_block_offset + __ce_place_in_block <= __ce_dims
+      partition_key, cluster, singleton_no,
+      block_offset + place_in_block AS i,
+      CAST(n AS DOUBLE) AS n,
+      sums_or_medians[place_in_block] AS sum_or_median,
+      variances[place_in_block] AS variance,
+      minima[place_in_block] AS low,
+      maxima[place_in_block] AS high
+    FROM block_places
+    WHERE block_offset + place_in_block <= dims
   )
   SELECT
-    __ce_partition, __ce_cluster, __ce_singleton_no, __ce_i, __ce_n,
+    partition_key, cluster, singleton_no, i, n,
     clustereval._clamp(
-      CASE center WHEN 'median' THEN __ce_sum_or_median ELSE __ce_sum_or_median / __ce_n END,
-      __ce_low, __ce_high
-    ) AS __ce_center,
-    CASE WHEN __ce_low = __ce_high THEN 0.0 ELSE __ce_variance END AS __ce_variance,
-    __ce_low, __ce_high
-  FROM __ce_coordinates;
+      CASE center WHEN 'median' THEN sum_or_median ELSE sum_or_median / n END,
+      low, high
+    ) AS center,
+    CASE WHEN low = high THEN 0.0 ELSE variance END AS variance,
+    low, high
+  FROM coordinates;
 
 -- One row per partition whose points have to be moved, so that coordinates far from 0 keep their
--- digits: __ce_partition and __ce_origin, the list to be subtracted from its vectors. A coordinate
--- of the origin is the one nearest to 0 of all points, if they lie on one side of 0 and some spread
--- above 0, that of a cluster or of them all, is below 1/1024 of it; otherwise 0. It is never larger
--- than what it is subtracted from, so that no digit is lost, however far other points are. There is
--- none for cosine. __ce_moments: rows of _coordinate_moments; distance is the option.
-CREATE OR REPLACE MACRO clustereval._partition_origins(__ce_moments, distance) AS TABLE
-  WITH __ce_extremes AS (
+-- digits: partition_key and origin, the list to be subtracted from its vectors. A coordinate of the
+-- origin is the one nearest to 0 of all points, if they lie on one side of 0 and some spread above
+-- 0, that of a cluster or of them all, is below 1/1024 of it; otherwise 0. It is never larger than
+-- what it is subtracted from, so that no digit is lost, however far other points are. There is none
+-- for cosine. moments: rows of _coordinate_moments; distance is the option.
+CREATE OR REPLACE MACRO clustereval._partition_origins(moments, distance) AS TABLE
+  WITH extremes AS (
     SELECT
-      __ce_partition, __ce_i,
+      partition_key, i,
       CASE
-        WHEN MIN(__ce_low) > 0 THEN MIN(__ce_low)
-        WHEN MAX(__ce_high) < 0 THEN MAX(__ce_high)
+        WHEN MIN(low) > 0 THEN MIN(low)
+        WHEN MAX(high) < 0 THEN MAX(high)
         ELSE 0.0
-      END AS __ce_nearest,
+      END AS nearest,
       LEAST(
-        MIN(CASE WHEN __ce_low < __ce_high THEN __ce_high - __ce_low END),
-        NULLIF(MAX(__ce_high) - MIN(__ce_low), 0)
-      ) AS __ce_spread
-    FROM query_table(__ce_moments)
+        MIN(CASE WHEN low < high THEN high - low END),
+        NULLIF(MAX(high) - MIN(low), 0)
+      ) AS spread
+    FROM query_table(moments)
     WHERE lower(distance) <> 'cosine'
-    GROUP BY __ce_partition, __ce_i
+    GROUP BY partition_key, i
   )
   SELECT
-    __ce_partition,
+    partition_key,
     list(
-      CASE WHEN __ce_spread < abs(__ce_nearest) / 1024 THEN __ce_nearest ELSE 0.0 END
-      ORDER BY __ce_i ASC NULLS LAST
-    ) AS __ce_origin
-  FROM __ce_extremes
-  GROUP BY __ce_partition
-  HAVING COUNT(CASE WHEN __ce_spread < abs(__ce_nearest) / 1024 THEN 1 END) > 0;
+      CASE WHEN spread < abs(nearest) / 1024 THEN nearest ELSE 0.0 END
+      ORDER BY i ASC NULLS LAST
+    ) AS origin
+  FROM extremes
+  GROUP BY partition_key
+  HAVING COUNT(CASE WHEN spread < abs(nearest) / 1024 THEN 1 END) > 0;
 
--- The rows of _points (__ce_rows) with the vectors __ce_point and __ce_unweighted moved: minus the
--- origin of their partition, if it has one among the rows of _partition_origins (__ce_origins).
-CREATE OR REPLACE MACRO clustereval._move_points(__ce_rows, __ce_origins, weights) AS TABLE
-  WITH __ce_moved_rows AS NOT MATERIALIZED (
+-- The rows of _points (rows) with the vectors point and unweighted moved: minus the origin of their
+-- partition, if it has one among the rows of _partition_origins (origins).
+CREATE OR REPLACE MACRO clustereval._move_points(rows, origins, weights) AS TABLE
+  WITH moved_rows AS NOT MATERIALIZED (
     SELECT
       point.*,
       CASE
-        WHEN origin.__ce_origin IS NOT NULL
-        THEN clustereval._subtract_vectors(point.__ce_vector, origin.__ce_origin)
-      END AS __ce_moved
-    FROM query_table(__ce_rows) AS point
-    LEFT JOIN query_table(__ce_origins) AS origin
-      ON origin.__ce_partition IS NOT DISTINCT FROM point.__ce_partition
+        WHEN origin.origin IS NOT NULL
+        THEN clustereval._subtract_vectors(point.vector, origin.origin)
+      END AS moved
+    FROM query_table(rows) AS point
+    LEFT JOIN query_table(origins) AS origin
+      ON origin.partition_key IS NOT DISTINCT FROM point.partition_key
   )
   SELECT
-    __ce_partition, __ce_cluster, __ce_singleton_no,
+    partition_key, cluster, singleton_no,
     CASE
-      WHEN __ce_moved IS NULL THEN __ce_point
-      ELSE clustereval._scale_vector(__ce_moved, weights, __ce_factors)
-    END AS __ce_point,
-    COALESCE(__ce_moved, __ce_unweighted) AS __ce_unweighted,
-    __ce_vector, __ce_factors, __ce_row, __ce_id, __ce_has_default_id, __ce_kept, __ce_dropped,
-    __ce_noisy, __ce_unpartitioned, __ce_vector_text
-  FROM __ce_moved_rows;
+      WHEN moved IS NULL THEN point
+      ELSE clustereval._scale_vector(moved, weights, factors)
+    END AS point,
+    COALESCE(moved, unweighted) AS unweighted,
+    vector, factors, row_no, id, has_default_id, kept, dropped,
+    noisy, unpartitioned, vector_text
+  FROM moved_rows;
 
--- The rows __ce_moments of _coordinate_moments in the units of __ce_point: times the factors of
--- weights, which means have not been rounded with. distance, p and weights are options.
-CREATE OR REPLACE MACRO clustereval._scale_moments(__ce_moments, distance, p, weights) AS TABLE
-  WITH __ce_factors AS (
+-- The rows moments of _coordinate_moments in the units of point: times the factors of weights,
+-- which means have not been rounded with. distance, p and weights are options.
+CREATE OR REPLACE MACRO clustereval._scale_moments(moments, distance, p, weights) AS TABLE
+  WITH factors AS (
     SELECT
       *,
       CASE
         WHEN lower(distance) = 'cosine' THEN 1.0
-        ELSE COALESCE(clustereval._coordinate_factors(weights, distance, p)[__ce_i], 1.0)
-      END AS __ce_factor
-    FROM query_table(__ce_moments)
+        ELSE COALESCE(clustereval._coordinate_factors(weights, distance, p)[i], 1.0)
+      END AS factor
+    FROM query_table(moments)
   )
   SELECT
-    __ce_partition, __ce_cluster, __ce_singleton_no, __ce_i, __ce_n,
-    __ce_center * __ce_factor AS __ce_center,
-    __ce_variance * __ce_factor * __ce_factor AS __ce_variance,
-    __ce_low * __ce_factor AS __ce_low,
-    __ce_high * __ce_factor AS __ce_high
-  FROM __ce_factors;
+    partition_key, cluster, singleton_no, i, n,
+    center * factor AS center,
+    variance * factor * factor AS variance,
+    low * factor AS low,
+    high * factor AS high
+  FROM factors;
 
 -- As _coordinate_moments, for few points: it does without blocks, and so with a shorter plan.
-CREATE OR REPLACE MACRO clustereval._unnested_moments(__ce_points, center) AS TABLE
-  WITH __ce_values AS NOT MATERIALIZED (
+CREATE OR REPLACE MACRO clustereval._unnested_moments(points, center) AS TABLE
+  WITH coordinate_values AS NOT MATERIALIZED (
     SELECT
-      __ce_partition, __ce_cluster, __ce_singleton_no,
-      unnest(range(1, len(__ce_unweighted) + 1)) AS __ce_i,
-      unnest(__ce_unweighted) AS __ce_x
-    FROM query_table(__ce_points)
-    WHERE __ce_kept
+      partition_key, cluster, singleton_no,
+      unnest(range(1, len(unweighted) + 1)) AS i,
+      unnest(unweighted) AS x
+    FROM query_table(points)
+    WHERE kept
   )
   SELECT
-    __ce_partition, __ce_cluster, __ce_singleton_no, __ce_i,
-    CAST(COUNT(*) AS DOUBLE) AS __ce_n,
+    partition_key, cluster, singleton_no, i,
+    CAST(COUNT(*) AS DOUBLE) AS n,
     clustereval._clamp(
-      CASE center WHEN 'median' THEN median(__ce_x) ELSE fsum(__ce_x) / COUNT(*) END,
-      MIN(__ce_x), MAX(__ce_x)
-    ) AS __ce_center,
-    CASE WHEN MIN(__ce_x) = MAX(__ce_x) THEN 0.0 ELSE clustereval._variance(__ce_x) END
-      AS __ce_variance,
-    MIN(__ce_x) AS __ce_low,
-    MAX(__ce_x) AS __ce_high
-  FROM __ce_values
-  GROUP BY __ce_partition, __ce_cluster, __ce_singleton_no, __ce_i;
+      CASE center WHEN 'median' THEN median(x) ELSE fsum(x) / COUNT(*) END,
+      MIN(x), MAX(x)
+    ) AS center,
+    CASE WHEN MIN(x) = MAX(x) THEN 0.0 ELSE clustereval._variance(x) END AS variance,
+    MIN(x) AS low,
+    MAX(x) AS high
+  FROM coordinate_values
+  GROUP BY partition_key, cluster, singleton_no, i;
 
--- One row per cluster and coordinate: _scale_moments of __ce_points, the rows of _move_points.
--- __ce_moments, the rows of _coordinate_moments of the points before they were moved, serve for the
--- partitions that are not in __ce_origins (_partition_origins); the others' points are read again.
+-- One row per cluster and coordinate: _scale_moments of points, the rows of _move_points. moments,
+-- the rows of _coordinate_moments of the points before they were moved, serve for the partitions
+-- that are not in origins (_partition_origins); the others' points are read again.
 CREATE OR REPLACE MACRO clustereval._moved_moments(
-  __ce_moments, __ce_points, __ce_origins, distance, p, center, weights
+  moments, points, origins, distance, p, center, weights
 ) AS TABLE
-  WITH __ce_moved_points AS NOT MATERIALIZED (
+  WITH moved_points AS NOT MATERIALIZED (
     SELECT point.*
-    FROM query_table(__ce_points) AS point
-    JOIN query_table(__ce_origins) AS origin
-      ON origin.__ce_partition IS NOT DISTINCT FROM point.__ce_partition
+    FROM query_table(points) AS point
+    JOIN query_table(origins) AS origin
+      ON origin.partition_key IS NOT DISTINCT FROM point.partition_key
   ),
-  __ce_all_moments AS (
+  all_moments AS (
     SELECT own.*
-    FROM query_table(__ce_moments) AS own
-    LEFT JOIN query_table(__ce_origins) AS origin
-      ON origin.__ce_partition IS NOT DISTINCT FROM own.__ce_partition
-    WHERE origin.__ce_origin IS NULL
+    FROM query_table(moments) AS own
+    LEFT JOIN query_table(origins) AS origin
+      ON origin.partition_key IS NOT DISTINCT FROM own.partition_key
+    WHERE origin.origin IS NULL
     UNION ALL
-    SELECT * FROM clustereval._unnested_moments(__ce_moved_points, center)
+    SELECT * FROM clustereval._unnested_moments(moved_points, center)
   )
-  SELECT * FROM clustereval._scale_moments(__ce_all_moments, distance, p, weights);
+  SELECT * FROM clustereval._scale_moments(all_moments, distance, p, weights);
 
--- One row per cluster: its key (__ce_partition, __ce_cluster, __ce_singleton_no); its number of
--- points, __ce_size, and of dimensions, __ce_dims; its center, __ce_center, the mean or median of
--- each coordinate, for cosine scaled to length 1; __ce_within_squares, for each coordinate the sum
--- of squared deviations from the mean; __ce_overall_center, the center of all points of its
--- partition; and whether distances between these, or the sums of their squares, may overflow
--- (__ce_overflows). The mean of a partition is the weighted mean of the clusters' means; its median
--- is no median of medians and needs the points. __ce_points: rows of _move_points;
--- __ce_coordinates: rows of _moved_moments; distance, p and center are options.
-CREATE OR REPLACE MACRO clustereval._all_centers(
-  __ce_points, __ce_coordinates, distance, p, center
-) AS TABLE
-  WITH __ce_values AS NOT MATERIALIZED (
+-- One row per cluster: its key (partition_key, cluster, singleton_no); its number of points, size,
+-- and of dimensions, dims; its center, center, the mean or median of each coordinate, for cosine
+-- scaled to length 1; within_squares, for each coordinate the sum of squared deviations from the
+-- mean; overall_center, the center of all points of its partition; and whether distances between
+-- these, or the sums of their squares, may overflow (overflows). The mean of a partition is the
+-- weighted mean of the clusters' means; its median is no median of medians and needs the points.
+-- points: rows of _move_points; coordinates: rows of _moved_moments; distance, p and center are
+-- options.
+CREATE OR REPLACE MACRO clustereval._all_centers(points, coordinates, distance, p, center) AS TABLE
+  WITH coordinate_values AS NOT MATERIALIZED (
     SELECT
-      __ce_partition, __ce_factors, unnest(__ce_unweighted) AS __ce_x,
-      unnest(range(1, len(__ce_unweighted) + 1)) AS __ce_i
-    FROM query_table(__ce_points)
-    WHERE __ce_kept AND center = 'median'
+      partition_key, factors, unnest(unweighted) AS x,
+      unnest(range(1, len(unweighted) + 1)) AS i
+    FROM query_table(points)
+    WHERE kept AND center = 'median'
   ),
-  __ce_medians AS (
+  medians AS (
     SELECT
-      __ce_partition, __ce_i,
-      median(__ce_x) * CASE
+      partition_key, i,
+      median(x) * CASE
         WHEN lower(distance) = 'cosine' THEN 1.0
-        ELSE COALESCE(any_value(__ce_factors)[__ce_i], 1.0) END AS __ce_median
-    FROM __ce_values
-    GROUP BY __ce_partition, __ce_i
+        ELSE COALESCE(any_value(factors)[i], 1.0) END AS median
+    FROM coordinate_values
+    GROUP BY partition_key, i
   ),
-  __ce_overall_coordinates AS (
+  overall_coordinates AS (
     SELECT
-      own.__ce_partition, own.__ce_i,
-      SUM(own.__ce_n) AS __ce_n,
-      MIN(own.__ce_low) AS __ce_low,
-      MAX(own.__ce_high) AS __ce_high,
+      own.partition_key, own.i,
+      SUM(own.n) AS n,
+      MIN(own.low) AS low,
+      MAX(own.high) AS high,
       COALESCE(
-        MAX(medians.__ce_median),
-        clustereval._clamp(
-          fsum(own.__ce_n * own.__ce_center) / fsum(own.__ce_n),
-          MIN(own.__ce_center), MAX(own.__ce_center)
-        )
-      ) AS __ce_center
-    FROM query_table(__ce_coordinates) AS own
-    LEFT JOIN __ce_medians AS medians
-      ON medians.__ce_partition IS NOT DISTINCT FROM own.__ce_partition
-      AND medians.__ce_i = own.__ce_i
-    GROUP BY own.__ce_partition, own.__ce_i
+        MAX(medians.median),
+        clustereval._clamp(fsum(own.n * own.center) / fsum(own.n), MIN(own.center), MAX(own.center))
+      ) AS center
+    FROM query_table(coordinates) AS own
+    LEFT JOIN medians
+      ON medians.partition_key IS NOT DISTINCT FROM own.partition_key
+      AND medians.i = own.i
+    GROUP BY own.partition_key, own.i
   ),
-  __ce_overall AS (
+  overall AS (
     SELECT
-      __ce_partition,
-      MAX(__ce_n) AS __ce_n,
-      list(__ce_center ORDER BY __ce_i ASC NULLS LAST) AS __ce_center,
-      list(__ce_low ORDER BY __ce_i ASC NULLS LAST) AS __ce_low,
-      list(__ce_high ORDER BY __ce_i ASC NULLS LAST) AS __ce_high
-    FROM __ce_overall_coordinates
-    GROUP BY __ce_partition
+      partition_key,
+      MAX(n) AS n,
+      list(overall_coordinates.center ORDER BY i ASC NULLS LAST) AS center,
+      list(low ORDER BY i ASC NULLS LAST) AS low,
+      list(high ORDER BY i ASC NULLS LAST) AS high
+    FROM overall_coordinates
+    GROUP BY partition_key
   ),
-  __ce_clusters AS (
+  clusters AS (
     SELECT
-      __ce_partition, __ce_cluster, __ce_singleton_no,
-      CAST(MAX(__ce_n) AS BIGINT) AS __ce_size,
-      COUNT(*) AS __ce_dims,
-      list(__ce_center ORDER BY __ce_i ASC NULLS LAST) AS __ce_center,
-      list(__ce_n * __ce_variance ORDER BY __ce_i ASC NULLS LAST) AS __ce_within_squares
-    FROM query_table(__ce_coordinates)
-    GROUP BY __ce_partition, __ce_cluster, __ce_singleton_no
+      partition_key, cluster, singleton_no,
+      CAST(MAX(n) AS BIGINT) AS size,
+      COUNT(*) AS dims,
+      list(own.center ORDER BY i ASC NULLS LAST) AS center,
+      list(n * variance ORDER BY i ASC NULLS LAST) AS within_squares
+    FROM query_table(coordinates) AS own
+    GROUP BY partition_key, cluster, singleton_no
   )
   SELECT
-    own.__ce_partition, own.__ce_cluster, own.__ce_singleton_no, own.__ce_size, own.__ce_dims,
-    own.__ce_within_squares,
-    clustereval._center_direction(own.__ce_center, distance) AS __ce_center,
-    clustereval._center_direction(overall.__ce_center, distance) AS __ce_overall_center,
+    own.partition_key, own.cluster, own.singleton_no, own.size, own.dims,
+    own.within_squares,
+    clustereval._center_direction(own.center, distance) AS center,
+    clustereval._center_direction(overall.center, distance) AS overall_center,
     NOT coalesce(
-      isfinite(overall.__ce_n * overall.__ce_n * clustereval._squared_distance(
-        clustereval._distance(overall.__ce_low, overall.__ce_high, distance, p), distance
+      isfinite(overall.n * overall.n * clustereval._squared_distance(
+        clustereval._distance(overall.low, overall.high, distance, p), distance
       )),
       FALSE
-    ) AS __ce_overflows
-  FROM __ce_clusters AS own
-  JOIN __ce_overall AS overall
-    ON overall.__ce_partition IS NOT DISTINCT FROM own.__ce_partition;
+    ) AS overflows
+  FROM clusters AS own
+  JOIN overall ON overall.partition_key IS NOT DISTINCT FROM own.partition_key;
 
--- One row per cluster: its key (__ce_partition, __ce_cluster, __ce_singleton_no); its numbers of
--- rows that are kept (__ce_n), dropped (__ce_n_dropped) and noise (__ce_n_noise); sums of the
--- distances of its points to its center (__ce_distances, squared __ce_ssw, largest __ce_radius) and
--- to the center of the partition (__ce_overall_distances); for cosine its number of zero vectors
--- (__ce_n_zero_vectors); and whether a distance or their sum is not finite (__ce_is_invalid). Rows
--- that are left out are counted with their cluster, without distances. Parameters: rows of
--- _move_points and _all_centers, and options.
-CREATE OR REPLACE MACRO clustereval._cluster_spreads(
-  __ce_points, __ce_centers, distance, p
-) AS TABLE
-  WITH __ce_measured_points AS NOT MATERIALIZED (
+-- One row per cluster: its key (partition_key, cluster, singleton_no); its numbers of rows that are
+-- kept (n), dropped (n_dropped) and noise (n_noise); sums of the distances of its points to its
+-- center (distances, squared ssw, largest radius) and to the center of the partition
+-- (overall_distances); for cosine its number of zero vectors (n_zero_vectors); and whether a
+-- distance or their sum is not finite (is_invalid). Rows that are left out are counted with their
+-- cluster, without distances. Parameters: rows of _move_points and _all_centers, and options.
+CREATE OR REPLACE MACRO clustereval._cluster_spreads(points, centers, distance, p) AS TABLE
+  WITH measured_points AS NOT MATERIALIZED (
     SELECT
-      point.__ce_partition, point.__ce_cluster, point.__ce_singleton_no,
-      point.__ce_kept, point.__ce_dropped, point.__ce_noisy, point.__ce_unpartitioned,
+      point.partition_key, point.cluster, point.singleton_no,
+      point.kept, point.dropped, point.noisy, point.unpartitioned,
       CASE
-        WHEN point.__ce_kept
-        THEN clustereval._distance(point.__ce_point, target.__ce_center, distance, p)
-      END AS __ce_own_distance,
+        WHEN point.kept
+        THEN clustereval._distance(point.point, target.center, distance, p)
+      END AS own_distance,
       CASE
-        WHEN point.__ce_kept
-        THEN clustereval._distance(point.__ce_point, target.__ce_overall_center, distance, p)
-      END AS __ce_overall_distance,
-      lower(distance) = 'cosine' AND point.__ce_kept AND clustereval._norm(point.__ce_point) = 0
-        AS __ce_is_zero_vector
-    FROM query_table(__ce_points) AS point
-    LEFT JOIN query_table(__ce_centers) AS target
-      ON target.__ce_partition IS NOT DISTINCT FROM point.__ce_partition
-      AND target.__ce_cluster IS NOT DISTINCT FROM point.__ce_cluster
-      AND target.__ce_singleton_no = point.__ce_singleton_no
+        WHEN point.kept
+        THEN clustereval._distance(point.point, target.overall_center, distance, p)
+      END AS overall_distance,
+      lower(distance) = 'cosine' AND point.kept AND clustereval._norm(point.point) = 0
+        AS is_zero_vector
+    FROM query_table(points) AS point
+    LEFT JOIN query_table(centers) AS target
+      ON target.partition_key IS NOT DISTINCT FROM point.partition_key
+      AND target.cluster IS NOT DISTINCT FROM point.cluster
+      AND target.singleton_no = point.singleton_no
   ),
-  __ce_cluster_sums AS (
+  cluster_sums AS (
     SELECT
-      __ce_partition, __ce_cluster, __ce_singleton_no,
-      CAST(COUNT(CASE WHEN __ce_kept THEN 1 END) AS BIGINT) AS __ce_n,
-      CAST(COUNT(CASE WHEN __ce_dropped THEN 1 END) AS BIGINT) AS __ce_n_dropped,
-      CAST(COUNT(CASE WHEN __ce_noisy THEN 1 END) AS BIGINT) AS __ce_n_noise,
-      COUNT(CASE WHEN __ce_unpartitioned THEN 1 END) AS __ce_n_unpartitioned,
-      COUNT(CASE WHEN __ce_is_zero_vector THEN 1 END) AS __ce_n_zero_vectors,
-      COUNT(__ce_own_distance) AS __ce_n_measured,
-      clustereval._compensated_sum(__ce_own_distance) AS __ce_distances,
-      clustereval._compensated_sum(
-        clustereval._squared_distance(__ce_own_distance, distance)
-      ) AS __ce_ssw,
-      MAX(__ce_own_distance) AS __ce_radius,
-      clustereval._compensated_sum(__ce_overall_distance) AS __ce_overall_distances
-    FROM __ce_measured_points
-    GROUP BY __ce_partition, __ce_cluster, __ce_singleton_no
+      partition_key, cluster, singleton_no,
+      CAST(COUNT(CASE WHEN kept THEN 1 END) AS BIGINT) AS n,
+      CAST(COUNT(CASE WHEN dropped THEN 1 END) AS BIGINT) AS n_dropped,
+      CAST(COUNT(CASE WHEN noisy THEN 1 END) AS BIGINT) AS n_noise,
+      COUNT(CASE WHEN unpartitioned THEN 1 END) AS n_unpartitioned,
+      COUNT(CASE WHEN is_zero_vector THEN 1 END) AS n_zero_vectors,
+      COUNT(own_distance) AS n_measured,
+      clustereval._compensated_sum(own_distance) AS distances,
+      clustereval._compensated_sum(clustereval._squared_distance(own_distance, distance)) AS ssw,
+      MAX(own_distance) AS radius,
+      clustereval._compensated_sum(overall_distance) AS overall_distances
+    FROM measured_points
+    GROUP BY partition_key, cluster, singleton_no
   )
   SELECT
     *,
     -- The sum is not finite if one of the distances is not.
-    __ce_n_measured < __ce_n OR NOT coalesce(isfinite(__ce_ssw), TRUE) AS __ce_is_invalid
-  FROM __ce_cluster_sums;
+    n_measured < n OR NOT coalesce(isfinite(ssw), TRUE) AS is_invalid
+  FROM cluster_sums;
 
--- One row per cluster that has points: the columns of _all_centers and _cluster_spreads that
--- the indices need, __ce_mean_distance of its points to its center, and a number that identifies
--- the cluster in the whole table (__ce_number). __ce_centers: rows of _all_centers;
--- __ce_spreads: rows of _cluster_spreads.
-CREATE OR REPLACE MACRO clustereval._measured_clusters(__ce_centers, __ce_spreads) AS TABLE
+-- One row per cluster that has points: the columns of _all_centers and _cluster_spreads that the
+-- indices need, mean_distance of its points to its center, and a number that identifies the cluster
+-- in the whole table (number). centers: rows of _all_centers; spreads: rows of _cluster_spreads.
+CREATE OR REPLACE MACRO clustereval._measured_clusters(centers, spreads) AS TABLE
   SELECT
-    cluster.__ce_partition, cluster.__ce_cluster, cluster.__ce_singleton_no,
-    cluster.__ce_dims, cluster.__ce_center, cluster.__ce_overall_center,
-    cluster.__ce_within_squares,
+    cluster.partition_key, cluster.cluster, cluster.singleton_no,
+    cluster.dims, cluster.center, cluster.overall_center,
+    cluster.within_squares,
     row_number() OVER (
       ORDER BY
-        cluster.__ce_partition ASC NULLS LAST, cluster.__ce_cluster ASC NULLS LAST,
-        cluster.__ce_singleton_no ASC NULLS LAST
-    ) AS __ce_number,
-    spread.__ce_n, spread.__ce_distances, spread.__ce_ssw, spread.__ce_radius,
-    spread.__ce_overall_distances,
-    spread.__ce_distances / spread.__ce_n AS __ce_mean_distance
-  FROM query_table(__ce_centers) AS cluster
-  JOIN query_table(__ce_spreads) AS spread
-    ON spread.__ce_partition IS NOT DISTINCT FROM cluster.__ce_partition
-    AND spread.__ce_cluster IS NOT DISTINCT FROM cluster.__ce_cluster
-    AND spread.__ce_singleton_no = cluster.__ce_singleton_no;
+        cluster.partition_key ASC NULLS LAST, cluster.cluster ASC NULLS LAST,
+        cluster.singleton_no ASC NULLS LAST
+    ) AS number,
+    spread.n, spread.distances, spread.ssw, spread.radius,
+    spread.overall_distances,
+    spread.distances / spread.n AS mean_distance
+  FROM query_table(centers) AS cluster
+  JOIN query_table(spreads) AS spread
+    ON spread.partition_key IS NOT DISTINCT FROM cluster.partition_key
+    AND spread.cluster IS NOT DISTINCT FROM cluster.cluster
+    AND spread.singleton_no = cluster.singleton_no;
 
 -- No rows. Raises an error for vectors that have no finite distances, and if weights has another
--- length than the vectors. The points are read only if a cluster has such vectors
--- (__ce_is_invalid), clusters differ in their dimensions, or distances may overflow. Parameters:
--- rows of _points or _move_points, _cluster_spreads and _all_centers, and the option weights.
-CREATE OR REPLACE MACRO clustereval._check_points(
-  __ce_points, __ce_spreads, __ce_centers, weights
-) AS TABLE
-  WITH __ce_alarms AS (
-    SELECT COUNT(*) AS __ce_n_alarms
-    FROM query_table(__ce_spreads)
-    WHERE __ce_is_invalid
+-- length than the vectors. The points are read only if a cluster has such vectors (is_invalid),
+-- clusters differ in their dimensions, or distances may overflow. Parameters: rows of _points or
+-- _move_points, _cluster_spreads and _all_centers, and the option weights.
+CREATE OR REPLACE MACRO clustereval._check_points(points, spreads, centers, weights) AS TABLE
+  WITH alarms AS (
+    SELECT COUNT(*) AS n_alarms
+    FROM query_table(spreads)
+    WHERE is_invalid
     UNION ALL
-    SELECT COUNT(DISTINCT __ce_dims) - 1 + COUNT(CASE WHEN __ce_overflows THEN 1 END)
-    FROM query_table(__ce_centers)
+    SELECT COUNT(DISTINCT dims) - 1 + COUNT(CASE WHEN overflows THEN 1 END)
+    FROM query_table(centers)
   ),
-  __ce_suspects AS (
+  suspects AS (
     SELECT
-      point.__ce_vector, point.__ce_vector_text, point.__ce_unpartitioned, point.__ce_partition,
-      CASE WHEN NOT point.__ce_has_default_id THEN point.__ce_id END AS __ce_id
-    FROM query_table(__ce_points) AS point
-    JOIN (SELECT MAX(__ce_n_alarms) AS __ce_n_alarms FROM __ce_alarms) AS alarm
-      ON alarm.__ce_n_alarms > 0
-    WHERE point.__ce_kept OR point.__ce_vector_text IS NOT NULL
+      point.vector, point.vector_text, point.unpartitioned, point.partition_key,
+      CASE WHEN NOT point.has_default_id THEN point.id END AS id
+    FROM query_table(points) AS point
+    JOIN (SELECT MAX(n_alarms) AS n_alarms FROM alarms) AS alarm ON alarm.n_alarms > 0
+    WHERE point.kept OR point.vector_text IS NOT NULL
   ),
-  __ce_faults AS (
+  faults AS (
     SELECT
-      longest.__ce_dims,
+      longest.dims,
       suspect.*,
-      clustereval._point_fault(suspect.__ce_vector, longest.__ce_dims) AS __ce_fault
-    FROM __ce_suspects AS suspect
-    CROSS JOIN (SELECT MAX(len(__ce_vector)) AS __ce_dims FROM __ce_suspects) AS longest
+      clustereval._point_fault(suspect.vector, longest.dims) AS fault
+    FROM suspects AS suspect
+    CROSS JOIN (SELECT MAX(len(vector)) AS dims FROM suspects) AS longest
   ),
-  __ce_first_fault AS (SELECT * FROM clustereval._first_point_fault(__ce_faults))
+  first_fault AS (SELECT * FROM clustereval._first_point_fault(faults))
   SELECT CAST(CASE
-    WHEN weights IS NOT NULL AND __ce_dims <> len(weights)
+    WHEN weights IS NOT NULL AND dims <> len(weights)
     THEN error(concat(
-      'weights: expected one for each of ', __ce_dims, ' dimensions, got ', len(weights)
+      'weights: expected one for each of ', dims, ' dimensions, got ', len(weights)
     ))
-    ELSE clustereval._point_fault_error(
-      __ce_fault, __ce_dims, __ce_n_faulty, __ce_names, __ce_details
-    )
-  END AS BOOLEAN) AS __ce_valid
-  FROM __ce_first_fault;
+    ELSE clustereval._point_fault_error(fault, dims, n_faulty, names, details)
+  END AS BOOLEAN) AS valid
+  FROM first_fault;
 
 ---------------------------------------------------------------------------------------------------
 -- Tables
@@ -618,40 +594,26 @@ CREATE OR REPLACE MACRO clustereval.centroids(
       tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing
     )
   ),
-  __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
-  __ce_origins AS MATERIALIZED (
-    SELECT * FROM clustereval._partition_origins(__ce_moments, distance)
+  moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
+  origins AS MATERIALIZED (SELECT * FROM clustereval._partition_origins(moments, distance)),
+  points AS NOT MATERIALIZED (SELECT * FROM clustereval._move_points(__ce_rows, origins, weights)),
+  coordinates AS MATERIALIZED (
+    SELECT * FROM clustereval._moved_moments(moments, points, origins, distance, p, center, weights)
   ),
-  __ce_points AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
-  ),
-  __ce_coordinates AS MATERIALIZED (
-    SELECT * FROM clustereval._moved_moments(
-      __ce_moments, __ce_points, __ce_origins, distance, p, center, weights
-    )
-  ),
-  __ce_centers AS (
-    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, p, center)
-  ),
-  __ce_spreads AS (
-    SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, distance, p)
-  ),
-  __ce_checked AS (
-    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, weights)
-  )
+  centers AS (SELECT * FROM clustereval._all_centers(points, coordinates, distance, p, center)),
+  spreads AS (SELECT * FROM clustereval._cluster_spreads(points, centers, distance, p)),
+  checked AS (SELECT * FROM clustereval._check_points(points, spreads, centers, weights))
   SELECT
-    own.__ce_partition AS partition_key,
-    own.__ce_cluster AS cluster,
-    own.__ce_size AS n,
-    clustereval._user_center(own.__ce_center, origin.__ce_origin, weights, distance, p)
-      AS centroid
-  FROM __ce_centers AS own
-  LEFT JOIN __ce_origins AS origin
-    ON origin.__ce_partition IS NOT DISTINCT FROM own.__ce_partition
+    own.partition_key,
+    own.cluster,
+    own.size AS n,
+    clustereval._user_center(own.center, origin.origin, weights, distance, p) AS centroid
+  FROM centers AS own
+  LEFT JOIN origins AS origin ON origin.partition_key IS NOT DISTINCT FROM own.partition_key
   WHERE clustereval._check_options(
     clustereval._valid_point_options(distance, p, center, weights, noise, noise_as, missing)
   )
-    AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
+    AND COALESCE((SELECT MIN(valid) FROM checked), TRUE)
   ORDER BY
-    own.__ce_partition ASC NULLS LAST, own.__ce_cluster ASC NULLS LAST,
-    own.__ce_singleton_no ASC NULLS LAST;
+    own.partition_key ASC NULLS LAST, own.cluster ASC NULLS LAST,
+    own.singleton_no ASC NULLS LAST;

@@ -6,52 +6,49 @@
 -- point, and the products of these are summed in another pass; the determinant is the same.
 
 ---------------------------------------------------------------------------------------------------
--- Matrices
--- A scatter matrix is symmetric and stored as rows (number, i, j, value), i <= j. Clusters are
--- numbered from 1; __ce_partition_no is the number of one cluster of a partition. The matrix W of
--- a partition has the number __ce_within_no, its T __ce_total_no. A combination of coordinates is
--- their sum with the coefficients of a list, one for each coordinate; that of its own coordinate is
--- 1, those of later ones are 0.
+-- Matrices A scatter matrix is symmetric and stored as rows (number, i, j, value), i <= j. Clusters
+-- are numbered from 1; partition_no is the number of one cluster of a partition. The matrix W of a
+-- partition has the number within_no, its T total_no. A combination of coordinates is their sum
+-- with the coefficients of a list, one for each coordinate; that of its own coordinate is 1, those
+-- of later ones are 0.
 ---------------------------------------------------------------------------------------------------
 
--- One row per group of vectors: its number (__ce_number) and the weighted mean of its vectors
--- (__ce_mean). __ce_vectors has columns __ce_number, __ce_weight and __ce_vector; a number stands
--- for a cluster or partition. The mean is clamped to the range of the vectors: rounding would
--- otherwise give a constant coordinate a variance.
-CREATE OR REPLACE MACRO clustereval._vector_means(__ce_vectors) AS TABLE
-  WITH __ce_values AS NOT MATERIALIZED (
+-- One row per group of vectors: its number (number) and the weighted mean of its vectors (mean).
+-- vectors has columns number, weight and vector; a number stands for a cluster or partition. The
+-- mean is clamped to the range of the vectors: rounding would otherwise give a constant coordinate
+-- a variance.
+CREATE OR REPLACE MACRO clustereval._vector_means(vectors) AS TABLE
+  WITH coordinate_values AS NOT MATERIALIZED (
     SELECT
-      __ce_number, __ce_weight,
-      unnest(__ce_vector) AS __ce_x,
-      unnest(range(1, len(__ce_vector) + 1)) AS __ce_i
-    FROM query_table(__ce_vectors)
+      number, weight,
+      unnest(vector) AS x,
+      unnest(range(1, len(vector) + 1)) AS i
+    FROM query_table(vectors)
   ),
-  __ce_coordinate_means AS (
+  coordinate_means AS (
     SELECT
-      __ce_number, __ce_i,
-      least(
-        greatest(fsum(__ce_weight * __ce_x) / fsum(__ce_weight), MIN(__ce_x)), MAX(__ce_x)
-      ) AS __ce_mean
-    FROM __ce_values
-    GROUP BY __ce_number, __ce_i
+      number, i,
+      least(greatest(fsum(weight * x) / fsum(weight), MIN(x)), MAX(x)) AS mean
+    FROM coordinate_values
+    GROUP BY number, i
   )
-  SELECT __ce_number, list(__ce_mean ORDER BY __ce_i ASC NULLS LAST) AS __ce_mean
-  FROM __ce_coordinate_means
-  GROUP BY __ce_number;
+  SELECT number, list(mean ORDER BY i ASC NULLS LAST) AS mean
+  FROM coordinate_means
+  GROUP BY number;
 
--- One row per group of vectors and pair of coordinates (__ce_number, __ce_i, __ce_j): the sum of
--- coordinate i x coordinate j over the vectors of the group (__ce_value). __ce_vectors has columns
--- __ce_number and __ce_vector; a number stands for a cluster or partition. __ce_pairs has columns
--- __ce_i and __ce_j. A cross join with the pairs copies no vector, unlike a join on the dimensions;
--- positions beyond the length of a vector have no value.
-CREATE OR REPLACE MACRO clustereval._product_sums(__ce_vectors, __ce_pairs) AS TABLE
+-- One row per group of vectors and pair of coordinates (number, i, j): the sum of coordinate i x
+-- coordinate j over the vectors of the group (value). vectors has columns number and vector; a
+-- number stands for a cluster or partition. pairs has columns i and j. A cross join with the pairs
+-- copies no vector, unlike a join on the dimensions; positions beyond the length of a vector have
+-- no value.
+CREATE OR REPLACE MACRO clustereval._product_sums(vectors, pairs) AS TABLE
   SELECT
-    vectors.__ce_number, pair.__ce_i, pair.__ce_j,
-    fsum(vectors.__ce_vector[pair.__ce_i] * vectors.__ce_vector[pair.__ce_j]) AS __ce_value
-  FROM query_table(__ce_vectors) AS vectors
-  CROSS JOIN query_table(__ce_pairs) AS pair
-  GROUP BY vectors.__ce_number, pair.__ce_i, pair.__ce_j
-  HAVING __ce_value IS NOT NULL;
+    vector.number, pair.i, pair.j,
+    fsum(vector.vector[pair.i] * vector.vector[pair.j]) AS value
+  FROM query_table(vectors) AS vector
+  CROSS JOIN query_table(pairs) AS pair
+  GROUP BY vector.number, pair.i, pair.j
+  HAVING value IS NOT NULL;
 
 ---------------------------------------------------------------------------------------------------
 -- Elimination of matrices W and B. A row starts at the diagonal (tail: a row below the pivot row).
@@ -70,9 +67,7 @@ CREATE OR REPLACE MACRO clustereval._eliminate_row(tail, pivot_row, slopes, shif
 -- W to L^-1 B L^-T (W = L D L^T): first its rows are combined like those of W, then its columns.
 -- `slopes` is the pivot row of W divided by its pivot; pivot_row and new_pivot_row are the pivot
 -- row of B before and after the step.
-CREATE OR REPLACE MACRO clustereval._transform_row(
-  tail, pivot_row, new_pivot_row, slopes, shift
-) AS
+CREATE OR REPLACE MACRO clustereval._transform_row(tail, pivot_row, new_pivot_row, slopes, shift) AS
   list_transform(
     tail,
     lambda __ce_x, __ce_c: __ce_x
@@ -100,160 +95,150 @@ CREATE OR REPLACE MACRO clustereval._pivot_share(tail, coefficients, lengths) AS
     ELSE 0
   END;
 
--- One row per matrix W (__ce_number) and column __ce_i of its elimination (Cholesky without roots):
--- the pivot __ce_pivot, its share __ce_share (_pivot_share), whether this is more than least_share
--- times the number of dimensions (__ce_is_pivot), and __ce_coefficients, those of the combination
--- of coordinates that the pivot is the square of. A column without a pivot is not eliminated from
--- the others. __ce_matrices has columns __ce_number, __ce_i, __ce_w and __ce_b: row i of W and of B
--- as lists from column i on, b empty if there is no B; __ce_lengths of the coordinates, the roots
--- of their scatter; __ce_coefficients of the combination that row i belongs to. With B there are
--- also __ce_b_pivot and __ce_d_pivot, of B and of W + B. W + B is eliminated as d, its difference
--- from W: the ratio of the pivots is then 1 + d / w, and a small B loses no digits.
-CREATE OR REPLACE MACRO clustereval._eliminate_columns(__ce_matrices, least_share) AS TABLE
-  WITH RECURSIVE __ce_steps AS (
+-- One row per matrix W (number) and column i of its elimination (Cholesky without roots): the pivot
+-- pivot_value, its share share (_pivot_share), whether this is more than least_share times the
+-- number of dimensions (is_pivot), and coefficients, those of the combination of coordinates that
+-- the pivot is the square of. A column without a pivot is not eliminated from the others. matrices
+-- has columns number, i, w and b: row i of W and of B as lists from column i on, b empty if there
+-- is no B; lengths of the coordinates, the roots of their scatter; coefficients of the combination
+-- that row i belongs to. With B there are also b_pivot and d_pivot, of B and of W + B. W + B is
+-- eliminated as d, its difference from W: the ratio of the pivots is then 1 + d / w, and a small B
+-- loses no digits.
+CREATE OR REPLACE MACRO clustereval._eliminate_columns(matrices, least_share) AS TABLE
+  WITH RECURSIVE steps AS (
     SELECT
-      __ce_number,
-      __ce_i - 1 AS __ce_shift,
-      __ce_w, __ce_b, __ce_b AS __ce_d,
-      __ce_lengths, __ce_coefficients
-    FROM query_table(__ce_matrices)
+      number,
+      i - 1 AS shift,
+      w, b, b AS d,
+      lengths, coefficients
+    FROM query_table(matrices)
     UNION ALL
     SELECT
-      below.__ce_number, below.__ce_shift - 1,
-      clustereval._eliminate_row(below.__ce_w, top.__ce_w, top.__ce_slopes, below.__ce_shift),
-      clustereval._transform_row(
-        below.__ce_b, top.__ce_b, top.__ce_new_b, top.__ce_slopes, below.__ce_shift
-      ),
+      below.number, below.shift - 1,
+      clustereval._eliminate_row(below.w, top.w, top.slopes, below.shift),
+      clustereval._transform_row(below.b, top.b, top.new_b, top.slopes, below.shift),
       clustereval._eliminate_row(
-        clustereval._transform_row(
-          below.__ce_d, top.__ce_d, top.__ce_new_d, top.__ce_slopes, below.__ce_shift
-        ),
-        top.__ce_new_d, top.__ce_d_slopes, below.__ce_shift
+        clustereval._transform_row(below.d, top.d, top.new_d, top.slopes, below.shift),
+        top.new_d, top.d_slopes, below.shift
       ),
-      below.__ce_lengths,
+      below.lengths,
       list_transform(
-        below.__ce_coefficients,
-        lambda __ce_x, __ce_c: __ce_x
-          - top.__ce_slopes[below.__ce_shift + 1] * top.__ce_coefficients[__ce_c]
+        below.coefficients,
+        lambda x, c: x
+          - top.slopes[below.shift + 1] * top.coefficients[c]
       )
-    FROM __ce_steps AS below
+    FROM steps AS below
     JOIN (
       SELECT
         *,
         list_transform(
-          __ce_new_d,
+          new_d,
           -- The pivot of d is negative only by rounding error.
-          lambda __ce_x: __ce_x / (__ce_w[1] + greatest(__ce_d[1], 0))
-        ) AS __ce_d_slopes
+          lambda x: x / (w[1] + greatest(d[1], 0))
+        ) AS d_slopes
       FROM (
         SELECT
           *,
-          clustereval._transform_pivot_row(__ce_b, __ce_slopes) AS __ce_new_b,
-          clustereval._transform_pivot_row(__ce_d, __ce_slopes) AS __ce_new_d
+          clustereval._transform_pivot_row(b, slopes) AS new_b,
+          clustereval._transform_pivot_row(d, slopes) AS new_d
         FROM (
           SELECT
             *,
-            list_transform(
-              __ce_w, lambda __ce_x: CASE WHEN __ce_is_pivot THEN __ce_x / __ce_w[1] ELSE 0 END
-            ) AS __ce_slopes
+            list_transform(w, lambda x: CASE WHEN is_pivot THEN x / w[1] ELSE 0 END) AS slopes
           FROM (
             SELECT
               *,
-              clustereval._pivot_share(__ce_w, __ce_coefficients, __ce_lengths)
-                > least_share * len(__ce_lengths) AS __ce_is_pivot
-            FROM __ce_steps
-            WHERE __ce_shift = 0
+              clustereval._pivot_share(w, coefficients, lengths)
+                > least_share * len(lengths) AS is_pivot
+            FROM steps
+            WHERE shift = 0
           )
         )
       )
-    ) AS top ON top.__ce_number = below.__ce_number
-    WHERE below.__ce_shift > 0
+    ) AS top ON top.number = below.number
+    WHERE below.shift > 0
   )
   SELECT
-    __ce_number,
-    len(__ce_lengths) AS __ce_dims,
-    len(__ce_lengths) - len(__ce_w) + 1 AS __ce_i,
-    __ce_w[1] AS __ce_pivot,
-    __ce_b[1] AS __ce_b_pivot,
-    __ce_d[1] AS __ce_d_pivot,
-    clustereval._pivot_share(__ce_w, __ce_coefficients, __ce_lengths) AS __ce_share,
-    __ce_share > least_share * __ce_dims AS __ce_is_pivot,
-    __ce_lengths, __ce_coefficients
-  FROM __ce_steps
-  WHERE __ce_shift = 0;
+    number,
+    len(lengths) AS dims,
+    len(lengths) - len(w) + 1 AS i,
+    w[1] AS pivot_value,
+    b[1] AS b_pivot,
+    d[1] AS d_pivot,
+    clustereval._pivot_share(w, coefficients, lengths) AS share,
+    share > least_share * dims AS is_pivot,
+    lengths, coefficients
+  FROM steps
+  WHERE shift = 0;
 
--- One row per regular matrix W (__ce_number): ln |W| (__ce_log_det), trace(W^-1 B) (__ce_trace) and
--- ln(|W + B| / |W|) (__ce_log_ratio), W being scatter within and B between clusters. __ce_matrices:
--- as for _eliminate_columns. W is singular if a pivot has a share of at most 2^-68 times the number
--- of dimensions: coordinates are themselves rounded, and |W| would have less than six digits.
-CREATE OR REPLACE MACRO clustereval._eliminate_matrices(__ce_matrices) AS TABLE
+-- One row per regular matrix W (number): ln |W| (log_det), trace(W^-1 B) (trace) and ln(|W + B| /
+-- |W|) (log_ratio), W being scatter within and B between clusters. matrices: as for
+-- _eliminate_columns. W is singular if a pivot has a share of at most 2^-68 times the number of
+-- dimensions: coordinates are themselves rounded, and |W| would have less than six digits.
+CREATE OR REPLACE MACRO clustereval._eliminate_matrices(matrices) AS TABLE
   SELECT
-    __ce_number,
-    fsum(ln(__ce_pivot)) AS __ce_log_det,
-    fsum(__ce_b_pivot / __ce_pivot) AS __ce_trace,
-    fsum(clustereval._log1p(greatest(__ce_d_pivot, 0) / __ce_pivot)) AS __ce_log_ratio
-  FROM clustereval._eliminate_columns(__ce_matrices, pow(2.0, -68))
-  WHERE __ce_is_pivot
-  GROUP BY __ce_number
-  HAVING COUNT(*) = MAX(__ce_dims);
+    number,
+    fsum(ln(pivot_value)) AS log_det,
+    fsum(b_pivot / pivot_value) AS trace,
+    fsum(clustereval._log1p(greatest(d_pivot, 0) / pivot_value)) AS log_ratio
+  FROM clustereval._eliminate_columns(matrices, pow(2.0, -68))
+  WHERE is_pivot
+  GROUP BY number
+  HAVING COUNT(*) = MAX(dims);
 
 ---------------------------------------------------------------------------------------------------
 -- Combinations of coordinates
 ---------------------------------------------------------------------------------------------------
 
--- One row per scatter matrix (__ce_number): the lengths of the coordinates, roots of their scatter
--- (__ce_lengths), whether the matrix is delicate (__ce_is_delicate), and a list of combinations of
--- coordinates, lists of coefficients (__ce_combinations): those of the elimination if the matrix is
+-- One row per scatter matrix (number): the lengths of the coordinates, roots of their scatter
+-- (lengths), whether the matrix is delicate (is_delicate), and a list of combinations of
+-- coordinates, lists of coefficients (combinations): those of the elimination if the matrix is
 -- delicate, otherwise the coordinates themselves. The determinant of this transformation is 1,
--- however its coefficients are rounded. __ce_scatters has the entries of the matrices, columns
--- __ce_number, __ce_i, __ce_j, __ce_value. A matrix is delicate if a pivot has lost many digits, as
--- its share below 2^-10 tells, and no coordinate is constant. The rounding error of a sum of
--- products has a share of at most 0.5 dims 2^-52, for dims dimensions, for the singular matrices of
--- the tests: a pivot with less than four times that may be nothing else.
-CREATE OR REPLACE MACRO clustereval._choose_combinations(__ce_scatters) AS TABLE
-  WITH __ce_rows AS (
-    SELECT __ce_number, __ce_i, list(__ce_value ORDER BY __ce_j ASC NULLS LAST) AS __ce_w
-    FROM query_table(__ce_scatters)
-    GROUP BY __ce_number, __ce_i
+-- however its coefficients are rounded. scatters has the entries of the matrices, columns number,
+-- i, j, value. A matrix is delicate if a pivot has lost many digits, as its share below 2^-10
+-- tells, and no coordinate is constant. The rounding error of a sum of products has a share of at
+-- most 0.5 dims 2^-52, for dims dimensions, for the singular matrices of the tests: a pivot with
+-- less than four times that may be nothing else.
+CREATE OR REPLACE MACRO clustereval._choose_combinations(scatters) AS TABLE
+  WITH rows AS (
+    SELECT number, i, list(value ORDER BY j ASC NULLS LAST) AS w
+    FROM query_table(scatters)
+    GROUP BY number, i
   ),
-  __ce_diagonals AS (
-    SELECT __ce_number, list(sqrt(__ce_w[1]) ORDER BY __ce_i ASC NULLS LAST) AS __ce_lengths
-    FROM __ce_rows
-    GROUP BY __ce_number
+  diagonals AS (
+    SELECT number, list(sqrt(w[1]) ORDER BY i ASC NULLS LAST) AS lengths
+    FROM rows
+    GROUP BY number
   ),
-  __ce_matrices AS (
+  matrices AS (
     SELECT
-      matrix.__ce_number, matrix.__ce_i, matrix.__ce_w,
-      CAST([] AS DOUBLE[]) AS __ce_b,
-      diagonal.__ce_lengths,
-      list_transform(
-        diagonal.__ce_lengths, lambda __ce_x, __ce_c: CAST(__ce_c = matrix.__ce_i AS DOUBLE)
-      ) AS __ce_coefficients
-    FROM __ce_rows AS matrix
-    JOIN __ce_diagonals AS diagonal ON diagonal.__ce_number = matrix.__ce_number
+      matrix.number, matrix.i, matrix.w,
+      CAST([] AS DOUBLE[]) AS b,
+      diagonal.lengths,
+      list_transform(diagonal.lengths, lambda x, c: CAST(c = matrix.i AS DOUBLE)) AS coefficients
+    FROM rows AS matrix
+    JOIN diagonals AS diagonal ON diagonal.number = matrix.number
   ),
-  __ce_eliminated AS (
+  eliminated AS (
     SELECT
       *,
-      MIN(__ce_share) OVER (PARTITION BY __ce_number) < pow(2.0, -10)
-        AND list_min(__ce_lengths) > 0 AS __ce_is_delicate
-    FROM clustereval._eliminate_columns(__ce_matrices, pow(2.0, -50))
+      MIN(share) OVER (PARTITION BY number) < pow(2.0, -10)
+        AND list_min(lengths) > 0 AS is_delicate
+    FROM clustereval._eliminate_columns(matrices, pow(2.0, -50))
   )
   SELECT
-    __ce_number, __ce_is_delicate,
-    any_value(__ce_lengths) AS __ce_lengths,
+    number, is_delicate,
+    any_value(lengths) AS lengths,
     list(
       CASE
-        WHEN __ce_is_delicate
-        THEN __ce_coefficients
-        ELSE list_transform(
-          __ce_coefficients, lambda __ce_x, __ce_c: CAST(__ce_c = __ce_i AS DOUBLE)
-        )
+        WHEN is_delicate
+        THEN coefficients
+        ELSE list_transform(coefficients, lambda x, c: CAST(c = i AS DOUBLE))
       END
-      ORDER BY __ce_i ASC NULLS LAST
-    ) AS __ce_combinations
-  FROM __ce_eliminated
-  GROUP BY __ce_number, __ce_is_delicate;
+      ORDER BY i ASC NULLS LAST
+    ) AS combinations
+  FROM eliminated
+  GROUP BY number, is_delicate;
 
 -- The combinations of the coordinates of a vector, a list of as many numbers; NULL if the vector
 -- lacks a coordinate, which _check_points reports. `combinations` is a list of the coefficients.
@@ -269,299 +254,272 @@ CREATE OR REPLACE MACRO clustereval._combine_coordinates(vector, combinations) A
 -- Scatter matrices
 ---------------------------------------------------------------------------------------------------
 
--- One row per cluster (__ce_partition, __ce_cluster, __ce_singleton_no): its points __ce_n and
--- dimensions __ce_dims, its number __ce_number, the least number in its partition
--- (__ce_partition_no), the numbers of W and T (__ce_within_no, __ce_total_no), and whether the
--- clusters of the partition need scatter matrices of their own (__ce_own_matrices). They do not if
--- one has no more points than dimensions, since its matrix is singular. __ce_points has the columns
--- of the key and __ce_point.
-CREATE OR REPLACE MACRO clustereval._number_clusters(__ce_points) AS TABLE
-  WITH __ce_sizes AS (
+-- One row per cluster (partition_key, cluster, singleton_no): its points n and dimensions dims, its
+-- number number, the least number in its partition (partition_no), the numbers of W and T
+-- (within_no, total_no), and whether the clusters of the partition need scatter matrices of their
+-- own (own_matrices). They do not if one has no more points than dimensions, since its matrix is
+-- singular. points has the columns of the key and point.
+CREATE OR REPLACE MACRO clustereval._number_clusters(points) AS TABLE
+  WITH sizes AS (
     SELECT
-      __ce_partition, __ce_cluster, __ce_singleton_no,
-      COUNT(*) AS __ce_n,
-      MAX(len(__ce_point)) AS __ce_dims,
-      row_number() OVER () AS __ce_number
-    FROM query_table(__ce_points)
-    GROUP BY __ce_partition, __ce_cluster, __ce_singleton_no
+      partition_key, cluster, singleton_no,
+      COUNT(*) AS n,
+      MAX(len(point)) AS dims,
+      row_number() OVER () AS number
+    FROM query_table(points)
+    GROUP BY partition_key, cluster, singleton_no
   )
   SELECT
     *,
-    MIN(__ce_number) OVER (PARTITION BY __ce_partition) AS __ce_partition_no,
-    -__ce_partition_no AS __ce_within_no,
-    -__ce_partition_no - COUNT(*) OVER () AS __ce_total_no,
-    MIN(__ce_n) OVER (PARTITION BY __ce_partition) > __ce_dims AS __ce_own_matrices
-  FROM __ce_sizes;
+    MIN(number) OVER (PARTITION BY partition_key) AS partition_no,
+    -partition_no AS within_no,
+    -partition_no - COUNT(*) OVER () AS total_no,
+    MIN(n) OVER (PARTITION BY partition_key) > dims AS own_matrices
+  FROM sizes;
 
--- One row per vector of __ce_vectors (__ce_number, __ce_weight, __ce_vector): the vector minus the
--- mean of its number, a cluster or partition. __ce_means: rows of _vector_means. Callers compute
--- means twice, the second time of these differences: at coordinates of 1e8 the first mean is off by
--- 1e-8.
-CREATE OR REPLACE MACRO clustereval._subtract_means(__ce_vectors, __ce_means) AS TABLE
+-- One row per vector of vectors (number, weight, vector): the vector minus the mean of its number,
+-- a cluster or partition. means: rows of _vector_means. Callers compute means twice, the second
+-- time of these differences: at coordinates of 1e8 the first mean is off by 1e-8.
+CREATE OR REPLACE MACRO clustereval._subtract_means(vectors, means) AS TABLE
   SELECT
-    vectors.__ce_number, vectors.__ce_weight,
-    clustereval._subtract_vectors(vectors.__ce_vector, means.__ce_mean) AS __ce_vector
-  FROM query_table(__ce_vectors) AS vectors
-  JOIN query_table(__ce_means) AS means ON means.__ce_number = vectors.__ce_number;
+    vector.number, vector.weight,
+    clustereval._subtract_vectors(vector.vector, average.mean) AS vector
+  FROM query_table(vectors) AS vector
+  JOIN query_table(means) AS average ON average.number = vector.number;
 
--- One row per cluster: its number (__ce_cluster_no), the numbers of W and T of its partition
--- (__ce_within_no, __ce_total_no), its number of points (__ce_weight), and its mean minus that of
--- the partition (__ce_vector). __ce_clusters: rows of _number_clusters; __ce_means: rows of
--- _vector_means; __ce_residual_means: the same of the points minus those means, added as a
--- correction.
-CREATE OR REPLACE MACRO clustereval._mean_differences(
-  __ce_clusters, __ce_means, __ce_residual_means
-) AS TABLE
-  WITH __ce_cluster_means AS (
+-- One row per cluster: its number (cluster_no), the numbers of W and T of its partition (within_no,
+-- total_no), its number of points (weight), and its mean minus that of the partition (vector).
+-- clusters: rows of _number_clusters; means: rows of _vector_means; residual_means: the same of the
+-- points minus those means, added as a correction.
+CREATE OR REPLACE MACRO clustereval._mean_differences(clusters, means, residual_means) AS TABLE
+  WITH cluster_means AS (
     SELECT
-      cluster.__ce_partition_no AS __ce_number,
-      cluster.__ce_number AS __ce_cluster_no,
-      cluster.__ce_within_no,
-      cluster.__ce_total_no,
-      cluster.__ce_n AS __ce_weight,
-      means.__ce_mean AS __ce_vector,
-      residual_means.__ce_mean AS __ce_residual_mean
-    FROM query_table(__ce_clusters) AS cluster
-    JOIN query_table(__ce_means) AS means ON means.__ce_number = cluster.__ce_number
-    JOIN query_table(__ce_residual_means) AS residual_means
-      ON residual_means.__ce_number = cluster.__ce_number
+      cluster.partition_no AS number,
+      cluster.number AS cluster_no,
+      cluster.within_no,
+      cluster.total_no,
+      cluster.n AS weight,
+      average.mean AS vector,
+      residual.mean AS residual_mean
+    FROM query_table(clusters) AS cluster
+    JOIN query_table(means) AS average ON average.number = cluster.number
+    JOIN query_table(residual_means) AS residual ON residual.number = cluster.number
   ),
-  __ce_partition_means AS (SELECT * FROM clustereval._vector_means(__ce_cluster_means)),
-  __ce_differences AS (
+  partition_means AS (SELECT * FROM clustereval._vector_means(cluster_means)),
+  differences AS (
     SELECT
-      cluster.__ce_number, cluster.__ce_cluster_no, cluster.__ce_within_no, cluster.__ce_total_no,
-      cluster.__ce_weight,
+      cluster.number, cluster.cluster_no, cluster.within_no, cluster.total_no,
+      cluster.weight,
       list_transform(
-        cluster.__ce_vector,
-        lambda __ce_x, __ce_i: __ce_x - whole.__ce_mean[__ce_i]
-          + cluster.__ce_residual_mean[__ce_i]
-      ) AS __ce_vector
-    FROM __ce_cluster_means AS cluster
-    JOIN __ce_partition_means AS whole ON whole.__ce_number = cluster.__ce_number
+        cluster.vector,
+        lambda x, i: x - whole.mean[i]
+          + cluster.residual_mean[i]
+      ) AS vector
+    FROM cluster_means AS cluster
+    JOIN partition_means AS whole ON whole.number = cluster.number
   ),
-  __ce_mean_differences AS (SELECT * FROM clustereval._vector_means(__ce_differences))
+  mean_differences AS (SELECT * FROM clustereval._vector_means(differences))
   SELECT
-    cluster.__ce_cluster_no, cluster.__ce_within_no, cluster.__ce_total_no, cluster.__ce_weight,
-    clustereval._subtract_vectors(cluster.__ce_vector, means.__ce_mean) AS __ce_vector
-  FROM __ce_differences AS cluster
-  JOIN __ce_mean_differences AS means ON means.__ce_number = cluster.__ce_number;
+    cluster.cluster_no, cluster.within_no, cluster.total_no, cluster.weight,
+    clustereval._subtract_vectors(cluster.vector, average.mean) AS vector
+  FROM differences AS cluster
+  JOIN mean_differences AS average ON average.number = cluster.number;
 
--- One row per partition (group of partition_by): __ce_partition, and its indices __ce_det_ratio,
--- __ce_log_det_ratio, __ce_ksq_detw, __ce_scott_symons and __ce_trace_wib (see determinant_report),
--- NULL if a matrix is singular. __ce_points has the columns __ce_partition, __ce_cluster,
--- __ce_singleton_no and __ce_point. If a cluster's scatter matrix is singular because it has few
--- points, the matrices of the clusters are not needed, and W is summed directly over the points: a
--- million small clusters then take no memory.
-CREATE OR REPLACE MACRO clustereval._determinant_totals(__ce_points) AS TABLE
-  WITH __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._number_clusters(__ce_points)),
-  __ce_vectors AS NOT MATERIALIZED (
-    SELECT cluster.__ce_number, 1 AS __ce_weight, point.__ce_point AS __ce_vector
-    FROM query_table(__ce_points) AS point
-    JOIN __ce_clusters AS cluster
-      ON cluster.__ce_partition IS NOT DISTINCT FROM point.__ce_partition
-      AND cluster.__ce_cluster IS NOT DISTINCT FROM point.__ce_cluster
-      AND cluster.__ce_singleton_no = point.__ce_singleton_no
+-- One row per partition (group of partition_by): partition_key, and its indices det_ratio,
+-- log_det_ratio, ksq_detw, scott_symons and trace_wib (see determinant_report), NULL if a matrix is
+-- singular. points has the columns partition_key, cluster, singleton_no and point. If a cluster's
+-- scatter matrix is singular because it has few points, the matrices of the clusters are not
+-- needed, and W is summed directly over the points: a million small clusters then take no memory.
+CREATE OR REPLACE MACRO clustereval._determinant_totals(points) AS TABLE
+  WITH clusters AS MATERIALIZED (SELECT * FROM clustereval._number_clusters(points)),
+  vectors AS NOT MATERIALIZED (
+    SELECT cluster.number, 1 AS weight, point.point AS vector
+    FROM query_table(points) AS point
+    JOIN clusters AS cluster
+      ON cluster.partition_key IS NOT DISTINCT FROM point.partition_key
+      AND cluster.cluster IS NOT DISTINCT FROM point.cluster
+      AND cluster.singleton_no = point.singleton_no
   ),
-  __ce_means AS MATERIALIZED (SELECT * FROM clustereval._vector_means(__ce_vectors)),
-  __ce_residuals AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._subtract_means(__ce_vectors, __ce_means)
+  means AS MATERIALIZED (SELECT * FROM clustereval._vector_means(vectors)),
+  residuals AS NOT MATERIALIZED (SELECT * FROM clustereval._subtract_means(vectors, means)),
+  residual_means AS MATERIALIZED (SELECT * FROM clustereval._vector_means(residuals)),
+  centered AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._subtract_means(residuals, residual_means)
   ),
-  __ce_residual_means AS MATERIALIZED (SELECT * FROM clustereval._vector_means(__ce_residuals)),
-  __ce_centered AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._subtract_means(__ce_residuals, __ce_residual_means)
-  ),
-  __ce_matrix_vectors AS NOT MATERIALIZED (
+  matrix_vectors AS NOT MATERIALIZED (
     SELECT
       CASE
-        WHEN cluster.__ce_own_matrices
-        THEN cluster.__ce_number
-        ELSE cluster.__ce_within_no
-      END AS __ce_number,
-      centered.__ce_vector
-    FROM __ce_centered AS centered
-    JOIN __ce_clusters AS cluster ON cluster.__ce_number = centered.__ce_number
+        WHEN cluster.own_matrices
+        THEN cluster.number
+        ELSE cluster.within_no
+      END AS number,
+      centered.vector
+    FROM centered
+    JOIN clusters AS cluster ON cluster.number = centered.number
   ),
-  __ce_pairs AS MATERIALIZED (
-    SELECT i.__ce_position AS __ce_i, j.__ce_position AS __ce_j
-    FROM (SELECT range(1, MAX(__ce_dims) + 1) AS __ce_positions FROM __ce_clusters) AS dims,
-      unnest(dims.__ce_positions) AS i (__ce_position),
-      unnest(dims.__ce_positions) AS j (__ce_position)
-    WHERE i.__ce_position <= j.__ce_position
+  pairs AS MATERIALIZED (
+    SELECT i.position AS i, j.position AS j
+    FROM (SELECT range(1, MAX(dims) + 1) AS positions FROM clusters) AS dims,
+      unnest(dims.positions) AS i (position),
+      unnest(dims.positions) AS j (position)
+    WHERE i.position <= j.position
   ),
-  __ce_summed_scatters AS MATERIALIZED (
-    SELECT * FROM clustereval._product_sums(__ce_matrix_vectors, __ce_pairs)
-  ),
+  summed_scatters AS MATERIALIZED (SELECT * FROM clustereval._product_sums(matrix_vectors, pairs)),
   -- The number of a partition is that of one of its clusters: it joins like any of theirs.
-  __ce_within AS MATERIALIZED (
+  within AS MATERIALIZED (
     SELECT
-      cluster.__ce_within_no, cluster.__ce_total_no, scatter.__ce_i, scatter.__ce_j,
-      fsum(scatter.__ce_value) AS __ce_value
-    FROM __ce_summed_scatters AS scatter
-    JOIN __ce_clusters AS cluster ON cluster.__ce_number = abs(scatter.__ce_number)
-    GROUP BY cluster.__ce_within_no, cluster.__ce_total_no, scatter.__ce_i, scatter.__ce_j
+      cluster.within_no, cluster.total_no, scatter.i, scatter.j,
+      fsum(scatter.value) AS value
+    FROM summed_scatters AS scatter
+    JOIN clusters AS cluster ON cluster.number = abs(scatter.number)
+    GROUP BY cluster.within_no, cluster.total_no, scatter.i, scatter.j
   ),
-  __ce_mean_differences AS MATERIALIZED (
+  mean_differences AS MATERIALIZED (
     SELECT *
-    FROM clustereval._mean_differences(__ce_clusters, __ce_means, __ce_residual_means)
+    FROM clustereval._mean_differences(clusters, means, residual_means)
   ),
   -- The sums of products of these vectors are B.
-  __ce_weighted_differences AS (
+  weighted_differences AS (
     SELECT
-      __ce_within_no AS __ce_number,
-      list_transform(__ce_vector, lambda __ce_x: __ce_x * sqrt(__ce_weight)) AS __ce_vector
-    FROM __ce_mean_differences
+      within_no AS number,
+      list_transform(vector, lambda x: x * sqrt(weight)) AS vector
+    FROM mean_differences
   ),
-  __ce_between AS (SELECT * FROM clustereval._product_sums(__ce_weighted_differences, __ce_pairs)),
-  __ce_scatters AS MATERIALIZED (
-    SELECT * FROM __ce_summed_scatters WHERE __ce_number > 0
+  between_products AS (SELECT * FROM clustereval._product_sums(weighted_differences, pairs)),
+  scatters AS MATERIALIZED (
+    SELECT * FROM summed_scatters WHERE number > 0
     UNION ALL
-    SELECT __ce_within_no, __ce_i, __ce_j, __ce_value FROM __ce_within
+    SELECT within_no, i, j, value FROM within
     UNION ALL
     SELECT
-      matrix.__ce_total_no, matrix.__ce_i, matrix.__ce_j,
-      matrix.__ce_value + between_scatter.__ce_value
-    FROM __ce_within AS matrix
-    JOIN __ce_between AS between_scatter
-      ON between_scatter.__ce_number = matrix.__ce_within_no
-      AND between_scatter.__ce_i = matrix.__ce_i
-      AND between_scatter.__ce_j = matrix.__ce_j
+      matrix.total_no, matrix.i, matrix.j,
+      matrix.value + between_scatter.value
+    FROM within AS matrix
+    JOIN between_products AS between_scatter
+      ON between_scatter.number = matrix.within_no
+      AND between_scatter.i = matrix.i
+      AND between_scatter.j = matrix.j
   ),
-  __ce_choices AS MATERIALIZED (
-    SELECT * FROM clustereval._choose_combinations(__ce_scatters)
-  ),
+  choices AS MATERIALIZED (SELECT * FROM clustereval._choose_combinations(scatters)),
   -- The delicate matrices that a cluster contributes to: its own, W and T of its partition. For T,
-  -- __ce_shift is added to its points to center them on the mean of the partition.
-  __ce_delicate AS MATERIALIZED (
+  -- shift is added to its points to center them on the mean of the partition.
+  delicate AS MATERIALIZED (
     SELECT
-      matrix.__ce_cluster_no, choice.__ce_number, choice.__ce_combinations,
+      matrix.cluster_no, choice.number, choice.combinations,
       CASE
-        WHEN choice.__ce_number = matrix.__ce_total_no THEN matrix.__ce_vector
-      END AS __ce_shift
+        WHEN choice.number = matrix.total_no THEN matrix.vector
+      END AS shift
     FROM (
       SELECT
-        __ce_cluster_no, __ce_total_no, __ce_vector,
-        unnest([__ce_cluster_no, __ce_within_no, __ce_total_no]) AS __ce_number
-      FROM __ce_mean_differences
+        cluster_no, total_no, vector,
+        unnest([cluster_no, within_no, total_no]) AS number
+      FROM mean_differences
     ) AS matrix
-    JOIN __ce_choices AS choice ON choice.__ce_number = matrix.__ce_number
-    WHERE choice.__ce_is_delicate
+    JOIN choices AS choice ON choice.number = matrix.number
+    WHERE choice.is_delicate
   ),
-  __ce_combined AS NOT MATERIALIZED (
+  combined AS NOT MATERIALIZED (
     SELECT
-      delicate.__ce_number,
+      delicate.number,
       clustereval._combine_coordinates(
         CASE
-          WHEN delicate.__ce_shift IS NULL
-          THEN centered.__ce_vector
-          ELSE list_transform(
-            centered.__ce_vector, lambda __ce_x, __ce_c: __ce_x + delicate.__ce_shift[__ce_c]
-          )
+          WHEN delicate.shift IS NULL
+          THEN centered.vector
+          ELSE list_transform(centered.vector, lambda x, c: x + delicate.shift[c])
         END,
-        delicate.__ce_combinations
-      ) AS __ce_vector
-    FROM __ce_centered AS centered
-    JOIN __ce_delicate AS delicate ON delicate.__ce_cluster_no = centered.__ce_number
+        delicate.combinations
+      ) AS vector
+    FROM centered
+    JOIN delicate ON delicate.cluster_no = centered.number
   ),
-  __ce_refined_scatters AS (SELECT * FROM clustereval._product_sums(__ce_combined, __ce_pairs)),
-  __ce_combined_differences AS (
+  refined_scatters AS (SELECT * FROM clustereval._product_sums(combined, pairs)),
+  combined_differences AS (
     SELECT
-      choice.__ce_number,
-      clustereval._combine_coordinates(
-        difference.__ce_vector, choice.__ce_combinations
-      ) AS __ce_vector
-    FROM __ce_weighted_differences AS difference
-    JOIN __ce_choices AS choice ON choice.__ce_number = difference.__ce_number
+      choice.number,
+      clustereval._combine_coordinates(difference.vector, choice.combinations) AS vector
+    FROM weighted_differences AS difference
+    JOIN choices AS choice ON choice.number = difference.number
   ),
-  __ce_combined_between AS (
-    SELECT * FROM clustereval._product_sums(__ce_combined_differences, __ce_pairs)
-  ),
-  __ce_matrix_rows AS (
+  combined_between AS (SELECT * FROM clustereval._product_sums(combined_differences, pairs)),
+  matrix_rows AS (
     SELECT
-      scatter.__ce_number, scatter.__ce_i,
+      scatter.number, scatter.i,
       list(
-        coalesce(refined.__ce_value, scatter.__ce_value)
-        ORDER BY scatter.__ce_j ASC NULLS LAST
-      ) AS __ce_w,
+        coalesce(refined.value, scatter.value)
+        ORDER BY scatter.j ASC NULLS LAST
+      ) AS w,
       coalesce(
-        list(between_scatter.__ce_value ORDER BY scatter.__ce_j ASC NULLS LAST)
-          FILTER (between_scatter.__ce_value IS NOT NULL),
+        list(between_scatter.value ORDER BY scatter.j ASC NULLS LAST)
+          FILTER (between_scatter.value IS NOT NULL),
         []
-      ) AS __ce_b
-    FROM __ce_scatters AS scatter
-    LEFT JOIN __ce_refined_scatters AS refined
-      ON refined.__ce_number = scatter.__ce_number
-      AND refined.__ce_i = scatter.__ce_i
-      AND refined.__ce_j = scatter.__ce_j
-    LEFT JOIN __ce_combined_between AS between_scatter
-      ON between_scatter.__ce_number = scatter.__ce_number
-      AND between_scatter.__ce_i = scatter.__ce_i
-      AND between_scatter.__ce_j = scatter.__ce_j
-    GROUP BY scatter.__ce_number, scatter.__ce_i
+      ) AS b
+    FROM scatters AS scatter
+    LEFT JOIN refined_scatters AS refined
+      ON refined.number = scatter.number
+      AND refined.i = scatter.i
+      AND refined.j = scatter.j
+    LEFT JOIN combined_between AS between_scatter
+      ON between_scatter.number = scatter.number
+      AND between_scatter.i = scatter.i
+      AND between_scatter.j = scatter.j
+    GROUP BY scatter.number, scatter.i
   ),
   -- A join copies the lists: rows are joined with their own combination, not with all of them.
-  __ce_combinations AS (
+  combinations AS (
     SELECT
-      __ce_number, __ce_lengths,
-      unnest(__ce_combinations) AS __ce_coefficients,
-      unnest(range(1, len(__ce_combinations) + 1)) AS __ce_i
-    FROM __ce_choices
+      number, lengths,
+      unnest(combinations) AS coefficients,
+      unnest(range(1, len(combinations) + 1)) AS i
+    FROM choices
   ),
-  __ce_matrices AS (
+  matrices AS (
     SELECT
-      matrix.__ce_number, matrix.__ce_i, matrix.__ce_w, matrix.__ce_b,
-      combination.__ce_lengths, combination.__ce_coefficients
-    FROM __ce_matrix_rows AS matrix
-    JOIN __ce_combinations AS combination
-      ON combination.__ce_number = matrix.__ce_number AND combination.__ce_i = matrix.__ce_i
+      matrix.number, matrix.i, matrix.w, matrix.b,
+      combination.lengths, combination.coefficients
+    FROM matrix_rows AS matrix
+    JOIN combinations AS combination
+      ON combination.number = matrix.number AND combination.i = matrix.i
   ),
-  __ce_determinants AS MATERIALIZED (
-    SELECT * FROM clustereval._eliminate_matrices(__ce_matrices)
-  ),
-  __ce_partitions AS (
+  determinants AS MATERIALIZED (SELECT * FROM clustereval._eliminate_matrices(matrices)),
+  partitions AS (
     SELECT
-      cluster.__ce_within_no, cluster.__ce_total_no,
-      MIN(cluster.__ce_partition) AS __ce_partition,
-      CAST(SUM(cluster.__ce_n) AS DOUBLE) AS __ce_n,
-      CAST(COUNT(*) AS DOUBLE) AS __ce_n_clusters,
-      MAX(cluster.__ce_dims) AS __ce_dims,
+      cluster.within_no, cluster.total_no,
+      MIN(cluster.partition_key) AS partition_key,
+      CAST(SUM(cluster.n) AS DOUBLE) AS n,
+      CAST(COUNT(*) AS DOUBLE) AS n_clusters,
+      MAX(cluster.dims) AS dims,
       CASE
-        WHEN COUNT(*) = COUNT(matrix.__ce_log_det)
-        THEN fsum(
-          cluster.__ce_n * (matrix.__ce_log_det - cluster.__ce_dims * ln(cluster.__ce_n))
-        )
-      END AS __ce_scott_symons
-    FROM __ce_clusters AS cluster
-    LEFT JOIN __ce_determinants AS matrix ON matrix.__ce_number = cluster.__ce_number
-    GROUP BY cluster.__ce_within_no, cluster.__ce_total_no
+        WHEN COUNT(*) = COUNT(matrix.log_det)
+        THEN fsum(cluster.n * (matrix.log_det - cluster.dims * ln(cluster.n)))
+      END AS scott_symons
+    FROM clusters AS cluster
+    LEFT JOIN determinants AS matrix ON matrix.number = cluster.number
+    GROUP BY cluster.within_no, cluster.total_no
   ),
-  __ce_log_ratios AS (
+  log_ratios AS (
     SELECT
       whole.*,
-      within_scatter.__ce_log_det, within_scatter.__ce_trace,
+      within_scatter.log_det, within_scatter.trace,
       -- The rounding error of the ratio from B grows with the trace.
       CASE
-        WHEN within_scatter.__ce_trace > 1
-        THEN coalesce(
-          total_scatter.__ce_log_det - within_scatter.__ce_log_det, within_scatter.__ce_log_ratio
-        )
-        ELSE within_scatter.__ce_log_ratio
-      END AS __ce_log_ratio
-    FROM __ce_partitions AS whole
-    LEFT JOIN __ce_determinants AS within_scatter
-      ON within_scatter.__ce_number = whole.__ce_within_no
+        WHEN within_scatter.trace > 1
+        THEN coalesce(total_scatter.log_det - within_scatter.log_det, within_scatter.log_ratio)
+        ELSE within_scatter.log_ratio
+      END AS log_ratio
+    FROM partitions AS whole
+    LEFT JOIN determinants AS within_scatter ON within_scatter.number = whole.within_no
       -- With fewer points W is singular, whatever rounding error says.
-      AND whole.__ce_n - whole.__ce_n_clusters >= whole.__ce_dims
-    LEFT JOIN __ce_determinants AS total_scatter
-      ON total_scatter.__ce_number = whole.__ce_total_no
+      AND whole.n - whole.n_clusters >= whole.dims
+    LEFT JOIN determinants AS total_scatter ON total_scatter.number = whole.total_no
   )
   SELECT
-    __ce_partition,
-    clustereval._finite_exp(__ce_log_ratio) AS __ce_det_ratio,
-    __ce_n * __ce_log_ratio AS __ce_log_det_ratio,
-    clustereval._finite_exp(2 * ln(__ce_n_clusters) + __ce_log_det) AS __ce_ksq_detw,
-    __ce_scott_symons,
-    __ce_trace AS __ce_trace_wib
-  FROM __ce_log_ratios;
+    partition_key,
+    clustereval._finite_exp(log_ratio) AS det_ratio,
+    n * log_ratio AS log_det_ratio,
+    clustereval._finite_exp(2 * ln(n_clusters) + log_det) AS ksq_detw,
+    scott_symons,
+    trace AS trace_wib
+  FROM log_ratios;
 
 ---------------------------------------------------------------------------------------------------
 -- Tables
@@ -594,54 +552,47 @@ CREATE OR REPLACE MACRO clustereval.determinant_report(
       tbl, vector, cluster, 'euclidean', 2, NULL, partition_by, noise, noise_as, missing
     )
   ),
-  __ce_coordinates AS MATERIALIZED (
-    SELECT * FROM clustereval._coordinate_moments(__ce_points, 'mean')
+  coordinates AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_points, 'mean')),
+  centers AS (
+    SELECT * FROM clustereval._all_centers(__ce_points, coordinates, 'euclidean', 2, 'mean')
   ),
-  __ce_centers AS (
-    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, 'euclidean', 2, 'mean')
+  spreads AS (SELECT * FROM clustereval._cluster_spreads(__ce_points, centers, 'euclidean', 2)),
+  counts AS (SELECT * FROM clustereval._point_row_counts(spreads)),
+  checked AS (SELECT * FROM clustereval._check_points(__ce_points, spreads, centers, NULL)),
+  dims AS MATERIALIZED (
+    SELECT partition_key, MAX(dims) AS dims
+    FROM centers
+    GROUP BY partition_key
   ),
-  __ce_spreads AS (
-    SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, 'euclidean', 2)
+  size_check AS MATERIALIZED (
+    SELECT clustereval._check_matrix_size(MAX(dims)) AS fits
+    FROM dims
+    WHERE COALESCE((SELECT MIN(valid) FROM checked), TRUE)
   ),
-  __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_spreads)),
-  __ce_checked AS (
-    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, NULL)
+  kept_points AS NOT MATERIALIZED (
+    SELECT partition_key, own.cluster, singleton_no, point
+    FROM __ce_points AS own
+    WHERE kept AND (SELECT fits FROM size_check)
   ),
-  __ce_dims AS MATERIALIZED (
-    SELECT __ce_partition, MAX(__ce_dims) AS __ce_dims
-    FROM __ce_centers
-    GROUP BY __ce_partition
-  ),
-  __ce_size_check AS MATERIALIZED (
-    SELECT clustereval._check_matrix_size(MAX(__ce_dims)) AS __ce_fits
-    FROM __ce_dims
-    WHERE COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
-  ),
-  __ce_kept_points AS NOT MATERIALIZED (
-    SELECT __ce_partition, __ce_cluster, __ce_singleton_no, __ce_point
-    FROM __ce_points
-    WHERE __ce_kept AND (SELECT __ce_fits FROM __ce_size_check)
-  ),
-  __ce_determinants AS (SELECT * FROM clustereval._determinant_totals(__ce_kept_points))
+  determinants AS (SELECT * FROM clustereval._determinant_totals(kept_points))
   SELECT
-    counts.__ce_partition AS partition_key,
-    counts.__ce_total AS n,
-    counts.__ce_n_dropped AS n_dropped,
-    counts.__ce_n_noise AS n_noise,
-    COALESCE(dims.__ce_dims, 0) AS n_dims,
-    counts.__ce_n_clusters AS n_clusters,
-    determinants.__ce_det_ratio AS det_ratio,
-    determinants.__ce_log_det_ratio AS log_det_ratio,
-    determinants.__ce_ksq_detw AS ksq_detw_index,
-    determinants.__ce_scott_symons AS scott_symons_index,
-    determinants.__ce_trace_wib AS trace_wib
-  FROM __ce_counts AS counts
-  LEFT JOIN __ce_dims AS dims ON dims.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
-  LEFT JOIN __ce_determinants AS determinants
-    ON determinants.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
+    counts.partition_key,
+    counts.total AS n,
+    counts.n_dropped,
+    counts.n_noise,
+    COALESCE(dims.dims, 0) AS n_dims,
+    counts.n_clusters,
+    determinants.det_ratio,
+    determinants.log_det_ratio,
+    determinants.ksq_detw AS ksq_detw_index,
+    determinants.scott_symons AS scott_symons_index,
+    determinants.trace_wib
+  FROM counts
+  LEFT JOIN dims ON dims.partition_key IS NOT DISTINCT FROM counts.partition_key
+  LEFT JOIN determinants ON determinants.partition_key IS NOT DISTINCT FROM counts.partition_key
   WHERE clustereval._check_options(
     clustereval._valid_missing(missing, clustereval._valid_noise(noise, noise_as))
   )
-    AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
-    AND COALESCE((SELECT __ce_fits FROM __ce_size_check), TRUE)
-  ORDER BY counts.__ce_partition ASC NULLS LAST;
+    AND COALESCE((SELECT MIN(valid) FROM checked), TRUE)
+    AND COALESCE((SELECT fits FROM size_check), TRUE)
+  ORDER BY counts.partition_key ASC NULLS LAST;

@@ -27,221 +27,208 @@ CREATE OR REPLACE MACRO clustereval._metric(x, y, distance, p) AS
     ELSE clustereval._distance_to_metric(clustereval._distance(x, y, distance, p), distance)
   END;
 
--- One row per cluster (__ce_number): its __ce_center; __ce_radius, the largest distance of its
--- points from the center (_metric: the option distance, or its root for squared ones); and of its
--- partition the number of clusters, __ce_n_clusters, and the lowest cluster number, by which tables
--- are joined, __ce_partition_no. __ce_clusters names the table of _measured_clusters.
-CREATE OR REPLACE MACRO clustereval._bounding_balls(__ce_clusters, distance) AS TABLE
+-- One row per cluster (number): its center; radius, the largest distance of its points from the
+-- center (_metric: the option distance, or its root for squared ones); and of its partition the
+-- number of clusters, n_clusters, and the lowest cluster number, by which tables are joined,
+-- partition_no. clusters names the table of _measured_clusters.
+CREATE OR REPLACE MACRO clustereval._bounding_balls(clusters, distance) AS TABLE
   SELECT
-    MIN(__ce_number) OVER (PARTITION BY __ce_partition) AS __ce_partition_no,
-    COUNT(*) OVER (PARTITION BY __ce_partition) AS __ce_n_clusters,
-    __ce_number, __ce_center,
-    clustereval._distance_to_metric(__ce_radius, distance) AS __ce_radius
-  FROM query_table(__ce_clusters);
+    MIN(number) OVER (PARTITION BY partition_key) AS partition_no,
+    COUNT(*) OVER (PARTITION BY partition_key) AS n_clusters,
+    number, center,
+    clustereval._distance_to_metric(radius, distance) AS radius
+  FROM query_table(clusters);
 
--- One row per point that is not left out as noise or incomplete: __ce_row and __ce_point (its row
--- number and vector), __ce_number and __ce_radius of its cluster, __ce_center_distance (_metric
--- distance from the center), and __ce_partition_no and __ce_n_clusters of its partition. Points
--- without a finite distance get no row: _check_points reports them. The parameters name the tables
--- of _points (one row per input row), _measured_clusters and _bounding_balls (one per cluster).
-CREATE OR REPLACE MACRO clustereval._points_in_balls(
-  __ce_points, __ce_clusters, __ce_balls, distance, p
-) AS TABLE
+-- One row per point that is not left out as noise or incomplete: row_no and point (its row number
+-- and vector), number and radius of its cluster, center_distance (_metric distance from the
+-- center), and partition_no and n_clusters of its partition. Points without a finite distance get
+-- no row: _check_points reports them. The parameters name the tables of _points (one row per input
+-- row), _measured_clusters and _bounding_balls (one per cluster).
+CREATE OR REPLACE MACRO clustereval._points_in_balls(points, clusters, balls, distance, p) AS TABLE
   SELECT
-    ball.__ce_partition_no, ball.__ce_n_clusters, cluster.__ce_number,
-    point.__ce_row, point.__ce_point, ball.__ce_radius,
-    clustereval._metric(point.__ce_point, cluster.__ce_center, distance, p) AS __ce_center_distance
-  FROM query_table(__ce_points) AS point
-  JOIN query_table(__ce_clusters) AS cluster
-    ON cluster.__ce_partition IS NOT DISTINCT FROM point.__ce_partition
-    AND cluster.__ce_cluster IS NOT DISTINCT FROM point.__ce_cluster
-    AND cluster.__ce_singleton_no = point.__ce_singleton_no
-  JOIN query_table(__ce_balls) AS ball ON ball.__ce_number = cluster.__ce_number
-  WHERE point.__ce_kept
-    AND isfinite(clustereval._metric(point.__ce_point, cluster.__ce_center, distance, p));
+    ball.partition_no, ball.n_clusters, cluster.number,
+    point.row_no, point.point, ball.radius,
+    clustereval._metric(point.point, cluster.center, distance, p) AS center_distance
+  FROM query_table(points) AS point
+  JOIN query_table(clusters) AS cluster
+    ON cluster.partition_key IS NOT DISTINCT FROM point.partition_key
+    AND cluster.cluster IS NOT DISTINCT FROM point.cluster
+    AND cluster.singleton_no = point.singleton_no
+  JOIN query_table(balls) AS ball ON ball.number = cluster.number
+  WHERE point.kept
+    AND isfinite(clustereval._metric(point.point, cluster.center, distance, p));
 
--- One row per cluster of two points or more (__ce_number): __ce_diameter, the largest _metric
--- distance of two of its points. __ce_members names the table of _points_in_balls, one row per
--- point. Points at distances r and s from the center are at most r + s apart. The distances among
--- the 64 outermost points, and from the outermost to all, give a lower bound of the diameter; other
--- pairs are measured only if r + s exceeds it.
-CREATE OR REPLACE MACRO clustereval._metric_diameters(__ce_members, distance, p) AS TABLE
-  WITH __ce_outermost AS MATERIALIZED (
+-- One row per cluster of two points or more (number): diameter, the largest _metric distance of two
+-- of its points. members names the table of _points_in_balls, one row per point. Points at
+-- distances r and s from the center are at most r + s apart. The distances among the 64 outermost
+-- points, and from the outermost to all, give a lower bound of the diameter; other pairs are
+-- measured only if r + s exceeds it.
+CREATE OR REPLACE MACRO clustereval._metric_diameters(members, distance, p) AS TABLE
+  WITH outermost AS MATERIALIZED (
     SELECT
-      __ce_number, arg_max(__ce_point, __ce_center_distance) AS __ce_point,
-      arg_max(__ce_point, __ce_center_distance, 64) AS __ce_candidates
-    FROM query_table(__ce_members)
-    GROUP BY __ce_number
+      number, arg_max(point, center_distance) AS point,
+      arg_max(point, center_distance, 64) AS candidates
+    FROM query_table(members)
+    GROUP BY number
     HAVING COUNT(*) > 1
   ),
-  __ce_candidates AS (
+  candidates AS (
     SELECT
-      __ce_number, unnest(__ce_candidates) AS __ce_point,
-      unnest(range(len(__ce_candidates))) AS __ce_place
-    FROM __ce_outermost
+      number, unnest(candidates) AS point,
+      unnest(range(len(candidates))) AS place
+    FROM outermost
   ),
-  __ce_lower_bounds AS (
+  lower_bounds AS (
     SELECT
-      one.__ce_number,
-      MAX(clustereval._metric(one.__ce_point, other.__ce_point, distance, p)) AS __ce_diameter
-    FROM __ce_candidates AS one
-    JOIN __ce_candidates AS other
-      ON other.__ce_number = one.__ce_number AND other.__ce_place > one.__ce_place
-    GROUP BY one.__ce_number
+      one.number,
+      MAX(clustereval._metric(one.point, other.point, distance, p)) AS diameter
+    FROM candidates AS one
+    JOIN candidates AS other ON other.number = one.number AND other.place > one.place
+    GROUP BY one.number
     UNION ALL
     -- The outermost point is compared with itself too: a zero vector is as far from all others.
     SELECT
-      member.__ce_number,
-      MAX(clustereval._metric(member.__ce_point, outermost.__ce_point, distance, p))
-    FROM query_table(__ce_members) AS member
-    JOIN __ce_outermost AS outermost ON outermost.__ce_number = member.__ce_number
-    GROUP BY member.__ce_number
+      member.number,
+      MAX(clustereval._metric(member.point, outermost.point, distance, p))
+    FROM query_table(members) AS member
+    JOIN outermost ON outermost.number = member.number
+    GROUP BY member.number
   ),
-  __ce_bounds AS MATERIALIZED (
-    SELECT __ce_number, MAX(__ce_diameter) AS __ce_diameter
-    FROM __ce_lower_bounds
-    GROUP BY __ce_number
+  bounds AS MATERIALIZED (
+    SELECT number, MAX(diameter) AS diameter
+    FROM lower_bounds
+    GROUP BY number
   ),
-  __ce_outer AS MATERIALIZED (
+  outer_points AS MATERIALIZED (
     SELECT
-      member.__ce_number, member.__ce_row, member.__ce_point, member.__ce_center_distance,
-      bound.__ce_diameter - member.__ce_center_distance AS __ce_needed_distance
-    FROM query_table(__ce_members) AS member
-    JOIN __ce_bounds AS bound ON bound.__ce_number = member.__ce_number
-    WHERE member.__ce_center_distance + member.__ce_radius > bound.__ce_diameter
+      member.number, member.row_no, member.point, member.center_distance,
+      bound.diameter - member.center_distance AS needed_distance
+    FROM query_table(members) AS member
+    JOIN bounds AS bound ON bound.number = member.number
+    WHERE member.center_distance + member.radius > bound.diameter
   ),
-  __ce_largest AS (
-    SELECT __ce_number, __ce_diameter FROM __ce_bounds
+  largest AS (
+    SELECT number, diameter FROM bounds
     UNION ALL
     SELECT
-      one.__ce_number,
-      MAX(clustereval._metric(one.__ce_point, other.__ce_point, distance, p))
-    FROM __ce_outer AS one
-    JOIN __ce_outer AS other
-      ON other.__ce_number = one.__ce_number
-      AND other.__ce_row > one.__ce_row
-      AND other.__ce_center_distance > one.__ce_needed_distance
-    GROUP BY one.__ce_number
+      one.number,
+      MAX(clustereval._metric(one.point, other.point, distance, p))
+    FROM outer_points AS one
+    JOIN outer_points AS other
+      ON other.number = one.number
+      AND other.row_no > one.row_no
+      AND other.center_distance > one.needed_distance
+    GROUP BY one.number
   )
-  SELECT __ce_number, MAX(__ce_diameter) AS __ce_diameter
-  FROM __ce_largest
-  GROUP BY __ce_number;
+  SELECT number, MAX(diameter) AS diameter
+  FROM largest
+  GROUP BY number;
 
 ---------------------------------------------------------------------------------------------------
 -- Separation
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition of two clusters or more (__ce_partition_no): __ce_separation, an upper
--- bound of the least _metric distance of points of different clusters. It is the least found in the
--- 32 pairs of clusters whose bounding balls overlap most, or are nearest, between the 64 points of
--- each cluster nearest to the midpoint of the two centers. __ce_members and __ce_balls name the
--- tables of _points_in_balls (one row per point) and _bounding_balls (one per cluster).
-CREATE OR REPLACE MACRO clustereval._separation_bounds(
-  __ce_members, __ce_balls, distance, p
-) AS TABLE
-  WITH __ce_likely_pairs AS (
+-- One row per partition of two clusters or more (partition_no): separation, an upper bound of the
+-- least _metric distance of points of different clusters. It is the least found in the 32 pairs of
+-- clusters whose bounding balls overlap most, or are nearest, between the 64 points of each cluster
+-- nearest to the midpoint of the two centers. members and balls name the tables of _points_in_balls
+-- (one row per point) and _bounding_balls (one per cluster).
+CREATE OR REPLACE MACRO clustereval._separation_bounds(members, balls, distance, p) AS TABLE
+  WITH likely_pairs AS (
     SELECT
-      one.__ce_partition_no,
+      one.partition_no,
       unnest(arg_min(
-        {'one': one.__ce_number, 'other': other.__ce_number},
-        clustereval._metric(one.__ce_center, other.__ce_center, distance, p)
-          - one.__ce_radius - other.__ce_radius,
+        {'one': one.number, 'other': other.number},
+        clustereval._metric(one.center, other.center, distance, p)
+          - one.radius - other.radius,
         32
-      )) AS __ce_pair
-    FROM query_table(__ce_balls) AS one
-    JOIN query_table(__ce_balls) AS other
-      ON other.__ce_partition_no = one.__ce_partition_no AND other.__ce_number > one.__ce_number
-    GROUP BY one.__ce_partition_no
+      )) AS pair
+    FROM query_table(balls) AS one
+    JOIN query_table(balls) AS other
+      ON other.partition_no = one.partition_no AND other.number > one.number
+    GROUP BY one.partition_no
   ),
-  __ce_midpoints AS MATERIALIZED (
+  midpoints AS MATERIALIZED (
     SELECT
-      likely.__ce_pair,
-      list_transform(
-        one.__ce_center, lambda __ce_v, __ce_i: (__ce_v + other.__ce_center[__ce_i]) / 2
-      ) AS __ce_midpoint
-    FROM __ce_likely_pairs AS likely
-    JOIN query_table(__ce_balls) AS one ON one.__ce_number = likely.__ce_pair['one']
-    JOIN query_table(__ce_balls) AS other ON other.__ce_number = likely.__ce_pair['other']
+      likely.pair,
+      list_transform(one.center, lambda v, i: (v + other.center[i]) / 2) AS midpoint
+    FROM likely_pairs AS likely
+    JOIN query_table(balls) AS one ON one.number = likely.pair['one']
+    JOIN query_table(balls) AS other ON other.number = likely.pair['other']
   ),
-  __ce_sides AS (
-    SELECT __ce_pair, __ce_midpoint, __ce_pair['one'] AS __ce_number FROM __ce_midpoints
+  sides AS (
+    SELECT pair, midpoint, pair['one'] AS number FROM midpoints
     UNION ALL
-    SELECT __ce_pair, __ce_midpoint, __ce_pair['other'] FROM __ce_midpoints
+    SELECT pair, midpoint, pair['other'] FROM midpoints
   ),
-  __ce_nearest AS (
+  nearest AS (
     SELECT
-      member.__ce_partition_no, side.__ce_pair, side.__ce_number,
-      arg_min(
-        member.__ce_point, clustereval._euclidean(member.__ce_point, side.__ce_midpoint), 64
-      ) AS __ce_candidates
-    FROM query_table(__ce_members) AS member
-    JOIN __ce_sides AS side ON side.__ce_number = member.__ce_number
-    GROUP BY member.__ce_partition_no, side.__ce_pair, side.__ce_number
+      member.partition_no, side.pair, side.number,
+      arg_min(member.point, clustereval._euclidean(member.point, side.midpoint), 64) AS candidates
+    FROM query_table(members) AS member
+    JOIN sides AS side ON side.number = member.number
+    GROUP BY member.partition_no, side.pair, side.number
   ),
-  __ce_candidates AS MATERIALIZED (
-    SELECT __ce_partition_no, __ce_pair, __ce_number, unnest(__ce_candidates) AS __ce_point
-    FROM __ce_nearest
+  candidates AS MATERIALIZED (
+    SELECT partition_no, pair, number, unnest(candidates) AS point
+    FROM nearest
   )
   SELECT
-    one.__ce_partition_no,
-    MIN(clustereval._metric(one.__ce_point, other.__ce_point, distance, p)) AS __ce_separation
-  FROM __ce_candidates AS one
-  JOIN __ce_candidates AS other
-    ON other.__ce_pair = one.__ce_pair AND other.__ce_number > one.__ce_number
-  GROUP BY one.__ce_partition_no;
+    one.partition_no,
+    MIN(clustereval._metric(one.point, other.point, distance, p)) AS separation
+  FROM candidates AS one
+  JOIN candidates AS other ON other.pair = one.pair AND other.number > one.number
+  GROUP BY one.partition_no;
 
--- The points (__ce_partition_no, __ce_number of the cluster, __ce_row, __ce_point) whose _metric
--- distance to a point of another cluster may be below a bound: they are nearer than bound + radius
--- to that cluster's center. Above 256 clusters all points: comparing with every ball would cost too
--- much. __ce_members and __ce_balls name the tables of _points_in_balls (one row per point) and
--- _bounding_balls (one per cluster), __ce_bounds one with the bound of each partition
--- (__ce_separation).
-CREATE OR REPLACE MACRO clustereval._border_points(
-  __ce_members, __ce_balls, __ce_bounds, distance, p
-) AS TABLE
-  WITH __ce_rows AS (
-    SELECT member.__ce_row
-    FROM query_table(__ce_members) AS member
-    JOIN query_table(__ce_bounds) AS bound ON bound.__ce_partition_no = member.__ce_partition_no
-    JOIN query_table(__ce_balls) AS ball
-      ON ball.__ce_partition_no = member.__ce_partition_no
-      AND ball.__ce_number <> member.__ce_number
-    WHERE member.__ce_n_clusters <= 256
-      AND clustereval._metric(member.__ce_point, ball.__ce_center, distance, p)
-        < bound.__ce_separation + ball.__ce_radius
+-- The points (partition_no, number of the cluster, row_no, point) whose _metric distance to a point
+-- of another cluster may be below a bound: they are nearer than bound + radius to that cluster's
+-- center. Above 256 clusters all points: comparing with every ball would cost too much. members and
+-- balls name the tables of _points_in_balls (one row per point) and _bounding_balls (one per
+-- cluster), bounds one with the bound of each partition (separation).
+CREATE OR REPLACE MACRO clustereval._border_points(members, balls, bounds, distance, p) AS TABLE
+  WITH rows AS (
+    SELECT member.row_no
+    FROM query_table(members) AS member
+    JOIN query_table(bounds) AS bound ON bound.partition_no = member.partition_no
+    JOIN query_table(balls) AS ball
+      ON ball.partition_no = member.partition_no
+      AND ball.number <> member.number
+    WHERE member.n_clusters <= 256
+      AND clustereval._metric(member.point, ball.center, distance, p)
+        < bound.separation + ball.radius
     UNION ALL
-    SELECT __ce_row FROM query_table(__ce_members) WHERE __ce_n_clusters > 256
+    SELECT row_no FROM query_table(members) WHERE n_clusters > 256
   )
-  SELECT __ce_partition_no, __ce_number, __ce_row, __ce_point
-  FROM query_table(__ce_members)
-  WHERE __ce_row IN (SELECT __ce_row FROM __ce_rows);
+  SELECT partition_no, number, row_no, point
+  FROM query_table(members)
+  WHERE row_no IN (SELECT row_no FROM rows);
 
--- One row per partition (__ce_partition_no), with the axes of a grid in which _separations_by_grid
--- finds near points: __ce_axes, a list of the (at most) four coordinates of largest variance, as
--- indices from 1; __ce_deviation, the largest standard deviation; __ce_origin, the vector where
--- cell 0 starts. The parameters name the tables of _coordinate_moments (one row per cluster and
--- coordinate), _measured_clusters and _bounding_balls (one per cluster).
-CREATE OR REPLACE MACRO clustereval._grid_axes(__ce_coordinates, __ce_clusters, __ce_balls) AS TABLE
-  WITH __ce_variances AS (
+-- One row per partition (partition_no), with the axes of a grid in which _separations_by_grid finds
+-- near points: axes, a list of the (at most) four coordinates of largest variance, as indices from
+-- 1; deviation, the largest standard deviation; origin, the vector where cell 0 starts. The
+-- parameters name the tables of _coordinate_moments (one row per cluster and coordinate),
+-- _measured_clusters and _bounding_balls (one per cluster).
+CREATE OR REPLACE MACRO clustereval._grid_axes(coordinates, clusters, balls) AS TABLE
+  WITH variances AS (
     SELECT
-      ball.__ce_partition_no, coordinate.__ce_i,
-      SUM(coordinate.__ce_n * coordinate.__ce_variance) / SUM(coordinate.__ce_n)
-        + clustereval._variance(coordinate.__ce_center) AS __ce_variance
-    FROM query_table(__ce_coordinates) AS coordinate
-    JOIN query_table(__ce_clusters) AS cluster
-      ON cluster.__ce_partition IS NOT DISTINCT FROM coordinate.__ce_partition
-      AND cluster.__ce_cluster IS NOT DISTINCT FROM coordinate.__ce_cluster
-      AND cluster.__ce_singleton_no = coordinate.__ce_singleton_no
-    JOIN query_table(__ce_balls) AS ball ON ball.__ce_number = cluster.__ce_number
-    GROUP BY ball.__ce_partition_no, coordinate.__ce_i
+      ball.partition_no, coordinate.i,
+      SUM(coordinate.n * coordinate.variance) / SUM(coordinate.n)
+        + clustereval._variance(coordinate.center) AS variance
+    FROM query_table(coordinates) AS coordinate
+    JOIN query_table(clusters) AS cluster
+      ON cluster.partition_key IS NOT DISTINCT FROM coordinate.partition_key
+      AND cluster.cluster IS NOT DISTINCT FROM coordinate.cluster
+      AND cluster.singleton_no = coordinate.singleton_no
+    JOIN query_table(balls) AS ball ON ball.number = cluster.number
+    GROUP BY ball.partition_no, coordinate.i
   )
   SELECT
-    axis.__ce_partition_no, ball.__ce_center AS __ce_origin,
-    arg_max(axis.__ce_i, axis.__ce_variance, 4) AS __ce_axes,
-    sqrt(MAX(axis.__ce_variance)) AS __ce_deviation
-  FROM __ce_variances AS axis
-  JOIN query_table(__ce_balls) AS ball ON ball.__ce_number = axis.__ce_partition_no
-  GROUP BY axis.__ce_partition_no, ball.__ce_center;
+    axis.partition_no, ball.center AS origin,
+    arg_max(axis.i, axis.variance, 4) AS axes,
+    sqrt(MAX(axis.variance)) AS deviation
+  FROM variances AS axis
+  JOIN query_table(balls) AS ball ON ball.number = axis.partition_no
+  GROUP BY axis.partition_no, ball.center;
 
 -- Number of the grid cell of the vector x along one axis, the coordinate of index `axis` (from 1).
 -- Cells have this width; cell 0 starts at the vector origin. 0 if axis is NULL: the grid has fewer.
@@ -249,116 +236,105 @@ CREATE OR REPLACE MACRO clustereval._cell_along_axis(x, origin, axis, width) AS
   coalesce(floor((x[axis] - origin[axis]) / width), 0.0);
 
 -- One row per offset from a cell of a grid to itself or an adjacent cell, only one of any two
--- opposite offsets: the steps -1, 0 or 1 along each of four axes (__ce_step_1 .. __ce_step_4), and
--- __ce_n_axes, how many axes a grid must have for this offset.
+-- opposite offsets: the steps -1, 0 or 1 along each of four axes (step_1 .. step_4), and n_axes,
+-- how many axes a grid must have for this offset.
 CREATE OR REPLACE MACRO clustereval._neighbor_cell_offsets() AS TABLE
-  WITH __ce_steps AS (SELECT __ce_step FROM (VALUES (-1.0), (0.0), (1.0)) AS step (__ce_step))
+  WITH steps AS (SELECT step FROM (VALUES (-1.0), (0.0), (1.0)) AS step (step))
   SELECT
-    first_axis.__ce_step AS __ce_step_1, second_axis.__ce_step AS __ce_step_2,
-    third_axis.__ce_step AS __ce_step_3, fourth_axis.__ce_step AS __ce_step_4,
+    first_axis.step AS step_1, second_axis.step AS step_2,
+    third_axis.step AS step_3, fourth_axis.step AS step_4,
     CASE
-      WHEN fourth_axis.__ce_step <> 0 THEN 4
-      WHEN third_axis.__ce_step <> 0 THEN 3
-      WHEN second_axis.__ce_step <> 0 THEN 2
+      WHEN fourth_axis.step <> 0 THEN 4
+      WHEN third_axis.step <> 0 THEN 3
+      WHEN second_axis.step <> 0 THEN 2
       ELSE 1
-    END AS __ce_n_axes
-  FROM __ce_steps AS first_axis
-  CROSS JOIN __ce_steps AS second_axis
-  CROSS JOIN __ce_steps AS third_axis
-  CROSS JOIN __ce_steps AS fourth_axis
-  WHERE 27 * first_axis.__ce_step + 9 * second_axis.__ce_step + 3 * third_axis.__ce_step
-    + fourth_axis.__ce_step >= 0;
+    END AS n_axes
+  FROM steps AS first_axis
+  CROSS JOIN steps AS second_axis
+  CROSS JOIN steps AS third_axis
+  CROSS JOIN steps AS fourth_axis
+  WHERE 27 * first_axis.step + 9 * second_axis.step + 3 * third_axis.step
+    + fourth_axis.step >= 0;
 
--- One row per partition (__ce_partition_no): __ce_separation, the least _metric distance of given
--- points of different clusters, or the given bound if that is less. Points differ in no coordinate
--- by more than their distance. In a grid of cells as wide as the bound, only points of the same or
--- adjacent cells are compared. __ce_members names the points (a table as of _border_points),
--- __ce_bounds a table with the bound of each partition (__ce_separation), __ce_axes that of
--- _grid_axes.
+-- One row per partition (partition_no): separation, the least _metric distance of given points of
+-- different clusters, or the given bound if that is less. Points differ in no coordinate by more
+-- than their distance. In a grid of cells as wide as the bound, only points of the same or adjacent
+-- cells are compared. members names the points (a table as of _border_points), bounds a table with
+-- the bound of each partition (separation), axes that of _grid_axes.
 CREATE OR REPLACE MACRO clustereval._separations_by_grid(
-  __ce_members, __ce_bounds, __ce_axes, distance, p
+  members, bounds, axes, distance, p
 ) AS TABLE
-  WITH __ce_grids AS (
+  WITH grids AS (
     SELECT
-      bound.__ce_partition_no, axis.__ce_origin, axis.__ce_axes,
+      bound.partition_no, axis.origin, axis.axes,
       -- The second width keeps the numbers of the cells exact.
-      GREATEST(bound.__ce_separation * (1 + 1e-9), axis.__ce_deviation * 1e-7) AS __ce_width
-    FROM query_table(__ce_bounds) AS bound
-    JOIN query_table(__ce_axes) AS axis ON axis.__ce_partition_no = bound.__ce_partition_no
-    WHERE bound.__ce_separation > 0
+      GREATEST(bound.separation * (1 + 1e-9), axis.deviation * 1e-7) AS width
+    FROM query_table(bounds) AS bound
+    JOIN query_table(axes) AS axis ON axis.partition_no = bound.partition_no
+    WHERE bound.separation > 0
   ),
-  __ce_cells AS MATERIALIZED (
+  cells AS MATERIALIZED (
     SELECT
-      member.__ce_partition_no, member.__ce_number, member.__ce_point,
-      len(grid.__ce_axes) AS __ce_n_axes,
-      clustereval._cell_along_axis(
-        member.__ce_point, grid.__ce_origin, grid.__ce_axes[1], grid.__ce_width
-      ) AS __ce_cell_1,
-      clustereval._cell_along_axis(
-        member.__ce_point, grid.__ce_origin, grid.__ce_axes[2], grid.__ce_width
-      ) AS __ce_cell_2,
-      clustereval._cell_along_axis(
-        member.__ce_point, grid.__ce_origin, grid.__ce_axes[3], grid.__ce_width
-      ) AS __ce_cell_3,
-      clustereval._cell_along_axis(
-        member.__ce_point, grid.__ce_origin, grid.__ce_axes[4], grid.__ce_width
-      ) AS __ce_cell_4
-    FROM query_table(__ce_members) AS member
-    JOIN __ce_grids AS grid ON grid.__ce_partition_no = member.__ce_partition_no
+      member.partition_no, member.number, member.point,
+      len(grid.axes) AS n_axes,
+      clustereval._cell_along_axis(member.point, grid.origin, grid.axes[1], grid.width) AS cell_1,
+      clustereval._cell_along_axis(member.point, grid.origin, grid.axes[2], grid.width) AS cell_2,
+      clustereval._cell_along_axis(member.point, grid.origin, grid.axes[3], grid.width) AS cell_3,
+      clustereval._cell_along_axis(member.point, grid.origin, grid.axes[4], grid.width) AS cell_4
+    FROM query_table(members) AS member
+    JOIN grids AS grid ON grid.partition_no = member.partition_no
   ),
-  __ce_neighbor_cells AS NOT MATERIALIZED (
+  neighbor_cells AS NOT MATERIALIZED (
     SELECT
-      cell.__ce_partition_no, cell.__ce_number, cell.__ce_point,
-      cell.__ce_cell_1 + step.__ce_step_1 AS __ce_cell_1,
-      cell.__ce_cell_2 + step.__ce_step_2 AS __ce_cell_2,
-      cell.__ce_cell_3 + step.__ce_step_3 AS __ce_cell_3,
-      cell.__ce_cell_4 + step.__ce_step_4 AS __ce_cell_4
-    FROM __ce_cells AS cell
-    JOIN clustereval._neighbor_cell_offsets() AS step ON step.__ce_n_axes <= cell.__ce_n_axes
+      cell.partition_no, cell.number, cell.point,
+      cell.cell_1 + step.step_1 AS cell_1,
+      cell.cell_2 + step.step_2 AS cell_2,
+      cell.cell_3 + step.step_3 AS cell_3,
+      cell.cell_4 + step.step_4 AS cell_4
+    FROM cells AS cell
+    JOIN clustereval._neighbor_cell_offsets() AS step ON step.n_axes <= cell.n_axes
   ),
-  __ce_least AS (
-    SELECT __ce_partition_no, __ce_separation FROM query_table(__ce_bounds)
+  least AS (
+    SELECT partition_no, separation FROM query_table(bounds)
     UNION ALL
     SELECT
-      one.__ce_partition_no,
-      MIN(clustereval._metric(one.__ce_point, other.__ce_point, distance, p))
-    FROM __ce_neighbor_cells AS one
-    JOIN __ce_cells AS other
-      ON other.__ce_partition_no = one.__ce_partition_no
-      AND other.__ce_cell_1 = one.__ce_cell_1
-      AND other.__ce_cell_2 = one.__ce_cell_2
-      AND other.__ce_cell_3 = one.__ce_cell_3
-      AND other.__ce_cell_4 = one.__ce_cell_4
-      AND other.__ce_number <> one.__ce_number
-    GROUP BY one.__ce_partition_no
+      one.partition_no,
+      MIN(clustereval._metric(one.point, other.point, distance, p))
+    FROM neighbor_cells AS one
+    JOIN cells AS other
+      ON other.partition_no = one.partition_no
+      AND other.cell_1 = one.cell_1
+      AND other.cell_2 = one.cell_2
+      AND other.cell_3 = one.cell_3
+      AND other.cell_4 = one.cell_4
+      AND other.number <> one.number
+    GROUP BY one.partition_no
   )
-  SELECT __ce_partition_no, MIN(__ce_separation) AS __ce_separation
-  FROM __ce_least
-  GROUP BY __ce_partition_no;
+  SELECT partition_no, MIN(separation) AS separation
+  FROM least
+  GROUP BY partition_no;
 
--- One row per partition of two clusters or more (__ce_partition_no): __ce_separation, the least
--- distance of points of different clusters, as a _metric value: the euclidean distance for
--- sqeuclidean, the chord for cosine, otherwise the distance itself. A sixteenth of the points is
--- searched first: with their least distance as width, the cells of the grid hold few points. The
--- parameters name the tables of _points_in_balls (one row per point), _bounding_balls (one per
--- cluster) and _grid_axes (one per partition).
-CREATE OR REPLACE MACRO clustereval._metric_separations(
-  __ce_members, __ce_balls, __ce_axes, distance, p
-) AS TABLE
-  WITH __ce_first_bounds AS MATERIALIZED (
-    SELECT * FROM clustereval._separation_bounds(__ce_members, __ce_balls, distance, p)
+-- One row per partition of two clusters or more (partition_no): separation, the least distance of
+-- points of different clusters, as a _metric value: the euclidean distance for sqeuclidean, the
+-- chord for cosine, otherwise the distance itself. A sixteenth of the points is searched first:
+-- with their least distance as width, the cells of the grid hold few points. The parameters name
+-- the tables of _points_in_balls (one row per point), _bounding_balls (one per cluster) and
+-- _grid_axes (one per partition).
+CREATE OR REPLACE MACRO clustereval._metric_separations(members, balls, axes, distance, p) AS TABLE
+  WITH first_bounds AS MATERIALIZED (
+    SELECT * FROM clustereval._separation_bounds(members, balls, distance, p)
   ),
-  __ce_border AS MATERIALIZED (
+  border AS MATERIALIZED (
     SELECT *
-    FROM clustereval._border_points(__ce_members, __ce_balls, __ce_first_bounds, distance, p)
+    FROM clustereval._border_points(members, balls, first_bounds, distance, p)
   ),
-  __ce_sample AS NOT MATERIALIZED (SELECT * FROM __ce_border WHERE __ce_row % 16 = 0),
-  __ce_sample_bounds AS MATERIALIZED (
+  sample AS NOT MATERIALIZED (SELECT * FROM border WHERE row_no % 16 = 0),
+  sample_bounds AS MATERIALIZED (
     SELECT *
-    FROM clustereval._separations_by_grid(__ce_sample, __ce_first_bounds, __ce_axes, distance, p)
+    FROM clustereval._separations_by_grid(sample, first_bounds, axes, distance, p)
   )
   SELECT *
-  FROM clustereval._separations_by_grid(__ce_border, __ce_sample_bounds, __ce_axes, distance, p);
+  FROM clustereval._separations_by_grid(border, sample_bounds, axes, distance, p);
 
 ---------------------------------------------------------------------------------------------------
 -- Ratios
@@ -392,75 +368,73 @@ CREATE OR REPLACE MACRO clustereval._generalized_dunn_ratio(
     THEN clustereval._dunn_ratio(n, n_clusters, separation, diameter)
   END;
 
--- The columns of dunn_index, one row per partition. __ce_statistics is the name of a CTE of the
--- counts of each partition, the separations of its clusters and their diameters. Unless the option
+-- The columns of dunn_index, one row per partition. statistics is the name of a CTE of the counts
+-- of each partition, the separations of its clusters and their diameters. Unless the option
 -- generalized is TRUE, the columns gdi_11 to gdi_63 are NULL.
-CREATE OR REPLACE MACRO clustereval._dunn_indices(__ce_statistics, generalized) AS TABLE
+CREATE OR REPLACE MACRO clustereval._dunn_indices(statistics, generalized) AS TABLE
   SELECT
-    __ce_partition AS partition_key, __ce_total AS n, __ce_n_dropped AS n_dropped,
-    __ce_n_noise AS n_noise, __ce_n_clusters AS n_clusters,
+    partition_key, total AS n, n_dropped,
+    n_noise, n_clusters,
+    clustereval._dunn_ratio(total, n_clusters, min_separation, max_diameter) AS dunn_index,
     clustereval._dunn_ratio(
-      __ce_total, __ce_n_clusters, __ce_min_separation, __ce_max_diameter
-    ) AS dunn_index,
-    clustereval._dunn_ratio(
-      __ce_total, __ce_n_clusters, __ce_min_centroid_distance, __ce_max_diameter
+      total, n_clusters, min_centroid_distance, max_diameter
     ) AS centroid_dunn_index,
-    __ce_max_diameter AS max_diameter, __ce_min_separation AS min_separation,
+    max_diameter, min_separation,
     clustereval._generalized_dunn_ratio(
-      generalized, __ce_total, __ce_n_clusters, __ce_min_separation, __ce_max_diameter
+      generalized, total, n_clusters, min_separation, max_diameter
     ) AS gdi_11,
     clustereval._generalized_dunn_ratio(
-      generalized, __ce_total, __ce_n_clusters, __ce_min_separation, __ce_max_mean_pair
+      generalized, total, n_clusters, min_separation, max_mean_pair
     ) AS gdi_12,
     clustereval._generalized_dunn_ratio(
-      generalized, __ce_total, __ce_n_clusters, __ce_min_separation, __ce_max_double_mean
+      generalized, total, n_clusters, min_separation, max_double_mean
     ) AS gdi_13,
     clustereval._generalized_dunn_ratio(
-      generalized, __ce_total, __ce_n_clusters, __ce_min_complete_linkage, __ce_max_diameter
+      generalized, total, n_clusters, min_complete_linkage, max_diameter
     ) AS gdi_21,
     clustereval._generalized_dunn_ratio(
-      generalized, __ce_total, __ce_n_clusters, __ce_min_complete_linkage, __ce_max_mean_pair
+      generalized, total, n_clusters, min_complete_linkage, max_mean_pair
     ) AS gdi_22,
     clustereval._generalized_dunn_ratio(
-      generalized, __ce_total, __ce_n_clusters, __ce_min_complete_linkage, __ce_max_double_mean
+      generalized, total, n_clusters, min_complete_linkage, max_double_mean
     ) AS gdi_23,
     clustereval._generalized_dunn_ratio(
-      generalized, __ce_total, __ce_n_clusters, __ce_min_average_linkage, __ce_max_diameter
+      generalized, total, n_clusters, min_average_linkage, max_diameter
     ) AS gdi_31,
     clustereval._generalized_dunn_ratio(
-      generalized, __ce_total, __ce_n_clusters, __ce_min_average_linkage, __ce_max_mean_pair
+      generalized, total, n_clusters, min_average_linkage, max_mean_pair
     ) AS gdi_32,
     clustereval._generalized_dunn_ratio(
-      generalized, __ce_total, __ce_n_clusters, __ce_min_average_linkage, __ce_max_double_mean
+      generalized, total, n_clusters, min_average_linkage, max_double_mean
     ) AS gdi_33,
     clustereval._generalized_dunn_ratio(
-      generalized, __ce_total, __ce_n_clusters, __ce_min_centroid_distance, __ce_max_diameter
+      generalized, total, n_clusters, min_centroid_distance, max_diameter
     ) AS gdi_41,
     clustereval._generalized_dunn_ratio(
-      generalized, __ce_total, __ce_n_clusters, __ce_min_centroid_distance, __ce_max_mean_pair
+      generalized, total, n_clusters, min_centroid_distance, max_mean_pair
     ) AS gdi_42,
     clustereval._generalized_dunn_ratio(
-      generalized, __ce_total, __ce_n_clusters, __ce_min_centroid_distance, __ce_max_double_mean
+      generalized, total, n_clusters, min_centroid_distance, max_double_mean
     ) AS gdi_43,
     clustereval._generalized_dunn_ratio(
-      generalized, __ce_total, __ce_n_clusters, __ce_min_mean_to_other_center, __ce_max_diameter
+      generalized, total, n_clusters, min_mean_to_other_center, max_diameter
     ) AS gdi_51,
     clustereval._generalized_dunn_ratio(
-      generalized, __ce_total, __ce_n_clusters, __ce_min_mean_to_other_center, __ce_max_mean_pair
+      generalized, total, n_clusters, min_mean_to_other_center, max_mean_pair
     ) AS gdi_52,
     clustereval._generalized_dunn_ratio(
-      generalized, __ce_total, __ce_n_clusters, __ce_min_mean_to_other_center, __ce_max_double_mean
+      generalized, total, n_clusters, min_mean_to_other_center, max_double_mean
     ) AS gdi_53,
     clustereval._generalized_dunn_ratio(
-      generalized, __ce_total, __ce_n_clusters, __ce_min_hausdorff, __ce_max_diameter
+      generalized, total, n_clusters, min_hausdorff, max_diameter
     ) AS gdi_61,
     clustereval._generalized_dunn_ratio(
-      generalized, __ce_total, __ce_n_clusters, __ce_min_hausdorff, __ce_max_mean_pair
+      generalized, total, n_clusters, min_hausdorff, max_mean_pair
     ) AS gdi_62,
     clustereval._generalized_dunn_ratio(
-      generalized, __ce_total, __ce_n_clusters, __ce_min_hausdorff, __ce_max_double_mean
+      generalized, total, n_clusters, min_hausdorff, max_double_mean
     ) AS gdi_63
-  FROM query_table(__ce_statistics);
+  FROM query_table(statistics);
 
 ---------------------------------------------------------------------------------------------------
 -- Tables
@@ -479,47 +453,33 @@ CREATE OR REPLACE MACRO clustereval.cluster_diameters(
       tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing
     )
   ),
-  __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
-  __ce_origins AS MATERIALIZED (
-    SELECT * FROM clustereval._partition_origins(__ce_moments, distance)
+  moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
+  origins AS MATERIALIZED (SELECT * FROM clustereval._partition_origins(moments, distance)),
+  points AS NOT MATERIALIZED (SELECT * FROM clustereval._move_points(__ce_rows, origins, weights)),
+  coordinates AS MATERIALIZED (
+    SELECT * FROM clustereval._moved_moments(moments, points, origins, distance, p, center, weights)
   ),
-  __ce_points AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
+  centers AS (SELECT * FROM clustereval._all_centers(points, coordinates, distance, p, center)),
+  spreads AS (SELECT * FROM clustereval._cluster_spreads(points, centers, distance, p)),
+  clusters AS MATERIALIZED (SELECT * FROM clustereval._measured_clusters(centers, spreads)),
+  balls AS MATERIALIZED (SELECT * FROM clustereval._bounding_balls(clusters, distance)),
+  members AS MATERIALIZED (
+    SELECT * FROM clustereval._points_in_balls(points, clusters, balls, distance, p)
   ),
-  __ce_coordinates AS MATERIALIZED (
-    SELECT * FROM clustereval._moved_moments(
-      __ce_moments, __ce_points, __ce_origins, distance, p, center, weights
-    )
-  ),
-  __ce_centers AS (
-    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, p, center)
-  ),
-  __ce_spreads AS (
-    SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, distance, p)
-  ),
-  __ce_clusters AS MATERIALIZED (
-    SELECT * FROM clustereval._measured_clusters(__ce_centers, __ce_spreads)
-  ),
-  __ce_balls AS MATERIALIZED (SELECT * FROM clustereval._bounding_balls(__ce_clusters, distance)),
-  __ce_members AS MATERIALIZED (
-    SELECT * FROM clustereval._points_in_balls(__ce_points, __ce_clusters, __ce_balls, distance, p)
-  ),
-  __ce_diameters AS (SELECT * FROM clustereval._metric_diameters(__ce_members, distance, p)),
-  __ce_checked AS (
-    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, weights)
-  )
+  diameters AS (SELECT * FROM clustereval._metric_diameters(members, distance, p)),
+  checked AS (SELECT * FROM clustereval._check_points(points, spreads, centers, weights))
   SELECT
-    clusters.__ce_partition AS partition_key, clusters.__ce_cluster AS cluster,
-    clusters.__ce_n AS n,
-    COALESCE(clustereval._metric_to_distance(diameters.__ce_diameter, distance), 0.0) AS diameter
-  FROM __ce_clusters AS clusters
-  LEFT JOIN __ce_diameters AS diameters ON diameters.__ce_number = clusters.__ce_number
+    clusters.partition_key, clusters.cluster,
+    clusters.n,
+    COALESCE(clustereval._metric_to_distance(diameters.diameter, distance), 0.0) AS diameter
+  FROM clusters
+  LEFT JOIN diameters ON diameters.number = clusters.number
   WHERE clustereval._check_options(
     clustereval._valid_point_options(distance, p, center, weights, noise, noise_as, missing)
   )
-    AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
-  ORDER BY clusters.__ce_partition ASC NULLS LAST, clusters.__ce_cluster ASC NULLS LAST,
-    clusters.__ce_singleton_no ASC NULLS LAST;
+    AND COALESCE((SELECT MIN(valid) FROM checked), TRUE)
+  ORDER BY clusters.partition_key ASC NULLS LAST, clusters.cluster ASC NULLS LAST,
+    clusters.singleton_no ASC NULLS LAST;
 
 -- One row per partition: least separation of two clusters / largest diameter, in several forms.
 -- Examples:
@@ -535,93 +495,68 @@ CREATE OR REPLACE MACRO clustereval.dunn_index(
       tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing
     )
   ),
-  __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
-  __ce_origins AS MATERIALIZED (
-    SELECT * FROM clustereval._partition_origins(__ce_moments, distance)
+  moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
+  origins AS MATERIALIZED (SELECT * FROM clustereval._partition_origins(moments, distance)),
+  points AS NOT MATERIALIZED (SELECT * FROM clustereval._move_points(__ce_rows, origins, weights)),
+  coordinates AS MATERIALIZED (
+    SELECT * FROM clustereval._moved_moments(moments, points, origins, distance, p, center, weights)
   ),
-  __ce_points AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
+  centers AS (SELECT * FROM clustereval._all_centers(points, coordinates, distance, p, center)),
+  spreads AS (SELECT * FROM clustereval._cluster_spreads(points, centers, distance, p)),
+  clusters AS MATERIALIZED (SELECT * FROM clustereval._measured_clusters(centers, spreads)),
+  counts AS (SELECT * FROM clustereval._point_row_counts(spreads)),
+  checked AS (SELECT * FROM clustereval._check_points(points, spreads, centers, weights)),
+  balls AS MATERIALIZED (SELECT * FROM clustereval._bounding_balls(clusters, distance)),
+  members AS MATERIALIZED (
+    SELECT * FROM clustereval._points_in_balls(points, clusters, balls, distance, p)
   ),
-  __ce_coordinates AS MATERIALIZED (
-    SELECT * FROM clustereval._moved_moments(
-      __ce_moments, __ce_points, __ce_origins, distance, p, center, weights
-    )
-  ),
-  __ce_centers AS (
-    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, p, center)
-  ),
-  __ce_spreads AS (
-    SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, distance, p)
-  ),
-  __ce_clusters AS MATERIALIZED (
-    SELECT * FROM clustereval._measured_clusters(__ce_centers, __ce_spreads)
-  ),
-  __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_spreads)),
-  __ce_checked AS (
-    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, weights)
-  ),
-  __ce_balls AS MATERIALIZED (SELECT * FROM clustereval._bounding_balls(__ce_clusters, distance)),
-  __ce_members AS MATERIALIZED (
-    SELECT * FROM clustereval._points_in_balls(__ce_points, __ce_clusters, __ce_balls, distance, p)
-  ),
-  __ce_diameters AS (SELECT * FROM clustereval._metric_diameters(__ce_members, distance, p)),
-  __ce_axes AS MATERIALIZED (
-    SELECT * FROM clustereval._grid_axes(__ce_coordinates, __ce_clusters, __ce_balls)
-  ),
-  __ce_separations AS (
-    SELECT * FROM clustereval._metric_separations(__ce_members, __ce_balls, __ce_axes, distance, p)
-  ),
-  __ce_linkages AS (
-    SELECT * FROM clustereval._pair_linkages(__ce_members, distance, p, generalized)
-  ),
-  __ce_linkage_extremes AS (
-    SELECT * FROM clustereval._linkage_extremes(__ce_linkages, __ce_clusters)
-  ),
-  __ce_means_to_other_center AS (
+  diameters AS (SELECT * FROM clustereval._metric_diameters(members, distance, p)),
+  axes AS MATERIALIZED (SELECT * FROM clustereval._grid_axes(coordinates, clusters, balls)),
+  separations AS (SELECT * FROM clustereval._metric_separations(members, balls, axes, distance, p)),
+  linkages AS (SELECT * FROM clustereval._pair_linkages(members, distance, p, generalized)),
+  linkage_extremes AS (SELECT * FROM clustereval._linkage_extremes(linkages, clusters)),
+  means_to_other_center AS (
     SELECT *
-    FROM clustereval._mean_to_other_center(__ce_members, __ce_balls, distance, p, generalized)
+    FROM clustereval._mean_to_other_center(members, balls, distance, p, generalized)
   ),
-  __ce_gaps AS (SELECT * FROM clustereval._centroid_gaps(__ce_clusters, distance, p)),
-  __ce_cluster_extremes AS (
+  gaps AS (SELECT * FROM clustereval._centroid_gaps(clusters, distance, p)),
+  cluster_extremes AS (
     SELECT
-      clusters.__ce_partition, MIN(clusters.__ce_number) AS __ce_partition_no,
-      MIN(gaps.__ce_least) AS __ce_min_centroid_distance,
-      2 * MAX(clusters.__ce_mean_distance) AS __ce_max_double_mean,
+      clusters.partition_key, MIN(clusters.number) AS partition_no,
+      MIN(gaps.least) AS min_centroid_distance,
+      2 * MAX(clusters.mean_distance) AS max_double_mean,
       COALESCE(
-        clustereval._metric_to_distance(MAX(diameters.__ce_diameter), distance), 0.0
-      ) AS __ce_max_diameter
-    FROM __ce_clusters AS clusters
-    LEFT JOIN __ce_diameters AS diameters ON diameters.__ce_number = clusters.__ce_number
-    LEFT JOIN __ce_gaps AS gaps ON gaps.__ce_number = clusters.__ce_number
-    GROUP BY clusters.__ce_partition
+        clustereval._metric_to_distance(MAX(diameters.diameter), distance), 0.0
+      ) AS max_diameter
+    FROM clusters
+    LEFT JOIN diameters ON diameters.number = clusters.number
+    LEFT JOIN gaps ON gaps.number = clusters.number
+    GROUP BY clusters.partition_key
   ),
-  __ce_statistics AS (
+  statistics AS (
     SELECT
-      counts.__ce_partition, counts.__ce_total, counts.__ce_n_dropped, counts.__ce_n_noise,
-      counts.__ce_n_clusters, extremes.__ce_max_diameter, extremes.__ce_max_double_mean,
-      extremes.__ce_min_centroid_distance,
-      clustereval._metric_to_distance(separations.__ce_separation, distance) AS __ce_min_separation,
-      linkages.__ce_min_complete_linkage, linkages.__ce_min_average_linkage,
-      linkages.__ce_min_hausdorff,
-      COALESCE(linkages.__ce_max_mean_pair, 0.0) AS __ce_max_mean_pair,
-      means.__ce_min_mean_to_other_center
-    FROM __ce_counts AS counts
-    LEFT JOIN __ce_cluster_extremes AS extremes
-      ON extremes.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
-    LEFT JOIN __ce_separations AS separations
-      ON separations.__ce_partition_no = extremes.__ce_partition_no
-    LEFT JOIN __ce_linkage_extremes AS linkages
-      ON linkages.__ce_partition_no = extremes.__ce_partition_no
-    LEFT JOIN __ce_means_to_other_center AS means
-      ON means.__ce_partition_no = extremes.__ce_partition_no
+      counts.partition_key, counts.total, counts.n_dropped, counts.n_noise,
+      counts.n_clusters, extremes.max_diameter, extremes.max_double_mean,
+      extremes.min_centroid_distance,
+      clustereval._metric_to_distance(separations.separation, distance) AS min_separation,
+      linkages.min_complete_linkage, linkages.min_average_linkage,
+      linkages.min_hausdorff,
+      COALESCE(linkages.max_mean_pair, 0.0) AS max_mean_pair,
+      means.min_mean_to_other_center
+    FROM counts
+    LEFT JOIN cluster_extremes AS extremes
+      ON extremes.partition_key IS NOT DISTINCT FROM counts.partition_key
+    LEFT JOIN separations ON separations.partition_no = extremes.partition_no
+    LEFT JOIN linkage_extremes AS linkages ON linkages.partition_no = extremes.partition_no
+    LEFT JOIN means_to_other_center AS means ON means.partition_no = extremes.partition_no
   )
   SELECT *
-  FROM clustereval._dunn_indices(__ce_statistics, generalized)
+  FROM clustereval._dunn_indices(statistics, generalized)
   WHERE clustereval._check_options(
     clustereval._valid_generalized(
       generalized,
       clustereval._valid_point_options(distance, p, center, weights, noise, noise_as, missing)
     )
   )
-    AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
+    AND COALESCE((SELECT MIN(valid) FROM checked), TRUE)
   ORDER BY partition_key ASC NULLS LAST;

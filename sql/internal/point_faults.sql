@@ -26,9 +26,7 @@ CREATE OR REPLACE MACRO clustereval._point_fault(vector, dims) AS
 
 -- The text that alias() has of a vector [x, y, z], without the casts of columns to one type.
 CREATE OR REPLACE MACRO clustereval._vector_text(vector_text) AS
-  regexp_replace(
-    vector_text, 'CAST\(([^(),]+) AS [A-Z]+(\([0-9]+,[ ]*[0-9]+\))?\)', '\1', 'g'
-  );
+  regexp_replace(vector_text, 'CAST\(([^(),]+) AS [A-Z]+(\([0-9]+,[ ]*[0-9]+\))?\)', '\1', 'g');
 
 -- Names of the columns of a vector, given the text that _vector_text returns; NULL unless all
 -- coordinates are columns. Names with a comma or a parenthesis are not told from expressions, nor
@@ -111,53 +109,47 @@ CREATE OR REPLACE MACRO clustereval._point_fault_error(
     )
   END);
 
--- One row about the first of the rows at fault, or none if __ce_faults has no rows: __ce_fault, the
--- least struct of _point_fault; __ce_dims, the number of coordinates that vectors should have;
--- __ce_n_faulty, the number of faulty rows; __ce_names, the columns of the coordinates, NULL if
--- they are not columns; and __ce_details, more about these rows for the error text. __ce_faults is
--- the name of a CTE of rows of points: __ce_vector, __ce_partition, __ce_id, __ce_unpartitioned and
--- __ce_vector_text of _points, with __ce_dims and __ce_fault.
-CREATE OR REPLACE MACRO clustereval._first_point_fault(__ce_faults) AS TABLE
-  WITH __ce_least AS (
+-- One row about the first of the rows at fault, or none if faults has no rows: fault, the least
+-- struct of _point_fault; dims, the number of coordinates that vectors should have; n_faulty, the
+-- number of faulty rows; names, the columns of the coordinates, NULL if they are not columns; and
+-- details, more about these rows for the error text. faults is the name of a CTE of rows of points:
+-- vector, partition_key, id, unpartitioned and vector_text of _points, with dims and fault.
+CREATE OR REPLACE MACRO clustereval._first_point_fault(faults) AS TABLE
+  WITH least AS (
     SELECT
-      MAX(__ce_dims) AS __ce_dims,
-      COUNT(__ce_fault) AS __ce_n_faulty,
-      clustereval._coordinate_names(
-        clustereval._vector_text(MAX(__ce_vector_text))
-      ) AS __ce_names,
-      bool_or(__ce_unpartitioned) AS __ce_unpartitioned,
+      MAX(dims) AS dims,
+      COUNT(fault) AS n_faulty,
+      clustereval._coordinate_names(clustereval._vector_text(MAX(vector_text))) AS names,
+      bool_or(unpartitioned) AS unpartitioned,
       MIN(CASE
-        WHEN __ce_fault IS NOT NULL
-        THEN {'fault': __ce_fault, 'partition': __ce_partition, 'id': __ce_id}
-      END) AS __ce_first
-    FROM query_table(__ce_faults)
+        WHEN fault IS NOT NULL
+        THEN {'fault': fault, 'partition': partition_key, 'id': id}
+      END) AS first
+    FROM query_table(faults)
     HAVING COUNT(*) > 0
   ),
-  __ce_places AS (
-    SELECT unnest(clustereval._faulty_places(__ce_vector)) AS __ce_place
-    FROM query_table(__ce_faults)
-    WHERE __ce_fault IS NOT NULL
+  places AS (
+    SELECT unnest(clustereval._faulty_places(vector)) AS place
+    FROM query_table(faults)
+    WHERE fault IS NOT NULL
   ),
-  __ce_place_counts AS (
-    SELECT __ce_place, COUNT(*) AS __ce_n_rows FROM __ce_places GROUP BY __ce_place
-  )
+  place_counts AS (SELECT place, COUNT(*) AS n_rows FROM places GROUP BY place)
   SELECT
-    least.__ce_first['fault'] AS __ce_fault,
-    least.__ce_dims, least.__ce_n_faulty, least.__ce_names,
+    least.first['fault'] AS fault,
+    least.dims, least.n_faulty, least.names,
     concat(
-      clustereval._faulty_columns(columns.__ce_counts, least.__ce_names),
+      clustereval._faulty_columns(columns.counts, least.names),
       clustereval._row_place(
-        CAST(least.__ce_first['id'] AS VARCHAR),
+        CAST(least.first['id'] AS VARCHAR),
         CASE
-          WHEN NOT least.__ce_unpartitioned
-          THEN clustereval._show_value(least.__ce_first['partition'])
+          WHEN NOT least.unpartitioned
+          THEN clustereval._show_value(least.first['partition'])
         END
       )
-    ) AS __ce_details
-  FROM __ce_least AS least
+    ) AS details
+  FROM least
   CROSS JOIN (
     SELECT
-      list({'place': __ce_place, 'rows': __ce_n_rows} ORDER BY __ce_place ASC NULLS LAST)
-        AS __ce_counts
-    FROM __ce_place_counts
+      list({'place': place, 'rows': n_rows} ORDER BY place ASC NULLS LAST) AS counts
+    FROM place_counts
   ) AS columns;

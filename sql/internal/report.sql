@@ -4,85 +4,80 @@
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition (group of partition_by): all columns of internal_report. __ce_clusters:
--- rows of _measured_clusters; __ce_spreads: rows of _cluster_spreads; the rest are options.
+-- One row per partition (group of partition_by): all columns of internal_report. clusters: rows of
+-- _measured_clusters; spreads: rows of _cluster_spreads; the rest are options.
 CREATE OR REPLACE MACRO clustereval._report_of_clusters(
-  __ce_clusters, __ce_spreads, distance, p, center
+  clusters, spreads, distance, p, center
 ) AS TABLE
-  WITH __ce_gaps AS (SELECT * FROM clustereval._centroid_gaps(__ce_clusters, distance, p)),
-  __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_spreads)),
-  __ce_spread_totals AS (
-    SELECT * FROM clustereval._spread_totals(__ce_clusters, distance, p)
-  ),
-  __ce_gap_totals AS (SELECT * FROM clustereval._gap_totals(__ce_gaps, distance)),
-  __ce_variance_totals AS (SELECT * FROM clustereval._variance_totals(__ce_clusters)),
-  __ce_statistics AS (
+  WITH gaps AS (SELECT * FROM clustereval._centroid_gaps(clusters, distance, p)),
+  counts AS (SELECT * FROM clustereval._point_row_counts(spreads)),
+  spread_totals AS (SELECT * FROM clustereval._spread_totals(clusters, distance, p)),
+  gap_totals AS (SELECT * FROM clustereval._gap_totals(gaps, distance)),
+  variance_totals AS (SELECT * FROM clustereval._variance_totals(clusters)),
+  statistics AS (
     SELECT
-      counts.__ce_partition, counts.__ce_total, counts.__ce_n_dropped, counts.__ce_n_noise,
-      counts.__ce_n_clusters, counts.__ce_n_singletons,
-      COALESCE(spreads.__ce_dims, 0) AS __ce_dims,
-      clustereval._squares_add_up(distance, center) AS __ce_adds_up,
-      spreads.__ce_ssw, spreads.__ce_ssb, spreads.__ce_mean_distance_sum, spreads.__ce_distances,
-      spreads.__ce_overall_distances, spreads.__ce_mean_square_sum, spreads.__ce_log_square_sum,
-      spreads.__ce_variance_norm_sum,
-      gaps.__ce_least_gap, gaps.__ce_most_gap, gaps.__ce_least_squared_gap, gaps.__ce_gap_sum,
-      gaps.__ce_overlap_sum, gaps.__ce_inverse_gap_sum,
-      variances.__ce_mean_between_share, variances.__ce_total_squares_norm
-    FROM __ce_counts AS counts
-    LEFT JOIN __ce_spread_totals AS spreads
-      ON spreads.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
-    LEFT JOIN __ce_gap_totals AS gaps
-      ON gaps.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
-    LEFT JOIN __ce_variance_totals AS variances
-      ON variances.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
+      counts.partition_key, counts.total, counts.n_dropped, counts.n_noise,
+      counts.n_clusters, counts.n_singletons,
+      COALESCE(spread.dims, 0) AS dims,
+      clustereval._squares_add_up(distance, center) AS adds_up,
+      spread.ssw, spread.ssb, spread.mean_distance_sum, spread.distances,
+      spread.overall_distances, spread.mean_square_sum, spread.log_square_sum,
+      spread.variance_norm_sum,
+      gaps.least_gap, gaps.most_gap, gaps.least_squared_gap, gaps.gap_sum,
+      gaps.overlap_sum, gaps.inverse_gap_sum,
+      variances.mean_between_share, variances.total_squares_norm
+    FROM counts
+    LEFT JOIN spread_totals AS spread
+      ON spread.partition_key IS NOT DISTINCT FROM counts.partition_key
+    LEFT JOIN gap_totals AS gaps ON gaps.partition_key IS NOT DISTINCT FROM counts.partition_key
+    LEFT JOIN variance_totals AS variances
+      ON variances.partition_key IS NOT DISTINCT FROM counts.partition_key
   )
   SELECT
-    __ce_partition AS partition_key,
-    __ce_total AS n,
-    __ce_n_dropped AS n_dropped,
-    __ce_n_noise AS n_noise,
-    __ce_dims AS n_dims,
-    __ce_n_clusters AS n_clusters,
-    __ce_n_singletons AS n_singletons,
-    __ce_ssw AS ssw,
-    __ce_ssb AS ssb,
-    CASE WHEN __ce_adds_up THEN __ce_ssw + __ce_ssb END AS sst,
+    partition_key,
+    total AS n,
+    n_dropped,
+    n_noise,
+    dims AS n_dims,
+    n_clusters,
+    n_singletons,
+    ssw,
+    ssb,
+    CASE WHEN adds_up THEN ssw + ssb END AS sst,
     CASE
-      WHEN __ce_adds_up THEN clustereval._ratio(__ce_ssb, __ce_ssw + __ce_ssb)
+      WHEN adds_up THEN clustereval._ratio(ssb, ssw + ssb)
     END AS explained_variance,
-    __ce_mean_distance_sum / __ce_n_clusters AS compactness,
-    clustereval._separation(__ce_n_clusters, __ce_gap_sum) AS separation,
+    mean_distance_sum / n_clusters AS compactness,
+    clustereval._separation(n_clusters, gap_sum) AS separation,
     clustereval._finite_or_null(
-      clustereval._calinski_harabasz_score(__ce_total, __ce_n_clusters, __ce_ssw, __ce_ssb)
+      clustereval._calinski_harabasz_score(total, n_clusters, ssw, ssb)
     ) AS calinski_harabasz_score,
     clustereval._finite_or_null(
-      clustereval._davies_bouldin_score(__ce_total, __ce_n_clusters, __ce_overlap_sum)
+      clustereval._davies_bouldin_score(total, n_clusters, overlap_sum)
     ) AS davies_bouldin_score,
-    __ce_mean_square_sum / __ce_n_clusters AS ball_hall_index,
-    __ce_log_square_sum AS banfield_raftery_index,
-    clustereval._log_ss_ratio(__ce_ssw, __ce_ssb) AS log_ss_ratio,
+    mean_square_sum / n_clusters AS ball_hall_index,
+    log_square_sum AS banfield_raftery_index,
+    clustereval._log_ss_ratio(ssw, ssb) AS log_ss_ratio,
     clustereval._finite_or_null(clustereval._pbm_index(
-      __ce_n_clusters, __ce_overall_distances, __ce_distances, __ce_most_gap
+      n_clusters, overall_distances, distances, most_gap
     )) AS pbm_index,
     CASE
-      WHEN __ce_adds_up THEN sqrt(__ce_mean_between_share / __ce_n_clusters)
+      WHEN adds_up THEN sqrt(mean_between_share / n_clusters)
     END AS ratkowsky_lance_index,
     clustereval._finite_or_null(
-      clustereval._ratio(__ce_ssw / __ce_total, __ce_least_squared_gap)
+      clustereval._ratio(ssw / total, least_squared_gap)
     ) AS ray_turi_index,
     clustereval._finite_or_null(
-      clustereval._ratio(__ce_ssw / __ce_total, __ce_least_squared_gap)
+      clustereval._ratio(ssw / total, least_squared_gap)
     ) AS xie_beni_index,
     CASE
-      WHEN __ce_adds_up
-      THEN clustereval._scattering(
-        __ce_total, __ce_n_clusters, __ce_variance_norm_sum, __ce_total_squares_norm
-      )
+      WHEN adds_up
+      THEN clustereval._scattering(total, n_clusters, variance_norm_sum, total_squares_norm)
     END AS sd_scattering,
     clustereval._finite_or_null(
-      clustereval._ratio(__ce_most_gap, __ce_least_gap) * __ce_inverse_gap_sum
+      clustereval._ratio(most_gap, least_gap) * inverse_gap_sum
     ) AS sd_separation
-  FROM __ce_statistics;
+  FROM statistics;
 
 -- One row per partition (group of partition_by): all columns of internal_report, which has the same
 -- parameters and adds a check of the options and the order of the rows.
@@ -94,33 +89,19 @@ CREATE OR REPLACE MACRO clustereval._internal_report(
       tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing
     )
   ),
-  __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
-  __ce_origins AS MATERIALIZED (
-    SELECT * FROM clustereval._partition_origins(__ce_moments, distance)
+  moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
+  origins AS MATERIALIZED (SELECT * FROM clustereval._partition_origins(moments, distance)),
+  points AS NOT MATERIALIZED (SELECT * FROM clustereval._move_points(__ce_rows, origins, weights)),
+  coordinates AS MATERIALIZED (
+    SELECT * FROM clustereval._moved_moments(moments, points, origins, distance, p, center, weights)
   ),
-  __ce_points AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
-  ),
-  __ce_coordinates AS MATERIALIZED (
-    SELECT * FROM clustereval._moved_moments(
-      __ce_moments, __ce_points, __ce_origins, distance, p, center, weights
-    )
-  ),
-  __ce_centers AS (
-    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, p, center)
-  ),
-  __ce_spreads AS (
-    SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, distance, p)
-  ),
-  __ce_clusters AS MATERIALIZED (
-    SELECT * FROM clustereval._measured_clusters(__ce_centers, __ce_spreads)
-  ),
-  __ce_checked AS (
-    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, weights)
-  )
+  centers AS (SELECT * FROM clustereval._all_centers(points, coordinates, distance, p, center)),
+  spreads AS (SELECT * FROM clustereval._cluster_spreads(points, centers, distance, p)),
+  clusters AS MATERIALIZED (SELECT * FROM clustereval._measured_clusters(centers, spreads)),
+  checked AS (SELECT * FROM clustereval._check_points(points, spreads, centers, weights))
   SELECT *
-  FROM clustereval._report_of_clusters(__ce_clusters, __ce_spreads, distance, p, center)
-  WHERE COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE);
+  FROM clustereval._report_of_clusters(clusters, spreads, distance, p, center)
+  WHERE COALESCE((SELECT MIN(valid) FROM checked), TRUE);
 
 ---------------------------------------------------------------------------------------------------
 -- Tables
@@ -157,49 +138,33 @@ CREATE OR REPLACE MACRO clustereval.internal_cluster_report(
       tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing
     )
   ),
-  __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
-  __ce_origins AS MATERIALIZED (
-    SELECT * FROM clustereval._partition_origins(__ce_moments, distance)
+  moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
+  origins AS MATERIALIZED (SELECT * FROM clustereval._partition_origins(moments, distance)),
+  points AS NOT MATERIALIZED (SELECT * FROM clustereval._move_points(__ce_rows, origins, weights)),
+  coordinates AS MATERIALIZED (
+    SELECT * FROM clustereval._moved_moments(moments, points, origins, distance, p, center, weights)
   ),
-  __ce_points AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
-  ),
-  __ce_coordinates AS MATERIALIZED (
-    SELECT * FROM clustereval._moved_moments(
-      __ce_moments, __ce_points, __ce_origins, distance, p, center, weights
-    )
-  ),
-  __ce_centers AS (
-    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, p, center)
-  ),
-  __ce_spreads AS (
-    SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, distance, p)
-  ),
-  __ce_clusters AS MATERIALIZED (
-    SELECT * FROM clustereval._measured_clusters(__ce_centers, __ce_spreads)
-  ),
-  __ce_gaps AS (SELECT * FROM clustereval._centroid_gaps(__ce_clusters, distance, p)),
-  __ce_checked AS (
-    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, weights)
-  )
+  centers AS (SELECT * FROM clustereval._all_centers(points, coordinates, distance, p, center)),
+  spreads AS (SELECT * FROM clustereval._cluster_spreads(points, centers, distance, p)),
+  clusters AS MATERIALIZED (SELECT * FROM clustereval._measured_clusters(centers, spreads)),
+  gaps AS (SELECT * FROM clustereval._centroid_gaps(clusters, distance, p)),
+  checked AS (SELECT * FROM clustereval._check_points(points, spreads, centers, weights))
   SELECT
-    own.__ce_partition AS partition_key,
-    own.__ce_cluster AS cluster,
-    own.__ce_n AS n,
-    clustereval._user_center(own.__ce_center, origin.__ce_origin, weights, distance, p)
-      AS centroid,
-    own.__ce_ssw AS ssw,
-    own.__ce_mean_distance AS mean_distance,
-    own.__ce_radius AS max_distance,
-    gap.__ce_nearest AS nearest_cluster,
-    gap.__ce_least AS nearest_distance
-  FROM __ce_clusters AS own
-  LEFT JOIN __ce_gaps AS gap ON gap.__ce_number = own.__ce_number
-  LEFT JOIN __ce_origins AS origin
-    ON origin.__ce_partition IS NOT DISTINCT FROM own.__ce_partition
+    own.partition_key,
+    own.cluster,
+    own.n,
+    clustereval._user_center(own.center, origin.origin, weights, distance, p) AS centroid,
+    own.ssw,
+    own.mean_distance,
+    own.radius AS max_distance,
+    gap.nearest AS nearest_cluster,
+    gap.least AS nearest_distance
+  FROM clusters AS own
+  LEFT JOIN gaps AS gap ON gap.number = own.number
+  LEFT JOIN origins AS origin ON origin.partition_key IS NOT DISTINCT FROM own.partition_key
   WHERE clustereval._check_options(
     clustereval._valid_point_options(distance, p, center, weights, noise, noise_as, missing)
   )
-    AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
-  ORDER BY own.__ce_partition ASC NULLS LAST, own.__ce_cluster ASC NULLS LAST,
-    own.__ce_singleton_no ASC NULLS LAST;
+    AND COALESCE((SELECT MIN(valid) FROM checked), TRUE)
+  ORDER BY own.partition_key ASC NULLS LAST, own.cluster ASC NULLS LAST,
+    own.singleton_no ASC NULLS LAST;

@@ -106,59 +106,51 @@ CREATE OR REPLACE MACRO clustereval._state_value_fault(mean, m2, low, high) AS
   END;
 
 -- No row. Raises an error if a state has a fault, if weights has another length than the means, or
--- if distances between the points may overflow. __ce_states: rows of _state_rows; weights is an
--- option.
-CREATE OR REPLACE MACRO clustereval._check_states(__ce_states, weights) AS TABLE
-  WITH __ce_dimensions AS (
-    SELECT GREATEST(MAX(len(__ce_mean)), 1) AS __ce_dims
-    FROM query_table(__ce_states)
-    WHERE __ce_n > 0
+-- if distances between the points may overflow. states: rows of _state_rows; weights is an option.
+CREATE OR REPLACE MACRO clustereval._check_states(states, weights) AS TABLE
+  WITH dimensions AS (
+    SELECT GREATEST(MAX(len(mean)), 1) AS dims
+    FROM query_table(states)
+    WHERE n > 0
   ),
-  __ce_faults AS (
+  faults AS (
     SELECT
-      dimension.__ce_dims,
+      dimension.dims,
       CASE
-        WHEN state.__ce_count_fault IS NOT NULL THEN state.__ce_count_fault
-        WHEN state.__ce_n = 0 THEN NULL
-        WHEN state.__ce_cluster IS NULL THEN 'a cluster for each state of points, got NULL'
+        WHEN state.count_fault IS NOT NULL THEN state.count_fault
+        WHEN state.n = 0 THEN NULL
+        WHEN state.cluster IS NULL THEN 'a cluster for each state of points, got NULL'
         ELSE COALESCE(
-          clustereval._state_list_fault(state.__ce_mean, 'mean', dimension.__ce_dims),
-          clustereval._state_list_fault(
-            state.__ce_correction, 'mean_correction', dimension.__ce_dims
-          ),
-          clustereval._state_list_fault(state.__ce_m2, 'm2', dimension.__ce_dims),
-          clustereval._state_list_fault(state.__ce_minimum, 'minimum', dimension.__ce_dims),
-          clustereval._state_list_fault(state.__ce_maximum, 'maximum', dimension.__ce_dims),
-          clustereval._state_value_fault(
-            state.__ce_mean, state.__ce_m2, state.__ce_minimum, state.__ce_maximum
-          )
+          clustereval._state_list_fault(state.mean, 'mean', dimension.dims),
+          clustereval._state_list_fault(state.correction, 'mean_correction', dimension.dims),
+          clustereval._state_list_fault(state.m2, 'm2', dimension.dims),
+          clustereval._state_list_fault(state.minimum, 'minimum', dimension.dims),
+          clustereval._state_list_fault(state.maximum, 'maximum', dimension.dims),
+          clustereval._state_value_fault(state.mean, state.m2, state.minimum, state.maximum)
         )
-      END AS __ce_fault
-    FROM query_table(__ce_states) AS state
-    CROSS JOIN __ce_dimensions AS dimension
+      END AS fault
+    FROM query_table(states) AS state
+    CROSS JOIN dimensions AS dimension
   ),
-  __ce_first_fault AS (
-    SELECT MAX(__ce_dims) AS __ce_dims, MIN(__ce_fault) AS __ce_fault FROM __ce_faults
-  )
+  first_fault AS (SELECT MAX(dims) AS dims, MIN(fault) AS fault FROM faults)
   SELECT CAST(CASE
-    WHEN __ce_fault IS NOT NULL THEN error(concat('states: expected ', __ce_fault))
+    WHEN fault IS NOT NULL THEN error(concat('states: expected ', fault))
     ELSE error(concat(
-      'weights: expected one for each of ', __ce_dims, ' dimensions, got ', len(weights)
+      'weights: expected one for each of ', dims, ' dimensions, got ', len(weights)
     ))
-  END AS BOOLEAN) AS __ce_valid
-  FROM __ce_first_fault
-  WHERE __ce_fault IS NOT NULL OR (weights IS NOT NULL AND __ce_dims <> len(weights));
+  END AS BOOLEAN) AS valid
+  FROM first_fault
+  WHERE fault IS NOT NULL OR (weights IS NOT NULL AND dims <> len(weights));
 
 ---------------------------------------------------------------------------------------------------
 -- Reading
 ---------------------------------------------------------------------------------------------------
 
--- One row per state of the user's table tbl: __ce_partition, __ce_cluster; the counts __ce_n,
--- __ce_n_dropped and __ce_n_noise, NULL if they are none, and __ce_count_fault, what is then wrong;
--- the lists __ce_mean, __ce_correction, __ce_m2, __ce_minimum and __ce_maximum as DOUBLE[]; and
--- __ce_unpartitioned. Columns that may be left out are 0. One more row, without points, raises the
--- errors of missing columns and wrong types, of an empty table too; without partition_by its
--- __ce_unpartitioned is TRUE: the one partition appears without states.
+-- One row per state of the user's table tbl: partition_key, cluster; the counts n, n_dropped and
+-- n_noise, NULL if they are none, and count_fault, what is then wrong; the lists mean, correction,
+-- m2, minimum and maximum as DOUBLE[]; and unpartitioned. Columns that may be left out are 0. One
+-- more row, without points, raises the errors of missing columns and wrong types, of an empty table
+-- too; without partition_by its unpartitioned is TRUE: the one partition appears without states.
 CREATE OR REPLACE MACRO clustereval._state_rows(tbl, partition_by) AS TABLE
   -- A column that the user's table does not have is of the type "NULL".
   WITH __ce_given AS (
@@ -171,234 +163,238 @@ CREATE OR REPLACE MACRO clustereval._state_rows(tbl, partition_by) AS TABLE
     )
     UNION ALL BY NAME
     SELECT * FROM query_table(tbl)
-  )
-  SELECT
-    partition_by AS __ce_partition,
-    cluster AS __ce_cluster,
-    TRY_CAST(n AS BIGINT) AS __ce_n,
-    TRY_CAST(COALESCE(n_dropped, 0) AS BIGINT) AS __ce_n_dropped,
-    TRY_CAST(COALESCE(n_noise, 0) AS BIGINT) AS __ce_n_noise,
-    COALESCE(
-      clustereval._state_count_fault(n, 'n'),
-      clustereval._state_count_fault(COALESCE(n_dropped, 0), 'n_dropped'),
-      clustereval._state_count_fault(COALESCE(n_noise, 0), 'n_noise')
-    ) AS __ce_count_fault,
-    TRY_CAST(mean AS DOUBLE[]) AS __ce_mean,
-    COALESCE(
-      TRY_CAST(mean_correction AS DOUBLE[]),
-      list_transform(TRY_CAST(mean AS DOUBLE[]), lambda __ce_x: 0.0)
-    ) AS __ce_correction,
-    TRY_CAST(m2 AS DOUBLE[]) AS __ce_m2,
-    TRY_CAST(minimum AS DOUBLE[]) AS __ce_minimum,
-    TRY_CAST(maximum AS DOUBLE[]) AS __ce_maximum,
-    FALSE AS __ce_unpartitioned
-  FROM __ce_given
-  UNION ALL
-  SELECT
-    NULL, any_value(cluster), 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL,
-    clustereval._is_absent(partition_by)
-  FROM __ce_given
-  WHERE FALSE
-  HAVING clustereval._check_state_lists(
-    clustereval._check_state_lists(
+  ),
+  __ce_rows AS (
+    SELECT
+      partition_by AS __ce_partition,
+      cluster AS __ce_cluster,
+      TRY_CAST(n AS BIGINT) AS __ce_n,
+      TRY_CAST(COALESCE(n_dropped, 0) AS BIGINT) AS __ce_n_dropped,
+      TRY_CAST(COALESCE(n_noise, 0) AS BIGINT) AS __ce_n_noise,
+      COALESCE(
+        clustereval._state_count_fault(n, 'n'),
+        clustereval._state_count_fault(COALESCE(n_dropped, 0), 'n_dropped'),
+        clustereval._state_count_fault(COALESCE(n_noise, 0), 'n_noise')
+      ) AS __ce_count_fault,
+      TRY_CAST(mean AS DOUBLE[]) AS __ce_mean,
+      COALESCE(
+        TRY_CAST(mean_correction AS DOUBLE[]),
+        list_transform(TRY_CAST(mean AS DOUBLE[]), lambda __ce_x: 0.0)
+      ) AS __ce_correction,
+      TRY_CAST(m2 AS DOUBLE[]) AS __ce_m2,
+      TRY_CAST(minimum AS DOUBLE[]) AS __ce_minimum,
+      TRY_CAST(maximum AS DOUBLE[]) AS __ce_maximum,
+      FALSE AS __ce_unpartitioned
+    FROM __ce_given
+    UNION ALL
+    SELECT
+      NULL, any_value(cluster), 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL,
+      clustereval._is_absent(partition_by)
+    FROM __ce_given
+    WHERE FALSE
+    HAVING clustereval._check_state_lists(
       clustereval._check_state_lists(
         clustereval._check_state_lists(
-          clustereval._check_state_counts(
-            clustereval._check_state_type(
-              clustereval._check_column(TRUE, 'partition_by', partition_by),
-              'cluster', typeof(any_value(cluster)), '', TRUE
+          clustereval._check_state_lists(
+            clustereval._check_state_counts(
+              clustereval._check_state_type(
+                clustereval._check_column(TRUE, 'partition_by', partition_by),
+                'cluster', typeof(any_value(cluster)), '', TRUE
+              ),
+              'n', n
             ),
-            'n', n
+            'maximum', maximum
           ),
-          'maximum', maximum
+          'minimum', minimum
         ),
-        'minimum', minimum
+        'm2', m2
       ),
-      'm2', m2
-    ),
-    'mean', mean
-  );
+      'mean', mean
+    )
+  )
+  SELECT
+    __ce_partition AS partition_key,
+    __ce_cluster AS cluster,
+    __ce_n AS n,
+    __ce_n_dropped AS n_dropped,
+    __ce_n_noise AS n_noise,
+    __ce_count_fault AS count_fault,
+    __ce_mean AS mean,
+    __ce_correction AS correction,
+    __ce_m2 AS m2,
+    __ce_minimum AS minimum,
+    __ce_maximum AS maximum,
+    __ce_unpartitioned AS unpartitioned
+  FROM __ce_rows;
 
 ---------------------------------------------------------------------------------------------------
 -- Merging
 ---------------------------------------------------------------------------------------------------
 
--- One row per cluster: __ce_partition, __ce_cluster, and the sums of its states' counts __ce_n,
--- __ce_n_dropped, __ce_n_noise and __ce_n_unpartitioned. __ce_states: rows of _state_rows.
-CREATE OR REPLACE MACRO clustereval._state_counts(__ce_states) AS TABLE
+-- One row per cluster: partition_key, cluster, and the sums of its states' counts n, n_dropped,
+-- n_noise and n_unpartitioned. states: rows of _state_rows.
+CREATE OR REPLACE MACRO clustereval._state_counts(states) AS TABLE
   SELECT
-    __ce_partition, __ce_cluster,
-    CAST(SUM(__ce_n) AS BIGINT) AS __ce_n,
-    CAST(SUM(__ce_n_dropped) AS BIGINT) AS __ce_n_dropped,
-    CAST(SUM(__ce_n_noise) AS BIGINT) AS __ce_n_noise,
-    COUNT(CASE WHEN __ce_unpartitioned THEN 1 END) AS __ce_n_unpartitioned
-  FROM query_table(__ce_states)
-  GROUP BY __ce_partition, __ce_cluster;
+    partition_key, cluster,
+    CAST(SUM(n) AS BIGINT) AS n,
+    CAST(SUM(n_dropped) AS BIGINT) AS n_dropped,
+    CAST(SUM(n_noise) AS BIGINT) AS n_noise,
+    COUNT(CASE WHEN unpartitioned THEN 1 END) AS n_unpartitioned
+  FROM query_table(states)
+  GROUP BY partition_key, cluster;
 
--- One row per cluster and coordinate (__ce_i, from 1), from all states of the cluster: its key
--- (__ce_partition, __ce_cluster), the number of points __ce_n, and of the coordinate the mean,
--- __ce_mean + __ce_correction, the sum of squared deviations from it (__ce_m2), the least and the
--- greatest value (__ce_low, __ce_high). The formula is Chan, Golub and LeVeque's for any number of
--- parts: m2 = sum of m2_i + sum of n_i (mean_i - mean)^2. The means are centered by __ce_reference,
--- their mean but for rounding, before anything is squared. __ce_states: rows of _state_rows.
-CREATE OR REPLACE MACRO clustereval._merged_states(__ce_states) AS TABLE
-  WITH __ce_values AS NOT MATERIALIZED (
+-- One row per cluster and coordinate (i, from 1), from all states of the cluster: its key
+-- (partition_key, cluster), the number of points n, and of the coordinate the mean, mean +
+-- correction, the sum of squared deviations from it (m2), the least and the greatest value (low,
+-- high). The formula is Chan, Golub and LeVeque's for any number of parts: m2 = sum of m2_i + sum
+-- of n_i (mean_i - mean)^2. The means are centered by reference, their mean but for rounding,
+-- before anything is squared. states: rows of _state_rows.
+CREATE OR REPLACE MACRO clustereval._merged_states(states) AS TABLE
+  WITH coordinate_values AS NOT MATERIALIZED (
     SELECT
-      __ce_partition, __ce_cluster,
-      CAST(__ce_n AS DOUBLE) AS __ce_n,
-      unnest(range(1, len(__ce_mean) + 1)) AS __ce_i,
-      unnest(__ce_mean) AS __ce_mean,
-      unnest(__ce_correction) AS __ce_correction,
-      unnest(__ce_m2) AS __ce_m2,
-      unnest(__ce_minimum) AS __ce_minimum,
-      unnest(__ce_maximum) AS __ce_maximum
-    FROM query_table(__ce_states)
-    WHERE __ce_n > 0
+      partition_key, cluster,
+      CAST(n AS DOUBLE) AS n,
+      unnest(range(1, len(mean) + 1)) AS i,
+      unnest(mean) AS mean,
+      unnest(correction) AS correction,
+      unnest(m2) AS m2,
+      unnest(minimum) AS minimum,
+      unnest(maximum) AS maximum
+    FROM query_table(states)
+    WHERE n > 0
   ),
   -- Both uses need the same references: another evaluation may add them up in another order.
-  __ce_references AS MATERIALIZED (
+  reference_points AS MATERIALIZED (
     SELECT
-      __ce_partition, __ce_cluster, __ce_i,
-      clustereval._clamp(
-        fsum(__ce_n * __ce_mean) / fsum(__ce_n), MIN(__ce_mean), MAX(__ce_mean)
-      ) AS __ce_reference
-    FROM __ce_values
-    GROUP BY __ce_partition, __ce_cluster, __ce_i
+      partition_key, cluster, i,
+      clustereval._clamp(fsum(n * mean) / fsum(n), MIN(mean), MAX(mean)) AS reference
+    FROM coordinate_values
+    GROUP BY partition_key, cluster, i
   ),
-  __ce_deviations AS NOT MATERIALIZED (
+  deviations AS NOT MATERIALIZED (
     SELECT
       part.*,
-      whole.__ce_reference,
-      (part.__ce_mean - whole.__ce_reference) + part.__ce_correction AS __ce_deviation
-    FROM __ce_values AS part
-    JOIN __ce_references AS whole
-      ON whole.__ce_partition IS NOT DISTINCT FROM part.__ce_partition
-      AND whole.__ce_cluster IS NOT DISTINCT FROM part.__ce_cluster
-      AND whole.__ce_i = part.__ce_i
+      whole.reference,
+      (part.mean - whole.reference) + part.correction AS deviation
+    FROM coordinate_values AS part
+    JOIN reference_points AS whole
+      ON whole.partition_key IS NOT DISTINCT FROM part.partition_key
+      AND whole.cluster IS NOT DISTINCT FROM part.cluster
+      AND whole.i = part.i
   ),
-  __ce_shifts AS (
+  shifts AS (
     SELECT
-      __ce_partition, __ce_cluster, __ce_i,
-      clustereval._clamp(
-        fsum(__ce_n * __ce_deviation) / fsum(__ce_n), MIN(__ce_deviation), MAX(__ce_deviation)
-      ) AS __ce_shift
-    FROM __ce_deviations
-    GROUP BY __ce_partition, __ce_cluster, __ce_i
+      partition_key, cluster, i,
+      clustereval._clamp(fsum(n * deviation) / fsum(n), MIN(deviation), MAX(deviation)) AS shift
+    FROM deviations
+    GROUP BY partition_key, cluster, i
   ),
-  __ce_sums AS (
+  sums AS (
     SELECT
-      part.__ce_partition, part.__ce_cluster, part.__ce_i,
-      SUM(part.__ce_n) AS __ce_n,
-      any_value(part.__ce_reference) AS __ce_reference,
-      any_value(whole.__ce_shift) AS __ce_shift,
-      fsum(part.__ce_m2) + fsum(part.__ce_n * pow(part.__ce_deviation - whole.__ce_shift, 2))
-        AS __ce_m2,
-      MIN(part.__ce_minimum) AS __ce_low,
-      MAX(part.__ce_maximum) AS __ce_high
-    FROM __ce_deviations AS part
-    JOIN __ce_shifts AS whole
-      ON whole.__ce_partition IS NOT DISTINCT FROM part.__ce_partition
-      AND whole.__ce_cluster IS NOT DISTINCT FROM part.__ce_cluster
-      AND whole.__ce_i = part.__ce_i
-    GROUP BY part.__ce_partition, part.__ce_cluster, part.__ce_i
+      part.partition_key, part.cluster, part.i,
+      SUM(part.n) AS n,
+      any_value(part.reference) AS reference,
+      any_value(whole.shift) AS shift,
+      fsum(part.m2) + fsum(part.n * pow(part.deviation - whole.shift, 2)) AS m2,
+      MIN(part.minimum) AS low,
+      MAX(part.maximum) AS high
+    FROM deviations AS part
+    JOIN shifts AS whole
+      ON whole.partition_key IS NOT DISTINCT FROM part.partition_key
+      AND whole.cluster IS NOT DISTINCT FROM part.cluster
+      AND whole.i = part.i
+    GROUP BY part.partition_key, part.cluster, part.i
   )
   SELECT
-    __ce_partition, __ce_cluster, __ce_i, __ce_n,
-    clustereval._clamp(__ce_reference + __ce_shift, __ce_low, __ce_high) AS __ce_mean,
-    clustereval._mean_correction(__ce_reference, __ce_shift, __ce_low, __ce_high)
-      AS __ce_correction,
-    CASE WHEN __ce_low = __ce_high THEN 0.0 ELSE __ce_m2 END AS __ce_m2,
-    __ce_low, __ce_high
-  FROM __ce_sums;
+    partition_key, cluster, i, n,
+    clustereval._clamp(reference + shift, low, high) AS mean,
+    clustereval._mean_correction(reference, shift, low, high) AS correction,
+    CASE WHEN low = high THEN 0.0 ELSE m2 END AS m2,
+    low, high
+  FROM sums;
 
--- One row per cluster, with the columns of cluster_states. __ce_counts: rows of _state_counts or
--- _cluster_spreads; __ce_coordinates: rows of _merged_states.
-CREATE OR REPLACE MACRO clustereval._state_table(__ce_counts, __ce_coordinates) AS TABLE
-  WITH __ce_lists AS (
+-- One row per cluster, with the columns of cluster_states. counts: rows of _state_counts or
+-- _cluster_spreads; coordinates: rows of _merged_states.
+CREATE OR REPLACE MACRO clustereval._state_table(counts, coordinates) AS TABLE
+  WITH lists AS (
     SELECT
-      __ce_partition, __ce_cluster,
-      list(__ce_mean ORDER BY __ce_i ASC NULLS LAST) AS __ce_mean,
-      list(__ce_correction ORDER BY __ce_i ASC NULLS LAST) AS __ce_correction,
-      list(__ce_m2 ORDER BY __ce_i ASC NULLS LAST) AS __ce_m2,
-      list(__ce_low ORDER BY __ce_i ASC NULLS LAST) AS __ce_low,
-      list(__ce_high ORDER BY __ce_i ASC NULLS LAST) AS __ce_high
-    FROM query_table(__ce_coordinates)
-    GROUP BY __ce_partition, __ce_cluster
+      partition_key, cluster,
+      list(mean ORDER BY i ASC NULLS LAST) AS mean,
+      list(correction ORDER BY i ASC NULLS LAST) AS correction,
+      list(m2 ORDER BY i ASC NULLS LAST) AS m2,
+      list(low ORDER BY i ASC NULLS LAST) AS low,
+      list(high ORDER BY i ASC NULLS LAST) AS high
+    FROM query_table(coordinates)
+    GROUP BY partition_key, cluster
   )
   SELECT
-    counted.__ce_partition AS partition_key,
-    counted.__ce_cluster AS cluster,
-    counted.__ce_n AS n,
-    counted.__ce_n_dropped AS n_dropped,
-    counted.__ce_n_noise AS n_noise,
-    cluster.__ce_mean AS mean,
-    cluster.__ce_correction AS mean_correction,
-    cluster.__ce_m2 AS m2,
-    cluster.__ce_low AS minimum,
-    cluster.__ce_high AS maximum
-  FROM query_table(__ce_counts) AS counted
-  LEFT JOIN __ce_lists AS cluster
-    ON cluster.__ce_partition IS NOT DISTINCT FROM counted.__ce_partition
-    AND cluster.__ce_cluster IS NOT DISTINCT FROM counted.__ce_cluster
-  WHERE counted.__ce_n + counted.__ce_n_dropped + counted.__ce_n_noise > 0;
+    counted.partition_key,
+    counted.cluster,
+    counted.n,
+    counted.n_dropped,
+    counted.n_noise,
+    cluster.mean,
+    cluster.correction AS mean_correction,
+    cluster.m2,
+    cluster.low AS minimum,
+    cluster.high AS maximum
+  FROM query_table(counts) AS counted
+  LEFT JOIN lists AS cluster
+    ON cluster.partition_key IS NOT DISTINCT FROM counted.partition_key
+    AND cluster.cluster IS NOT DISTINCT FROM counted.cluster
+  WHERE counted.n + counted.n_dropped + counted.n_noise > 0;
 
 ---------------------------------------------------------------------------------------------------
 -- Centers and spreads of states, in the columns that points have
 ---------------------------------------------------------------------------------------------------
 
 -- One row per cluster and coordinate: the columns of _moved_moments, from the rows of
--- _merged_states (__ce_coordinates). As there, the partitions in __ce_origins (rows of
--- _partition_origins) are moved, and coordinates are multiplied by the factors of weights.
-CREATE OR REPLACE MACRO clustereval._state_moments(
-  __ce_coordinates, __ce_origins, distance, weights
-) AS TABLE
-  WITH __ce_offsets AS (
-    SELECT own.*, COALESCE(origin.__ce_origin[own.__ce_i], 0.0) AS __ce_offset
-    FROM query_table(__ce_coordinates) AS own
-    LEFT JOIN query_table(__ce_origins) AS origin
-      ON origin.__ce_partition IS NOT DISTINCT FROM own.__ce_partition
+-- _merged_states (coordinates). As there, the partitions in origins (rows of _partition_origins)
+-- are moved, and coordinates are multiplied by the factors of weights.
+CREATE OR REPLACE MACRO clustereval._state_moments(coordinates, origins, distance, weights) AS TABLE
+  WITH offsets AS (
+    SELECT own.*, COALESCE(origin.origin[own.i], 0.0) AS moved_by
+    FROM query_table(coordinates) AS own
+    LEFT JOIN query_table(origins) AS origin
+      ON origin.partition_key IS NOT DISTINCT FROM own.partition_key
   ),
-  __ce_moved AS (
+  moved AS (
     SELECT
-      __ce_partition, __ce_cluster,
-      CAST(0 AS BIGINT) AS __ce_singleton_no,
-      __ce_i, __ce_n,
-      clustereval._clamp(
-        (__ce_mean - __ce_offset) + __ce_correction,
-        __ce_low - __ce_offset, __ce_high - __ce_offset
-      ) AS __ce_center,
-      __ce_m2 / __ce_n AS __ce_variance,
-      __ce_low - __ce_offset AS __ce_low,
-      __ce_high - __ce_offset AS __ce_high
-    FROM __ce_offsets
+      partition_key, cluster,
+      CAST(0 AS BIGINT) AS singleton_no,
+      i, n,
+      clustereval._clamp((mean - moved_by) + correction, low - moved_by, high - moved_by) AS center,
+      m2 / n AS variance,
+      low - moved_by AS low,
+      high - moved_by AS high
+    FROM offsets
   )
-  SELECT * FROM clustereval._scale_moments(__ce_moved, distance, 2, weights);
+  SELECT * FROM clustereval._scale_moments(moved, distance, 2, weights);
 
 -- One row per cluster: the columns of _cluster_spreads that have a value without points. The sums
 -- of distances, which are squares here, are those of the distance sqeuclidean, whatever the option
 -- distance is; the sum of the squared distances to any center is that to the mean, plus n times the
--- squared distance of the mean from it. __ce_counts: rows of _state_counts; __ce_centers: rows of
+-- squared distance of the mean from it. counts: rows of _state_counts; centers: rows of
 -- _all_centers.
-CREATE OR REPLACE MACRO clustereval._state_spreads(__ce_counts, __ce_centers) AS TABLE
-  WITH __ce_squares AS (
+CREATE OR REPLACE MACRO clustereval._state_spreads(counts, centers) AS TABLE
+  WITH squares AS (
     SELECT
-      __ce_partition, __ce_cluster,
-      clustereval._compensated_list_sum(__ce_within_squares) AS __ce_ssw,
-      __ce_size * clustereval._distance(__ce_center, __ce_overall_center, 'sqeuclidean', 2)
-        AS __ce_ssb
-    FROM query_table(__ce_centers)
+      partition_key, cluster,
+      clustereval._compensated_list_sum(within_squares) AS ssw,
+      size * clustereval._distance(center, overall_center, 'sqeuclidean', 2) AS ssb
+    FROM query_table(centers)
   )
   SELECT
     counted.*,
-    CAST(0 AS BIGINT) AS __ce_singleton_no,
-    square.__ce_ssw AS __ce_distances,
-    square.__ce_ssw,
-    CAST(NULL AS DOUBLE) AS __ce_radius,
-    square.__ce_ssw + square.__ce_ssb AS __ce_overall_distances
-  FROM query_table(__ce_counts) AS counted
-  LEFT JOIN __ce_squares AS square
-    ON square.__ce_partition IS NOT DISTINCT FROM counted.__ce_partition
-    AND square.__ce_cluster IS NOT DISTINCT FROM counted.__ce_cluster;
+    CAST(0 AS BIGINT) AS singleton_no,
+    square.ssw AS distances,
+    square.ssw,
+    CAST(NULL AS DOUBLE) AS radius,
+    square.ssw + square.ssb AS overall_distances
+  FROM query_table(counts) AS counted
+  LEFT JOIN squares AS square
+    ON square.partition_key IS NOT DISTINCT FROM counted.partition_key
+    AND square.cluster IS NOT DISTINCT FROM counted.cluster;
 
 ---------------------------------------------------------------------------------------------------
 -- Options
@@ -429,9 +425,7 @@ CREATE OR REPLACE MACRO clustereval._valid_state_options(distance, weights) AS
       'distance: expected one of ''euclidean'', ''sqeuclidean'', got ',
       coalesce('''' || distance || '''', 'NULL'), '; sums of other distances do not merge'
     ))
-    ELSE clustereval._valid_point_options(
-      distance, 2, 'mean', weights, NULL, 'cluster', 'error'
-    )
+    ELSE clustereval._valid_point_options(distance, 2, 'mean', weights, NULL, 'cluster', 'error')
   END;
 
 ---------------------------------------------------------------------------------------------------
@@ -450,52 +444,42 @@ CREATE OR REPLACE MACRO clustereval.cluster_states(
       tbl, vector, cluster, 'euclidean', 2, NULL, partition_by, noise, noise_as, missing
     )
   ),
-  __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_points, 'mean')),
-  __ce_centers AS MATERIALIZED (
-    SELECT * FROM clustereval._all_centers(__ce_points, __ce_moments, 'euclidean', 2, 'mean')
+  moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_points, 'mean')),
+  centers AS MATERIALIZED (
+    SELECT * FROM clustereval._all_centers(__ce_points, moments, 'euclidean', 2, 'mean')
   ),
-  __ce_spreads AS (
-    SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, 'euclidean', 2)
-  ),
-  __ce_checked AS (
-    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, NULL)
-  ),
-  __ce_centered_points AS NOT MATERIALIZED (
+  spreads AS (SELECT * FROM clustereval._cluster_spreads(__ce_points, centers, 'euclidean', 2)),
+  checked AS (SELECT * FROM clustereval._check_points(__ce_points, spreads, centers, NULL)),
+  centered_points AS NOT MATERIALIZED (
     SELECT
-      point.__ce_partition, point.__ce_cluster, point.__ce_singleton_no, point.__ce_kept,
-      clustereval._subtract_vectors(point.__ce_unweighted, own.__ce_center) AS __ce_unweighted
+      point.partition_key, point.cluster, point.singleton_no, point.kept,
+      clustereval._subtract_vectors(point.unweighted, own.center) AS unweighted
     FROM query_table(__ce_points) AS point
-    JOIN query_table(__ce_centers) AS own
-      ON own.__ce_partition IS NOT DISTINCT FROM point.__ce_partition
-      AND own.__ce_cluster IS NOT DISTINCT FROM point.__ce_cluster
-    WHERE point.__ce_kept
+    JOIN query_table(centers) AS own
+      ON own.partition_key IS NOT DISTINCT FROM point.partition_key
+      AND own.cluster IS NOT DISTINCT FROM point.cluster
+    WHERE point.kept
   ),
-  __ce_deviations AS (
-    SELECT * FROM clustereval._coordinate_moments(__ce_centered_points, 'mean')
-  ),
-  __ce_coordinates AS (
+  deviations AS (SELECT * FROM clustereval._coordinate_moments(centered_points, 'mean')),
+  coordinates AS (
     SELECT
-      own.__ce_partition, own.__ce_cluster, own.__ce_i,
-      clustereval._clamp(
-        own.__ce_center + deviation.__ce_center, own.__ce_low, own.__ce_high
-      ) AS __ce_mean,
-      clustereval._mean_correction(
-        own.__ce_center, deviation.__ce_center, own.__ce_low, own.__ce_high
-      ) AS __ce_correction,
-      own.__ce_n * deviation.__ce_variance AS __ce_m2,
-      own.__ce_low, own.__ce_high
-    FROM __ce_moments AS own
-    JOIN __ce_deviations AS deviation
-      ON deviation.__ce_partition IS NOT DISTINCT FROM own.__ce_partition
-      AND deviation.__ce_cluster IS NOT DISTINCT FROM own.__ce_cluster
-      AND deviation.__ce_i = own.__ce_i
+      own.partition_key, own.cluster, own.i,
+      clustereval._clamp(own.center + deviation.center, own.low, own.high) AS mean,
+      clustereval._mean_correction(own.center, deviation.center, own.low, own.high) AS correction,
+      own.n * deviation.variance AS m2,
+      own.low, own.high
+    FROM moments AS own
+    JOIN deviations AS deviation
+      ON deviation.partition_key IS NOT DISTINCT FROM own.partition_key
+      AND deviation.cluster IS NOT DISTINCT FROM own.cluster
+      AND deviation.i = own.i
   )
   SELECT *
-  FROM clustereval._state_table(__ce_spreads, __ce_coordinates)
+  FROM clustereval._state_table(spreads, coordinates)
   WHERE clustereval._check_options(
     clustereval._valid_missing(missing, clustereval._valid_state_noise(noise, noise_as))
   )
-    AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
+    AND COALESCE((SELECT MIN(valid) FROM checked), TRUE)
   -- The second column is cluster, whose name is that of a parameter here.
   ORDER BY partition_key ASC NULLS LAST, 2 ASC NULLS LAST;
 
@@ -505,12 +489,12 @@ CREATE OR REPLACE MACRO clustereval.cluster_states(
 --   FROM clustereval.merge_cluster_states(states);
 CREATE OR REPLACE MACRO clustereval.merge_cluster_states(tbl, partition_by := NULL) AS TABLE
   WITH __ce_states AS MATERIALIZED (SELECT * FROM clustereval._state_rows(tbl, partition_by)),
-  __ce_counts AS (SELECT * FROM clustereval._state_counts(__ce_states)),
-  __ce_coordinates AS (SELECT * FROM clustereval._merged_states(__ce_states)),
-  __ce_checked AS (SELECT * FROM clustereval._check_states(__ce_states, NULL))
+  counts AS (SELECT * FROM clustereval._state_counts(__ce_states)),
+  coordinates AS (SELECT * FROM clustereval._merged_states(__ce_states)),
+  checked AS (SELECT * FROM clustereval._check_states(__ce_states, NULL))
   SELECT *
-  FROM clustereval._state_table(__ce_counts, __ce_coordinates)
-  WHERE COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
+  FROM clustereval._state_table(counts, coordinates)
+  WHERE COALESCE((SELECT MIN(valid) FROM checked), TRUE)
   ORDER BY partition_key ASC NULLS LAST, cluster ASC NULLS LAST;
 
 -- internal_report without the points, from the states of any number of parts of each cluster.
@@ -521,46 +505,34 @@ CREATE OR REPLACE MACRO clustereval.internal_report_from_states(
   tbl, distance := 'euclidean', partition_by := NULL, weights := NULL
 ) AS TABLE
   WITH __ce_states AS MATERIALIZED (SELECT * FROM clustereval._state_rows(tbl, partition_by)),
-  __ce_counts AS (SELECT * FROM clustereval._state_counts(__ce_states)),
-  __ce_coordinates AS MATERIALIZED (SELECT * FROM clustereval._merged_states(__ce_states)),
-  __ce_checked AS (SELECT * FROM clustereval._check_states(__ce_states, weights)),
-  __ce_origins AS (
-    SELECT * FROM clustereval._partition_origins(__ce_coordinates, distance)
-  ),
-  __ce_moments AS (
-    SELECT *
-    FROM clustereval._state_moments(__ce_coordinates, __ce_origins, distance, weights)
-  ),
+  counts AS (SELECT * FROM clustereval._state_counts(__ce_states)),
+  coordinates AS MATERIALIZED (SELECT * FROM clustereval._merged_states(__ce_states)),
+  checked AS (SELECT * FROM clustereval._check_states(__ce_states, weights)),
+  origins AS (SELECT * FROM clustereval._partition_origins(coordinates, distance)),
+  moments AS (SELECT * FROM clustereval._state_moments(coordinates, origins, distance, weights)),
   -- The columns of points that a median would need.
-  __ce_no_points AS (
+  no_points AS (
     SELECT
-      __ce_partition, TRUE AS __ce_kept,
-      CAST(NULL AS DOUBLE[]) AS __ce_factors, CAST(NULL AS DOUBLE[]) AS __ce_unweighted
-    FROM __ce_moments
+      partition_key, TRUE AS kept,
+      CAST(NULL AS DOUBLE[]) AS factors, CAST(NULL AS DOUBLE[]) AS unweighted
+    FROM moments
     WHERE FALSE
   ),
-  __ce_centers AS (
-    SELECT *
-    FROM clustereval._all_centers(__ce_no_points, __ce_moments, distance, 2, 'mean')
-  ),
-  __ce_spreads AS (SELECT * FROM clustereval._state_spreads(__ce_counts, __ce_centers)),
-  __ce_clusters AS MATERIALIZED (
-    SELECT * FROM clustereval._measured_clusters(__ce_centers, __ce_spreads)
-  ),
-  __ce_overflow AS (
-    SELECT CAST(error('states: distances overflow; scale the coordinates down') AS BOOLEAN)
-      AS __ce_valid
-    FROM __ce_centers
-    WHERE __ce_overflows
+  centers AS (SELECT * FROM clustereval._all_centers(no_points, moments, distance, 2, 'mean')),
+  spreads AS (SELECT * FROM clustereval._state_spreads(counts, centers)),
+  clusters AS MATERIALIZED (SELECT * FROM clustereval._measured_clusters(centers, spreads)),
+  overflow AS (
+    SELECT CAST(error('states: distances overflow; scale the coordinates down') AS BOOLEAN) AS valid
+    FROM centers
+    WHERE overflows
   )
   SELECT * REPLACE (
     CASE WHEN lower(distance) = 'sqeuclidean' THEN compactness END AS compactness,
-    CASE WHEN lower(distance) = 'sqeuclidean' THEN davies_bouldin_score END
-      AS davies_bouldin_score,
+    CASE WHEN lower(distance) = 'sqeuclidean' THEN davies_bouldin_score END AS davies_bouldin_score,
     CASE WHEN lower(distance) = 'sqeuclidean' THEN pbm_index END AS pbm_index
   )
-  FROM clustereval._report_of_clusters(__ce_clusters, __ce_spreads, distance, 2, 'mean')
+  FROM clustereval._report_of_clusters(clusters, spreads, distance, 2, 'mean')
   WHERE clustereval._check_options(clustereval._valid_state_options(distance, weights))
-    AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
-    AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_overflow), TRUE)
+    AND COALESCE((SELECT MIN(valid) FROM checked), TRUE)
+    AND COALESCE((SELECT MIN(valid) FROM overflow), TRUE)
   ORDER BY partition_key ASC NULLS LAST;

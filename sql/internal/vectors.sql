@@ -82,9 +82,7 @@ CREATE OR REPLACE MACRO clustereval._check_length(x, vec, dims, size) AS
 -- of its indices and coordinates in turn. Lists are zipped for the lambdas that read the result: a
 -- lambda that reads a second list copies that list for every element.
 CREATE OR REPLACE MACRO clustereval._sparse_entries(numbers) AS
-  list_sort(
-    list_zip(CAST(numbers[1:-1:2] AS BIGINT[]), numbers[2:-1:2]), 'ASC', 'NULLS LAST'
-  );
+  list_sort(list_zip(CAST(numbers[1:-1:2] AS BIGINT[]), numbers[2:-1:2]), 'ASC', 'NULLS LAST');
 
 -- List of the indices of `entries`, a list of pairs (index, coordinate).
 CREATE OR REPLACE MACRO clustereval._entry_indices(entries) AS
@@ -113,9 +111,7 @@ CREATE OR REPLACE MACRO clustereval._fill_checked_entries(entries, vec, dims) AS
       vec, 'a sparse vector with its length, such as ''$4$0:1 2:3''', '; or give size'
     )
     WHEN entries[1][1] < 0 OR entries[-1][1] >= dims
-    THEN clustereval._text_error(
-      vec, concat('indices >= 0 and < ', dims), '; the first index is 0'
-    )
+    THEN clustereval._text_error(vec, concat('indices >= 0 and < ', dims), '; the first index is 0')
     WHEN list_unique(clustereval._entry_indices(entries)) < len(entries)
     THEN clustereval._text_error(vec, 'each index once', '; leave out all but one')
     ELSE clustereval._fill_entries(entries, dims)
@@ -215,7 +211,7 @@ CREATE OR REPLACE MACRO clustereval._check_nominal_names(x, names) AS
     ELSE x
   END;
 
--- Text of the query that returns `names`, the columns to encode, as one list (__ce_names). In the
+-- Text of the query that returns `names`, the columns to encode, as one list (names). In the
 -- argument of query() names need no quotes ([color] as ['color']); this query returns them as
 -- values. Raises an error for bad names.
 CREATE OR REPLACE MACRO clustereval._vdm_names_query(names) AS
@@ -227,10 +223,9 @@ CREATE OR REPLACE MACRO clustereval._vdm_names_query(names) AS
     '] AS __ce_names'
   ), names);
 
--- Text of the query that reads the rows of vdm_encode (its CTE __ce_input_rows), with a NULL column
--- for each of `names`, the columns to encode, that the table does not have: so
--- _check_nominal_columns reports the missing column, and not the binder. Raises an error for bad
--- names.
+-- Text of the query that reads the rows of vdm_encode (its CTE input_rows), with a NULL column for
+-- each of `names`, the columns to encode, that the table does not have: so _check_nominal_columns
+-- reports the missing column, and not the binder. Raises an error for bad names.
 CREATE OR REPLACE MACRO clustereval._vdm_rows_query(names) AS
   clustereval._check_nominal_names(concat(
     'SELECT * FROM __ce_input_rows UNION ALL BY NAME SELECT ',
@@ -240,12 +235,12 @@ CREATE OR REPLACE MACRO clustereval._vdm_rows_query(names) AS
     ' WHERE FALSE'
   ), names);
 
--- Text of the query that returns the rows of __ce_rows, a CTE of vdm_encode, with the profile of
--- each column NAME in `names` as NAME_vdm. The profile of a value is the list of the shares of the
--- classes (__ce_label), in sorted order, among the rows that have the value. Columns are of any
--- type, so each has its own CTEs. A profile is built by putting each share after the zeros of the
--- classes that its value does not have. Functions in the text have the names that bundle() of the
--- Python package writes elsewhere, since a user's macro of the same name would take their place.
+-- Text of the query that returns the rows of rows, a CTE of vdm_encode, with the profile of each
+-- column NAME in `names` as NAME_vdm. The profile of a value is the list of the shares of the
+-- classes (label), in sorted order, among the rows that have the value. Columns are of any type, so
+-- each has its own CTEs. A profile is built by putting each share after the zeros of the classes
+-- that its value does not have. Functions in the text have the names that bundle() of the Python
+-- package writes elsewhere, since a user's macro of the same name would take their place.
 CREATE OR REPLACE MACRO clustereval._vdm_query(names) AS
   clustereval._check_nominal_names(concat(
     'WITH ',

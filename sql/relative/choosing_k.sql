@@ -7,9 +7,7 @@
 
 -- TRUE if type_name, the result of typeof(), is a type of numbers.
 CREATE OR REPLACE MACRO clustereval._is_number_type(type_name) AS
-  regexp_full_match(
-    type_name, 'U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|BIGNUM|FLOAT|DOUBLE|DECIMAL.*'
-  );
+  regexp_full_match(type_name, 'U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|BIGNUM|FLOAT|DOUBLE|DECIMAL.*');
 
 -- k, the number of clusters that a row's clustering was asked for, as BIGINT. Raises an error
 -- unless it is a whole number >= 1. The upper limit rejects NaN, which is above every number in
@@ -35,8 +33,8 @@ CREATE OR REPLACE MACRO clustereval._check_k(x) AS
     END) AS BIGINT)
   END;
 
--- Text of the query SELECT TRUE AS __ce_valid, for _check_options to run. Raises an error if the
--- option silhouette of elbow is unknown; query_text is the query of the options checked before.
+-- Text of the query SELECT TRUE AS valid, for _check_options to run. Raises an error if the option
+-- silhouette of elbow is unknown; query_text is the query of the options checked before.
 CREATE OR REPLACE MACRO clustereval._valid_elbow_options(silhouette, query_text) AS
   CASE
     WHEN coalesce(silhouette, '') NOT IN ('none', 'simplified', 'exact')
@@ -69,96 +67,79 @@ CREATE OR REPLACE MACRO clustereval._check_sweep_columns(tbl, k, partition_by) A
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- One row per group of __ce_key, a struct {partition, k}: __ce_partition, __ce_k, the numbers of
--- points (__ce_n), dimensions (__ce_dims) and clusters (__ce_n_clusters), and the columns __ce_ssw,
--- __ce_explained_variance, __ce_calinski_harabasz and __ce_davies_bouldin of internal_report, whose
--- parameters the others are. It has only the steps of internal_report that these need.
+-- One row per group of key, a struct {partition, k}: partition_key, k, the numbers of points (n),
+-- dimensions (dims) and clusters (n_clusters), and the columns ssw, explained_variance,
+-- calinski_harabasz and davies_bouldin of internal_report, whose parameters the others are. It has
+-- only the steps of internal_report that these need.
 CREATE OR REPLACE MACRO clustereval._elbow_scores(
-  tbl, vector, cluster, __ce_key, distance, p, center, weights, noise, noise_as, missing
+  tbl, vector, cluster, key, distance, p, center, weights, noise, noise_as, missing
 ) AS TABLE
   WITH __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
-      tbl, vector, cluster, distance, p, weights, __ce_key, noise, noise_as, missing
+      tbl, vector, cluster, distance, p, weights, key, noise, noise_as, missing
     )
   ),
-  __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
-  __ce_origins AS MATERIALIZED (
-    SELECT * FROM clustereval._partition_origins(__ce_moments, distance)
+  moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
+  origins AS MATERIALIZED (SELECT * FROM clustereval._partition_origins(moments, distance)),
+  points AS NOT MATERIALIZED (SELECT * FROM clustereval._move_points(__ce_rows, origins, weights)),
+  coordinates AS MATERIALIZED (
+    SELECT * FROM clustereval._moved_moments(moments, points, origins, distance, p, center, weights)
   ),
-  __ce_points AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
-  ),
-  __ce_coordinates AS MATERIALIZED (
-    SELECT * FROM clustereval._moved_moments(
-      __ce_moments, __ce_points, __ce_origins, distance, p, center, weights
-    )
-  ),
-  __ce_centers AS (
-    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, p, center)
-  ),
-  __ce_spreads AS (
-    SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, distance, p)
-  ),
-  __ce_clusters AS MATERIALIZED (
-    SELECT * FROM clustereval._measured_clusters(__ce_centers, __ce_spreads)
-  ),
-  __ce_gaps AS (SELECT * FROM clustereval._centroid_gaps(__ce_clusters, distance, p)),
-  __ce_counts AS (
+  centers AS (SELECT * FROM clustereval._all_centers(points, coordinates, distance, p, center)),
+  spreads AS (SELECT * FROM clustereval._cluster_spreads(points, centers, distance, p)),
+  clusters AS MATERIALIZED (SELECT * FROM clustereval._measured_clusters(centers, spreads)),
+  gaps AS (SELECT * FROM clustereval._centroid_gaps(clusters, distance, p)),
+  counts AS (
     SELECT
-      __ce_partition,
-      CAST(SUM(__ce_n) AS BIGINT) AS __ce_n,
-      COUNT(*) AS __ce_n_clusters
-    FROM __ce_clusters
-    GROUP BY __ce_partition
+      partition_key,
+      CAST(SUM(n) AS BIGINT) AS n,
+      COUNT(*) AS n_clusters
+    FROM clusters
+    GROUP BY partition_key
   ),
-  __ce_spread_totals AS (
-    SELECT * FROM clustereval._spread_totals(__ce_clusters, distance, p)
-  ),
-  __ce_gap_totals AS (SELECT * FROM clustereval._gap_totals(__ce_gaps, distance)),
-  __ce_checked AS (
-    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, weights)
-  ),
+  spread_totals AS (SELECT * FROM clustereval._spread_totals(clusters, distance, p)),
+  gap_totals AS (SELECT * FROM clustereval._gap_totals(gaps, distance)),
+  checked AS (SELECT * FROM clustereval._check_points(points, spreads, centers, weights)),
   -- k is checked once per cluster, not once per point. _points adds a row that is none of these.
-  __ce_checked_k AS (
-    SELECT clustereval._check_k(__ce_partition['k']) AS __ce_k
-    FROM __ce_spreads
-    WHERE __ce_n + __ce_n_dropped + __ce_n_noise > 0
+  checked_k AS (
+    SELECT clustereval._check_k(partition_key['k']) AS k
+    FROM spreads
+    WHERE n + n_dropped + n_noise > 0
   )
   SELECT
-    counts.__ce_partition['partition'] AS __ce_partition,
-    CAST(counts.__ce_partition['k'] AS BIGINT) AS __ce_k,
-    counts.__ce_n, spreads.__ce_dims, counts.__ce_n_clusters, spreads.__ce_ssw,
+    counts.partition_key['partition'] AS partition_key,
+    CAST(counts.partition_key['k'] AS BIGINT) AS k,
+    counts.n, spreads.dims, counts.n_clusters, spreads.ssw,
     CASE
       WHEN clustereval._squares_add_up(distance, center)
-      THEN clustereval._ratio(spreads.__ce_ssb, spreads.__ce_ssw + spreads.__ce_ssb)
-    END AS __ce_explained_variance,
+      THEN clustereval._ratio(spreads.ssb, spreads.ssw + spreads.ssb)
+    END AS explained_variance,
     clustereval._finite_or_null(clustereval._calinski_harabasz_score(
-      counts.__ce_n, counts.__ce_n_clusters, spreads.__ce_ssw, spreads.__ce_ssb
-    )) AS __ce_calinski_harabasz,
+      counts.n, counts.n_clusters, spreads.ssw, spreads.ssb
+    )) AS calinski_harabasz,
     clustereval._finite_or_null(clustereval._davies_bouldin_score(
-      counts.__ce_n, counts.__ce_n_clusters, gaps.__ce_overlap_sum
-    )) AS __ce_davies_bouldin
-  FROM __ce_counts AS counts
-  LEFT JOIN __ce_spread_totals AS spreads
-    ON spreads.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
-  LEFT JOIN __ce_gap_totals AS gaps
-    ON gaps.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
-  WHERE COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
-    AND COALESCE((SELECT MIN(__ce_k) FROM __ce_checked_k), 1) >= 1;
+      counts.n, counts.n_clusters, gaps.overlap_sum
+    )) AS davies_bouldin
+  FROM counts
+  LEFT JOIN spread_totals AS spreads
+    ON spreads.partition_key IS NOT DISTINCT FROM counts.partition_key
+  LEFT JOIN gap_totals AS gaps ON gaps.partition_key IS NOT DISTINCT FROM counts.partition_key
+  WHERE COALESCE((SELECT MIN(valid) FROM checked), TRUE)
+    AND COALESCE((SELECT MIN(k) FROM checked_k), 1) >= 1;
 
--- One row per group of __ce_key, a struct {partition, k}: __ce_partition, __ce_k and __ce_mean, the
--- mean silhouette. The parameters are those of silhouette_score; for a method that is none of its
--- own, such as 'none', the silhouettes are simplified, and not to be read: DuckDB 1.4 plans them.
+-- One row per group of key, a struct {partition, k}: partition_key, k and mean, the mean
+-- silhouette. The parameters are those of silhouette_score; for a method that is none of its own,
+-- such as 'none', the silhouettes are simplified, and not to be read: DuckDB 1.4 plans them.
 CREATE OR REPLACE MACRO clustereval._sweep_silhouettes(
-  tbl, vector, cluster, __ce_key, distance, p, weights, noise, noise_as, missing, method
+  tbl, vector, cluster, key, distance, p, weights, noise, noise_as, missing, method
 ) AS TABLE
   SELECT
-    scored.partition_key['partition'] AS __ce_partition,
-    CAST(scored.partition_key['k'] AS BIGINT) AS __ce_k,
-    scored.silhouette AS __ce_mean
+    scored.partition_key['partition'] AS partition_key,
+    CAST(scored.partition_key['k'] AS BIGINT) AS k,
+    scored.silhouette AS mean
   FROM clustereval.silhouette_score(
     tbl, vector, cluster, distance := distance, p := p, weights := weights,
-    partition_by := __ce_key, noise := noise, noise_as := noise_as, missing := missing,
+    partition_by := key, noise := noise, noise_as := noise_as, missing := missing,
     method := CASE WHEN method = 'exact' THEN 'exact' ELSE 'simplified' END
   ) AS scored;
 
@@ -213,102 +194,100 @@ CREATE OR REPLACE MACRO clustereval._zero_if_straight(x) AS
 ---------------------------------------------------------------------------------------------------
 
 -- The rows of _elbow_scores with the columns of neighboring rows of the partition, in the order of
--- k: __ce_before and __ce_after (ssw), __ce_left_step and __ce_right_step (how far their k is
--- away); __ce_place, the number of the row from 1, and __ce_places, how many there are;
--- __ce_across and __ce_height, k and ssw scaled to [0, 1] over the curve, NULL for a flat curve or
--- one of less than 3 rows; and __ce_start_height and __ce_end_height, those of its ends.
-CREATE OR REPLACE MACRO clustereval._sweep_curve(__ce_scores) AS TABLE
-  WITH __ce_neighbors AS (
+-- k: before and after (ssw), left_step and right_step (how far their k is away); place, the number
+-- of the row from 1, and places, how many there are; across and height, k and ssw scaled to [0, 1]
+-- over the curve, NULL for a flat curve or one of less than 3 rows; and start_height and
+-- end_height, those of its ends.
+CREATE OR REPLACE MACRO clustereval._sweep_curve(scores) AS TABLE
+  WITH neighbors AS (
     SELECT
       *,
-      CAST(__ce_k AS DOUBLE) AS __ce_x,
-      LAG(__ce_ssw) OVER sweep AS __ce_before,
-      LEAD(__ce_ssw) OVER sweep AS __ce_after,
-      CAST(__ce_k - LAG(__ce_k) OVER sweep AS DOUBLE) AS __ce_left_step,
-      CAST(LEAD(__ce_k) OVER sweep - __ce_k AS DOUBLE) AS __ce_right_step,
-      ROW_NUMBER() OVER sweep AS __ce_place,
-      COUNT(*) OVER whole AS __ce_places,
-      MIN(CAST(__ce_k AS DOUBLE)) OVER whole AS __ce_least_x,
-      MAX(CAST(__ce_k AS DOUBLE)) OVER whole AS __ce_most_x,
-      MIN(__ce_ssw) OVER whole AS __ce_least_ssw,
-      MAX(__ce_ssw) OVER whole AS __ce_most_ssw
-    FROM query_table(__ce_scores)
+      CAST(k AS DOUBLE) AS x,
+      LAG(ssw) OVER sweep AS before,
+      LEAD(ssw) OVER sweep AS after,
+      CAST(k - LAG(k) OVER sweep AS DOUBLE) AS left_step,
+      CAST(LEAD(k) OVER sweep - k AS DOUBLE) AS right_step,
+      ROW_NUMBER() OVER sweep AS place,
+      COUNT(*) OVER whole AS places,
+      MIN(CAST(k AS DOUBLE)) OVER whole AS least_x,
+      MAX(CAST(k AS DOUBLE)) OVER whole AS most_x,
+      MIN(ssw) OVER whole AS least_ssw,
+      MAX(ssw) OVER whole AS most_ssw
+    FROM query_table(scores)
     WINDOW
-      whole AS (PARTITION BY __ce_partition),
-      sweep AS (PARTITION BY __ce_partition ORDER BY __ce_k ASC NULLS LAST)
+      whole AS (PARTITION BY partition_key),
+      sweep AS (PARTITION BY partition_key ORDER BY k ASC NULLS LAST)
   ),
-  __ce_scaled AS (
+  scaled AS (
     SELECT
       *,
       CASE
-        WHEN __ce_places >= 3 AND __ce_most_ssw > __ce_least_ssw
-        THEN (__ce_x - __ce_least_x) / NULLIF(__ce_most_x - __ce_least_x, 0)
-      END AS __ce_across,
+        WHEN places >= 3 AND most_ssw > least_ssw
+        THEN (x - least_x) / NULLIF(most_x - least_x, 0)
+      END AS across,
       CASE
-        WHEN __ce_places >= 3
-        THEN (__ce_ssw - __ce_least_ssw) / NULLIF(__ce_most_ssw - __ce_least_ssw, 0)
-      END AS __ce_height
-    FROM __ce_neighbors
+        WHEN places >= 3
+        THEN (ssw - least_ssw) / NULLIF(most_ssw - least_ssw, 0)
+      END AS height
+    FROM neighbors
   )
   SELECT
     *,
-    MAX(CASE WHEN __ce_place = 1 THEN __ce_height END) OVER (PARTITION BY __ce_partition)
-      AS __ce_start_height,
-    MAX(CASE WHEN __ce_place = __ce_places THEN __ce_height END)
-      OVER (PARTITION BY __ce_partition) AS __ce_end_height
-  FROM __ce_scaled;
+    MAX(CASE WHEN place = 1 THEN height END) OVER (PARTITION BY partition_key) AS start_height,
+    MAX(CASE WHEN place = places THEN height END)
+      OVER (PARTITION BY partition_key) AS end_height
+  FROM scaled;
 
--- The rows of _sweep_curve with __ce_difference, the value of Kneedle's difference curve, and
--- __ce_is_knee: TRUE at the first knee, FALSE in other rows, NULL in all if there is none. A knee
--- is a local maximum of the difference curve after which it falls by more than the mean step of
--- __ce_across (S = 1) before the next one. Kneedle stops at local minima as well, which changes
--- nothing: from there to the next maximum the curve rises. Unlike kneed's, an end of the curve is
--- no maximum (the paper compares a value with both neighbors). Of equal values in a row the last
--- one is it, as in kneed.
-CREATE OR REPLACE MACRO clustereval._sweep_knees(__ce_curve) AS TABLE
-  WITH __ce_differences AS (
+-- The rows of _sweep_curve with difference, the value of Kneedle's difference curve, and is_knee:
+-- TRUE at the first knee, FALSE in other rows, NULL in all if there is none. A knee is a local
+-- maximum of the difference curve after which it falls by more than the mean step of across (S = 1)
+-- before the next one. Kneedle stops at local minima as well, which changes nothing: from there to
+-- the next maximum the curve rises. Unlike kneed's, an end of the curve is no maximum (the paper
+-- compares a value with both neighbors). Of equal values in a row the last one is it, as in kneed.
+CREATE OR REPLACE MACRO clustereval._sweep_knees(curve) AS TABLE
+  WITH differences AS (
     SELECT
       *,
-      clustereval._zero_if_straight(1.0 - __ce_height - __ce_across) AS __ce_difference
-    FROM query_table(__ce_curve)
+      clustereval._zero_if_straight(1.0 - height - across) AS difference
+    FROM query_table(curve)
   ),
-  __ce_neighbors AS (
+  neighbors AS (
     SELECT
       *,
-      LAG(__ce_difference) OVER sweep AS __ce_difference_before,
-      LEAD(__ce_difference) OVER sweep AS __ce_difference_after
-    FROM __ce_differences
-    WINDOW sweep AS (PARTITION BY __ce_partition ORDER BY __ce_k ASC NULLS LAST)
+      LAG(difference) OVER sweep AS difference_before,
+      LEAD(difference) OVER sweep AS difference_after
+    FROM differences
+    WINDOW sweep AS (PARTITION BY partition_key ORDER BY k ASC NULLS LAST)
   ),
-  __ce_extremes AS (
+  extremes AS (
     SELECT
       *,
       MAX(CASE
-        WHEN __ce_difference >= __ce_difference_before AND __ce_difference >= __ce_difference_after
-        THEN __ce_place
-      END) OVER sweep AS __ce_last_maximum
-    FROM __ce_neighbors
+        WHEN difference >= difference_before AND difference >= difference_after
+        THEN place
+      END) OVER sweep AS last_maximum
+    FROM neighbors
     WINDOW sweep AS (
-      PARTITION BY __ce_partition ORDER BY __ce_k ASC NULLS LAST
+      PARTITION BY partition_key ORDER BY k ASC NULLS LAST
       ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
     )
   ),
-  __ce_thresholds AS (
+  thresholds AS (
     SELECT
       *,
-      MAX(CASE WHEN __ce_place = __ce_last_maximum THEN __ce_difference END)
-        OVER (PARTITION BY __ce_partition, __ce_last_maximum)
-        - clustereval._ratio(1, __ce_places - 1) AS __ce_threshold
-    FROM __ce_extremes
+      MAX(CASE WHEN place = last_maximum THEN difference END)
+        OVER (PARTITION BY partition_key, last_maximum)
+        - clustereval._ratio(1, places - 1) AS threshold
+    FROM extremes
   ),
-  __ce_found AS (
+  found AS (
     SELECT
       *,
-      MIN(CASE WHEN __ce_difference_after < __ce_threshold THEN __ce_last_maximum END)
-        OVER (PARTITION BY __ce_partition) AS __ce_knee
-    FROM __ce_thresholds
+      MIN(CASE WHEN difference_after < threshold THEN last_maximum END)
+        OVER (PARTITION BY partition_key) AS knee
+    FROM thresholds
   )
-  SELECT *, __ce_place = __ce_knee AS __ce_is_knee FROM __ce_found;
+  SELECT *, place = knee AS is_knee FROM found;
 
 ---------------------------------------------------------------------------------------------------
 -- Tables
@@ -339,14 +318,14 @@ CREATE OR REPLACE MACRO clustereval.elbow(
     SELECT
       *,
       CASE
-        WHEN __ce_left_step = 1
-        THEN clustereval._krzanowski_lai_difference(__ce_x, __ce_dims, __ce_before, __ce_ssw)
-      END AS __ce_kl_difference,
-      clustereval._transformed_distortion(__ce_n, __ce_dims, __ce_ssw) AS __ce_distortion
+        WHEN left_step = 1
+        THEN clustereval._krzanowski_lai_difference(x, dims, before, ssw)
+      END AS kl_difference,
+      clustereval._transformed_distortion(n, dims, ssw) AS distortion
     FROM __ce_knees
   ),
   __ce_no_silhouettes AS NOT MATERIALIZED (
-    SELECT __ce_partition, __ce_k, CAST(NULL AS DOUBLE) AS __ce_mean FROM __ce_knees WHERE FALSE
+    SELECT partition_key, __ce_knees.k, CAST(NULL AS DOUBLE) AS mean FROM __ce_knees WHERE FALSE
   ),
   __ce_mean_silhouettes AS NOT MATERIALIZED (
     SELECT * FROM clustereval._sweep_silhouettes(
@@ -354,69 +333,67 @@ CREATE OR REPLACE MACRO clustereval.elbow(
       distance, p, weights, noise, noise_as, missing, silhouette
     )
   ),
-  __ce_silhouettes AS (SELECT * FROM query(clustereval._select_silhouettes(silhouette)))
+  silhouettes AS (SELECT * FROM query(clustereval._select_silhouettes(silhouette)))
   SELECT
-    own.__ce_partition AS partition_key,
-    own.__ce_k AS k,
-    own.__ce_n AS n,
-    own.__ce_n_clusters AS n_clusters,
-    own.__ce_ssw AS ssw,
-    own.__ce_explained_variance AS explained_variance,
-    own.__ce_calinski_harabasz AS calinski_harabasz_score,
-    own.__ce_davies_bouldin AS davies_bouldin_score,
-    scored.__ce_mean AS silhouette,
+    own.partition_key,
+    own.k,
+    own.n,
+    own.n_clusters,
+    own.ssw,
+    own.explained_variance,
+    own.calinski_harabasz AS calinski_harabasz_score,
+    own.davies_bouldin AS davies_bouldin_score,
+    scored.mean AS silhouette,
     clustereval._finite_or_null(abs(clustereval._ratio(
-      own.__ce_kl_difference,
-      LEAD(own.__ce_kl_difference) OVER (
-        PARTITION BY own.__ce_partition ORDER BY own.__ce_k ASC NULLS LAST
-      )
+      own.kl_difference,
+      LEAD(own.kl_difference) OVER (PARTITION BY own.partition_key ORDER BY own.k ASC NULLS LAST)
     ))) AS krzanowski_lai_index,
     CASE
-      WHEN own.__ce_right_step = 1
+      WHEN own.right_step = 1
       THEN clustereval._finite_or_null(clustereval._hartigan_index(
-        own.__ce_k, own.__ce_n, own.__ce_ssw, own.__ce_after
+        own.k, own.n, own.ssw, own.after
       ))
     END AS hartigan_index,
     CASE
-      WHEN own.__ce_k = 1 THEN own.__ce_distortion
-      WHEN own.__ce_left_step = 1
-      THEN own.__ce_distortion - LAG(own.__ce_distortion) OVER (
-        PARTITION BY own.__ce_partition ORDER BY own.__ce_k ASC NULLS LAST
+      WHEN own.k = 1 THEN own.distortion
+      WHEN own.left_step = 1
+      THEN own.distortion - LAG(own.distortion) OVER (
+        PARTITION BY own.partition_key ORDER BY own.k ASC NULLS LAST
       )
     END AS jump,
     clustereval._finite_or_null(
       clustereval._bend(
-        own.__ce_before, own.__ce_ssw, own.__ce_after, own.__ce_left_step,
-        own.__ce_right_step
-      ) * (2 / (own.__ce_left_step * (own.__ce_left_step + own.__ce_right_step)))
+        own.before, own.ssw, own.after, own.left_step,
+        own.right_step
+      ) * (2 / (own.left_step * (own.left_step + own.right_step)))
     ) AS second_difference,
     clustereval._zero_if_straight(
-      own.__ce_start_height
-      + (own.__ce_end_height - own.__ce_start_height) * own.__ce_across
-      - own.__ce_height
-    ) / sqrt(1 + pow(own.__ce_end_height - own.__ce_start_height, 2)) AS chord_distance,
-    own.__ce_difference AS kneedle,
-    own.__ce_is_knee AS is_knee
+      own.start_height
+      + (own.end_height - own.start_height) * own.across
+      - own.height
+    ) / sqrt(1 + pow(own.end_height - own.start_height, 2)) AS chord_distance,
+    own.difference AS kneedle,
+    own.is_knee
   FROM __ce_neighbors AS own
-  LEFT JOIN __ce_silhouettes AS scored
-    ON scored.__ce_partition IS NOT DISTINCT FROM own.__ce_partition
-    AND scored.__ce_k = own.__ce_k
+  LEFT JOIN silhouettes AS scored
+    ON scored.partition_key IS NOT DISTINCT FROM own.partition_key
+    AND scored.k = own.k
   WHERE clustereval._check_options(clustereval._valid_elbow_options(
     silhouette,
     clustereval._valid_point_options(distance, p, center, weights, noise, noise_as, missing)
   ))
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
-  ORDER BY own.__ce_partition ASC NULLS LAST, own.__ce_k ASC NULLS LAST;
+  ORDER BY own.partition_key ASC NULLS LAST, own.k ASC NULLS LAST;
 
 -- The value of a criterion as DOUBLE, NULL if it is NaN, which no criterion can recommend.
 CREATE OR REPLACE MACRO clustereval._value_or_null(x) AS
   CASE WHEN NOT isnan(CAST(x AS DOUBLE)) THEN CAST(x AS DOUBLE) END;
 
 -- One row per partition, criterion and k, from an elbow table tbl and a table gap of gap_statistic:
--- __ce_place (of the criterion), __ce_criterion, __ce_rule (what it recommends, in words), __ce_k,
--- __ce_value, __ce_cost, which is least at the k that it recommends and NULL where it recommends
--- none, __ce_is_choice, TRUE at the k that is recommended whatever its cost, and __ce_refusal, why
--- there is no such k although there are values.
+-- place (of the criterion), criterion, rule (what it recommends, in words), k, value, cost, which
+-- is least at the k that it recommends and NULL where it recommends none, is_choice, TRUE at the k
+-- that is recommended whatever its cost, and refusal, why there is no such k although there are
+-- values.
 CREATE OR REPLACE MACRO clustereval._criteria(tbl, gap, partition_by) AS TABLE
   WITH __ce_swept AS (
     SELECT
@@ -443,10 +420,9 @@ CREATE OR REPLACE MACRO clustereval._criteria(tbl, gap, partition_by) AS TABLE
     FROM query_table(gap) AS chosen
   )
   SELECT
-    1 AS __ce_place, 'calinski_harabasz_score' AS __ce_criterion, 'largest value' AS __ce_rule,
-    __ce_partition, __ce_k, __ce_calinski_harabasz AS __ce_value,
-    -__ce_calinski_harabasz AS __ce_cost, FALSE AS __ce_is_choice,
-    CAST(NULL AS VARCHAR) AS __ce_refusal
+    1 AS place, 'calinski_harabasz_score' AS criterion, 'largest value' AS rule,
+    __ce_partition AS partition_key, __ce_k AS k, __ce_calinski_harabasz AS value,
+    -__ce_calinski_harabasz AS cost, FALSE AS is_choice, CAST(NULL AS VARCHAR) AS refusal
   FROM __ce_swept
   UNION ALL
   SELECT
@@ -520,41 +496,41 @@ CREATE OR REPLACE MACRO clustereval.choose_k(
   __ce_rated AS (
     SELECT
       *,
-      COUNT(*) OVER (PARTITION BY __ce_partition, __ce_place, __ce_k) AS __ce_rows_of_k
+      COUNT(*) OVER (PARTITION BY partition_key, place, k) AS rows_of_k
     FROM clustereval._criteria(tbl, gap, partition_by)
   ),
-  __ce_ranked AS (
+  ranked AS (
     SELECT
       *,
       CASE
-        WHEN __ce_rows_of_k > 1
+        WHEN rows_of_k > 1
         THEN CAST(error(concat(
-          'k: expected one row for each k of a clustering, got ', __ce_rows_of_k, ' rows with ',
-          __ce_k, '; partition_by tells clusterings apart'
+          'k: expected one row for each k of a clustering, got ', rows_of_k, ' rows with ',
+          k, '; partition_by tells clusterings apart'
         )) AS BIGINT)
-        WHEN __ce_cost IS NOT NULL
+        WHEN cost IS NOT NULL
         THEN ROW_NUMBER() OVER (
-          PARTITION BY __ce_partition, __ce_place
+          PARTITION BY partition_key, place
           ORDER BY
-            CASE WHEN __ce_is_choice THEN 0 ELSE 1 END ASC NULLS LAST,
-            __ce_cost ASC NULLS LAST, __ce_k ASC NULLS LAST
+            CASE WHEN is_choice THEN 0 ELSE 1 END ASC NULLS LAST,
+            cost ASC NULLS LAST, k ASC NULLS LAST
         )
-      END AS __ce_rank
+      END AS rank
     FROM __ce_rated
   )
   SELECT
-    __ce_partition AS partition_key,
-    MAX(__ce_criterion) AS criterion,
-    MAX(CASE WHEN __ce_rank = 1 THEN __ce_k END) AS k,
-    MAX(CASE WHEN __ce_rank = 1 THEN __ce_value END) AS value,
-    MAX(__ce_rule) AS rule,
-    MAX(CASE WHEN __ce_rank = 2 THEN __ce_k END) AS runner_up,
-    MAX(CASE WHEN __ce_rank = 2 THEN __ce_value END) AS runner_up_value,
+    partition_key,
+    MAX(criterion) AS criterion,
+    MAX(CASE WHEN rank = 1 THEN k END) AS k,
+    MAX(CASE WHEN rank = 1 THEN value END) AS value,
+    MAX(rule) AS rule,
+    MAX(CASE WHEN rank = 2 THEN k END) AS runner_up,
+    MAX(CASE WHEN rank = 2 THEN value END) AS runner_up_value,
     CASE
-      WHEN COUNT(__ce_value) = 0 THEN 'no value'
-      WHEN COUNT(__ce_cost) = 0 THEN MAX(__ce_refusal)
+      WHEN COUNT(value) = 0 THEN 'no value'
+      WHEN COUNT(cost) = 0 THEN MAX(refusal)
     END AS reason
-  FROM __ce_ranked
+  FROM ranked
   WHERE (SELECT MIN(__ce_valid) FROM __ce_checked)
-  GROUP BY __ce_partition, __ce_place
-  ORDER BY __ce_partition ASC NULLS LAST, __ce_place ASC NULLS LAST;
+  GROUP BY partition_key, place
+  ORDER BY partition_key ASC NULLS LAST, place ASC NULLS LAST;

@@ -4,33 +4,30 @@
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- Contingency cells of held out points: one row per fold, own cluster (__ce_label) and assigned
--- cluster (__ce_cluster) with __ce_n points and __ce_copies, 1. A fold is a __ce_partition.
--- __ce_assigned: rows of _assigned_points.
-CREATE OR REPLACE MACRO clustereval._assigned_cells(__ce_assigned) AS TABLE
+-- Contingency cells of held out points: one row per fold, own cluster (label) and assigned cluster
+-- (cluster) with n points and copies, 1. A fold is a partition_key. assigned: rows of
+-- _assigned_points.
+CREATE OR REPLACE MACRO clustereval._assigned_cells(assigned) AS TABLE
   SELECT
-    __ce_partition,
-    __ce_cluster AS __ce_label,
-    __ce_nearest AS __ce_cluster,
-    CAST(COUNT(*) AS BIGINT) AS __ce_n,
-    1 AS __ce_copies
-  FROM query_table(__ce_assigned)
-  GROUP BY __ce_partition, __ce_cluster, __ce_nearest;
+    partition_key,
+    cluster AS label,
+    nearest AS cluster,
+    CAST(COUNT(*) AS BIGINT) AS n,
+    1 AS copies
+  FROM query_table(assigned)
+  GROUP BY partition_key, cluster, nearest;
 
--- One row per fold: __ce_partition, __ce_n points, __ce_n_labels, __ce_n_clusters, and __ce_score,
--- that of the metric of this name. __ce_cells: rows of _assigned_cells; the rest are options of
--- cross_validation.
-CREATE OR REPLACE MACRO clustereval._fold_scores(
-  __ce_cells, metric, average_method, beta
-) AS TABLE
+-- One row per fold: partition_key, n points, n_labels, n_clusters, and score, that of the metric of
+-- this name. cells: rows of _assigned_cells; the rest are options of cross_validation.
+CREATE OR REPLACE MACRO clustereval._fold_scores(cells, metric, average_method, beta) AS TABLE
   SELECT
-    partition_key AS __ce_partition,
-    n AS __ce_n,
-    n_labels AS __ce_n_labels,
-    n_clusters AS __ce_n_clusters,
-    COLUMNS(lambda __ce_column: __ce_column = clustereval._known_metric(metric)) AS __ce_score
+    partition_key,
+    n,
+    n_labels,
+    n_clusters,
+    COLUMNS(lambda column_name: column_name = clustereval._known_metric(metric)) AS score
   FROM clustereval._external_report(
-    __ce_cells, __ce_label, __ce_cluster, __ce_n, __ce_partition, NULL, 'cluster',
+    cells, label, cluster, n, partition_key, NULL, 'cluster',
     average_method, beta, clustereval._needs_expectation(metric)
   );
 
@@ -75,45 +72,43 @@ CREATE OR REPLACE MACRO clustereval.cross_validation(
     UNION ALL BY NAME
     SELECT * FROM query_table(centroids)
   ),
-  __ce_centroids AS (
+  center_rows AS (
     SELECT
-      {'key': partition_key, 'fold': centroid_row.fold} AS __ce_partition,
-      centroid_row.cluster AS __ce_cluster,
-      centroid_row.centroid AS __ce_centroid
+      {'key': partition_key, 'fold': centroid_row.fold} AS partition_key,
+      centroid_row.cluster,
+      centroid_row.centroid
     FROM __ce_keyed_centroids AS centroid_row
   ),
-  __ce_centers AS MATERIALIZED (
-    SELECT * FROM clustereval._given_centers(__ce_centroids, distance, p, weights)
+  centers AS MATERIALIZED (
+    SELECT * FROM clustereval._given_centers(center_rows, distance, p, weights)
   ),
-  __ce_blocks AS MATERIALIZED (SELECT * FROM clustereval._center_blocks(__ce_centers)),
-  __ce_checked AS (
+  blocks AS MATERIALIZED (SELECT * FROM clustereval._center_blocks(centers)),
+  checked AS (
     SELECT *
-    FROM clustereval._check_assignment(__ce_points, __ce_centers, distance, p, weights)
+    FROM clustereval._check_assignment(__ce_points, centers, distance, p, weights)
   ),
-  __ce_assigned AS NOT MATERIALIZED (
+  assigned AS NOT MATERIALIZED (
     SELECT *
-    FROM clustereval._assigned_points(__ce_points, __ce_blocks, __ce_checked, distance, p)
+    FROM clustereval._assigned_points(__ce_points, blocks, checked, distance, p)
   ),
-  __ce_cells AS MATERIALIZED (SELECT * FROM clustereval._assigned_cells(__ce_assigned)),
-  __ce_scores AS (
-    SELECT * FROM clustereval._fold_scores(__ce_cells, metric, average_method, beta)
-  ),
-  __ce_label_sizes AS (SELECT * FROM clustereval._label_sizes(__ce_cells)),
-  __ce_pair_shares AS (SELECT * FROM clustereval._pair_shares(__ce_cells, __ce_label_sizes)),
-  __ce_weakest_labels AS (SELECT * FROM clustereval._weakest_labels(__ce_pair_shares))
+  cells AS MATERIALIZED (SELECT * FROM clustereval._assigned_cells(assigned)),
+  scores AS (SELECT * FROM clustereval._fold_scores(cells, metric, average_method, beta)),
+  label_sizes AS (SELECT * FROM clustereval._label_sizes(cells)),
+  pair_shares AS (SELECT * FROM clustereval._pair_shares(cells, label_sizes)),
+  weakest_labels AS (SELECT * FROM clustereval._weakest_labels(pair_shares))
   SELECT
-    scores.__ce_partition['key'] AS partition_key,
-    scores.__ce_partition['fold'] AS fold,
-    scores.__ce_n AS n,
-    scores.__ce_n_labels AS n_labels,
-    scores.__ce_n_clusters AS n_clusters,
-    scores.__ce_score AS score,
-    weakest.__ce_least AS prediction_strength,
-    AVG(scores.__ce_score) OVER (PARTITION BY scores.__ce_partition['key']) AS mean_score,
-    STDDEV_SAMP(scores.__ce_score) OVER (PARTITION BY scores.__ce_partition['key']) AS std_score
-  FROM __ce_scores AS scores
-  LEFT JOIN __ce_weakest_labels AS weakest
-    ON weakest.__ce_partition IS NOT DISTINCT FROM scores.__ce_partition
+    scores.partition_key['key'] AS partition_key,
+    scores.partition_key['fold'] AS fold,
+    scores.n,
+    scores.n_labels,
+    scores.n_clusters,
+    scores.score,
+    weakest.least AS prediction_strength,
+    AVG(scores.score) OVER (PARTITION BY scores.partition_key['key']) AS mean_score,
+    STDDEV_SAMP(scores.score) OVER (PARTITION BY scores.partition_key['key']) AS std_score
+  FROM scores
+  LEFT JOIN weakest_labels AS weakest
+    ON weakest.partition_key IS NOT DISTINCT FROM scores.partition_key
   WHERE clustereval._check_options(
       clustereval._valid_point_options(distance, p, 'mean', weights, NULL, 'cluster', missing)
     )
@@ -121,4 +116,4 @@ CREATE OR REPLACE MACRO clustereval.cross_validation(
       clustereval._valid_agreement_options(NULL, 'cluster', metric, average_method, beta)
     )
     AND (SELECT __ce_valid FROM __ce_columns_check)
-  ORDER BY scores.__ce_partition ASC NULLS LAST;
+  ORDER BY scores.partition_key ASC NULLS LAST;

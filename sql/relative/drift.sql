@@ -4,75 +4,64 @@
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition with numbers of ids: __ce_partition, __ce_n_before, __ce_n_after, __ce_n,
--- those in both, and __ce_n_moved. The parameters name CTEs of the rows of _paired_cells and
--- _cluster_overlaps.
-CREATE OR REPLACE MACRO clustereval._drift_counts(__ce_cells, __ce_overlaps) AS TABLE
+-- One row per partition with numbers of ids: partition_key, n_before, n_after, n, those in both,
+-- and n_moved. The parameters name CTEs of the rows of _paired_cells and _cluster_overlaps.
+CREATE OR REPLACE MACRO clustereval._drift_counts(cells, overlap_rows) AS TABLE
   SELECT
-    cell.__ce_partition,
-    CAST(SUM(CASE WHEN cell.__ce_in_before THEN cell.__ce_n ELSE 0 END) AS BIGINT)
-      AS __ce_n_before,
-    CAST(SUM(CASE WHEN cell.__ce_in_after THEN cell.__ce_n ELSE 0 END) AS BIGINT) AS __ce_n_after,
-    CAST(
-      SUM(CASE WHEN cell.__ce_in_before AND cell.__ce_in_after THEN cell.__ce_n ELSE 0 END)
-      AS BIGINT
-    ) AS __ce_n,
+    cell.partition_key,
+    CAST(SUM(CASE WHEN cell.in_before THEN cell.n ELSE 0 END) AS BIGINT) AS n_before,
+    CAST(SUM(CASE WHEN cell.in_after THEN cell.n ELSE 0 END) AS BIGINT) AS n_after,
+    CAST(SUM(CASE WHEN cell.in_before AND cell.in_after THEN cell.n ELSE 0 END) AS BIGINT) AS n,
     CAST(
       SUM(
         CASE
           WHEN clustereval._has_moved(
-            cell.__ce_in_before, cell.__ce_in_after, cell.__ce_old, cell.__ce_new,
-            overlap.__ce_is_link
+            cell.in_before, cell.in_after, cell.old, cell.new,
+            overlap.is_link
           )
-          THEN cell.__ce_n
+          THEN cell.n
           ELSE 0
         END
       ) AS BIGINT
-    ) AS __ce_n_moved
-  FROM query_table(__ce_cells) AS cell
-  LEFT JOIN query_table(__ce_overlaps) AS overlap
-    ON overlap.__ce_partition IS NOT DISTINCT FROM cell.__ce_partition
-    AND overlap.__ce_old = cell.__ce_old
-    AND overlap.__ce_new = cell.__ce_new
-  WHERE cell.__ce_in_before OR cell.__ce_in_after
-  GROUP BY cell.__ce_partition;
+    ) AS n_moved
+  FROM query_table(cells) AS cell
+  LEFT JOIN query_table(overlap_rows) AS overlap
+    ON overlap.partition_key IS NOT DISTINCT FROM cell.partition_key
+    AND overlap.old = cell.old
+    AND overlap.new = cell.new
+  WHERE cell.in_before OR cell.in_after
+  GROUP BY cell.partition_key;
 
--- One row per partition with clusters: __ce_partition and the numbers of clusters with each
--- transition, of which a split cluster or a merged one counts once. __ce_sides names a CTE of the
--- rows of _transition_sides.
-CREATE OR REPLACE MACRO clustereval._transition_counts(__ce_sides) AS TABLE
+-- One row per partition with clusters: partition_key and the numbers of clusters with each
+-- transition, of which a split cluster or a merged one counts once. sides: rows of
+-- _transition_sides.
+CREATE OR REPLACE MACRO clustereval._transition_counts(sides) AS TABLE
   SELECT
-    __ce_partition,
-    COUNT(CASE WHEN __ce_transition = 'kept' THEN 1 END) AS __ce_n_kept,
-    COUNT(CASE WHEN __ce_transition = 'grown' THEN 1 END) AS __ce_n_grown,
-    COUNT(CASE WHEN __ce_transition = 'shrunk' THEN 1 END) AS __ce_n_shrunk,
-    COUNT(CASE WHEN __ce_kind = 'split' THEN 1 END) AS __ce_n_split,
-    COUNT(CASE WHEN __ce_kind = 'merged' THEN 1 END) AS __ce_n_merged,
-    COUNT(CASE WHEN __ce_kind = 'gone' THEN 1 END) AS __ce_n_gone,
-    COUNT(CASE WHEN __ce_kind = 'new' THEN 1 END) AS __ce_n_new,
-    COUNT(__ce_ambiguity) AS __ce_n_ambiguous,
-    COUNT(CASE WHEN __ce_kind IN ('match', 'source', 'split', 'gone') THEN 1 END)
-      AS __ce_n_clusters_before,
-    COUNT(CASE WHEN __ce_kind IN ('match', 'part', 'merged', 'new') THEN 1 END)
-      AS __ce_n_clusters_after
-  FROM query_table(__ce_sides)
-  GROUP BY __ce_partition;
+    partition_key,
+    COUNT(CASE WHEN transition = 'kept' THEN 1 END) AS n_kept,
+    COUNT(CASE WHEN transition = 'grown' THEN 1 END) AS n_grown,
+    COUNT(CASE WHEN transition = 'shrunk' THEN 1 END) AS n_shrunk,
+    COUNT(CASE WHEN kind = 'split' THEN 1 END) AS n_split,
+    COUNT(CASE WHEN kind = 'merged' THEN 1 END) AS n_merged,
+    COUNT(CASE WHEN kind = 'gone' THEN 1 END) AS n_gone,
+    COUNT(CASE WHEN kind = 'new' THEN 1 END) AS n_new,
+    COUNT(ambiguity) AS n_ambiguous,
+    COUNT(CASE WHEN kind IN ('match', 'source', 'split', 'gone') THEN 1 END) AS n_clusters_before,
+    COUNT(CASE WHEN kind IN ('match', 'part', 'merged', 'new') THEN 1 END) AS n_clusters_after
+  FROM query_table(sides)
+  GROUP BY partition_key;
 
--- One row per cell of the ids in both runs: __ce_partition, __ce_label, the cluster before,
--- __ce_cluster, the cluster after, and __ce_n. A singleton is told from others by its id.
--- __ce_cells names a CTE of the rows of _paired_cells.
-CREATE OR REPLACE MACRO clustereval._common_cells(__ce_cells) AS TABLE
+-- One row per cell of the ids in both runs: partition_key, old_set, the cluster before, new_set,
+-- the cluster after, and n. A singleton is told from others by its id. cells: rows of
+-- _paired_cells.
+CREATE OR REPLACE MACRO clustereval._common_cells(cells) AS TABLE
   SELECT
-    __ce_partition,
-    {
-      'cluster': __ce_before, 'id': CASE WHEN __ce_old IS NULL THEN __ce_singleton_id END
-    } AS __ce_label,
-    {
-      'cluster': __ce_after, 'id': CASE WHEN __ce_new IS NULL THEN __ce_singleton_id END
-    } AS __ce_cluster,
-    __ce_n
-  FROM query_table(__ce_cells)
-  WHERE __ce_in_before AND __ce_in_after;
+    partition_key,
+    {'cluster': before, 'id': CASE WHEN old IS NULL THEN singleton_id END} AS old_set,
+    {'cluster': after, 'id': CASE WHEN new IS NULL THEN singleton_id END} AS new_set,
+    n
+  FROM query_table(cells)
+  WHERE in_before AND in_after;
 
 -- Term of a cluster in the population stability index: (p - q) ln(p / q), where p and q are its
 -- shares of the rows of both runs. The parameters are twice its numbers of rows, where 1, half a
@@ -89,47 +78,46 @@ CREATE OR REPLACE MACRO clustereval._stability_term(
     clustereval._widen(half_rows_after) * clustereval._widen(total_before)
   );
 
--- One row per partition with clusters: __ce_partition and __ce_index, the population stability
--- index of the sizes of clusters of the same name, NULL if a run is empty. The parameters name CTEs
--- of the rows of _paired_cells and _drift_counts.
-CREATE OR REPLACE MACRO clustereval._size_stability(__ce_cells, __ce_counts) AS TABLE
-  WITH __ce_rows_of_names AS (
+-- One row per partition with clusters: partition_key and index, the population stability index of
+-- the sizes of clusters of the same name, NULL if a run is empty. The parameters name CTEs of the
+-- rows of _paired_cells and _drift_counts.
+CREATE OR REPLACE MACRO clustereval._size_stability(cells, counts) AS TABLE
+  WITH rows_of_names AS (
     SELECT
-      __ce_partition,
-      __ce_before AS __ce_name,
-      __ce_n AS __ce_rows_before,
-      0 AS __ce_rows_after
-    FROM query_table(__ce_cells)
-    WHERE __ce_in_before
+      partition_key,
+      before AS name,
+      n AS rows_before,
+      0 AS rows_after
+    FROM query_table(cells)
+    WHERE in_before
     UNION ALL
-    SELECT __ce_partition, __ce_after, 0, __ce_n
-    FROM query_table(__ce_cells)
-    WHERE __ce_in_after
+    SELECT partition_key, after, 0, n
+    FROM query_table(cells)
+    WHERE in_after
   ),
-  __ce_names AS (
+  names AS (
     SELECT
-      __ce_partition,
-      __ce_name,
-      CAST(SUM(__ce_rows_before) AS BIGINT) AS __ce_rows_before,
-      CAST(SUM(__ce_rows_after) AS BIGINT) AS __ce_rows_after
-    FROM __ce_rows_of_names
-    GROUP BY __ce_partition, __ce_name
+      partition_key,
+      name,
+      CAST(SUM(rows_before) AS BIGINT) AS rows_before,
+      CAST(SUM(rows_after) AS BIGINT) AS rows_after
+    FROM rows_of_names
+    GROUP BY partition_key, name
   )
   SELECT
-    names.__ce_partition,
+    names.partition_key,
     CASE
-      WHEN MIN(counts.__ce_n_before) > 0 AND MIN(counts.__ce_n_after) > 0
+      WHEN MIN(base.n_before) > 0 AND MIN(base.n_after) > 0
       THEN clustereval._compensated_sum(
         clustereval._stability_term(
-          GREATEST(2 * names.__ce_rows_before, 1), GREATEST(2 * names.__ce_rows_after, 1),
-          counts.__ce_n_before, counts.__ce_n_after
+          GREATEST(2 * names.rows_before, 1), GREATEST(2 * names.rows_after, 1),
+          base.n_before, base.n_after
         )
       )
-    END AS __ce_index
-  FROM __ce_names AS names
-  JOIN query_table(__ce_counts) AS counts
-    ON counts.__ce_partition IS NOT DISTINCT FROM names.__ce_partition
-  GROUP BY names.__ce_partition;
+    END AS index
+  FROM names
+  JOIN query_table(counts) AS base ON base.partition_key IS NOT DISTINCT FROM names.partition_key
+  GROUP BY names.partition_key;
 
 ---------------------------------------------------------------------------------------------------
 -- Tables
@@ -154,9 +142,7 @@ CREATE OR REPLACE MACRO clustereval.run_drift(
     SELECT *
     FROM clustereval._paired_ids(tbl_before, tbl_after, id, cluster, partition_by, noise)
   ),
-  __ce_cells AS MATERIALIZED (
-    SELECT * FROM clustereval._paired_cells(__ce_ids, noise, noise_as)
-  ),
+  __ce_cells AS MATERIALIZED (SELECT * FROM clustereval._paired_cells(__ce_ids, noise, noise_as)),
   __ce_old_clusters AS (SELECT * FROM clustereval._old_clusters(__ce_cells)),
   __ce_new_clusters AS (SELECT * FROM clustereval._new_clusters(__ce_cells)),
   __ce_overlaps AS MATERIALIZED (
@@ -165,9 +151,7 @@ CREATE OR REPLACE MACRO clustereval.run_drift(
   __ce_links AS (SELECT * FROM clustereval._cluster_links(__ce_overlaps, min_share)),
   __ce_sides AS (
     SELECT *
-    FROM clustereval._transition_sides(
-      __ce_old_clusters, __ce_new_clusters, __ce_links, threshold
-    )
+    FROM clustereval._transition_sides(__ce_old_clusters, __ce_new_clusters, __ce_links, threshold)
   ),
   __ce_transitions AS (SELECT * FROM clustereval._transition_counts(__ce_sides)),
   __ce_counts AS (
@@ -178,66 +162,64 @@ CREATE OR REPLACE MACRO clustereval.run_drift(
     WHERE FALSE
     HAVING clustereval._is_absent(partition_by)
   ),
-  __ce_totals AS (
+  totals AS (
     SELECT
-      __ce_partition,
-      CAST(SUM(__ce_n_before) AS BIGINT) AS __ce_n_before,
-      CAST(SUM(__ce_n_after) AS BIGINT) AS __ce_n_after,
-      CAST(SUM(__ce_n) AS BIGINT) AS __ce_n,
-      CAST(SUM(__ce_n_moved) AS BIGINT) AS __ce_n_moved
+      partition_key,
+      CAST(SUM(n_before) AS BIGINT) AS n_before,
+      CAST(SUM(n_after) AS BIGINT) AS n_after,
+      CAST(SUM(n) AS BIGINT) AS n,
+      CAST(SUM(n_moved) AS BIGINT) AS n_moved
     FROM __ce_counts
-    GROUP BY __ce_partition
+    GROUP BY partition_key
   ),
-  __ce_common AS (SELECT * FROM clustereval._common_cells(__ce_cells)),
-  __ce_agreement AS (
+  common AS (SELECT * FROM clustereval._common_cells(__ce_cells)),
+  agreement AS (
     SELECT
-      partition_key AS __ce_partition,
-      adjusted_rand_score AS __ce_rand,
-      adjusted_mutual_info_score AS __ce_information,
-      variation_of_information AS __ce_variation
+      partition_key,
+      adjusted_rand_score AS rand,
+      adjusted_mutual_info_score AS information,
+      variation_of_information AS variation
     FROM clustereval._external_report(
-      __ce_common, __ce_label, __ce_cluster, __ce_n, __ce_partition, NULL, 'cluster',
+      common, old_set, new_set, n, partition_key, NULL, 'cluster',
       'arithmetic', 1.0, TRUE
     )
   ),
-  __ce_stability AS (SELECT * FROM clustereval._size_stability(__ce_cells, __ce_totals))
+  stability AS (SELECT * FROM clustereval._size_stability(__ce_cells, totals))
   SELECT
-    totals.__ce_partition AS partition_key,
-    totals.__ce_n_before AS n_before,
-    totals.__ce_n_after AS n_after,
-    totals.__ce_n AS n_common,
-    totals.__ce_n_moved AS n_moved,
-    totals.__ce_n_before - totals.__ce_n AS n_left,
-    totals.__ce_n_after - totals.__ce_n AS n_joined,
-    clustereval._ratio(totals.__ce_n_moved, totals.__ce_n) AS moved_rate,
-    clustereval._ratio(totals.__ce_n_before - totals.__ce_n, totals.__ce_n_before) AS left_rate,
-    clustereval._ratio(totals.__ce_n_after - totals.__ce_n, totals.__ce_n_after) AS joined_rate,
+    totals.partition_key,
+    totals.n_before,
+    totals.n_after,
+    totals.n AS n_common,
+    totals.n_moved,
+    totals.n_before - totals.n AS n_left,
+    totals.n_after - totals.n AS n_joined,
+    clustereval._ratio(totals.n_moved, totals.n) AS moved_rate,
+    clustereval._ratio(totals.n_before - totals.n, totals.n_before) AS left_rate,
+    clustereval._ratio(totals.n_after - totals.n, totals.n_after) AS joined_rate,
     clustereval._ratio(
-      totals.__ce_n_before + totals.__ce_n_after - 2 * totals.__ce_n + totals.__ce_n_moved,
-      totals.__ce_n_before + totals.__ce_n_after - totals.__ce_n
+      totals.n_before + totals.n_after - 2 * totals.n + totals.n_moved,
+      totals.n_before + totals.n_after - totals.n
     ) AS churn,
-    COALESCE(found.__ce_n_clusters_before, 0) AS n_clusters_before,
-    COALESCE(found.__ce_n_clusters_after, 0) AS n_clusters_after,
-    COALESCE(found.__ce_n_kept, 0) AS n_kept,
-    COALESCE(found.__ce_n_grown, 0) AS n_grown,
-    COALESCE(found.__ce_n_shrunk, 0) AS n_shrunk,
-    COALESCE(found.__ce_n_split, 0) AS n_split,
-    COALESCE(found.__ce_n_merged, 0) AS n_merged,
-    COALESCE(found.__ce_n_gone, 0) AS n_gone,
-    COALESCE(found.__ce_n_new, 0) AS n_new,
-    COALESCE(found.__ce_n_ambiguous, 0) AS n_ambiguous,
-    agreement.__ce_rand AS adjusted_rand_score,
-    agreement.__ce_information AS adjusted_mutual_info_score,
-    agreement.__ce_variation AS variation_of_information,
-    stability.__ce_index AS population_stability_index
-  FROM __ce_totals AS totals
+    COALESCE(found.n_clusters_before, 0) AS n_clusters_before,
+    COALESCE(found.n_clusters_after, 0) AS n_clusters_after,
+    COALESCE(found.n_kept, 0) AS n_kept,
+    COALESCE(found.n_grown, 0) AS n_grown,
+    COALESCE(found.n_shrunk, 0) AS n_shrunk,
+    COALESCE(found.n_split, 0) AS n_split,
+    COALESCE(found.n_merged, 0) AS n_merged,
+    COALESCE(found.n_gone, 0) AS n_gone,
+    COALESCE(found.n_new, 0) AS n_new,
+    COALESCE(found.n_ambiguous, 0) AS n_ambiguous,
+    agreement.rand AS adjusted_rand_score,
+    agreement.information AS adjusted_mutual_info_score,
+    agreement.variation AS variation_of_information,
+    stability.index AS population_stability_index
+  FROM totals
   LEFT JOIN __ce_transitions AS found
-    ON found.__ce_partition IS NOT DISTINCT FROM totals.__ce_partition
-  LEFT JOIN __ce_agreement AS agreement
-    ON agreement.__ce_partition IS NOT DISTINCT FROM totals.__ce_partition
-  LEFT JOIN __ce_stability AS stability
-    ON stability.__ce_partition IS NOT DISTINCT FROM totals.__ce_partition
+    ON found.partition_key IS NOT DISTINCT FROM totals.partition_key
+  LEFT JOIN agreement ON agreement.partition_key IS NOT DISTINCT FROM totals.partition_key
+  LEFT JOIN stability ON stability.partition_key IS NOT DISTINCT FROM totals.partition_key
   WHERE clustereval._check_options(
       clustereval._valid_transition_options(noise, noise_as, threshold, min_share)
     )
-  ORDER BY totals.__ce_partition ASC NULLS LAST;
+  ORDER BY totals.partition_key ASC NULLS LAST;

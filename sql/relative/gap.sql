@@ -4,8 +4,8 @@
 -- Reference points
 ---------------------------------------------------------------------------------------------------
 
--- Text of the query SELECT TRUE AS __ce_valid, for _check_options to run. Raises an error for the
--- first bad one of the options of uniform_reference.
+-- Text of the query SELECT TRUE AS valid, for _check_options to run. Raises an error for the first
+-- bad one of the options of uniform_reference.
 CREATE OR REPLACE MACRO clustereval._valid_reference_options(n_sets, method, random_state) AS
   CASE
     WHEN NOT clustereval._is_whole_number(n_sets, 1)
@@ -26,7 +26,7 @@ CREATE OR REPLACE MACRO clustereval._valid_reference_options(n_sets, method, ran
       'random_state: expected a whole number >= 0 and < 2147483648, got ',
       clustereval._show_value(random_state)
     ))
-    ELSE 'SELECT TRUE AS __ce_valid'
+    ELSE 'SELECT TRUE AS valid'
   END;
 
 -- One step of _scramble of a list x of UBIGINTs below 2^32: each xor itself / divisor, times
@@ -71,57 +71,51 @@ CREATE OR REPLACE MACRO clustereval._uniform_numbers(stream_keys, scrambled_id) 
     lambda __ce_v: (CAST(__ce_v AS DOUBLE) + 0.5) / 4294967296.0
   );
 
--- One row per partition (__ce_partition): its number of points __ce_n, of dimensions __ce_dims, and
--- the lists of the least and greatest values of its coordinates, __ce_low and __ce_high. Raises the
--- error of vectors that are not finite, or of different lengths. __ce_rows: rows of _points with
--- one cluster.
-CREATE OR REPLACE MACRO clustereval._bounding_boxes(__ce_rows) AS TABLE
-  WITH __ce_moments AS MATERIALIZED (
-    SELECT * FROM clustereval._coordinate_moments(__ce_rows, 'mean')
-  ),
-  __ce_alarms AS (
-    SELECT COUNT(*) AS __ce_n_alarms
-    FROM query_table(__ce_rows) AS point
-    CROSS JOIN (SELECT COALESCE(MAX(__ce_i), 0) AS __ce_dims FROM __ce_moments) AS longest
-    WHERE point.__ce_kept
+-- One row per partition (partition_key): its number of points n, of dimensions dims, and the lists
+-- of the least and greatest values of its coordinates, low and high. Raises the error of vectors
+-- that are not finite, or of different lengths. rows: rows of _points with one cluster.
+CREATE OR REPLACE MACRO clustereval._bounding_boxes(rows) AS TABLE
+  WITH moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(rows, 'mean')),
+  alarms AS (
+    SELECT COUNT(*) AS n_alarms
+    FROM query_table(rows) AS point
+    CROSS JOIN (SELECT COALESCE(MAX(i), 0) AS dims FROM moments) AS longest
+    WHERE point.kept
       AND NOT COALESCE(
-        isfinite(list_sum(point.__ce_vector))
-          AND list_count(point.__ce_vector) = longest.__ce_dims
-          AND len(point.__ce_vector) = longest.__ce_dims,
+        isfinite(list_sum(point.vector))
+          AND list_count(point.vector) = longest.dims
+          AND len(point.vector) = longest.dims,
         FALSE
       )
     UNION ALL
-    SELECT COUNT(*) FROM __ce_moments WHERE NOT isfinite(__ce_high - __ce_low)
+    SELECT COUNT(*) FROM moments WHERE NOT isfinite(high - low)
   ),
-  __ce_faults AS (
+  faults AS (
     SELECT
-      longest.__ce_dims,
-      point.__ce_vector, point.__ce_vector_text, point.__ce_unpartitioned, point.__ce_partition,
-      NULL AS __ce_id,
-      clustereval._point_fault(point.__ce_vector, longest.__ce_dims) AS __ce_fault
-    FROM query_table(__ce_rows) AS point
-    JOIN (SELECT MAX(__ce_n_alarms) AS __ce_n_alarms FROM __ce_alarms) AS alarm
-      ON alarm.__ce_n_alarms > 0
-    CROSS JOIN (SELECT COALESCE(MAX(__ce_i), 0) AS __ce_dims FROM __ce_moments) AS longest
-    WHERE point.__ce_kept OR point.__ce_vector_text IS NOT NULL
+      longest.dims,
+      point.vector, point.vector_text, point.unpartitioned, point.partition_key,
+      NULL AS id,
+      clustereval._point_fault(point.vector, longest.dims) AS fault
+    FROM query_table(rows) AS point
+    JOIN (SELECT MAX(n_alarms) AS n_alarms FROM alarms) AS alarm ON alarm.n_alarms > 0
+    CROSS JOIN (SELECT COALESCE(MAX(i), 0) AS dims FROM moments) AS longest
+    WHERE point.kept OR point.vector_text IS NOT NULL
   ),
-  __ce_checked AS (
+  checked AS (
     SELECT CAST(
-      clustereval._point_fault_error(
-        __ce_fault, __ce_dims, __ce_n_faulty, __ce_names, __ce_details
-      ) AS BOOLEAN
-    ) AS __ce_valid
-    FROM clustereval._first_point_fault(__ce_faults)
+      clustereval._point_fault_error(fault, dims, n_faulty, names, details) AS BOOLEAN
+    ) AS valid
+    FROM clustereval._first_point_fault(faults)
   )
   SELECT
-    __ce_partition,
-    CAST(MAX(__ce_n) AS BIGINT) AS __ce_n,
-    COUNT(*) AS __ce_dims,
-    list(__ce_low ORDER BY __ce_i ASC NULLS LAST) AS __ce_low,
-    list(__ce_high ORDER BY __ce_i ASC NULLS LAST) AS __ce_high
-  FROM __ce_moments
-  WHERE COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
-  GROUP BY __ce_partition;
+    partition_key,
+    CAST(MAX(n) AS BIGINT) AS n,
+    COUNT(*) AS dims,
+    list(low ORDER BY i ASC NULLS LAST) AS low,
+    list(high ORDER BY i ASC NULLS LAST) AS high
+  FROM moments
+  WHERE COALESCE((SELECT MIN(valid) FROM checked), TRUE)
+  GROUP BY partition_key;
 
 -- Points without clusters, the reference of the gap statistic: for each partition and reference set
 -- as many as the partition has, uniform in the box that its points span.
@@ -136,52 +130,49 @@ CREATE OR REPLACE MACRO clustereval.uniform_reference(
       tbl, vector, 1, 'euclidean', 2, NULL, partition_by, NULL, 'cluster', missing
     )
   ),
-  __ce_boxes AS (SELECT * FROM clustereval._bounding_boxes(__ce_rows)),
-  __ce_sets AS (
+  boxes AS (SELECT * FROM clustereval._bounding_boxes(__ce_rows)),
+  sets AS (
     SELECT
-      box.*, numbered.__ce_set,
-      clustereval._stream_keys(random_state, numbered.__ce_set, box.__ce_dims) AS __ce_stream_keys
-    FROM __ce_boxes AS box
-    CROSS JOIN (SELECT unnest(range(1, CAST(n_sets AS BIGINT) + 1)) AS __ce_set) AS numbered
+      box.*, numbered.set,
+      clustereval._stream_keys(random_state, numbered.set, box.dims) AS stream_keys
+    FROM boxes AS box
+    CROSS JOIN (SELECT unnest(range(1, CAST(n_sets AS BIGINT) + 1)) AS set) AS numbered
   ),
   -- In a CTE of its own, or the id would be scrambled once per coordinate.
-  __ce_ids AS (
+  ids AS (
     SELECT
-      drawn.__ce_partition, drawn.__ce_set, drawn.__ce_low, drawn.__ce_high,
-      drawn.__ce_stream_keys, place.__ce_id,
-      clustereval._scramble([CAST(place.__ce_id % 4294967296 AS UBIGINT)])[1]
-        AS __ce_scrambled_id
-    FROM __ce_sets AS drawn, LATERAL range(drawn.__ce_n) AS place (__ce_id)
+      drawn.partition_key, drawn.set, drawn.low, drawn.high,
+      drawn.stream_keys, place.id,
+      clustereval._scramble([CAST(place.id % 4294967296 AS UBIGINT)])[1]
+        AS scrambled_id
+    FROM sets AS drawn, LATERAL range(drawn.n) AS place (id)
   ),
-  __ce_numbers AS (
+  numbers AS (
     SELECT
-      __ce_partition, __ce_set, __ce_low, __ce_high, __ce_id,
-      clustereval._uniform_numbers(__ce_stream_keys, __ce_scrambled_id) AS __ce_uniform
-    FROM __ce_ids
+      partition_key, set, low, high, id,
+      clustereval._uniform_numbers(stream_keys, scrambled_id) AS uniform
+    FROM ids
   )
   SELECT
-    __ce_partition AS partition_key,
-    __ce_set AS reference_set,
-    __ce_id AS id,
+    partition_key,
+    set AS reference_set,
+    id,
     list_transform(
-      __ce_uniform,
-      lambda __ce_u, __ce_i: clustereval._clamp(
-        __ce_low[__ce_i] + (__ce_high[__ce_i] - __ce_low[__ce_i]) * __ce_u,
-        __ce_low[__ce_i], __ce_high[__ce_i]
-      )
+      uniform,
+      lambda u, i: clustereval._clamp(low[i] + (high[i] - low[i]) * u, low[i], high[i])
     ) AS point
-  FROM __ce_numbers
+  FROM numbers
   WHERE clustereval._check_options(clustereval._valid_missing(
     missing, clustereval._valid_reference_options(n_sets, method, random_state)
   ))
-  ORDER BY __ce_partition ASC NULLS LAST, __ce_set ASC NULLS LAST, __ce_id ASC NULLS LAST;
+  ORDER BY partition_key ASC NULLS LAST, set ASC NULLS LAST, id ASC NULLS LAST;
 
 ---------------------------------------------------------------------------------------------------
 -- Gap statistic
 ---------------------------------------------------------------------------------------------------
 
--- Text of the query SELECT TRUE AS __ce_valid, for _check_options to run. Raises an error for the
--- first bad one of the options of gap_statistic.
+-- Text of the query SELECT TRUE AS valid, for _check_options to run. Raises an error for the first
+-- bad one of the options of gap_statistic.
 CREATE OR REPLACE MACRO clustereval._valid_gap_options(rule, se_factor) AS
   CASE
     WHEN coalesce(lower(rule), '') NOT IN (
@@ -195,7 +186,7 @@ CREATE OR REPLACE MACRO clustereval._valid_gap_options(rule, se_factor) AS
     THEN error(concat(
       'se_factor: expected a number >= 0, got ', clustereval._show_value(se_factor)
     ))
-    ELSE 'SELECT TRUE AS __ce_valid'
+    ELSE 'SELECT TRUE AS valid'
   END;
 
 -- x, the user's argument of the parameter named `parameter`. Raises an error if it is a string
@@ -210,9 +201,9 @@ CREATE OR REPLACE MACRO clustereval._reject_quoted(x, parameter) AS
     ELSE x
   END;
 
--- One row per row of an elbow table tbl: __ce_partition, __ce_k, __ce_set, and __ce_log_ssw, NULL
--- if ssw is 0. sweep is what error texts call a clustering, and remedy what tells them apart.
--- Raises an error if two rows of a partition and set have one k, or k is NULL.
+-- One row per row of an elbow table tbl: partition_key, k, set, and log_ssw, NULL if ssw is 0.
+-- sweep is what error texts call a clustering, and remedy what tells them apart. Raises an error if
+-- two rows of a partition and set have one k, or k is NULL.
 CREATE OR REPLACE MACRO clustereval._sweep_logs(tbl, partition_by, set_no, sweep, remedy) AS TABLE
   WITH __ce_rows AS (
     SELECT
@@ -227,7 +218,8 @@ CREATE OR REPLACE MACRO clustereval._sweep_logs(tbl, partition_by, set_no, sweep
     FROM __ce_rows
   )
   SELECT
-    __ce_partition, __ce_set,
+    __ce_partition AS partition_key,
+    __ce_set AS set,
     CASE
       WHEN __ce_rows_of_k > 1
       THEN CAST(error(concat(
@@ -235,8 +227,8 @@ CREATE OR REPLACE MACRO clustereval._sweep_logs(tbl, partition_by, set_no, sweep
         __ce_k, '; ', remedy
       )) AS BIGINT)
       ELSE __ce_k
-    END AS __ce_k,
-    CASE WHEN __ce_ssw > 0 THEN ln(__ce_ssw) END AS __ce_log_ssw
+    END AS k,
+    CASE WHEN __ce_ssw > 0 THEN ln(__ce_ssw) END AS log_ssw
   FROM __ce_counted;
 
 -- One row with __ce_valid TRUE. Raises an error if `given`, the user's column of the table tbl that
@@ -247,101 +239,95 @@ CREATE OR REPLACE MACRO clustereval._check_table_column(tbl, parameter, given) A
   WHERE FALSE
   HAVING TRUE;
 
--- One row per partition and k of the reference: __ce_n_sets (reference sets of the partition),
--- __ce_n_sets_of_k (those that have this k), and the mean and the standard deviation with 1/B of
--- their __ce_log_ssw (__ce_mean, __ce_sd), NULL if one is NULL. __ce_reference: rows of
--- _sweep_logs.
-CREATE OR REPLACE MACRO clustereval._expected_logs(__ce_reference) AS TABLE
-  WITH __ce_sets AS (
-    SELECT __ce_partition, __ce_set
-    FROM query_table(__ce_reference)
-    GROUP BY __ce_partition, __ce_set
+-- One row per partition and k of the reference: n_sets (reference sets of the partition),
+-- n_sets_of_k (those that have this k), and the mean and the standard deviation with 1/B of their
+-- log_ssw (mean, sd), NULL if one is NULL. reference: rows of _sweep_logs.
+CREATE OR REPLACE MACRO clustereval._expected_logs(reference) AS TABLE
+  WITH sets AS (
+    SELECT partition_key, set
+    FROM query_table(reference)
+    GROUP BY partition_key, set
   ),
-  __ce_set_counts AS (
-    SELECT __ce_partition, COUNT(*) AS __ce_n_sets FROM __ce_sets GROUP BY __ce_partition
-  ),
-  __ce_deviations AS (
+  set_counts AS (SELECT partition_key, COUNT(*) AS n_sets FROM sets GROUP BY partition_key),
+  deviations AS (
     SELECT
       *,
-      SUM(__ce_log_ssw) OVER by_k / COUNT(__ce_log_ssw) OVER by_k AS __ce_mean
-    FROM query_table(__ce_reference)
-    WINDOW by_k AS (PARTITION BY __ce_partition, __ce_k)
+      SUM(log_ssw) OVER by_k / COUNT(log_ssw) OVER by_k AS mean
+    FROM query_table(reference)
+    WINDOW by_k AS (PARTITION BY partition_key, k)
   ),
-  __ce_logs AS (
+  logs AS (
     SELECT
-      __ce_partition, __ce_k,
-      COUNT(*) AS __ce_n_sets_of_k,
-      CASE WHEN COUNT(__ce_log_ssw) = COUNT(*) THEN MAX(__ce_mean) END AS __ce_mean,
+      partition_key, k,
+      COUNT(*) AS n_sets_of_k,
+      CASE WHEN COUNT(log_ssw) = COUNT(*) THEN MAX(mean) END AS mean,
       CASE
-        WHEN COUNT(__ce_log_ssw) = COUNT(*)
-        THEN sqrt(
-          clustereval._compensated_sum(pow(__ce_log_ssw - __ce_mean, 2)) / COUNT(*)
-        )
-      END AS __ce_sd
-    FROM __ce_deviations
-    GROUP BY __ce_partition, __ce_k
+        WHEN COUNT(log_ssw) = COUNT(*)
+        THEN sqrt(clustereval._compensated_sum(pow(log_ssw - mean, 2)) / COUNT(*))
+      END AS sd
+    FROM deviations
+    GROUP BY partition_key, k
   )
-  SELECT logs.*, counts.__ce_n_sets
-  FROM __ce_logs AS logs
-  JOIN __ce_set_counts AS counts
-    ON counts.__ce_partition IS NOT DISTINCT FROM logs.__ce_partition;
+  SELECT logs.*, counts.n_sets
+  FROM logs
+  JOIN set_counts AS counts ON counts.partition_key IS NOT DISTINCT FROM logs.partition_key;
 
--- One row per row of __ce_observed (_sweep_logs) with the columns of __ce_expected (_expected_logs)
--- of its partition and k. Raises an error unless both have the same partitions and k, every
--- reference set every k, and every partition two reference sets.
-CREATE OR REPLACE MACRO clustereval._matched_sweeps(__ce_observed, __ce_expected) AS TABLE
-  WITH __ce_pairs AS (
+-- One row per row of observed (_sweep_logs) with the columns of expected (_expected_logs) of its
+-- partition and k. Raises an error unless both have the same partitions and k, every reference set
+-- every k, and every partition two reference sets.
+CREATE OR REPLACE MACRO clustereval._matched_sweeps(observed, expected) AS TABLE
+  WITH pairs AS (
     SELECT
-      own.__ce_partition, own.__ce_k, own.__ce_log_ssw,
-      expected.__ce_k AS __ce_expected_k, expected.__ce_n_sets, expected.__ce_n_sets_of_k,
-      expected.__ce_mean, expected.__ce_sd
-    FROM query_table(__ce_observed) AS own
-    FULL JOIN query_table(__ce_expected) AS expected
-      ON expected.__ce_partition IS NOT DISTINCT FROM own.__ce_partition
-      AND expected.__ce_k = own.__ce_k
+      own.partition_key, own.k, own.log_ssw,
+      reference.k AS expected_k, reference.n_sets, reference.n_sets_of_k,
+      reference.mean, reference.sd
+    FROM query_table(observed) AS own
+    FULL JOIN query_table(expected) AS reference
+      ON reference.partition_key IS NOT DISTINCT FROM own.partition_key
+      AND reference.k = own.k
   ),
-  __ce_faults AS (
+  faults AS (
     SELECT
       CASE
-        WHEN __ce_expected_k IS NULL
+        WHEN expected_k IS NULL
         THEN {
-          'rank': 1, 'k': __ce_k,
+          'rank': 1, 'k': k,
           'what': concat(
-            'k: expected the same values in both tables, got ', __ce_k, ' in the first only'
+            'k: expected the same values in both tables, got ', k, ' in the first only'
           )
         }
-        WHEN __ce_k IS NULL
+        WHEN k IS NULL
         THEN {
-          'rank': 2, 'k': __ce_expected_k,
+          'rank': 2, 'k': expected_k,
           'what': concat(
-            'k: expected the same values in both tables, got ', __ce_expected_k,
+            'k: expected the same values in both tables, got ', expected_k,
             ' in the reference only'
           )
         }
-        WHEN __ce_n_sets < 2
+        WHEN n_sets < 2
         THEN {
-          'rank': 3, 'k': __ce_k,
-          'what': concat('reference_set: expected at least 2 reference sets, got ', __ce_n_sets)
+          'rank': 3, 'k': k,
+          'what': concat('reference_set: expected at least 2 reference sets, got ', n_sets)
         }
-        WHEN __ce_n_sets_of_k < __ce_n_sets
+        WHEN n_sets_of_k < n_sets
         THEN {
-          'rank': 4, 'k': __ce_k,
+          'rank': 4, 'k': k,
           'what': concat(
-            'k: expected every value in every reference set, got ', __ce_k, ' in ',
-            __ce_n_sets_of_k, ' of ', __ce_n_sets, ' sets'
+            'k: expected every value in every reference set, got ', k, ' in ',
+            n_sets_of_k, ' of ', n_sets, ' sets'
           )
         }
-      END AS __ce_fault
-    FROM __ce_pairs
+      END AS fault
+    FROM pairs
   ),
-  __ce_checked AS (
-    SELECT CAST(error(MIN(__ce_fault)['what']) AS BOOLEAN) AS __ce_valid
-    FROM __ce_faults
-    HAVING COUNT(__ce_fault) > 0
+  checked AS (
+    SELECT CAST(error(MIN(fault)['what']) AS BOOLEAN) AS valid
+    FROM faults
+    HAVING COUNT(fault) > 0
   )
   SELECT *
-  FROM __ce_pairs
-  WHERE COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE);
+  FROM pairs
+  WHERE COALESCE((SELECT MIN(valid) FROM checked), TRUE);
 
 -- The gap statistic of each k, from two elbow tables: tbl of the data, and reference, of
 -- clusterings of reference points (uniform_reference), whose column reference_set numbers the sets:
@@ -370,71 +356,69 @@ CREATE OR REPLACE MACRO clustereval.gap_statistic(
       'reference_set and partition_by tell them apart'
     )
   ),
-  __ce_expected AS (SELECT * FROM clustereval._expected_logs(__ce_reference)),
-  __ce_matched AS (SELECT * FROM clustereval._matched_sweeps(__ce_observed, __ce_expected)),
-  __ce_gaps AS (
+  expected AS (SELECT * FROM clustereval._expected_logs(__ce_reference)),
+  matched AS (SELECT * FROM clustereval._matched_sweeps(__ce_observed, expected)),
+  gaps AS (
     SELECT
       *,
-      __ce_mean - __ce_log_ssw AS __ce_gap,
-      __ce_sd * sqrt(1 + clustereval._ratio(1, __ce_n_sets)) AS __ce_gap_se
-    FROM __ce_matched
+      mean - log_ssw AS gap,
+      sd * sqrt(1 + clustereval._ratio(1, n_sets)) AS gap_se
+    FROM matched
   ),
-  __ce_neighbors AS (
+  neighbors AS (
     SELECT
       *,
-      LEAD(__ce_gap) OVER (PARTITION BY __ce_partition ORDER BY __ce_k ASC NULLS LAST)
-        AS __ce_next_gap,
-      LEAD(__ce_gap_se) OVER (PARTITION BY __ce_partition ORDER BY __ce_k ASC NULLS LAST)
-        AS __ce_next_se,
-      MAX(__ce_gap) OVER (PARTITION BY __ce_partition) AS __ce_most_gap,
-      COUNT(*) OVER (PARTITION BY __ce_partition)
-        = COUNT(__ce_gap) OVER (PARTITION BY __ce_partition) AS __ce_complete
-    FROM __ce_gaps
+      LEAD(gap) OVER (PARTITION BY partition_key ORDER BY k ASC NULLS LAST) AS next_gap,
+      LEAD(gap_se) OVER (PARTITION BY partition_key ORDER BY k ASC NULLS LAST) AS next_se,
+      MAX(gap) OVER (PARTITION BY partition_key) AS most_gap,
+      COUNT(*) OVER (PARTITION BY partition_key)
+        = COUNT(gap) OVER (PARTITION BY partition_key) AS complete
+    FROM gaps
   ),
   -- The peak is the first local or the global maximum, or for Tibshirani's rule its choice.
-  __ce_peaks AS (
+  peaks AS (
     SELECT
       *,
       MIN(CASE
         WHEN CASE
-          WHEN lower(rule) IN ('globalmax', 'globalsemax') THEN __ce_gap = __ce_most_gap
+          WHEN lower(rule) IN ('globalmax', 'globalsemax') THEN gap = most_gap
           WHEN lower(rule) = 'tibs2001semax'
-          THEN COALESCE(__ce_gap >= __ce_next_gap - se_factor * __ce_next_se, TRUE)
-          ELSE COALESCE(__ce_gap >= __ce_next_gap, TRUE)
+          THEN COALESCE(gap >= next_gap - se_factor * next_se, TRUE)
+          ELSE COALESCE(gap >= next_gap, TRUE)
         END
-        THEN __ce_k
-      END) OVER (PARTITION BY __ce_partition) AS __ce_peak
-    FROM __ce_neighbors
+        THEN k
+      END) OVER (PARTITION BY partition_key) AS peak
+    FROM neighbors
   ),
-  __ce_thresholds AS (
+  thresholds AS (
     SELECT
       *,
       MAX(CASE
-        WHEN __ce_k <> __ce_peak THEN NULL
+        WHEN k <> peak THEN NULL
         WHEN lower(rule) IN ('firstsemax', 'globalsemax')
-        THEN __ce_gap - se_factor * __ce_gap_se
-        ELSE __ce_gap
-      END) OVER (PARTITION BY __ce_partition) AS __ce_threshold
-    FROM __ce_peaks
+        THEN gap - se_factor * gap_se
+        ELSE gap
+      END) OVER (PARTITION BY partition_key) AS threshold
+    FROM peaks
   ),
-  __ce_choices AS (
+  choices AS (
     SELECT
       *,
       MIN(CASE
-        WHEN lower(rule) = 'tibs2001semax' THEN __ce_peak
-        WHEN __ce_gap >= __ce_threshold THEN __ce_k
-      END) OVER (PARTITION BY __ce_partition) AS __ce_choice
-    FROM __ce_thresholds
+        WHEN lower(rule) = 'tibs2001semax' THEN peak
+        WHEN gap >= threshold THEN k
+      END) OVER (PARTITION BY partition_key) AS choice
+    FROM thresholds
   )
   SELECT
-    __ce_partition AS partition_key,
-    __ce_k AS k,
-    __ce_log_ssw AS log_ssw,
-    __ce_mean AS expected_log_ssw,
-    __ce_gap AS gap,
-    __ce_gap_se AS gap_se,
-    CASE WHEN __ce_complete THEN __ce_k = __ce_choice END AS is_choice
-  FROM __ce_choices
+    partition_key,
+    k,
+    log_ssw,
+    mean AS expected_log_ssw,
+    gap,
+    gap_se,
+    CASE WHEN complete THEN k = choice END AS is_choice
+  FROM choices
   WHERE clustereval._check_options(clustereval._valid_gap_options(rule, se_factor))
     AND (SELECT MIN(__ce_valid) FROM __ce_checked)
-  ORDER BY __ce_partition ASC NULLS LAST, __ce_k ASC NULLS LAST;
+  ORDER BY partition_key ASC NULLS LAST, k ASC NULLS LAST;

@@ -69,107 +69,104 @@ CREATE OR REPLACE MACRO clustereval._normal_quantile(confidence) AS
 -- Influences and their covariances
 ---------------------------------------------------------------------------------------------------
 
--- One row per contingency cell: the columns of __ce_cells, the name of a CTE of cells; __ce_total,
--- __ce_label_size and __ce_cluster_size, the rows of its partition, label and cluster;
--- __ce_label_squares and __ce_cluster_squares, the sums of the squared rows of the cells of its
--- label and of its cluster; __ce_label_majority_n and __ce_cluster_majority_n, the rows of the
--- largest of these cells; and __ce_single, 1 for noise that is counted as singletons (cluster
--- NULL), otherwise 0.
-CREATE OR REPLACE MACRO clustereval._cells_with_squares(__ce_cells) AS TABLE
+-- One row per contingency cell: the columns of cells, the name of a CTE of cells; total, label_size
+-- and cluster_size, the rows of its partition, label and cluster; label_squares and
+-- cluster_squares, the sums of the squared rows of the cells of its label and of its cluster;
+-- label_majority_n and cluster_majority_n, the rows of the largest of these cells; and single, 1
+-- for noise that is counted as singletons (cluster NULL), otherwise 0.
+CREATE OR REPLACE MACRO clustereval._cells_with_squares(cells) AS TABLE
   SELECT
     *,
-    CASE WHEN __ce_cluster IS NULL THEN 1 ELSE 0 END AS __ce_single,
-    CAST(SUM(__ce_n * __ce_copies) OVER (PARTITION BY __ce_partition) AS BIGINT) AS __ce_total,
-    CAST(SUM(__ce_n * __ce_copies) OVER (PARTITION BY __ce_partition, __ce_label) AS BIGINT)
-      AS __ce_label_size,
+    CASE WHEN cluster IS NULL THEN 1 ELSE 0 END AS single,
+    CAST(SUM(n * copies) OVER (PARTITION BY partition_key) AS BIGINT) AS total,
+    CAST(SUM(n * copies) OVER (PARTITION BY partition_key, label) AS BIGINT) AS label_size,
     CASE
-      WHEN __ce_cluster IS NULL THEN 1
-      ELSE CAST(SUM(__ce_n) OVER (PARTITION BY __ce_partition, __ce_cluster) AS BIGINT)
-    END AS __ce_cluster_size,
-    SUM(CAST(__ce_n AS DOUBLE) * __ce_n * __ce_copies)
-      OVER (PARTITION BY __ce_partition, __ce_label) AS __ce_label_squares,
+      WHEN cluster IS NULL THEN 1
+      ELSE CAST(SUM(n) OVER (PARTITION BY partition_key, cluster) AS BIGINT)
+    END AS cluster_size,
+    SUM(CAST(n AS DOUBLE) * n * copies)
+      OVER (PARTITION BY partition_key, label) AS label_squares,
     CASE
-      WHEN __ce_cluster IS NULL THEN 1.0
-      ELSE SUM(CAST(__ce_n AS DOUBLE) * __ce_n) OVER (PARTITION BY __ce_partition, __ce_cluster)
-    END AS __ce_cluster_squares,
-    MAX(__ce_n) OVER (PARTITION BY __ce_partition, __ce_label) AS __ce_label_majority_n,
-    MAX(__ce_n) OVER (PARTITION BY __ce_partition, __ce_cluster) AS __ce_cluster_majority_n
-  FROM query_table(__ce_cells);
+      WHEN cluster IS NULL THEN 1.0
+      ELSE SUM(CAST(n AS DOUBLE) * n) OVER (PARTITION BY partition_key, cluster)
+    END AS cluster_squares,
+    MAX(n) OVER (PARTITION BY partition_key, label) AS label_majority_n,
+    MAX(n) OVER (PARTITION BY partition_key, cluster) AS cluster_majority_n
+  FROM query_table(cells);
 
--- One row per contingency cell and family of statistics (see the head of this file):
--- __ce_partition, __ce_family, __ce_rows, the rows of the cell, and __ce_i1, __ce_i2 and __ce_i3,
--- the influence of each of these rows on the statistics of the family, up to a constant. __ce_cells
--- is the name of a CTE of cells.
--- Pairs: twice the share of the other rows with which a row forms such a pair. This is the
--- projection of the exact counts of pairs, and thus first-order right for sums of squared shares.
--- Information: the derivatives of the sums of p ln p. A row of noise that is counted as a singleton
--- is alone in its cell, however many such rows there are, so its cell has no such sum; the
--- derivative of hc is greater by 1, and that of B-cubed recall has a factor of 1 in place of 2.
--- Majority: 1 in the majority, NULL where a majority is tied, or is one singleton of several rows
--- or none: the maximum has no derivative there.
-CREATE OR REPLACE MACRO clustereval._influences(__ce_cells) AS TABLE
-  WITH __ce_cells_with_squares AS (SELECT * FROM clustereval._cells_with_squares(__ce_cells)),
-  __ce_cells_with_ties AS (
+-- One row per contingency cell and family of statistics (see the head of this file): partition_key,
+-- family, rows, the rows of the cell, and i1, i2 and i3, the influence of each of these rows on the
+-- statistics of the family, up to a constant. cells is the name of a CTE of cells. Pairs: twice the
+-- share of the other rows with which a row forms such a pair. This is the projection of the exact
+-- counts of pairs, and thus first-order right for sums of squared shares. Information: the
+-- derivatives of the sums of p ln p. A row of noise that is counted as a singleton is alone in its
+-- cell, however many such rows there are, so its cell has no such sum; the derivative of hc is
+-- greater by 1, and that of B-cubed recall has a factor of 1 in place of 2. Majority: 1 in the
+-- majority, NULL where a majority is tied, or is one singleton of several rows or none: the maximum
+-- has no derivative there.
+CREATE OR REPLACE MACRO clustereval._influences(cells) AS TABLE
+  WITH cells_with_squares AS (SELECT * FROM clustereval._cells_with_squares(cells)),
+  cells_with_ties AS (
     SELECT
       *,
-      __ce_n * __ce_copies AS __ce_rows,
-      SUM(CASE WHEN __ce_n = __ce_label_majority_n THEN __ce_copies + __ce_single ELSE 0 END)
-        OVER (PARTITION BY __ce_partition, __ce_label) AS __ce_label_majorities,
+      n * copies AS rows,
+      SUM(CASE WHEN n = label_majority_n THEN copies + single ELSE 0 END)
+        OVER (PARTITION BY partition_key, label) AS label_majorities,
       CASE
-        WHEN __ce_cluster IS NULL THEN 1
-        ELSE SUM(CASE WHEN __ce_n = __ce_cluster_majority_n THEN 1 ELSE 0 END)
-          OVER (PARTITION BY __ce_partition, __ce_cluster)
-      END AS __ce_cluster_majorities
-    FROM __ce_cells_with_squares
+        WHEN cluster IS NULL THEN 1
+        ELSE SUM(CASE WHEN n = cluster_majority_n THEN 1 ELSE 0 END)
+          OVER (PARTITION BY partition_key, cluster)
+      END AS cluster_majorities
+    FROM cells_with_squares
   )
   SELECT
-    __ce_partition,
-    'pairs' AS __ce_family,
-    __ce_rows,
-    2.0 * clustereval._ratio(__ce_n - 1, __ce_total - 1) AS __ce_i1,
-    2.0 * clustereval._ratio(__ce_cluster_size - __ce_n, __ce_total - 1) AS __ce_i2,
-    2.0 * clustereval._ratio(__ce_label_size - __ce_n, __ce_total - 1) AS __ce_i3
-  FROM __ce_cells_with_ties
+    partition_key,
+    'pairs' AS family,
+    rows,
+    2.0 * clustereval._ratio(n - 1, total - 1) AS i1,
+    2.0 * clustereval._ratio(cluster_size - n, total - 1) AS i2,
+    2.0 * clustereval._ratio(label_size - n, total - 1) AS i3
+  FROM cells_with_ties
   UNION ALL
   SELECT
-    __ce_partition,
+    partition_key,
     'information',
-    __ce_rows,
+    rows,
     clustereval._log_ratio(
-      clustereval._widen(__ce_n) * clustereval._widen(__ce_total),
-      clustereval._widen(__ce_label_size) * clustereval._widen(__ce_cluster_size)
+      clustereval._widen(n) * clustereval._widen(total),
+      clustereval._widen(label_size) * clustereval._widen(cluster_size)
     ),
-    clustereval._log_ratio(__ce_label_size, __ce_n) + __ce_single,
-    clustereval._log_ratio(__ce_cluster_size, __ce_n)
-  FROM __ce_cells_with_ties
+    clustereval._log_ratio(label_size, n) + single,
+    clustereval._log_ratio(cluster_size, n)
+  FROM cells_with_ties
   UNION ALL
   SELECT
-    __ce_partition,
+    partition_key,
     'bcubed',
-    __ce_rows,
-    2.0 * clustereval._ratio(__ce_n, __ce_cluster_size)
-      - __ce_cluster_squares / CAST(__ce_cluster_size AS DOUBLE) / __ce_cluster_size,
-    (2.0 - __ce_single) * clustereval._ratio(__ce_n, __ce_label_size)
-      - __ce_label_squares / CAST(__ce_label_size AS DOUBLE) / __ce_label_size,
+    rows,
+    2.0 * clustereval._ratio(n, cluster_size)
+      - cluster_squares / CAST(cluster_size AS DOUBLE) / cluster_size,
+    (2.0 - single) * clustereval._ratio(n, label_size)
+      - label_squares / CAST(label_size AS DOUBLE) / label_size,
     0.0
-  FROM __ce_cells_with_ties
+  FROM cells_with_ties
   UNION ALL
   SELECT
-    __ce_partition,
+    partition_key,
     'majority',
-    __ce_rows,
+    rows,
     CASE
-      WHEN __ce_cluster_majorities > 1 THEN NULL
-      WHEN __ce_n = __ce_cluster_majority_n THEN 1.0
+      WHEN cluster_majorities > 1 THEN NULL
+      WHEN n = cluster_majority_n THEN 1.0
       ELSE 0.0
     END,
     CASE
-      WHEN __ce_label_majorities > 1 THEN NULL
-      WHEN __ce_n = __ce_label_majority_n THEN 1.0
+      WHEN label_majorities > 1 THEN NULL
+      WHEN n = label_majority_n THEN 1.0
       ELSE 0.0
     END,
     0.0
-  FROM __ce_cells_with_ties;
+  FROM cells_with_ties;
 
 -- Aggregate: the mean of x over all rows of the cells with n rows each, NULL if x is NULL anywhere.
 CREATE OR REPLACE MACRO clustereval._mean_of_rows(n, x) AS
@@ -177,63 +174,62 @@ CREATE OR REPLACE MACRO clustereval._mean_of_rows(n, x) AS
     WHEN COUNT(x) = COUNT(*) THEN clustereval._compensated_sum(n * x) / CAST(SUM(n) AS DOUBLE)
   END;
 
--- One row per __ce_partition and __ce_family: __ce_c11, __ce_c12, ... __ce_c33, the covariances of
--- the influences of a row on the statistics of the family, NULL if one has no derivative.
--- __ce_influences is the name of a CTE of the rows of _influences. The influences are centered
+-- One row per partition_key and family: c11, c12, ... c33, the covariances of the influences of a
+-- row on the statistics of the family, NULL if one has no derivative. The influences are centered
 -- first, so that no digits cancel.
-CREATE OR REPLACE MACRO clustereval._covariances(__ce_influences) AS TABLE
-  WITH __ce_means AS (
+CREATE OR REPLACE MACRO clustereval._covariances(influences) AS TABLE
+  WITH means AS (
     SELECT
-      __ce_partition,
-      __ce_family,
-      clustereval._mean_of_rows(__ce_rows, __ce_i1) AS __ce_m1,
-      clustereval._mean_of_rows(__ce_rows, __ce_i2) AS __ce_m2,
-      clustereval._mean_of_rows(__ce_rows, __ce_i3) AS __ce_m3
-    FROM query_table(__ce_influences)
-    GROUP BY __ce_partition, __ce_family
+      partition_key,
+      family,
+      clustereval._mean_of_rows(rows, i1) AS m1,
+      clustereval._mean_of_rows(rows, i2) AS m2,
+      clustereval._mean_of_rows(rows, i3) AS m3
+    FROM query_table(influences)
+    GROUP BY partition_key, family
   ),
-  __ce_centered AS (
+  centered AS (
     SELECT
-      cell.__ce_partition,
-      cell.__ce_family,
-      cell.__ce_rows,
-      cell.__ce_i1 - means.__ce_m1 AS __ce_i1,
-      cell.__ce_i2 - means.__ce_m2 AS __ce_i2,
-      cell.__ce_i3 - means.__ce_m3 AS __ce_i3
-    FROM query_table(__ce_influences) AS cell
-    JOIN __ce_means AS means
-      ON means.__ce_partition IS NOT DISTINCT FROM cell.__ce_partition
-      AND means.__ce_family = cell.__ce_family
+      cell.partition_key,
+      cell.family,
+      cell.rows,
+      cell.i1 - means.m1 AS i1,
+      cell.i2 - means.m2 AS i2,
+      cell.i3 - means.m3 AS i3
+    FROM query_table(influences) AS cell
+    JOIN means
+      ON means.partition_key IS NOT DISTINCT FROM cell.partition_key
+      AND means.family = cell.family
   )
   SELECT
-    __ce_partition,
-    __ce_family,
-    clustereval._mean_of_rows(__ce_rows, __ce_i1 * __ce_i1) AS __ce_c11,
-    clustereval._mean_of_rows(__ce_rows, __ce_i1 * __ce_i2) AS __ce_c12,
-    clustereval._mean_of_rows(__ce_rows, __ce_i1 * __ce_i3) AS __ce_c13,
-    clustereval._mean_of_rows(__ce_rows, __ce_i2 * __ce_i2) AS __ce_c22,
-    clustereval._mean_of_rows(__ce_rows, __ce_i2 * __ce_i3) AS __ce_c23,
-    clustereval._mean_of_rows(__ce_rows, __ce_i3 * __ce_i3) AS __ce_c33
-  FROM __ce_centered
-  GROUP BY __ce_partition, __ce_family;
+    partition_key,
+    family,
+    clustereval._mean_of_rows(rows, i1 * i1) AS c11,
+    clustereval._mean_of_rows(rows, i1 * i2) AS c12,
+    clustereval._mean_of_rows(rows, i1 * i3) AS c13,
+    clustereval._mean_of_rows(rows, i2 * i2) AS c22,
+    clustereval._mean_of_rows(rows, i2 * i3) AS c23,
+    clustereval._mean_of_rows(rows, i3 * i3) AS c33
+  FROM centered
+  GROUP BY partition_key, family;
 
 ---------------------------------------------------------------------------------------------------
 -- Gradients
 ---------------------------------------------------------------------------------------------------
 
--- One row per __ce_partition and metric that is a linear function of the statistics of its
--- __ce_family, for samples of a given number of rows: __ce_metric, and __ce_g1, __ce_g2 and
--- __ce_g3, the coefficients. __ce_parts is the name of a CTE of the rows of _parts_of_gradients.
-CREATE OR REPLACE MACRO clustereval._linear_gradients(__ce_parts) AS TABLE
+-- One row per partition_key and metric that is a linear function of the statistics of its family,
+-- for samples of a given number of rows: metric, and g1, g2 and g3, the coefficients. parts: rows
+-- of _parts_of_gradients.
+CREATE OR REPLACE MACRO clustereval._linear_gradients(parts) AS TABLE
   SELECT
-    part.__ce_partition, part.__ce_family, metrics.__ce_metric,
-    metrics.__ce_g1, metrics.__ce_g2, metrics.__ce_g3
-  FROM query_table(__ce_parts) AS part
+    part.partition_key, part.family, metrics.metric,
+    metrics.g1, metrics.g2, metrics.g3
+  FROM query_table(parts) AS part
   CROSS JOIN LATERAL (VALUES
     ('pairs', 'rand_score', 0e0, -1e0, -1e0),
     ('pairs', 'mirkin_metric', 0e0,
-      CAST(part.__ce_total AS DOUBLE) * (part.__ce_total - 1),
-      CAST(part.__ce_total AS DOUBLE) * (part.__ce_total - 1)),
+      CAST(part.total AS DOUBLE) * (part.total - 1),
+      CAST(part.total AS DOUBLE) * (part.total - 1)),
     ('information', 'label_entropy', 1e0, 0e0, 1e0),
     ('information', 'cluster_entropy', 1e0, 1e0, 0e0),
     ('information', 'joint_entropy', 1e0, 1e0, 1e0),
@@ -243,34 +239,33 @@ CREATE OR REPLACE MACRO clustereval._linear_gradients(__ce_parts) AS TABLE
     ('information', 'variation_of_information', 0e0, 1e0, 1e0),
     ('majority', 'purity', 1e0, 0e0, 0e0),
     ('majority', 'inverse_purity', 0e0, 1e0, 0e0),
-    ('majority', 'split_join_distance', -part.__ce_total, -part.__ce_total, 0e0),
+    ('majority', 'split_join_distance', -part.total, -part.total, 0e0),
     ('bcubed', 'bcubed_precision', 1e0, 0e0, 0e0),
     ('bcubed', 'bcubed_recall', 0e0, 1e0, 0e0)
-  ) AS metrics (__ce_family, __ce_metric, __ce_g1, __ce_g2, __ce_g3)
-  WHERE metrics.__ce_family = part.__ce_family;
+  ) AS metrics (family, metric, g1, g2, g3)
+  WHERE metrics.family = part.family;
 
--- One row per __ce_partition and metric that is a quotient of two functions of the statistics of
--- its __ce_family: __ce_metric; __ce_is_quotient; __ce_top and __ce_bottom, the functions; __ce_t1,
--- __ce_t2, __ce_t3 and __ce_b1, __ce_b2, __ce_b3, their derivatives by the statistics. The
--- multinomial adjusted Rand index differs from the adjusted one by terms that are smaller by a
--- factor of the number of rows, and has its derivatives. __ce_parts is the name of a CTE of the
--- rows of _parts_of_gradients; average_method and beta are options of external_report.
-CREATE OR REPLACE MACRO clustereval._metric_quotients(__ce_parts, average_method, beta) AS TABLE
+-- One row per partition_key and metric that is a quotient of two functions of the statistics of its
+-- family: metric; is_quotient; top and bottom, the functions; t1, t2, t3 and b1, b2, b3, their
+-- derivatives by the statistics. The multinomial adjusted Rand index differs from the adjusted one
+-- by terms that are smaller by a factor of the number of rows, and has its derivatives. parts: rows
+-- of _parts_of_gradients; average_method and beta are options of external_report.
+CREATE OR REPLACE MACRO clustereval._metric_quotients(parts, average_method, beta) AS TABLE
   SELECT
-    p.partition AS __ce_partition,
-    p.family AS __ce_family,
-    metrics.__ce_metric,
-    TRUE AS __ce_is_quotient,
-    metrics.__ce_top,
-    metrics.__ce_bottom,
-    metrics.__ce_t1,
-    metrics.__ce_t2,
-    metrics.__ce_t3,
-    metrics.__ce_b1,
-    metrics.__ce_b2,
-    metrics.__ce_b3
-  FROM query_table(__ce_parts)
-    AS p (partition, n, family, s, x, y, emi, b, c, g, gb, gc, r, rb, rc, larger_x)
+    p.partition_key,
+    p.family,
+    metrics.metric,
+    TRUE AS is_quotient,
+    metrics.top,
+    metrics.bottom,
+    metrics.t1,
+    metrics.t2,
+    metrics.t3,
+    metrics.b1,
+    metrics.b2,
+    metrics.b3
+  FROM query_table(parts)
+    AS p (partition_key, n, family, s, x, y, emi, b, c, g, gb, gc, r, rb, rc, larger_x)
   CROSS JOIN LATERAL (VALUES
     ('pairs', 'adjusted_rand_score', NULL, p.s - p.b * p.c, (p.b + p.c) / 2 - p.b * p.c,
       (0.5 - p.b) + (0.5 - p.c), -p.b, -p.c, (0.5 - p.b) + (0.5 - p.c), 0.5 - p.b, 0.5 - p.c),
@@ -317,32 +312,29 @@ CREATE OR REPLACE MACRO clustereval._metric_quotients(__ce_parts, average_method
     ('bcubed', 'bcubed_f_score', NULL,
       (1 + beta * beta) * p.s * p.x, beta * beta * p.s + p.x,
       (1 + beta * beta) * p.x, (1 + beta * beta) * p.s, 0e0, beta * beta, 1e0, 0e0)
-  ) AS metrics (
-    __ce_family, __ce_metric, __ce_method, __ce_top, __ce_bottom,
-    __ce_t1, __ce_t2, __ce_t3, __ce_b1, __ce_b2, __ce_b3
-  )
-  WHERE metrics.__ce_family = p.family
-    AND (metrics.__ce_method IS NULL OR metrics.__ce_method = average_method)
+  ) AS metrics (family, metric, method, top, bottom, t1, t2, t3, b1, b2, b3)
+  WHERE metrics.family = p.family
+    AND (metrics.method IS NULL OR metrics.method = average_method)
   UNION ALL
-  SELECT * FROM clustereval._association_quotients(__ce_parts);
+  SELECT * FROM clustereval._association_quotients(parts);
 
--- One row per __ce_partition and metric with a derivative: __ce_family, __ce_metric,
--- __ce_is_quotient (FALSE for linear functions), and __ce_g1, __ce_g2 and __ce_g3, its derivatives
--- by the statistics of the family. The parameters are those of _metric_quotients.
-CREATE OR REPLACE MACRO clustereval._gradients(__ce_parts, average_method, beta) AS TABLE
+-- One row per partition_key and metric with a derivative: family, metric, is_quotient (FALSE for
+-- linear functions), and g1, g2 and g3, its derivatives by the statistics of the family. The
+-- parameters are those of _metric_quotients.
+CREATE OR REPLACE MACRO clustereval._gradients(parts, average_method, beta) AS TABLE
   SELECT
-    __ce_partition, __ce_family, __ce_metric, FALSE AS __ce_is_quotient, __ce_g1, __ce_g2, __ce_g3
-  FROM clustereval._linear_gradients(__ce_parts)
+    partition_key, family, metric, FALSE AS is_quotient, g1, g2, g3
+  FROM clustereval._linear_gradients(parts)
   UNION ALL
   SELECT
-    __ce_partition,
-    __ce_family,
-    __ce_metric,
-    __ce_is_quotient,
-    clustereval._quotient_slope(__ce_top, __ce_bottom, __ce_t1, __ce_b1),
-    clustereval._quotient_slope(__ce_top, __ce_bottom, __ce_t2, __ce_b2),
-    clustereval._quotient_slope(__ce_top, __ce_bottom, __ce_t3, __ce_b3)
-  FROM clustereval._metric_quotients(__ce_parts, average_method, CAST(beta AS DOUBLE));
+    partition_key,
+    family,
+    metric,
+    is_quotient,
+    clustereval._quotient_slope(top, bottom, t1, b1),
+    clustereval._quotient_slope(top, bottom, t2, b2),
+    clustereval._quotient_slope(top, bottom, t3, b3)
+  FROM clustereval._metric_quotients(parts, average_method, CAST(beta AS DOUBLE));
 
 ---------------------------------------------------------------------------------------------------
 -- Standard errors
@@ -359,9 +351,7 @@ CREATE OR REPLACE MACRO clustereval._variance_above_rounding(squares, products) 
 
 -- Variance d' C d of the influence on a metric with the gradient (g1, g2, g3), where c11 to c33 are
 -- the covariances of the influences on its statistics. 0 below the rounding error of the terms.
-CREATE OR REPLACE MACRO clustereval._influence_variance(
-  g1, g2, g3, c11, c12, c13, c22, c23, c33
-) AS
+CREATE OR REPLACE MACRO clustereval._influence_variance(g1, g2, g3, c11, c12, c13, c22, c23, c33) AS
   clustereval._variance_above_rounding(
     clustereval._covariance_term(g1, g1, c11) + clustereval._covariance_term(g2, g2, c22)
       + clustereval._covariance_term(g3, g3, c33),
@@ -371,34 +361,32 @@ CREATE OR REPLACE MACRO clustereval._influence_variance(
     )
   );
 
--- One row per __ce_partition and metric with a derivative: __ce_metric and __ce_std_error, NULL if
--- undefined. Fewer than 2 rows have no standard error. Where label and cluster are equal partitions
--- those of every sample are too, and a quotient keeps its value, 1 or 0, even if it is 0 / 0.
--- __ce_statistics, __ce_covariances and __ce_gradients are names of CTEs of the rows of
--- _statistics_of_groups, _covariances and _gradients.
-CREATE OR REPLACE MACRO clustereval._standard_errors(
-  __ce_statistics, __ce_covariances, __ce_gradients
-) AS TABLE
+-- One row per partition_key and metric with a derivative: metric and std_error, NULL if undefined.
+-- Fewer than 2 rows have no standard error. Where label and cluster are equal partitions those of
+-- every sample are too, and a quotient keeps its value, 1 or 0, even if it is 0 / 0. statistics,
+-- covariances and gradients are names of CTEs of the rows of _statistics_of_groups, _covariances
+-- and _gradients.
+CREATE OR REPLACE MACRO clustereval._standard_errors(statistics, covariances, gradients) AS TABLE
   SELECT
-    gradient.__ce_partition,
-    gradient.__ce_metric,
+    gradient.partition_key,
+    gradient.metric,
     CASE
-      WHEN totals.__ce_total < 2 THEN NULL
-      WHEN totals.__ce_fp + totals.__ce_fn = 0 AND gradient.__ce_is_quotient THEN 0.0
+      WHEN totals.total < 2 THEN NULL
+      WHEN totals.fp + totals.fn = 0 AND gradient.is_quotient THEN 0.0
       ELSE sqrt(clustereval._influence_variance(
-        gradient.__ce_g1, gradient.__ce_g2, gradient.__ce_g3,
-        covariance.__ce_c11, covariance.__ce_c12, covariance.__ce_c13,
-        covariance.__ce_c22, covariance.__ce_c23, covariance.__ce_c33
-      ) / totals.__ce_total)
-    END AS __ce_std_error
-  FROM query_table(__ce_gradients) AS gradient
-  JOIN query_table(__ce_statistics) AS totals
-    ON totals.__ce_partition IS NOT DISTINCT FROM gradient.__ce_partition
-  JOIN query_table(__ce_covariances) AS covariance
-    ON covariance.__ce_partition IS NOT DISTINCT FROM gradient.__ce_partition
-    AND covariance.__ce_family = gradient.__ce_family;
+        gradient.g1, gradient.g2, gradient.g3,
+        covariance.c11, covariance.c12, covariance.c13,
+        covariance.c22, covariance.c23, covariance.c33
+      ) / totals.total)
+    END AS std_error
+  FROM query_table(gradients) AS gradient
+  JOIN query_table(statistics) AS totals
+    ON totals.partition_key IS NOT DISTINCT FROM gradient.partition_key
+  JOIN query_table(covariances) AS covariance
+    ON covariance.partition_key IS NOT DISTINCT FROM gradient.partition_key
+    AND covariance.family = gradient.family;
 
--- Text of the query SELECT TRUE AS __ce_valid, for _check_options. Raises an error if an option of
+-- Text of the query SELECT TRUE AS valid, for _check_options. Raises an error if an option of
 -- external_intervals is invalid, or two of them in combination. query_text is that text from
 -- _valid_external_options, which raises the errors of all options but confidence.
 CREATE OR REPLACE MACRO clustereval._valid_interval_options(confidence, query_text) AS
@@ -433,53 +421,50 @@ CREATE OR REPLACE MACRO clustereval.external_intervals(
     SELECT *
     FROM clustereval._row_groups(tbl, label, cluster, weight, partition_by, noise, noise_as)
   ),
-  __ce_statistics AS (SELECT * FROM clustereval._statistics_of_groups(__ce_groups, adjusted)),
-  __ce_report AS (
-    SELECT * FROM clustereval._scores_of_statistics(__ce_statistics, average_method, beta)
-  ),
-  __ce_values AS (SELECT * FROM clustereval._metric_values(__ce_report, adjusted)),
-  __ce_cells AS (SELECT * FROM __ce_groups WHERE __ce_copies > 0),
-  __ce_influences AS (SELECT * FROM clustereval._influences(__ce_cells)),
-  __ce_covariances AS (SELECT * FROM clustereval._covariances(__ce_influences)),
-  __ce_parts AS (SELECT * FROM clustereval._parts_of_gradients(__ce_statistics)),
-  __ce_gradients AS (SELECT * FROM clustereval._gradients(__ce_parts, average_method, beta)),
-  __ce_standard_errors AS (
+  statistics AS (SELECT * FROM clustereval._statistics_of_groups(__ce_groups, adjusted)),
+  report AS (SELECT * FROM clustereval._scores_of_statistics(statistics, average_method, beta)),
+  metric_values AS (SELECT * FROM clustereval._metric_values(report, adjusted)),
+  cells AS (SELECT * FROM __ce_groups WHERE copies > 0),
+  influences AS (SELECT * FROM clustereval._influences(cells)),
+  covariances AS (SELECT * FROM clustereval._covariances(influences)),
+  parts AS (SELECT * FROM clustereval._parts_of_gradients(statistics)),
+  gradients AS (SELECT * FROM clustereval._gradients(parts, average_method, beta)),
+  standard_errors AS (
     SELECT *
-    FROM clustereval._standard_errors(__ce_statistics, __ce_covariances, __ce_gradients)
+    FROM clustereval._standard_errors(statistics, covariances, gradients)
   ),
-  __ce_intervals AS (
+  intervals AS (
     SELECT
-      metrics.__ce_partition,
-      metrics.__ce_place,
-      metrics.__ce_metric,
-      metrics.__ce_value,
-      CASE WHEN metrics.__ce_value IS NOT NULL THEN errors.__ce_std_error END AS __ce_std_error,
-      clustereval._normal_quantile(confidence) * errors.__ce_std_error AS __ce_margin,
-      clustereval._least_value(metrics.__ce_metric) AS __ce_least,
-      clustereval._greatest_value(metrics.__ce_metric, totals.__ce_total) AS __ce_greatest
-    FROM __ce_values AS metrics
-    LEFT JOIN __ce_standard_errors AS errors
-      ON errors.__ce_partition IS NOT DISTINCT FROM metrics.__ce_partition
-      AND errors.__ce_metric = metrics.__ce_metric
-    JOIN __ce_statistics AS totals
-      ON totals.__ce_partition IS NOT DISTINCT FROM metrics.__ce_partition
+      metrics.partition_key,
+      metrics.place,
+      metrics.metric,
+      metrics.value,
+      CASE WHEN metrics.value IS NOT NULL THEN errors.std_error END AS std_error,
+      clustereval._normal_quantile(confidence) * errors.std_error AS margin,
+      clustereval._least_value(metrics.metric) AS least,
+      clustereval._greatest_value(metrics.metric, totals.total) AS greatest
+    FROM metric_values AS metrics
+    LEFT JOIN standard_errors AS errors
+      ON errors.partition_key IS NOT DISTINCT FROM metrics.partition_key
+      AND errors.metric = metrics.metric
+    JOIN statistics AS totals ON totals.partition_key IS NOT DISTINCT FROM metrics.partition_key
   )
   SELECT
-    __ce_partition AS partition_key,
-    __ce_metric AS metric,
-    __ce_value AS value,
-    __ce_std_error AS std_error,
+    partition_key,
+    metric,
+    value,
+    std_error,
     CASE
-      WHEN __ce_value - __ce_margin < __ce_least THEN __ce_least
-      ELSE __ce_value - __ce_margin
+      WHEN value - margin < least THEN least
+      ELSE value - margin
     END AS lower,
     CASE
-      WHEN __ce_value + __ce_margin > __ce_greatest THEN __ce_greatest
-      ELSE __ce_value + __ce_margin
+      WHEN value + margin > greatest THEN greatest
+      ELSE value + margin
     END AS upper
-  FROM __ce_intervals
+  FROM intervals
   WHERE clustereval._check_options(clustereval._valid_interval_options(
     confidence,
     clustereval._valid_external_options(noise, noise_as, average_method, beta, adjusted)
   ))
-  ORDER BY __ce_partition ASC NULLS LAST, __ce_place ASC NULLS LAST;
+  ORDER BY partition_key ASC NULLS LAST, place ASC NULLS LAST;

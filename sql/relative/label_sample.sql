@@ -14,7 +14,7 @@
 -- Options
 ---------------------------------------------------------------------------------------------------
 
--- Text of the query SELECT TRUE AS __ce_valid, for _check_options. Raises an error if an option of
+-- Text of the query SELECT TRUE AS valid, for _check_options. Raises an error if an option of
 -- entity_resolution_estimates is invalid.
 CREATE OR REPLACE MACRO clustereval._valid_estimate_options(
   noise, noise_as, labels_are_sample, confidence, beta
@@ -29,203 +29,187 @@ CREATE OR REPLACE MACRO clustereval._valid_estimate_options(
     THEN error(concat(
       'beta: expected a number >= 0, got ', coalesce(CAST(beta AS VARCHAR), 'NULL')
     ))
-    ELSE clustereval._valid_interval_options(
-      confidence, clustereval._valid_noise(noise, noise_as)
-    )
+    ELSE clustereval._valid_interval_options(confidence, clustereval._valid_noise(noise, noise_as))
   END;
 
 ---------------------------------------------------------------------------------------------------
 -- Terms of the entities
 ---------------------------------------------------------------------------------------------------
 
--- One row per label: __ce_partition; __ce_size, its number of rows; __ce_linked, the ordered pairs
--- of its rows in one cluster; __ce_links, the ordered pairs of one of its rows with any other row
--- of that row's cluster; __ce_precision and __ce_recall, B-cubed precision and recall summed over
--- its rows; __ce_exact, 1 if it is a cluster, otherwise 0; and __ce_weight, inverse to its
--- probability under labels_are_sample. __ce_cells is the name of a CTE of the contingency cells of
--- the rows that have labels, and __ce_cluster_sizes that of the rows of _cluster_sizes, of all
--- rows.
-CREATE OR REPLACE MACRO clustereval._entity_terms(
-  __ce_cells, __ce_cluster_sizes, labels_are_sample
-) AS TABLE
-  WITH __ce_labels AS (
+-- One row per label: partition_key; size, its number of rows; linked, the ordered pairs of its rows
+-- in one cluster; links, the ordered pairs of one of its rows with any other row of that row's
+-- cluster; precision and recall, B-cubed precision and recall summed over its rows; exact, 1 if it
+-- is a cluster, otherwise 0; and weight, inverse to its probability under labels_are_sample. cells
+-- is the name of a CTE of the contingency cells of the rows that have labels, and cluster_sizes
+-- that of the rows of _cluster_sizes, of all rows.
+CREATE OR REPLACE MACRO clustereval._entity_terms(cells, cluster_sizes, labels_are_sample) AS TABLE
+  WITH labels AS (
     SELECT
-      cell.__ce_partition,
-      CAST(SUM(cell.__ce_n * cell.__ce_copies) AS DOUBLE) AS __ce_size,
-      CAST(
-        SUM(clustereval._count_ordered_pairs(cell.__ce_n) * cell.__ce_copies) AS DOUBLE
-      ) AS __ce_linked,
+      cell.partition_key,
+      CAST(SUM(cell.n * cell.copies) AS DOUBLE) AS size,
+      CAST(SUM(clustereval._count_ordered_pairs(cell.n) * cell.copies) AS DOUBLE) AS linked,
       CAST(
         SUM(
-          clustereval._widen(cell.__ce_n * cell.__ce_copies)
-          * clustereval._widen(clusters.__ce_cluster_size - 1)
+          clustereval._widen(cell.n * cell.copies)
+          * clustereval._widen(clusters.cluster_size - 1)
         ) AS DOUBLE
-      ) AS __ce_links,
+      ) AS links,
       clustereval._compensated_sum(
-        CAST(cell.__ce_n AS DOUBLE) * cell.__ce_n / clusters.__ce_cluster_size
-        * cell.__ce_copies
-      ) AS __ce_precision,
-      clustereval._compensated_sum(
-        CAST(cell.__ce_n AS DOUBLE) * cell.__ce_n * cell.__ce_copies
-      ) AS __ce_squares,
-      MAX(
-        CASE WHEN cell.__ce_n = clusters.__ce_cluster_size THEN cell.__ce_n ELSE 0 END
-      ) AS __ce_whole_cluster
-    FROM query_table(__ce_cells) AS cell
-    JOIN query_table(__ce_cluster_sizes) AS clusters
-      ON clusters.__ce_partition IS NOT DISTINCT FROM cell.__ce_partition
-      AND clusters.__ce_cluster IS NOT DISTINCT FROM cell.__ce_cluster
-    GROUP BY cell.__ce_partition, cell.__ce_label
+        CAST(cell.n AS DOUBLE) * cell.n / clusters.cluster_size
+        * cell.copies
+      ) AS precision,
+      clustereval._compensated_sum(CAST(cell.n AS DOUBLE) * cell.n * cell.copies) AS squares,
+      MAX(CASE WHEN cell.n = clusters.cluster_size THEN cell.n ELSE 0 END) AS whole_cluster
+    FROM query_table(cells) AS cell
+    JOIN query_table(cluster_sizes) AS clusters
+      ON clusters.partition_key IS NOT DISTINCT FROM cell.partition_key
+      AND clusters.cluster IS NOT DISTINCT FROM cell.cluster
+    GROUP BY cell.partition_key, cell.label
   )
   SELECT
-    __ce_partition, __ce_size, __ce_linked, __ce_links, __ce_precision,
-    __ce_squares / __ce_size AS __ce_recall,
-    CASE WHEN __ce_whole_cluster = __ce_size THEN 1.0 ELSE 0.0 END AS __ce_exact,
-    CASE WHEN labels_are_sample = 'by_record' THEN 1.0 / __ce_size ELSE 1.0 END AS __ce_weight
-  FROM __ce_labels;
+    partition_key, size, linked, links, precision,
+    squares / size AS recall,
+    CASE WHEN whole_cluster = size THEN 1.0 ELSE 0.0 END AS exact,
+    CASE WHEN labels_are_sample = 'by_record' THEN 1.0 / size ELSE 1.0 END AS weight
+  FROM labels;
 
--- One row per __ce_partition: __ce_precision_slope and __ce_recall_slope, the derivatives of the
--- B-cubed F score by precision and recall, at their estimates, 0 if both are 0. __ce_entities is
--- the name of a CTE of the rows of _entity_terms.
-CREATE OR REPLACE MACRO clustereval._bcubed_slopes(__ce_entities, beta) AS TABLE
-  WITH __ce_means AS (
+-- One row per partition_key: precision_slope and recall_slope, the derivatives of the B-cubed F
+-- score by precision and recall, at their estimates, 0 if both are 0. entities: rows of
+-- _entity_terms.
+CREATE OR REPLACE MACRO clustereval._bcubed_slopes(entities, beta) AS TABLE
+  WITH means AS (
     SELECT
-      __ce_partition,
+      partition_key,
       clustereval._ratio(
-        clustereval._compensated_sum(__ce_weight * __ce_precision),
-        clustereval._compensated_sum(__ce_weight * __ce_size)
-      ) AS __ce_p,
+        clustereval._compensated_sum(weight * precision),
+        clustereval._compensated_sum(weight * size)
+      ) AS p,
       clustereval._ratio(
-        clustereval._compensated_sum(__ce_weight * __ce_recall),
-        clustereval._compensated_sum(__ce_weight * __ce_size)
-      ) AS __ce_r
-    FROM query_table(__ce_entities)
-    GROUP BY __ce_partition
+        clustereval._compensated_sum(weight * recall),
+        clustereval._compensated_sum(weight * size)
+      ) AS r
+    FROM query_table(entities)
+    GROUP BY partition_key
   ),
-  __ce_scaled AS (
+  scaled AS (
     SELECT
-      __ce_partition, __ce_p, __ce_r,
+      partition_key, p, r,
       (1.0 + CAST(beta AS DOUBLE) * beta)
-        / NULLIF(pow(CAST(beta AS DOUBLE) * beta * __ce_p + __ce_r, 2), 0) AS __ce_scale
-    FROM __ce_means
+        / NULLIF(pow(CAST(beta AS DOUBLE) * beta * p + r, 2), 0) AS scale
+    FROM means
   )
   SELECT
-    __ce_partition,
-    COALESCE(__ce_scale * __ce_r * __ce_r, 0.0) AS __ce_precision_slope,
-    COALESCE(__ce_scale * beta * beta * __ce_p * __ce_p, 0.0) AS __ce_recall_slope
-  FROM __ce_scaled;
+    partition_key,
+    COALESCE(scale * r * r, 0.0) AS precision_slope,
+    COALESCE(scale * beta * beta * p * p, 0.0) AS recall_slope
+  FROM scaled;
 
--- One row per label and metric: __ce_partition, __ce_place, the place of the metric, __ce_metric,
--- and the weighted terms __ce_numerator and __ce_denominator, whose totals have the metric as their
--- quotient. __ce_entities and __ce_slopes are names of CTEs of the rows of _entity_terms and
--- _bcubed_slopes, and __ce_totals of one of a row per partition: __ce_rows_per_cluster, its mean
--- number of rows of a cluster.
-CREATE OR REPLACE MACRO clustereval._metric_terms(
-  __ce_entities, __ce_slopes, __ce_totals, beta
-) AS TABLE
-  WITH __ce_facts AS (
+-- One row per label and metric: partition_key, place, the place of the metric, metric, and the
+-- weighted terms numerator and denominator, whose totals have the metric as their quotient.
+-- entities and slopes are names of CTEs of the rows of _entity_terms and _bcubed_slopes, and totals
+-- of one of a row per partition: rows_per_cluster, its mean number of rows of a cluster.
+CREATE OR REPLACE MACRO clustereval._metric_terms(entities, slopes, totals, beta) AS TABLE
+  WITH facts AS (
     SELECT
       entity.*,
-      entity.__ce_size * (entity.__ce_size - 1) AS __ce_pairs,
-      slopes.__ce_precision_slope * entity.__ce_precision
-        + slopes.__ce_recall_slope * entity.__ce_recall AS __ce_f,
-      totals.__ce_rows_per_cluster,
-      CAST(beta AS DOUBLE) * beta AS __ce_square
-    FROM query_table(__ce_entities) AS entity
-    JOIN query_table(__ce_slopes) AS slopes
-      ON slopes.__ce_partition IS NOT DISTINCT FROM entity.__ce_partition
-    JOIN query_table(__ce_totals) AS totals
-      ON totals.__ce_partition IS NOT DISTINCT FROM entity.__ce_partition
+      entity.size * (entity.size - 1) AS pairs,
+      slope.precision_slope * entity.precision
+        + slope.recall_slope * entity.recall AS f,
+      total.rows_per_cluster,
+      CAST(beta AS DOUBLE) * beta AS square
+    FROM query_table(entities) AS entity
+    JOIN query_table(slopes) AS slope
+      ON slope.partition_key IS NOT DISTINCT FROM entity.partition_key
+    JOIN query_table(totals) AS total
+      ON total.partition_key IS NOT DISTINCT FROM entity.partition_key
   ),
-  __ce_terms AS (
+  terms AS (
     SELECT
-      __ce_partition, __ce_weight,
+      partition_key, weight,
       [
-        {'metric': 'pair_precision', 'top': __ce_linked, 'bottom': __ce_links},
-        {'metric': 'pair_recall', 'top': __ce_linked, 'bottom': __ce_pairs},
+        {'metric': 'pair_precision', 'top': linked, 'bottom': links},
+        {'metric': 'pair_recall', 'top': linked, 'bottom': pairs},
         {
-          'metric': 'pair_f_score', 'top': (1.0 + __ce_square) * __ce_linked,
-          'bottom': __ce_square * __ce_pairs + __ce_links
+          'metric': 'pair_f_score', 'top': (1.0 + square) * linked,
+          'bottom': square * pairs + links
         },
-        {'metric': 'bcubed_precision', 'top': __ce_precision, 'bottom': __ce_size},
-        {'metric': 'bcubed_recall', 'top': __ce_recall, 'bottom': __ce_size},
-        {'metric': 'bcubed_f_score', 'top': __ce_f, 'bottom': __ce_size},
+        {'metric': 'bcubed_precision', 'top': precision, 'bottom': size},
+        {'metric': 'bcubed_recall', 'top': recall, 'bottom': size},
+        {'metric': 'bcubed_f_score', 'top': f, 'bottom': size},
         {
-          'metric': 'exact_match_precision', 'top': __ce_rows_per_cluster * __ce_exact,
-          'bottom': __ce_size
+          'metric': 'exact_match_precision', 'top': rows_per_cluster * exact,
+          'bottom': size
         },
-        {'metric': 'exact_match_recall', 'top': __ce_exact, 'bottom': CAST(1 AS DOUBLE)},
+        {'metric': 'exact_match_recall', 'top': exact, 'bottom': CAST(1 AS DOUBLE)},
         {
           'metric': 'exact_match_f_score',
-          'top': (1.0 + __ce_square) * __ce_rows_per_cluster * __ce_exact,
-          'bottom': __ce_square * __ce_rows_per_cluster + __ce_size
+          'top': (1.0 + square) * rows_per_cluster * exact,
+          'bottom': square * rows_per_cluster + size
         },
         {
           'metric': 'matching_rate',
-          'top': CASE WHEN __ce_size > 1 THEN __ce_size ELSE CAST(0 AS DOUBLE) END,
-          'bottom': __ce_size
+          'top': CASE WHEN size > 1 THEN size ELSE CAST(0 AS DOUBLE) END,
+          'bottom': size
         },
-        {'metric': 'average_label_size', 'top': __ce_size, 'bottom': CAST(1 AS DOUBLE)}
-      ] AS __ce_metrics
-    FROM __ce_facts
+        {'metric': 'average_label_size', 'top': size, 'bottom': CAST(1 AS DOUBLE)}
+      ] AS metrics
+    FROM facts
   )
   SELECT
-    terms.__ce_partition,
-    places.__ce_place,
-    terms.__ce_metrics[places.__ce_place]['metric'] AS __ce_metric,
-    terms.__ce_weight * terms.__ce_metrics[places.__ce_place]['top'] AS __ce_numerator,
-    terms.__ce_weight * terms.__ce_metrics[places.__ce_place]['bottom'] AS __ce_denominator
-  FROM __ce_terms AS terms, range(1, 12) AS places (__ce_place);
+    terms.partition_key,
+    places.place,
+    terms.metrics[places.place]['metric'] AS metric,
+    terms.weight * terms.metrics[places.place]['top'] AS numerator,
+    terms.weight * terms.metrics[places.place]['bottom'] AS denominator
+  FROM terms, range(1, 12) AS places (place);
 
 ---------------------------------------------------------------------------------------------------
 -- Quotients of means
 ---------------------------------------------------------------------------------------------------
 
--- One row per __ce_partition and __ce_place: __ce_metric; __ce_value, the estimate of the quotient
--- of the means of numerator and denominator, less its bias of first order; and __ce_std_error, its
--- standard error by the delta method, NULL for less than 2 labels or a mean of 0. __ce_terms is the
--- name of a CTE of the rows of _metric_terms.
-CREATE OR REPLACE MACRO clustereval._mean_quotients(__ce_terms) AS TABLE
-  WITH __ce_means AS (
+-- One row per partition_key and place: metric; value, the estimate of the quotient of the means of
+-- numerator and denominator, less its bias of first order; and std_error, its standard error by the
+-- delta method, NULL for less than 2 labels or a mean of 0. terms: rows of _metric_terms.
+CREATE OR REPLACE MACRO clustereval._mean_quotients(terms) AS TABLE
+  WITH means AS (
     SELECT
-      __ce_partition, __ce_place,
-      any_value(__ce_metric) AS __ce_metric,
-      COUNT(*) AS __ce_n,
-      clustereval._compensated_sum(__ce_numerator) / COUNT(*) AS __ce_numerator_mean,
-      clustereval._compensated_sum(__ce_denominator) / COUNT(*) AS __ce_denominator_mean
-    FROM query_table(__ce_terms)
-    GROUP BY __ce_partition, __ce_place
+      partition_key, place,
+      any_value(metric) AS metric,
+      COUNT(*) AS n,
+      clustereval._compensated_sum(numerator) / COUNT(*) AS numerator_mean,
+      clustereval._compensated_sum(denominator) / COUNT(*) AS denominator_mean
+    FROM query_table(terms)
+    GROUP BY partition_key, place
   ),
-  __ce_deviations AS (
+  deviations AS (
     SELECT
       means.*,
-      clustereval._ratio(term.__ce_denominator, means.__ce_denominator_mean) AS __ce_share,
-      clustereval._ratio(term.__ce_numerator, means.__ce_numerator_mean)
-        - clustereval._ratio(term.__ce_denominator, means.__ce_denominator_mean)
-        AS __ce_deviation
-    FROM query_table(__ce_terms) AS term
-    JOIN __ce_means AS means
-      ON means.__ce_partition IS NOT DISTINCT FROM term.__ce_partition
-      AND means.__ce_place = term.__ce_place
+      clustereval._ratio(term.denominator, means.denominator_mean) AS share,
+      clustereval._ratio(term.numerator, means.numerator_mean)
+        - clustereval._ratio(term.denominator, means.denominator_mean) AS deviation
+    FROM query_table(terms) AS term
+    JOIN means
+      ON means.partition_key IS NOT DISTINCT FROM term.partition_key
+      AND means.place = term.place
   ),
-  __ce_sums AS (
+  sums AS (
     SELECT
-      __ce_partition, __ce_place,
-      any_value(__ce_metric) AS __ce_metric,
-      MIN(__ce_n) AS __ce_n,
-      clustereval._ratio(MIN(__ce_numerator_mean), MIN(__ce_denominator_mean)) AS __ce_quotient,
-      clustereval._compensated_sum(__ce_share * __ce_deviation) AS __ce_bias,
-      clustereval._compensated_sum(__ce_deviation * __ce_deviation) AS __ce_squares
-    FROM __ce_deviations
-    GROUP BY __ce_partition, __ce_place
+      partition_key, place,
+      any_value(metric) AS metric,
+      MIN(n) AS n,
+      clustereval._ratio(MIN(numerator_mean), MIN(denominator_mean)) AS quotient,
+      clustereval._compensated_sum(share * deviation) AS bias,
+      clustereval._compensated_sum(deviation * deviation) AS squares
+    FROM deviations
+    GROUP BY partition_key, place
   )
   SELECT
-    __ce_partition, __ce_place, __ce_metric,
-    __ce_quotient
-      * (1.0 + COALESCE(clustereval._ratio(__ce_bias, __ce_n * (__ce_n - 1)), 0.0)) AS __ce_value,
-    __ce_quotient
-      * sqrt(clustereval._ratio(__ce_squares, __ce_n * (__ce_n - 1))) AS __ce_std_error
-  FROM __ce_sums;
+    partition_key, place, metric,
+    quotient
+      * (1.0 + COALESCE(clustereval._ratio(bias, n * (n - 1)), 0.0)) AS value,
+    quotient
+      * sqrt(clustereval._ratio(squares, n * (n - 1))) AS std_error
+  FROM sums;
 
 ---------------------------------------------------------------------------------------------------
 -- Tables
@@ -264,115 +248,112 @@ CREATE OR REPLACE MACRO clustereval.entity_resolution_estimates(
   -- The clusters of all rows are those of the table with the cluster as label. Both are read here,
   -- before there is another name that the user's table may have.
   WITH __ce_both_groups AS (
-    SELECT TRUE AS __ce_labeled, labeled.*
+    SELECT TRUE AS labeled, labeled.*
     FROM clustereval._row_groups(tbl, label, cluster, weight, partition_by, noise, noise_as)
       AS labeled
     UNION ALL
-    SELECT FALSE, whole.* REPLACE (NULL AS __ce_label)
+    SELECT FALSE, whole.* REPLACE (NULL AS label)
     FROM clustereval._row_groups(tbl, cluster, cluster, weight, partition_by, noise, noise_as)
       AS whole
   ),
-  __ce_cells AS (SELECT * FROM __ce_both_groups WHERE __ce_labeled AND __ce_copies > 0),
-  __ce_all_groups AS (SELECT * FROM __ce_both_groups WHERE NOT __ce_labeled),
-  __ce_all_cells AS (SELECT * FROM __ce_all_groups WHERE __ce_copies > 0),
-  __ce_cluster_sizes AS MATERIALIZED (SELECT * FROM clustereval._cluster_sizes(__ce_all_cells)),
-  __ce_labeled_sizes AS (SELECT * FROM clustereval._cluster_sizes(__ce_cells)),
-  __ce_spread AS MATERIALIZED (
-    SELECT * FROM clustereval._label_spread(__ce_labeled_sizes, __ce_cluster_sizes)
-  ),
-  __ce_all_totals AS (
+  cells AS (SELECT * FROM __ce_both_groups WHERE labeled AND copies > 0),
+  all_groups AS (SELECT * FROM __ce_both_groups WHERE NOT labeled),
+  all_cells AS (SELECT * FROM all_groups WHERE copies > 0),
+  cluster_sizes AS MATERIALIZED (SELECT * FROM clustereval._cluster_sizes(all_cells)),
+  labeled_sizes AS (SELECT * FROM clustereval._cluster_sizes(cells)),
+  spread AS MATERIALIZED (SELECT * FROM clustereval._label_spread(labeled_sizes, cluster_sizes)),
+  all_totals AS (
     SELECT
-      sizes.__ce_partition,
-      clustereval._ratio(SUM(sizes.__ce_cluster_size * sizes.__ce_copies), SUM(sizes.__ce_copies))
-        AS __ce_rows_per_cluster,
-      MIN(spread.__ce_labeled_share) AS __ce_labeled_share
-    FROM __ce_cluster_sizes AS sizes
-    JOIN __ce_spread AS spread
-      ON spread.__ce_partition IS NOT DISTINCT FROM sizes.__ce_partition
-    GROUP BY sizes.__ce_partition
+      sizes.partition_key,
+      clustereval._ratio(SUM(sizes.cluster_size * sizes.copies), SUM(sizes.copies))
+        AS rows_per_cluster,
+      MIN(spread.labeled_share) AS labeled_share
+    FROM cluster_sizes AS sizes
+    JOIN spread ON spread.partition_key IS NOT DISTINCT FROM sizes.partition_key
+    GROUP BY sizes.partition_key
   ),
-  __ce_row_counts AS (SELECT * FROM clustereval._row_counts(__ce_all_groups)),
-  __ce_entities AS MATERIALIZED (
+  row_counts AS (SELECT * FROM clustereval._row_counts(all_groups)),
+  entities AS MATERIALIZED (
     SELECT *
-    FROM clustereval._entity_terms(__ce_cells, __ce_cluster_sizes, labels_are_sample)
+    FROM clustereval._entity_terms(cells, cluster_sizes, labels_are_sample)
   ),
-  __ce_slopes AS (SELECT * FROM clustereval._bcubed_slopes(__ce_entities, beta)),
-  __ce_terms AS MATERIALIZED (
-    SELECT * FROM clustereval._metric_terms(__ce_entities, __ce_slopes, __ce_all_totals, beta)
+  slopes AS (SELECT * FROM clustereval._bcubed_slopes(entities, beta)),
+  terms AS MATERIALIZED (
+    SELECT * FROM clustereval._metric_terms(entities, slopes, all_totals, beta)
   ),
-  __ce_quotients AS (
+  quotients AS (
     SELECT *
-    FROM clustereval._mean_quotients(__ce_terms)
+    FROM clustereval._mean_quotients(terms)
     WHERE labels_are_sample <> 'records'
     UNION ALL
     SELECT *
-    FROM clustereval._record_estimates(__ce_cells, __ce_cluster_sizes, __ce_all_totals, beta)
+    FROM clustereval._record_estimates(cells, cluster_sizes, all_totals, beta)
     WHERE labels_are_sample = 'records'
   ),
-  __ce_metrics AS (
+  metrics AS (
     SELECT
-      metrics.__ce_place,
-      metrics.__ce_metric,
-      CASE WHEN metrics.__ce_metric = 'average_label_size' THEN 1.0 ELSE 0.0 END AS __ce_least,
-      CASE WHEN metrics.__ce_metric <> 'average_label_size' THEN 1.0 END AS __ce_greatest
+      metrics.place,
+      metrics.metric,
+      CASE WHEN metrics.metric = 'average_label_size' THEN 1.0 ELSE 0.0 END AS least,
+      CASE WHEN metrics.metric <> 'average_label_size' THEN 1.0 END AS greatest
     FROM (
       SELECT
-        unnest(range(1, 12)) AS __ce_place,
+        unnest(range(1, 12)) AS place,
         unnest([
           'pair_precision', 'pair_recall', 'pair_f_score', 'bcubed_precision', 'bcubed_recall',
           'bcubed_f_score', 'exact_match_precision', 'exact_match_recall', 'exact_match_f_score',
           'matching_rate', 'average_label_size'
-        ]) AS __ce_metric
+        ]) AS metric
     ) AS metrics
   ),
-  __ce_contradictions AS (
+  contradictions AS (
     SELECT
-      __ce_partition, __ce_labeled_share,
+      partition_key, labeled_share,
       clustereval._contradiction(
-        labels_are_sample, __ce_labeled_share, __ce_labeled_nearby, __ce_n_near, __ce_excess,
-        __ce_deviation
-      ) AS __ce_contradiction
-    FROM __ce_spread
+        labels_are_sample, labeled_share, labeled_nearby, n_near, excess,
+        deviation
+      ) AS contradiction
+    FROM spread
   ),
-  __ce_estimates AS (
+  estimates AS (
     SELECT
-      counts.__ce_partition,
+      counts.partition_key,
       metrics.*,
       clustereval._missing_reason(
-        facts.__ce_contradiction, labels_are_sample, facts.__ce_labeled_share,
-        metrics.__ce_place, quotients.__ce_value
-      ) AS __ce_reason,
+        facts.contradiction, labels_are_sample, facts.labeled_share,
+        metrics.place, quotients.value
+      ) AS reason,
       CASE
-        WHEN quotients.__ce_value > metrics.__ce_greatest THEN metrics.__ce_greatest
-        ELSE quotients.__ce_value
-      END AS __ce_value,
-      quotients.__ce_std_error,
-      clustereval._normal_quantile(confidence) * quotients.__ce_std_error AS __ce_margin
-    FROM __ce_row_counts AS counts
-    CROSS JOIN __ce_metrics AS metrics
-    LEFT JOIN __ce_contradictions AS facts
-      ON facts.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
-    LEFT JOIN __ce_quotients AS quotients
-      ON quotients.__ce_partition IS NOT DISTINCT FROM counts.__ce_partition
-      AND quotients.__ce_place = metrics.__ce_place
-      AND facts.__ce_contradiction IS NULL
+        WHEN quotients.value > metrics.greatest THEN metrics.greatest
+        ELSE quotients.value
+      END AS value,
+      quotients.std_error,
+      clustereval._normal_quantile(confidence) * quotients.std_error AS margin
+    FROM row_counts AS counts
+    CROSS JOIN metrics
+    LEFT JOIN contradictions AS facts
+      ON facts.partition_key IS NOT DISTINCT FROM counts.partition_key
+    LEFT JOIN quotients
+      ON quotients.partition_key IS NOT DISTINCT FROM counts.partition_key
+      AND quotients.place = metrics.place
+      AND facts.contradiction IS NULL
   )
   SELECT
-    __ce_partition AS partition_key,
-    __ce_metric AS metric,
-    __ce_value AS value,
-    __ce_std_error AS std_error,
+    partition_key,
+    metric,
+    value,
+    std_error,
     CASE
-      WHEN __ce_value - __ce_margin < __ce_least THEN __ce_least
-      ELSE __ce_value - __ce_margin
+      WHEN value - margin < least THEN least
+      ELSE value - margin
     END AS lower,
     CASE
-      WHEN __ce_value + __ce_margin > __ce_greatest THEN __ce_greatest
-      ELSE __ce_value + __ce_margin
+      WHEN value + margin > greatest THEN greatest
+      ELSE value + margin
     END AS upper,
-    __ce_reason AS reason
-  FROM __ce_estimates
+    reason
+  FROM estimates
   WHERE clustereval._check_options(clustereval._valid_estimate_options(
     noise, noise_as, labels_are_sample, confidence, beta
   ))
-  ORDER BY __ce_partition ASC NULLS LAST, __ce_place ASC NULLS LAST;
+  ORDER BY partition_key ASC NULLS LAST, place ASC NULLS LAST;

@@ -12,9 +12,9 @@
 -- Options
 ---------------------------------------------------------------------------------------------------
 
--- Text of the query SELECT TRUE AS __ce_valid, for _check_options, which runs it before any row is
--- read. Raises an error if an option of run_transitions is invalid. The parameters are the options
--- of the same names, as the user passes them.
+-- Text of the query SELECT TRUE AS valid, for _check_options, which runs it before any row is read.
+-- Raises an error if an option of run_transitions is invalid. The parameters are the options of the
+-- same names, as the user passes them.
 CREATE OR REPLACE MACRO clustereval._valid_transition_options(
   noise, noise_as, threshold, min_share
 ) AS
@@ -51,9 +51,9 @@ CREATE OR REPLACE MACRO clustereval._check_same_type(x, parameter, type_before, 
     ELSE x
   END;
 
--- One row, __ce_valid = TRUE. Raises an error for a string literal in place of a column, if a
--- column has another type in tbl_after than in tbl_before, and if noise is no value of the type of
--- cluster. The parameters are the user's arguments.
+-- One row, valid = TRUE. Raises an error for a string literal in place of a column, if a column has
+-- another type in tbl_after than in tbl_before, and if noise is no value of the type of cluster.
+-- The parameters are the user's arguments.
 CREATE OR REPLACE MACRO clustereval._check_run_columns(
   tbl_before, tbl_after, id, cluster, partition_by, noise
 ) AS TABLE
@@ -91,7 +91,7 @@ CREATE OR REPLACE MACRO clustereval._check_run_columns(
         'cluster', one.__ce_cluster_type, two.__ce_cluster_type
       ),
       'id', one.__ce_id_type, two.__ce_id_type
-    ) AS __ce_valid
+    ) AS valid
   FROM __ce_types_before AS one
   CROSS JOIN __ce_types_after AS two;
 
@@ -99,37 +99,35 @@ CREATE OR REPLACE MACRO clustereval._check_run_columns(
 -- Ids and cells
 ---------------------------------------------------------------------------------------------------
 
--- One row per id of a partition in either run: __ce_partition, __ce_id, __ce_before and __ce_after,
--- its clusters, NULL if it is not in the run, and __ce_times_before and __ce_times_after, its rows.
--- A NULL id has a row, too. The parameters are the user's arguments. Both runs are grouped together
--- by id instead of joined, so that ids that are twice in a run show. Raises the errors of
--- _check_run_columns, before values of the two types are united.
+-- One row per id of a partition in either run: partition_key, id, before and after, its clusters,
+-- NULL if it is not in the run, and times_before and times_after, its rows. A NULL id has a row,
+-- too. The parameters are the user's arguments. Both runs are grouped together by id instead of
+-- joined, so that ids that are twice in a run show. Raises the errors of _check_run_columns, before
+-- values of the two types are united.
 CREATE OR REPLACE MACRO clustereval._paired_ids(
   tbl_before, tbl_after, id, cluster, partition_by, noise
 ) AS TABLE
   WITH __ce_checked AS (
     SELECT *
-    FROM clustereval._check_run_columns(
-      tbl_before, tbl_after, id, cluster, partition_by, noise
-    )
+    FROM clustereval._check_run_columns(tbl_before, tbl_after, id, cluster, partition_by, noise)
   ),
   __ce_stacked AS (
     SELECT
       partition_by AS __ce_partition, id AS __ce_id, cluster AS __ce_before, NULL AS __ce_after
     FROM query_table(tbl_before)
-    WHERE cluster IS NOT NULL AND (SELECT __ce_valid FROM __ce_checked)
+    WHERE cluster IS NOT NULL AND (SELECT valid FROM __ce_checked)
     UNION ALL
     SELECT partition_by, id, NULL, cluster
     FROM query_table(tbl_after)
-    WHERE cluster IS NOT NULL AND (SELECT __ce_valid FROM __ce_checked)
+    WHERE cluster IS NOT NULL AND (SELECT valid FROM __ce_checked)
   )
   SELECT
-    __ce_partition,
-    __ce_id,
-    MAX(__ce_before) AS __ce_before,
-    MAX(__ce_after) AS __ce_after,
-    COUNT(__ce_before) AS __ce_times_before,
-    COUNT(__ce_after) AS __ce_times_after
+    __ce_partition AS partition_key,
+    __ce_id AS id,
+    MAX(__ce_before) AS before,
+    MAX(__ce_after) AS after,
+    COUNT(__ce_before) AS times_before,
+    COUNT(__ce_after) AS times_after
   FROM __ce_stacked
   GROUP BY __ce_partition, __ce_id;
 
@@ -145,143 +143,138 @@ CREATE OR REPLACE MACRO clustereval._singleton_id(
     THEN id
   END;
 
--- One row, __ce_n_faults = 0. Raises an error if an id is NULL or has several rows in a run.
--- __ce_counts names a CTE of any number of rows: __ce_null_before and __ce_null_after, rows without
--- an id, and __ce_twice_before and __ce_twice_after, the lowest id that has several rows.
-CREATE OR REPLACE MACRO clustereval._check_paired_ids(__ce_counts) AS TABLE
-  WITH __ce_facts AS (
+-- One row, n_faults = 0. Raises an error if an id is NULL or has several rows in a run. counts
+-- names a CTE of any number of rows: null_before and null_after, rows without an id, and
+-- twice_before and twice_after, the lowest id that has several rows.
+CREATE OR REPLACE MACRO clustereval._check_paired_ids(counts) AS TABLE
+  WITH facts AS (
     SELECT
-      COALESCE(SUM(__ce_null_before), 0) AS __ce_null_before,
-      COALESCE(SUM(__ce_null_after), 0) AS __ce_null_after,
-      MIN(__ce_twice_before) AS __ce_twice_before,
-      MIN(__ce_twice_after) AS __ce_twice_after
-    FROM query_table(__ce_counts)
+      COALESCE(SUM(null_before), 0) AS null_before,
+      COALESCE(SUM(null_after), 0) AS null_after,
+      MIN(twice_before) AS twice_before,
+      MIN(twice_after) AS twice_after
+    FROM query_table(counts)
   )
   SELECT
     CASE
-      WHEN __ce_null_before + __ce_null_after > 0
+      WHEN null_before + null_after > 0
       THEN error(concat(
         'id: expected a value in every row, got NULL in ',
         CASE
-          WHEN __ce_null_before > 0 THEN concat(__ce_null_before, ' rows of the run before')
-          ELSE concat(__ce_null_after, ' rows of the run after')
+          WHEN null_before > 0 THEN concat(null_before, ' rows of the run before')
+          ELSE concat(null_after, ' rows of the run after')
         END
       ))
-      WHEN __ce_twice_before IS NOT NULL OR __ce_twice_after IS NOT NULL
+      WHEN twice_before IS NOT NULL OR twice_after IS NOT NULL
       THEN error(concat(
         'id: expected one row per id in a run, got several rows of id ',
         CASE
-          WHEN __ce_twice_before IS NOT NULL
-          THEN concat(clustereval._show_value(__ce_twice_before), ' in the run before')
-          ELSE concat(clustereval._show_value(__ce_twice_after), ' in the run after')
+          WHEN twice_before IS NOT NULL
+          THEN concat(clustereval._show_value(twice_before), ' in the run before')
+          ELSE concat(clustereval._show_value(twice_after), ' in the run after')
         END
       ))
       ELSE 0
-    END AS __ce_n_faults
-  FROM __ce_facts;
+    END AS n_faults
+  FROM facts;
 
--- Ids by their clusters in both runs: __ce_partition, __ce_before and __ce_after, the clusters as
--- in the tables, NULL if the ids are not in that run, and __ce_n, the number of ids. A row with a
--- singleton has its id as __ce_singleton_id. __ce_in_before and __ce_in_after tell whether the run
--- has the ids, without dropped noise; __ce_old and __ce_new are the clusters that are tracked.
--- Raises the errors of _check_paired_ids. __ce_ids names a CTE of the rows of _paired_ids; noise
--- and noise_as are the user's options.
-CREATE OR REPLACE MACRO clustereval._paired_cells(__ce_ids, noise, noise_as) AS TABLE
-  WITH __ce_counts AS MATERIALIZED (
+-- Ids by their clusters in both runs: partition_key, before and after, the clusters as in the
+-- tables, NULL if the ids are not in that run, and n, the number of ids. A row with a singleton has
+-- its id as singleton_id. in_before and in_after tell whether the run has the ids, without dropped
+-- noise; old and new are the clusters that are tracked. Raises the errors of _check_paired_ids.
+-- ids: rows of _paired_ids; noise and noise_as are the user's options.
+CREATE OR REPLACE MACRO clustereval._paired_cells(ids, noise, noise_as) AS TABLE
+  WITH counts AS MATERIALIZED (
     SELECT
-      __ce_partition,
-      __ce_before,
-      __ce_after,
-      clustereval._singleton_id(__ce_id, __ce_before, __ce_after, noise, noise_as)
-        AS __ce_singleton_id,
-      CAST(COUNT(*) AS BIGINT) AS __ce_n,
-      SUM(CASE WHEN __ce_id IS NULL THEN __ce_times_before ELSE 0 END) AS __ce_null_before,
-      SUM(CASE WHEN __ce_id IS NULL THEN __ce_times_after ELSE 0 END) AS __ce_null_after,
-      MIN(CASE WHEN __ce_times_before > 1 THEN __ce_id END) AS __ce_twice_before,
-      MIN(CASE WHEN __ce_times_after > 1 THEN __ce_id END) AS __ce_twice_after
-    FROM query_table(__ce_ids)
+      partition_key,
+      before,
+      after,
+      clustereval._singleton_id(id, before, after, noise, noise_as) AS singleton_id,
+      CAST(COUNT(*) AS BIGINT) AS n,
+      SUM(CASE WHEN id IS NULL THEN times_before ELSE 0 END) AS null_before,
+      SUM(CASE WHEN id IS NULL THEN times_after ELSE 0 END) AS null_after,
+      MIN(CASE WHEN times_before > 1 THEN id END) AS twice_before,
+      MIN(CASE WHEN times_after > 1 THEN id END) AS twice_after
+    FROM query_table(ids)
     GROUP BY
-      __ce_partition,
-      __ce_before,
-      __ce_after,
-      clustereval._singleton_id(__ce_id, __ce_before, __ce_after, noise, noise_as)
+      partition_key,
+      before,
+      after,
+      clustereval._singleton_id(id, before, after, noise, noise_as)
   ),
-  __ce_faults AS (SELECT * FROM clustereval._check_paired_ids(__ce_counts)),
-  __ce_flags AS (
+  faults AS (SELECT * FROM clustereval._check_paired_ids(counts)),
+  flags AS (
     SELECT
       *,
-      clustereval._is_noise(__ce_before, noise) AS __ce_noisy_before,
-      clustereval._is_noise(__ce_after, noise) AS __ce_noisy_after
-    FROM __ce_counts
+      clustereval._is_noise(before, noise) AS noisy_before,
+      clustereval._is_noise(after, noise) AS noisy_after
+    FROM counts
   )
   SELECT
-    __ce_partition, __ce_before, __ce_after, __ce_singleton_id, __ce_n,
-    __ce_before IS NOT NULL AND NOT (__ce_noisy_before AND noise_as = 'drop') AS __ce_in_before,
-    __ce_after IS NOT NULL AND NOT (__ce_noisy_after AND noise_as = 'drop') AS __ce_in_after,
-    CASE WHEN NOT (__ce_noisy_before AND noise_as <> 'cluster') THEN __ce_before END AS __ce_old,
-    CASE WHEN NOT (__ce_noisy_after AND noise_as <> 'cluster') THEN __ce_after END AS __ce_new
-  FROM __ce_flags
-  WHERE (SELECT __ce_n_faults FROM __ce_faults) = 0;
+    partition_key, before, after, singleton_id, n,
+    before IS NOT NULL AND NOT (noisy_before AND noise_as = 'drop') AS in_before,
+    after IS NOT NULL AND NOT (noisy_after AND noise_as = 'drop') AS in_after,
+    CASE WHEN NOT (noisy_before AND noise_as <> 'cluster') THEN before END AS old,
+    CASE WHEN NOT (noisy_after AND noise_as <> 'cluster') THEN after END AS new
+  FROM flags
+  WHERE (SELECT n_faults FROM faults) = 0;
 
 ---------------------------------------------------------------------------------------------------
 -- Clusters and links
 ---------------------------------------------------------------------------------------------------
 
--- One row per cluster of the run before: __ce_partition, __ce_old, __ce_n_before, its ids,
--- __ce_n_left, those that have left, and __ce_n_stayed, the others. __ce_cells names a CTE of the
--- rows of _paired_cells.
-CREATE OR REPLACE MACRO clustereval._old_clusters(__ce_cells) AS TABLE
+-- One row per cluster of the run before: partition_key, old, n_before, its ids, n_left, those that
+-- have left, and n_stayed, the others. cells: rows of _paired_cells.
+CREATE OR REPLACE MACRO clustereval._old_clusters(cells) AS TABLE
   SELECT
-    __ce_partition,
-    __ce_old,
-    CAST(SUM(__ce_n) AS BIGINT) AS __ce_n_before,
-    CAST(SUM(CASE WHEN __ce_in_after THEN 0 ELSE __ce_n END) AS BIGINT) AS __ce_n_left,
-    CAST(SUM(CASE WHEN __ce_in_after THEN __ce_n ELSE 0 END) AS BIGINT) AS __ce_n_stayed
-  FROM query_table(__ce_cells)
-  WHERE __ce_old IS NOT NULL
-  GROUP BY __ce_partition, __ce_old;
+    partition_key,
+    old,
+    CAST(SUM(n) AS BIGINT) AS n_before,
+    CAST(SUM(CASE WHEN in_after THEN 0 ELSE n END) AS BIGINT) AS n_left,
+    CAST(SUM(CASE WHEN in_after THEN n ELSE 0 END) AS BIGINT) AS n_stayed
+  FROM query_table(cells)
+  WHERE old IS NOT NULL
+  GROUP BY partition_key, old;
 
--- One row per cluster of the run after: __ce_partition, __ce_new, __ce_n_after, its ids,
--- __ce_n_joined, those that have joined, and __ce_n_stayed, the others. __ce_cells names a CTE of
--- the rows of _paired_cells.
-CREATE OR REPLACE MACRO clustereval._new_clusters(__ce_cells) AS TABLE
+-- One row per cluster of the run after: partition_key, new, n_after, its ids, n_joined, those that
+-- have joined, and n_stayed, the others. cells: rows of _paired_cells.
+CREATE OR REPLACE MACRO clustereval._new_clusters(cells) AS TABLE
   SELECT
-    __ce_partition,
-    __ce_new,
-    CAST(SUM(__ce_n) AS BIGINT) AS __ce_n_after,
-    CAST(SUM(CASE WHEN __ce_in_before THEN 0 ELSE __ce_n END) AS BIGINT) AS __ce_n_joined,
-    CAST(SUM(CASE WHEN __ce_in_before THEN __ce_n ELSE 0 END) AS BIGINT) AS __ce_n_stayed
-  FROM query_table(__ce_cells)
-  WHERE __ce_new IS NOT NULL
-  GROUP BY __ce_partition, __ce_new;
+    partition_key,
+    new,
+    CAST(SUM(n) AS BIGINT) AS n_after,
+    CAST(SUM(CASE WHEN in_before THEN 0 ELSE n END) AS BIGINT) AS n_joined,
+    CAST(SUM(CASE WHEN in_before THEN n ELSE 0 END) AS BIGINT) AS n_stayed
+  FROM query_table(cells)
+  WHERE new IS NOT NULL
+  GROUP BY partition_key, new;
 
--- One row per pair of clusters that have common ids: __ce_partition, __ce_old, __ce_new, __ce_n,
--- the number of these ids, all columns of both clusters with the two __ce_n_stayed as
--- __ce_stayed_before and __ce_stayed_after, __ce_share_before and __ce_share_after, and
--- __ce_is_link. __ce_cells names a CTE of the rows of _paired_cells; threshold is the user's
+-- One row per pair of clusters that have common ids: partition_key, old, new, n, the number of
+-- these ids, all columns of both clusters with the two n_stayed as stayed_before and stayed_after,
+-- share_before and share_after, and is_link. cells: rows of _paired_cells; threshold is the user's
 -- option.
-CREATE OR REPLACE MACRO clustereval._cluster_overlaps(__ce_cells, threshold) AS TABLE
-  WITH __ce_old_clusters AS (SELECT * FROM clustereval._old_clusters(__ce_cells)),
-  __ce_new_clusters AS (SELECT * FROM clustereval._new_clusters(__ce_cells)),
-  __ce_shares AS (
+CREATE OR REPLACE MACRO clustereval._cluster_overlaps(cells, threshold) AS TABLE
+  WITH old_clusters AS (SELECT * FROM clustereval._old_clusters(cells)),
+  new_clusters AS (SELECT * FROM clustereval._new_clusters(cells)),
+  shares AS (
     SELECT
-      cell.__ce_partition, cell.__ce_old, cell.__ce_new, cell.__ce_n,
-      old.__ce_n_before, old.__ce_n_left, old.__ce_n_stayed AS __ce_stayed_before,
-      new.__ce_n_after, new.__ce_n_joined, new.__ce_n_stayed AS __ce_stayed_after,
-      clustereval._ratio(cell.__ce_n, old.__ce_n_stayed) AS __ce_share_before,
-      clustereval._ratio(cell.__ce_n, new.__ce_n_stayed) AS __ce_share_after
-    FROM query_table(__ce_cells) AS cell
-    JOIN __ce_old_clusters AS old
-      ON old.__ce_partition IS NOT DISTINCT FROM cell.__ce_partition
-      AND old.__ce_old = cell.__ce_old
-    JOIN __ce_new_clusters AS new
-      ON new.__ce_partition IS NOT DISTINCT FROM cell.__ce_partition
-      AND new.__ce_new = cell.__ce_new
+      cell.partition_key, cell.old, cell.new, cell.n,
+      old.n_before, old.n_left, old.n_stayed AS stayed_before,
+      new.n_after, new.n_joined, new.n_stayed AS stayed_after,
+      clustereval._ratio(cell.n, old.n_stayed) AS share_before,
+      clustereval._ratio(cell.n, new.n_stayed) AS share_after
+    FROM query_table(cells) AS cell
+    JOIN old_clusters AS old
+      ON old.partition_key IS NOT DISTINCT FROM cell.partition_key
+      AND old.old = cell.old
+    JOIN new_clusters AS new
+      ON new.partition_key IS NOT DISTINCT FROM cell.partition_key
+      AND new.new = cell.new
   )
   SELECT
     *,
-    GREATEST(__ce_share_before, __ce_share_after) >= CAST(threshold AS DOUBLE) AS __ce_is_link
-  FROM __ce_shares;
+    GREATEST(share_before, share_after) >= CAST(threshold AS DOUBLE) AS is_link
+  FROM shares;
 
 -- TRUE if the ids of a cell have moved: they are in both runs, and their clusters are not linked. A
 -- singleton in both runs has not moved. The parameters are columns of _paired_cells, and is_link

@@ -20,9 +20,9 @@ CREATE OR REPLACE MACRO clustereval._known_metric(metric) AS
     ELSE 'rand_score'
   END;
 
--- Text of the query SELECT TRUE AS __ce_valid, for _check_options, which runs it before any row is
--- read. Raises an error if an option of run_agreement is invalid. The parameters are the options of
--- the same names, as the user passes them.
+-- Text of the query SELECT TRUE AS valid, for _check_options, which runs it before any row is read.
+-- Raises an error if an option of run_agreement is invalid. The parameters are the options of the
+-- same names, as the user passes them.
 CREATE OR REPLACE MACRO clustereval._valid_agreement_options(
   noise, noise_as, metric, average_method, beta
 ) AS
@@ -55,160 +55,161 @@ CREATE OR REPLACE MACRO clustereval._check_reference(x, reference, run) AS
 -- Runs
 ---------------------------------------------------------------------------------------------------
 
--- The rows of the table named tbl that have a cluster, with the user's columns as __ce_partition,
--- __ce_run, __ce_id and __ce_cluster. Raises an error for a string literal in place of a column,
--- and if noise, the value that marks noise, is no value of the type of cluster.
-CREATE OR REPLACE MACRO clustereval._run_rows(
-  tbl, id, run, cluster, partition_by, noise
-) AS TABLE
-  SELECT
-    partition_by AS __ce_partition, run AS __ce_run, id AS __ce_id, cluster AS __ce_cluster
-  FROM query_table(tbl)
-  WHERE cluster IS NOT NULL
-  UNION ALL
-  SELECT NULL, NULL, NULL, NULL
-  FROM query_table(tbl)
-  WHERE FALSE
-  HAVING clustereval._check_column(
-    clustereval._check_column(
+-- The rows of the table named tbl that have a cluster, with the user's columns as partition_key,
+-- run, id and cluster. Raises an error for a string literal in place of a column, and if noise, the
+-- value that marks noise, is no value of the type of cluster.
+CREATE OR REPLACE MACRO clustereval._run_rows(tbl, id, run, cluster, partition_by, noise) AS TABLE
+  WITH __ce_rows AS (
+    SELECT
+      partition_by AS __ce_partition, run AS __ce_run, id AS __ce_id, cluster AS __ce_cluster
+    FROM query_table(tbl)
+    WHERE cluster IS NOT NULL
+    UNION ALL
+    SELECT NULL, NULL, NULL, NULL
+    FROM query_table(tbl)
+    WHERE FALSE
+    HAVING clustereval._check_column(
       clustereval._check_column(
         clustereval._check_column(
-          clustereval._check_noise(FALSE, noise, cluster), 'partition_by', partition_by
+          clustereval._check_column(
+            clustereval._check_noise(FALSE, noise, cluster), 'partition_by', partition_by
+          ),
+          'cluster', cluster
         ),
-        'cluster', cluster
+        'run', run
       ),
-      'run', run
-    ),
-    'id', id
-  );
+      'id', id
+    )
+  )
+  SELECT
+    __ce_partition AS partition_key,
+    __ce_run AS run,
+    __ce_id AS id,
+    __ce_cluster AS cluster
+  FROM __ce_rows;
 
--- One row per cluster of a run: __ce_partition, __ce_run, __ce_cluster, __ce_n, its rows,
--- __ce_n_without_id, those whose id is NULL, __ce_noisy, TRUE for noise, __ce_is_singleton, TRUE
--- for noise that counts as singletons, __ce_run_no, the number of the run over all partitions in
--- their order, and __ce_code, which identifies the cluster. A code of run r is above r 2^36 and
--- below (r + 1) 2^36, so that it also tells the run. Dropped noise is left out. __ce_rows names a
--- CTE of the rows of _run_rows, noise and noise_as are the user's options.
-CREATE OR REPLACE MACRO clustereval._run_clusters(__ce_rows, noise, noise_as) AS TABLE
-  WITH __ce_counts AS (
+-- One row per cluster of a run: partition_key, run, cluster, n, its rows, n_without_id, those whose
+-- id is NULL, noisy, TRUE for noise, is_singleton, TRUE for noise that counts as singletons,
+-- run_no, the number of the run over all partitions in their order, and code, which identifies the
+-- cluster. A code of run r is above r 2^36 and below (r + 1) 2^36, so that it also tells the run.
+-- Dropped noise is left out. rows: rows of _run_rows, noise and noise_as are the user's options.
+CREATE OR REPLACE MACRO clustereval._run_clusters(rows, noise, noise_as) AS TABLE
+  WITH counts AS (
     SELECT
-      __ce_partition, __ce_run, __ce_cluster,
-      COUNT(*) AS __ce_n,
-      COUNT(*) - COUNT(__ce_id) AS __ce_n_without_id
-    FROM query_table(__ce_rows)
-    GROUP BY __ce_partition, __ce_run, __ce_cluster
+      partition_key, run, cluster,
+      COUNT(*) AS n,
+      COUNT(*) - COUNT(id) AS n_without_id
+    FROM query_table(rows)
+    GROUP BY partition_key, run, cluster
   ),
-  __ce_flags AS (
+  flags AS (
     SELECT
       *,
-      clustereval._is_noise(__ce_cluster, noise) AS __ce_noisy
-    FROM __ce_counts
+      clustereval._is_noise(cluster, noise) AS noisy
+    FROM counts
   ),
-  __ce_numbers AS (
+  numbers AS (
     SELECT
       *,
-      DENSE_RANK() OVER (ORDER BY __ce_partition ASC NULLS LAST, __ce_run ASC NULLS LAST)
-        AS __ce_run_no,
+      DENSE_RANK() OVER (ORDER BY partition_key ASC NULLS LAST, run ASC NULLS LAST) AS run_no,
       ROW_NUMBER() OVER (
         ORDER BY
-          __ce_partition ASC NULLS LAST, __ce_run ASC NULLS LAST, __ce_cluster ASC NULLS LAST
-      ) AS __ce_cluster_no
-    FROM __ce_flags
-    WHERE NOT (__ce_noisy AND noise_as = 'drop')
+          partition_key ASC NULLS LAST, run ASC NULLS LAST, cluster ASC NULLS LAST
+      ) AS cluster_no
+    FROM flags
+    WHERE NOT (noisy AND noise_as = 'drop')
   )
   SELECT
-    __ce_partition, __ce_run, __ce_cluster, __ce_n, __ce_n_without_id, __ce_run_no,
-    __ce_noisy,
-    __ce_noisy AND noise_as = 'singletons' AS __ce_is_singleton,
-    __ce_run_no * 68719476736 + __ce_cluster_no AS __ce_code
-  FROM __ce_numbers;
+    partition_key, run, cluster, n, n_without_id, run_no,
+    noisy,
+    noisy AND noise_as = 'singletons' AS is_singleton,
+    run_no * 68719476736 + cluster_no AS code
+  FROM numbers;
 
--- One row per run: __ce_partition, __ce_run, __ce_run_no and __ce_n, its rows. __ce_clusters names
--- a CTE of the rows of _run_clusters.
-CREATE OR REPLACE MACRO clustereval._runs(__ce_clusters) AS TABLE
-  SELECT __ce_partition, __ce_run, __ce_run_no, CAST(SUM(__ce_n) AS BIGINT) AS __ce_n
-  FROM query_table(__ce_clusters)
-  GROUP BY __ce_partition, __ce_run, __ce_run_no;
+-- One row per run: partition_key, run, run_no and n, its rows. clusters: rows of _run_clusters.
+CREATE OR REPLACE MACRO clustereval._runs(clusters) AS TABLE
+  SELECT partition_key, run, run_no, CAST(SUM(n) AS BIGINT) AS n
+  FROM query_table(clusters)
+  GROUP BY partition_key, run, run_no;
 
--- One row per row that counts, as whole numbers: __ce_id_no, the number of its id, __ce_run_no and
--- __ce_code (see _run_clusters; a singleton has a code of its own). They are sorted by id, so that
--- a join of the rows of each id finds these side by side in memory. __ce_rows and __ce_clusters
--- name CTEs of the rows of _run_rows and _run_clusters, and __ce_ids one with one row per id of a
--- partition: __ce_partition, __ce_id and __ce_id_no.
-CREATE OR REPLACE MACRO clustereval._coded_rows(__ce_rows, __ce_clusters, __ce_ids) AS TABLE
+-- One row per row that counts, as whole numbers: id_no, the number of its id, run_no and code (see
+-- _run_clusters; a singleton has a code of its own). They are sorted by id, so that a join of the
+-- rows of each id finds these side by side in memory. rows and clusters name CTEs of the rows of
+-- _run_rows and _run_clusters, and ids one with one row per id of a partition: partition_key, id
+-- and id_no.
+CREATE OR REPLACE MACRO clustereval._coded_rows(rows, clusters, ids) AS TABLE
   SELECT
-    ids.__ce_id_no,
-    clusters.__ce_run_no,
+    coding.id_no,
+    cluster.run_no,
     CASE
-      WHEN clusters.__ce_is_singleton
-      THEN clusters.__ce_run_no * 68719476736 + 34359738368 + ids.__ce_id_no
-      ELSE clusters.__ce_code
-    END AS __ce_code
-  FROM query_table(__ce_rows) AS entry
-  JOIN query_table(__ce_clusters) AS clusters
-    ON clusters.__ce_partition IS NOT DISTINCT FROM entry.__ce_partition
-    AND clusters.__ce_run = entry.__ce_run
-    AND clusters.__ce_cluster = entry.__ce_cluster
-  JOIN query_table(__ce_ids) AS ids
-    ON ids.__ce_partition IS NOT DISTINCT FROM entry.__ce_partition
-    AND ids.__ce_id = entry.__ce_id
-  ORDER BY ids.__ce_id_no ASC NULLS LAST;
+      WHEN cluster.is_singleton
+      THEN cluster.run_no * 68719476736 + 34359738368 + coding.id_no
+      ELSE cluster.code
+    END AS code
+  FROM query_table(rows) AS entry
+  JOIN query_table(clusters) AS cluster
+    ON cluster.partition_key IS NOT DISTINCT FROM entry.partition_key
+    AND cluster.run = entry.run
+    AND cluster.cluster = entry.cluster
+  JOIN query_table(ids) AS coding
+    ON coding.partition_key IS NOT DISTINCT FROM entry.partition_key
+    AND coding.id = entry.id
+  ORDER BY coding.id_no ASC NULLS LAST;
 
--- One row per id of a partition: __ce_partition, __ce_id and __ce_id_no, its number over all
--- partitions. __ce_rows names a CTE of the rows of _run_rows.
-CREATE OR REPLACE MACRO clustereval._run_ids(__ce_rows) AS TABLE
-  SELECT __ce_partition, __ce_id, ROW_NUMBER() OVER () AS __ce_id_no
-  FROM query_table(__ce_rows)
-  GROUP BY __ce_partition, __ce_id;
+-- One row per id of a partition: partition_key, id and id_no, its number over all partitions. rows:
+-- rows of _run_rows.
+CREATE OR REPLACE MACRO clustereval._run_ids(rows) AS TABLE
+  SELECT partition_key, id, ROW_NUMBER() OVER () AS id_no
+  FROM query_table(rows)
+  GROUP BY partition_key, id;
 
--- One row, __ce_n_faults = 0. Raises an error if a run or an id is NULL, or a run has two rows of
--- one id. The parameters name CTEs of the rows of _run_clusters, _runs, _run_ids and _coded_rows.
-CREATE OR REPLACE MACRO clustereval._check_runs(
-  __ce_clusters, __ce_runs, __ce_ids, __ce_coded
-) AS TABLE
-  WITH __ce_missing AS (
+-- One row, n_faults = 0. Raises an error if a run or an id is NULL, or a run has two rows of one
+-- id. The parameters name CTEs of the rows of _run_clusters, _runs, _run_ids and _coded_rows.
+CREATE OR REPLACE MACRO clustereval._check_runs(clusters, runs, ids, coded) AS TABLE
+  WITH missing AS (
     SELECT
-      COALESCE(SUM(CASE WHEN __ce_run IS NULL THEN __ce_n END), 0) AS __ce_without_run,
-      COALESCE(SUM(__ce_n_without_id), 0) AS __ce_without_id
-    FROM query_table(__ce_clusters)
+      COALESCE(SUM(CASE WHEN run IS NULL THEN n END), 0) AS without_run,
+      COALESCE(SUM(n_without_id), 0) AS without_id
+    FROM query_table(clusters)
   ),
-  __ce_repeated AS (
-    SELECT __ce_run_no, __ce_id_no, COUNT(*) AS __ce_times
-    FROM query_table(__ce_coded)
-    GROUP BY __ce_run_no, __ce_id_no
+  repeated AS (
+    SELECT run_no, id_no, COUNT(*) AS times
+    FROM query_table(coded)
+    GROUP BY run_no, id_no
     HAVING COUNT(*) > 1
   ),
-  __ce_first_repeated AS (
-    SELECT runs.__ce_run, ids.__ce_id, repeated.__ce_times
-    FROM __ce_repeated AS repeated
-    JOIN query_table(__ce_runs) AS runs ON runs.__ce_run_no = repeated.__ce_run_no
-    JOIN query_table(__ce_ids) AS ids ON ids.__ce_id_no = repeated.__ce_id_no
-    ORDER BY repeated.__ce_run_no ASC NULLS LAST, ids.__ce_id ASC NULLS LAST
+  first_repeated AS (
+    SELECT in_run.run, coding.id, repeated.times
+    FROM repeated
+    JOIN query_table(runs) AS in_run ON in_run.run_no = repeated.run_no
+    JOIN query_table(ids) AS coding ON coding.id_no = repeated.id_no
+    ORDER BY repeated.run_no ASC NULLS LAST, coding.id ASC NULLS LAST
     LIMIT 1
   ),
-  __ce_repeated_faults AS (
+  repeated_faults AS (
     SELECT COUNT(CASE
-      WHEN __ce_times > 1
+      WHEN times > 1
       THEN error(concat(
-        'id: expected one row per id in a run, got ', __ce_times, ' rows of id ',
-        clustereval._show_value(__ce_id), ' in run ', clustereval._show_value(__ce_run)
+        'id: expected one row per id in a run, got ', times, ' rows of id ',
+        clustereval._show_value(id), ' in run ', clustereval._show_value(run)
       ))
-    END) AS __ce_n_faults
-    FROM __ce_first_repeated
+    END) AS n_faults
+    FROM first_repeated
   )
   SELECT
     CASE
-      WHEN missing.__ce_without_run > 0
+      WHEN missing.without_run > 0
       THEN error(concat(
-        'run: expected a value in every row, got NULL in ', missing.__ce_without_run, ' rows'
+        'run: expected a value in every row, got NULL in ', missing.without_run, ' rows'
       ))
-      WHEN missing.__ce_without_id > 0
+      WHEN missing.without_id > 0
       THEN error(concat(
-        'id: expected a value in every row, got NULL in ', missing.__ce_without_id, ' rows'
+        'id: expected a value in every row, got NULL in ', missing.without_id, ' rows'
       ))
-      ELSE faults.__ce_n_faults
-    END AS __ce_n_faults
-  FROM __ce_missing AS missing
-  CROSS JOIN __ce_repeated_faults AS faults;
+      ELSE faults.n_faults
+    END AS n_faults
+  FROM missing
+  CROSS JOIN repeated_faults AS faults;
 
 ---------------------------------------------------------------------------------------------------
 -- Pairs of runs
@@ -218,169 +219,165 @@ CREATE OR REPLACE MACRO clustereval._check_runs(
 CREATE OR REPLACE MACRO clustereval._pair_of_runs(run_no_1, run_no_2) AS
   run_no_1 * 2147483648 + run_no_2;
 
--- Cells of the contingency tables of all pairs of runs: __ce_pair, which identifies the pair (see
--- _pair_of_runs), __ce_code_1 and __ce_code_2, a cluster of each run, and __ce_n, the ids in both.
--- __ce_coded names a CTE of the rows of _coded_rows. An id is once in a run, so the lower of two
--- codes is that of the lower run; comparing codes leaves the join with two columns.
-CREATE OR REPLACE MACRO clustereval._pair_cells(__ce_coded) AS TABLE
-  WITH __ce_counts AS (
+-- Cells of the contingency tables of all pairs of runs: pair, which identifies the pair (see
+-- _pair_of_runs), code_1 and code_2, a cluster of each run, and n, the ids in both. coded: rows of
+-- _coded_rows. An id is once in a run, so the lower of two codes is that of the lower run;
+-- comparing codes leaves the join with two columns.
+CREATE OR REPLACE MACRO clustereval._pair_cells(coded) AS TABLE
+  WITH counts AS (
     SELECT
-      coded.__ce_code AS __ce_code_1, other.__ce_code AS __ce_code_2,
-      CAST(COUNT(*) AS BIGINT) AS __ce_n
-    FROM query_table(__ce_coded) AS coded
-    JOIN query_table(__ce_coded) AS other
-      ON other.__ce_id_no = coded.__ce_id_no
-      AND coded.__ce_code < other.__ce_code
-    GROUP BY coded.__ce_code, other.__ce_code
+      one.code AS code_1, other.code AS code_2,
+      CAST(COUNT(*) AS BIGINT) AS n
+    FROM query_table(coded) AS one
+    JOIN query_table(coded) AS other
+      ON other.id_no = one.id_no
+      AND one.code < other.code
+    GROUP BY one.code, other.code
   )
   SELECT
-    clustereval._pair_of_runs(__ce_code_1 // 68719476736, __ce_code_2 // 68719476736) AS __ce_pair,
-    __ce_code_1, __ce_code_2, __ce_n
-  FROM __ce_counts;
+    clustereval._pair_of_runs(code_1 // 68719476736, code_2 // 68719476736) AS pair,
+    code_1, code_2, n
+  FROM counts;
 
--- One row per pair of runs with common ids: __ce_pair, __ce_n, the number of these ids, and
--- __ce_score. __ce_pair_cells names a CTE of the rows of _pair_cells; the others are options of
--- run_agreement. Only the statistics that the metric needs stay in the plan.
-CREATE OR REPLACE MACRO clustereval._score_pairs(
-  __ce_pair_cells, metric, average_method, beta
-) AS TABLE
+-- One row per pair of runs with common ids: pair, n, the number of these ids, and score.
+-- pair_cells: rows of _pair_cells; the others are options of run_agreement. Only the statistics
+-- that the metric needs stay in the plan.
+CREATE OR REPLACE MACRO clustereval._score_pairs(pair_cells, metric, average_method, beta) AS TABLE
   SELECT
-    partition_key AS __ce_pair,
-    n AS __ce_n,
-    COLUMNS(lambda __ce_column: __ce_column = clustereval._known_metric(metric)) AS __ce_score
+    partition_key AS pair,
+    n,
+    COLUMNS(lambda column_name: column_name = clustereval._known_metric(metric)) AS score
   FROM clustereval._external_report(
-    __ce_pair_cells, __ce_code_1, __ce_code_2, __ce_n, __ce_pair, NULL, 'cluster',
+    pair_cells, code_1, code_2, n, pair, NULL, 'cluster',
     average_method, beta, clustereval._needs_expectation(metric)
   );
 
--- One row per pair of runs: __ce_partition, __ce_run_no_1, __ce_run_1, __ce_run_no_2, __ce_run_2,
--- __ce_n, the ids in both, __ce_n_only_1 and __ce_n_only_2, those in one, and __ce_score. The
--- parameters name CTEs of the rows of _runs and _score_pairs.
-CREATE OR REPLACE MACRO clustereval._scored_pairs(__ce_runs, __ce_scores) AS TABLE
+-- One row per pair of runs: partition_key, run_no_1, run_1, run_no_2, run_2, n, the ids in both,
+-- n_only_1 and n_only_2, those in one, and score. The parameters name CTEs of the rows of _runs and
+-- _score_pairs.
+CREATE OR REPLACE MACRO clustereval._scored_pairs(runs, scores) AS TABLE
   SELECT
-    low.__ce_partition,
-    low.__ce_run_no AS __ce_run_no_1,
-    low.__ce_run AS __ce_run_1,
-    high.__ce_run_no AS __ce_run_no_2,
-    high.__ce_run AS __ce_run_2,
-    COALESCE(scores.__ce_n, 0) AS __ce_n,
-    low.__ce_n - COALESCE(scores.__ce_n, 0) AS __ce_n_only_1,
-    high.__ce_n - COALESCE(scores.__ce_n, 0) AS __ce_n_only_2,
-    scores.__ce_score
-  FROM query_table(__ce_runs) AS low
-  JOIN query_table(__ce_runs) AS high
-    ON high.__ce_partition IS NOT DISTINCT FROM low.__ce_partition
-    AND low.__ce_run_no < high.__ce_run_no
-  LEFT JOIN query_table(__ce_scores) AS scores
-    ON scores.__ce_pair = clustereval._pair_of_runs(low.__ce_run_no, high.__ce_run_no);
+    low.partition_key,
+    low.run_no AS run_no_1,
+    low.run AS run_1,
+    high.run_no AS run_no_2,
+    high.run AS run_2,
+    COALESCE(score.n, 0) AS n,
+    low.n - COALESCE(score.n, 0) AS n_only_1,
+    high.n - COALESCE(score.n, 0) AS n_only_2,
+    score.score
+  FROM query_table(runs) AS low
+  JOIN query_table(runs) AS high
+    ON high.partition_key IS NOT DISTINCT FROM low.partition_key
+    AND low.run_no < high.run_no
+  LEFT JOIN query_table(scores) AS score
+    ON score.pair = clustereval._pair_of_runs(low.run_no, high.run_no);
 
--- One row, __ce_n_faults = 0. Raises an error if require_same_ids, the user's option, is TRUE and
--- two runs have different ids. __ce_pairs names a CTE of the rows of _scored_pairs.
-CREATE OR REPLACE MACRO clustereval._check_same_ids(__ce_pairs, require_same_ids) AS TABLE
-  WITH __ce_first AS (
+-- One row, n_faults = 0. Raises an error if require_same_ids, the user's option, is TRUE and two
+-- runs have different ids. pairs: rows of _scored_pairs.
+CREATE OR REPLACE MACRO clustereval._check_same_ids(pairs, require_same_ids) AS TABLE
+  WITH first AS (
     SELECT *
-    FROM query_table(__ce_pairs)
-    WHERE require_same_ids AND __ce_n_only_1 + __ce_n_only_2 > 0
-    ORDER BY __ce_run_no_1 ASC NULLS LAST, __ce_run_no_2 ASC NULLS LAST
+    FROM query_table(pairs)
+    WHERE require_same_ids AND n_only_1 + n_only_2 > 0
+    ORDER BY run_no_1 ASC NULLS LAST, run_no_2 ASC NULLS LAST
     LIMIT 1
   )
   SELECT COUNT(CASE
-    WHEN __ce_n >= 0
+    WHEN n >= 0
     THEN error(concat(
-      'require_same_ids: expected the same ids in every run, got ', __ce_n_only_1,
-      ' only in run ', clustereval._show_value(__ce_run_1), ' and ', __ce_n_only_2,
-      ' only in run ', clustereval._show_value(__ce_run_2), ', of ', __ce_n, ' in both'
+      'require_same_ids: expected the same ids in every run, got ', n_only_1,
+      ' only in run ', clustereval._show_value(run_1), ' and ', n_only_2,
+      ' only in run ', clustereval._show_value(run_2), ', of ', n, ' in both'
     ))
-  END) AS __ce_n_faults
-  FROM __ce_first;
+  END) AS n_faults
+  FROM first;
 
 ---------------------------------------------------------------------------------------------------
 -- A reference run
 ---------------------------------------------------------------------------------------------------
 
 -- The rows of _runs whose run is `reference`, one at most per partition. Raises an error if there
--- are runs, but none of them is. __ce_runs names a CTE of the rows of _runs.
-CREATE OR REPLACE MACRO clustereval._reference_runs(__ce_runs, reference) AS TABLE
-  WITH __ce_compared AS (
+-- are runs, but none of them is.
+CREATE OR REPLACE MACRO clustereval._reference_runs(runs, reference) AS TABLE
+  WITH compared AS (
     SELECT
       *,
       clustereval._check_reference(
-        clustereval._cast_noise(reference, __ce_run), reference, __ce_run
-      ) AS __ce_reference
-    FROM query_table(__ce_runs)
+        clustereval._cast_noise(reference, run), reference, run
+      ) AS reference
+    FROM query_table(runs)
   ),
-  __ce_facts AS (
+  facts AS (
     SELECT
-      COUNT(*) AS __ce_n_runs,
-      any_value(__ce_run) AS __ce_any_run,
-      COUNT(CASE WHEN __ce_run = __ce_reference THEN 1 END) AS __ce_n_found,
-      MAX(CASE WHEN __ce_run < __ce_reference THEN __ce_run END) AS __ce_below,
-      MIN(CASE WHEN __ce_run > __ce_reference THEN __ce_run END) AS __ce_above
-    FROM __ce_compared
+      COUNT(*) AS n_runs,
+      any_value(run) AS any_run,
+      COUNT(CASE WHEN run = compared.reference THEN 1 END) AS n_found,
+      MAX(CASE WHEN run < compared.reference THEN run END) AS below,
+      MIN(CASE WHEN run > compared.reference THEN run END) AS above
+    FROM compared
   ),
-  __ce_checks AS (
+  checks AS (
     SELECT CASE
-      WHEN __ce_n_found = 0 AND __ce_n_runs > 0
+      WHEN n_found = 0 AND n_runs > 0
       THEN error(concat(
         'reference: run ', CAST(reference AS VARCHAR), ' not found; ',
         CASE
-          WHEN __ce_below IS NULL OR __ce_above IS NULL
-          THEN concat(
-            'the nearest run is ', CAST(COALESCE(__ce_below, __ce_above) AS VARCHAR)
-          )
+          WHEN below IS NULL OR above IS NULL
+          THEN concat('the nearest run is ', CAST(COALESCE(below, above) AS VARCHAR))
           ELSE concat(
-            'the nearest runs are ', CAST(__ce_below AS VARCHAR), ' and ',
-            CAST(__ce_above AS VARCHAR)
+            'the nearest runs are ', CAST(below AS VARCHAR), ' and ',
+            CAST(above AS VARCHAR)
           )
         END
       ))
       -- Again, for a table without runs.
-      ELSE clustereval._check_reference(TRUE, reference, __ce_any_run)
-    END AS __ce_exists
-    FROM __ce_facts
+      ELSE clustereval._check_reference(TRUE, reference, any_run)
+    END AS is_known
+    FROM facts
   )
-  SELECT compared.__ce_partition, compared.__ce_run, compared.__ce_run_no, compared.__ce_n
-  FROM __ce_compared AS compared
-  CROSS JOIN __ce_checks AS checks
-  WHERE checks.__ce_exists AND compared.__ce_run = compared.__ce_reference;
+  SELECT compared.partition_key, compared.run, compared.run_no, compared.n
+  FROM compared
+  CROSS JOIN checks
+  WHERE checks.is_known AND compared.run = compared.reference;
 
--- Cells of the contingency tables of the reference runs with the other runs: __ce_code, a cluster
--- of the reference, __ce_other_code, a cluster of another run, and __ce_n, the ids in both. The
--- parameters name CTEs of the rows of _coded_rows and _reference_runs. The rows of the references
--- are materialized, since DuckDB would otherwise join all rows of an id with each other first.
-CREATE OR REPLACE MACRO clustereval._reference_cells(__ce_coded, __ce_references) AS TABLE
-  WITH __ce_reference_rows AS MATERIALIZED (
-    SELECT coded.__ce_id_no, coded.__ce_code
-    FROM query_table(__ce_coded) AS coded
-    JOIN query_table(__ce_references) AS base ON base.__ce_run_no = coded.__ce_run_no
+-- Cells of the contingency tables of the reference runs with the other runs: code, a cluster of the
+-- reference, other_code, a cluster of another run, and n, the ids in both. The parameters name CTEs
+-- of the rows of _coded_rows and _reference_runs. The rows of the references are materialized,
+-- since DuckDB would otherwise join all rows of an id with each other first.
+CREATE OR REPLACE MACRO clustereval._reference_cells(coded, reference_runs) AS TABLE
+  WITH reference_rows AS MATERIALIZED (
+    SELECT one.id_no, one.code
+    FROM query_table(coded) AS one
+    JOIN query_table(reference_runs) AS base ON base.run_no = one.run_no
   )
   SELECT
-    entry.__ce_code,
-    other.__ce_code AS __ce_other_code,
-    CAST(COUNT(*) AS BIGINT) AS __ce_n
-  FROM query_table(__ce_coded) AS other
-  JOIN __ce_reference_rows AS entry
-    ON entry.__ce_id_no = other.__ce_id_no
-    AND entry.__ce_code <> other.__ce_code
-  GROUP BY entry.__ce_code, other.__ce_code;
+    entry.code,
+    other.code AS other_code,
+    CAST(COUNT(*) AS BIGINT) AS n
+  FROM query_table(coded) AS other
+  JOIN reference_rows AS entry
+    ON entry.id_no = other.id_no
+    AND entry.code <> other.code
+  GROUP BY entry.code, other.code;
 
--- One row per cluster of a reference run (__ce_code) and other run that has ids of it: its best
--- Jaccard index there, __ce_jaccard. __ce_cells names a CTE of the rows of _reference_cells. Sizes
--- are sums of cells, so they count the ids that are in both runs.
-CREATE OR REPLACE MACRO clustereval._best_jaccard(__ce_cells) AS TABLE
-  WITH __ce_sizes AS (
+-- One row per cluster of a reference run (code) and other run that has ids of it: its best Jaccard
+-- index there, jaccard. cells: rows of _reference_cells. Sizes are sums of cells, so they count the
+-- ids that are in both runs.
+CREATE OR REPLACE MACRO clustereval._best_jaccard(cells) AS TABLE
+  WITH sizes AS (
     SELECT
       *,
-      __ce_other_code // 68719476736 AS __ce_other_run_no,
-      SUM(__ce_n) OVER (PARTITION BY __ce_code, __ce_other_code // 68719476736) AS __ce_size,
-      SUM(__ce_n) OVER (PARTITION BY __ce_other_code) AS __ce_other_size
-    FROM query_table(__ce_cells)
+      other_code // 68719476736 AS other_run_no,
+      SUM(n) OVER (PARTITION BY code, other_code // 68719476736) AS size,
+      SUM(n) OVER (PARTITION BY other_code) AS other_size
+    FROM query_table(cells)
   )
   SELECT
-    __ce_code,
-    MAX(clustereval._ratio(__ce_n, __ce_size + __ce_other_size - __ce_n)) AS __ce_jaccard
-  FROM __ce_sizes
-  GROUP BY __ce_code, __ce_other_run_no;
+    code,
+    MAX(clustereval._ratio(n, size + other_size - n)) AS jaccard
+  FROM sizes
+  GROUP BY code, other_run_no;
 
 ---------------------------------------------------------------------------------------------------
 -- Tables
@@ -404,39 +401,35 @@ CREATE OR REPLACE MACRO clustereval.run_agreement(
   WITH __ce_rows AS (
     SELECT * FROM clustereval._run_rows(tbl, id, run, cluster, partition_by, noise)
   ),
-  __ce_clusters AS (SELECT * FROM clustereval._run_clusters(__ce_rows, noise, noise_as)),
-  __ce_runs AS (SELECT * FROM clustereval._runs(__ce_clusters)),
-  __ce_ids AS (SELECT * FROM clustereval._run_ids(__ce_rows)),
-  __ce_coded AS MATERIALIZED (
-    SELECT * FROM clustereval._coded_rows(__ce_rows, __ce_clusters, __ce_ids)
-  ),
-  __ce_pair_cells AS (SELECT * FROM clustereval._pair_cells(__ce_coded)),
-  __ce_scores AS (
-    SELECT * FROM clustereval._score_pairs(__ce_pair_cells, metric, average_method, beta)
+  clusters AS (SELECT * FROM clustereval._run_clusters(__ce_rows, noise, noise_as)),
+  runs AS (SELECT * FROM clustereval._runs(clusters)),
+  ids AS (SELECT * FROM clustereval._run_ids(__ce_rows)),
+  coded AS MATERIALIZED (SELECT * FROM clustereval._coded_rows(__ce_rows, clusters, ids)),
+  pair_cells AS (SELECT * FROM clustereval._pair_cells(coded)),
+  scores AS (
+    SELECT * FROM clustereval._score_pairs(pair_cells, metric, average_method, beta)
     WHERE clustereval._check_options(
       clustereval._valid_agreement_options(noise, noise_as, metric, average_method, beta)
     )
   ),
-  __ce_pairs AS (SELECT * FROM clustereval._scored_pairs(__ce_runs, __ce_scores)),
-  __ce_faults AS (
-    SELECT __ce_n_faults
-    FROM clustereval._check_runs(__ce_clusters, __ce_runs, __ce_ids, __ce_coded)
+  pairs AS (SELECT * FROM clustereval._scored_pairs(runs, scores)),
+  faults AS (
+    SELECT n_faults
+    FROM clustereval._check_runs(clusters, runs, ids, coded)
   ),
-  __ce_id_faults AS (
-    SELECT __ce_n_faults FROM clustereval._check_same_ids(__ce_pairs, require_same_ids)
-  )
+  id_faults AS (SELECT n_faults FROM clustereval._check_same_ids(pairs, require_same_ids))
   SELECT
-    __ce_partition AS partition_key,
-    __ce_run_1 AS run_1,
-    __ce_run_2 AS run_2,
-    __ce_n AS n,
-    __ce_n_only_1 AS n_only_1,
-    __ce_n_only_2 AS n_only_2,
-    __ce_score AS score
-  FROM __ce_pairs
-  WHERE (SELECT __ce_n_faults FROM __ce_faults) = 0
-    AND (SELECT __ce_n_faults FROM __ce_id_faults) = 0
-  ORDER BY __ce_run_no_1 ASC NULLS LAST, __ce_run_no_2 ASC NULLS LAST;
+    partition_key,
+    run_1,
+    run_2,
+    n,
+    n_only_1,
+    n_only_2,
+    score
+  FROM pairs
+  WHERE (SELECT n_faults FROM faults) = 0
+    AND (SELECT n_faults FROM id_faults) = 0
+  ORDER BY run_no_1 ASC NULLS LAST, run_no_2 ASC NULLS LAST;
 
 -- Each run's mean agreement with the other runs, the most central run first: partition_key, run,
 -- n_runs (others it is compared with), mean_score, min_score and max_score over these, and rank,
@@ -452,81 +445,77 @@ CREATE OR REPLACE MACRO clustereval.run_consensus(
   WITH __ce_rows AS (
     SELECT * FROM clustereval._run_rows(tbl, id, run, cluster, partition_by, noise)
   ),
-  __ce_clusters AS (SELECT * FROM clustereval._run_clusters(__ce_rows, noise, noise_as)),
-  __ce_runs AS (SELECT * FROM clustereval._runs(__ce_clusters)),
-  __ce_ids AS (SELECT * FROM clustereval._run_ids(__ce_rows)),
-  __ce_coded AS MATERIALIZED (
-    SELECT * FROM clustereval._coded_rows(__ce_rows, __ce_clusters, __ce_ids)
-  ),
-  __ce_pair_cells AS (SELECT * FROM clustereval._pair_cells(__ce_coded)),
-  __ce_scores AS (
-    SELECT * FROM clustereval._score_pairs(__ce_pair_cells, metric, average_method, beta)
+  clusters AS (SELECT * FROM clustereval._run_clusters(__ce_rows, noise, noise_as)),
+  runs AS (SELECT * FROM clustereval._runs(clusters)),
+  ids AS (SELECT * FROM clustereval._run_ids(__ce_rows)),
+  coded AS MATERIALIZED (SELECT * FROM clustereval._coded_rows(__ce_rows, clusters, ids)),
+  pair_cells AS (SELECT * FROM clustereval._pair_cells(coded)),
+  scores AS (
+    SELECT * FROM clustereval._score_pairs(pair_cells, metric, average_method, beta)
     WHERE clustereval._check_options(
       clustereval._valid_agreement_options(noise, noise_as, metric, average_method, beta)
     )
   ),
-  __ce_pairs AS (SELECT * FROM clustereval._scored_pairs(__ce_runs, __ce_scores)),
-  __ce_faults AS (
-    SELECT __ce_n_faults
-    FROM clustereval._check_runs(__ce_clusters, __ce_runs, __ce_ids, __ce_coded)
+  pairs AS (SELECT * FROM clustereval._scored_pairs(runs, scores)),
+  faults AS (
+    SELECT n_faults
+    FROM clustereval._check_runs(clusters, runs, ids, coded)
   ),
-  __ce_id_faults AS (
-    SELECT __ce_n_faults FROM clustereval._check_same_ids(__ce_pairs, require_same_ids)
-  ),
-  __ce_sign AS (
+  id_faults AS (SELECT n_faults FROM clustereval._check_same_ids(pairs, require_same_ids)),
+  sign AS (
     SELECT CASE
-      WHEN __ce_best IS NULL
+      WHEN best IS NULL
       THEN error(concat(
         'metric ''', metric, ''' has no best value, so that no run is the most central: ',
         'use another metric'
       ))
-      WHEN __ce_best IN ('0', 'low') THEN 1.0
+      WHEN best IN ('0', 'low') THEN 1.0
       ELSE -1.0
-    END AS __ce_sign
-    FROM clustereval._metric_meanings()
-    WHERE __ce_metric = metric
+    END AS sign
+    FROM clustereval._metric_meanings() AS meanings
+    WHERE meanings.metric = metric
   ),
-  __ce_sides AS (
-    SELECT __ce_run_no_1 AS __ce_run_no, __ce_score FROM __ce_pairs
+  sides AS (
+    SELECT run_no_1 AS run_no, score FROM pairs
     UNION ALL
-    SELECT __ce_run_no_2, __ce_score FROM __ce_pairs
+    SELECT run_no_2, score FROM pairs
   ),
-  __ce_means AS (
+  means AS (
     SELECT
-      __ce_run_no,
-      COUNT(__ce_score) AS __ce_n_runs,
-      clustereval._ratio(clustereval._compensated_sum(__ce_score), COUNT(__ce_score)) AS __ce_mean,
-      MIN(__ce_score) AS __ce_min,
-      MAX(__ce_score) AS __ce_max
-    FROM __ce_sides
-    GROUP BY __ce_run_no
+      run_no,
+      COUNT(score) AS n_runs,
+      clustereval._ratio(clustereval._compensated_sum(score), COUNT(score)) AS mean,
+      MIN(score) AS min,
+      MAX(score) AS max
+    FROM sides
+    GROUP BY run_no
   ),
-  __ce_ranks AS (
+  ranks AS (
     SELECT
-      runs.__ce_partition, runs.__ce_run, means.__ce_mean, means.__ce_min, means.__ce_max,
-      COALESCE(means.__ce_n_runs, 0) AS __ce_n_runs,
+      runs.partition_key, runs.run, means.mean, means.min, means.max,
+      COALESCE(means.n_runs, 0) AS n_runs,
       ROW_NUMBER() OVER (
-        PARTITION BY runs.__ce_partition
+        PARTITION BY runs.partition_key
         ORDER BY
-          signs.__ce_sign * ROUND(means.__ce_mean, 12) ASC NULLS LAST,
-          runs.__ce_run_no ASC NULLS LAST
-      ) AS __ce_rank
-    FROM __ce_runs AS runs
-    CROSS JOIN __ce_sign AS signs
-    LEFT JOIN __ce_means AS means ON means.__ce_run_no = runs.__ce_run_no
+          signs.sign * ROUND(means.mean, 12) ASC NULLS LAST,
+          runs.run_no ASC NULLS LAST
+      ) AS rank
+    FROM runs
+    CROSS JOIN sign AS signs
+    LEFT JOIN means ON means.run_no = runs.run_no
   )
   SELECT
-    __ce_partition AS partition_key,
-    __ce_run AS run,
-    __ce_n_runs AS n_runs,
-    __ce_mean AS mean_score,
-    __ce_min AS min_score,
-    __ce_max AS max_score,
-    CASE WHEN __ce_mean IS NOT NULL THEN __ce_rank END AS rank
-  FROM __ce_ranks
-  WHERE (SELECT __ce_n_faults FROM __ce_faults) = 0
-    AND (SELECT __ce_n_faults FROM __ce_id_faults) = 0
-  ORDER BY __ce_partition ASC NULLS LAST, __ce_rank ASC NULLS LAST;
+    partition_key,
+    ranks.run,
+    n_runs,
+    mean AS mean_score,
+    min AS min_score,
+    max AS max_score,
+    CASE WHEN mean IS NOT NULL THEN rank END AS rank
+  FROM ranks
+  WHERE (SELECT n_faults FROM faults) = 0
+    AND (SELECT n_faults FROM id_faults) = 0
+  ORDER BY partition_key ASC NULLS LAST, rank ASC NULLS LAST;
 
 -- Stability of each cluster of the run `reference`, a value of the column run: partition_key,
 -- cluster, n (its rows), n_runs (other runs that have ids of it), mean_jaccard and min_jaccard of
@@ -542,46 +531,42 @@ CREATE OR REPLACE MACRO clustereval.cluster_stability(
   WITH __ce_rows AS (
     SELECT * FROM clustereval._run_rows(tbl, id, run, cluster, partition_by, noise)
   ),
-  __ce_clusters AS (SELECT * FROM clustereval._run_clusters(__ce_rows, noise, noise_as)),
-  __ce_runs AS (SELECT * FROM clustereval._runs(__ce_clusters)),
-  __ce_ids AS (SELECT * FROM clustereval._run_ids(__ce_rows)),
-  __ce_coded AS MATERIALIZED (
-    SELECT * FROM clustereval._coded_rows(__ce_rows, __ce_clusters, __ce_ids)
+  clusters AS (SELECT * FROM clustereval._run_clusters(__ce_rows, noise, noise_as)),
+  runs AS (SELECT * FROM clustereval._runs(clusters)),
+  ids AS (SELECT * FROM clustereval._run_ids(__ce_rows)),
+  coded AS MATERIALIZED (SELECT * FROM clustereval._coded_rows(__ce_rows, clusters, ids)),
+  faults AS (
+    SELECT n_faults
+    FROM clustereval._check_runs(clusters, runs, ids, coded)
   ),
-  __ce_faults AS (
-    SELECT __ce_n_faults
-    FROM clustereval._check_runs(__ce_clusters, __ce_runs, __ce_ids, __ce_coded)
-  ),
-  __ce_references AS (SELECT * FROM clustereval._reference_runs(__ce_runs, reference)),
-  __ce_cells AS (SELECT * FROM clustereval._reference_cells(__ce_coded, __ce_references)),
-  __ce_best AS (SELECT * FROM clustereval._best_jaccard(__ce_cells)),
-  __ce_stability AS (
+  reference_runs AS (SELECT * FROM clustereval._reference_runs(runs, reference)),
+  cells AS (SELECT * FROM clustereval._reference_cells(coded, reference_runs)),
+  best AS (SELECT * FROM clustereval._best_jaccard(cells)),
+  stability AS (
     SELECT
-      __ce_code,
-      COUNT(*) AS __ce_n_runs,
-      clustereval._ratio(clustereval._compensated_sum(__ce_jaccard), COUNT(*)) AS __ce_mean,
-      MIN(__ce_jaccard) AS __ce_min,
-      clustereval._ratio(COUNT(CASE WHEN __ce_jaccard > 0.75 THEN 1 END), COUNT(*))
-        AS __ce_recovered,
-      clustereval._ratio(COUNT(CASE WHEN __ce_jaccard < 0.5 THEN 1 END), COUNT(*))
-        AS __ce_dissolved
-    FROM __ce_best
-    GROUP BY __ce_code
+      code,
+      COUNT(*) AS n_runs,
+      clustereval._ratio(clustereval._compensated_sum(jaccard), COUNT(*)) AS mean,
+      MIN(jaccard) AS min,
+      clustereval._ratio(COUNT(CASE WHEN jaccard > 0.75 THEN 1 END), COUNT(*)) AS recovered,
+      clustereval._ratio(COUNT(CASE WHEN jaccard < 0.5 THEN 1 END), COUNT(*)) AS dissolved
+    FROM best
+    GROUP BY code
   )
   SELECT
-    clusters.__ce_partition AS partition_key,
-    clusters.__ce_cluster AS cluster,
-    clusters.__ce_n AS n,
-    COALESCE(found.__ce_n_runs, 0) AS n_runs,
-    found.__ce_mean AS mean_jaccard,
-    found.__ce_min AS min_jaccard,
-    found.__ce_recovered AS recovered,
-    found.__ce_dissolved AS dissolved
-  FROM __ce_clusters AS clusters
-  JOIN __ce_references AS base ON base.__ce_run_no = clusters.__ce_run_no
-  LEFT JOIN __ce_stability AS found ON found.__ce_code = clusters.__ce_code
-  WHERE NOT clusters.__ce_is_singleton
+    clusters.partition_key,
+    clusters.cluster,
+    clusters.n,
+    COALESCE(found.n_runs, 0) AS n_runs,
+    found.mean AS mean_jaccard,
+    found.min AS min_jaccard,
+    found.recovered,
+    found.dissolved
+  FROM clusters
+  JOIN reference_runs AS base ON base.run_no = clusters.run_no
+  LEFT JOIN stability AS found ON found.code = clusters.code
+  WHERE NOT clusters.is_singleton
     AND clustereval._check_options(clustereval._valid_noise(noise, noise_as))
-    AND (SELECT __ce_n_faults FROM __ce_faults) = 0
-    AND (SELECT COUNT(*) FROM __ce_references) >= 0 -- keeps the check of reference in the plan
-  ORDER BY clusters.__ce_code ASC NULLS LAST;
+    AND (SELECT n_faults FROM faults) = 0
+    AND (SELECT COUNT(*) FROM reference_runs) >= 0 -- keeps the check of reference in the plan
+  ORDER BY clusters.code ASC NULLS LAST;

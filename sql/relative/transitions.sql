@@ -8,26 +8,24 @@
 -- Links
 ---------------------------------------------------------------------------------------------------
 
--- The linked pairs of clusters: the columns of _cluster_overlaps, __ce_counts_before and
--- __ce_counts_after, whether the link counts for the cluster of that run, and __ce_n_parts and
--- __ce_n_sources, how many links count for the old and for the new cluster. __ce_overlaps names a
--- CTE of the rows of _cluster_overlaps; min_share is the user's option.
-CREATE OR REPLACE MACRO clustereval._cluster_links(__ce_overlaps, min_share) AS TABLE
-  WITH __ce_counted AS (
+-- The linked pairs of clusters: the columns of _cluster_overlaps, counts_before and counts_after,
+-- whether the link counts for the cluster of that run, and n_parts and n_sources, how many links
+-- count for the old and for the new cluster. overlap_rows: rows of _cluster_overlaps; min_share is
+-- the user's option.
+CREATE OR REPLACE MACRO clustereval._cluster_links(overlap_rows, min_share) AS TABLE
+  WITH counted AS (
     SELECT
       *,
-      __ce_share_before >= CAST(min_share AS DOUBLE) AS __ce_counts_before,
-      __ce_share_after >= CAST(min_share AS DOUBLE) AS __ce_counts_after
-    FROM query_table(__ce_overlaps)
-    WHERE __ce_is_link
+      share_before >= CAST(min_share AS DOUBLE) AS counts_before,
+      share_after >= CAST(min_share AS DOUBLE) AS counts_after
+    FROM query_table(overlap_rows)
+    WHERE is_link
   )
   SELECT
     *,
-    COUNT(CASE WHEN __ce_counts_before THEN 1 END) OVER (PARTITION BY __ce_partition, __ce_old)
-      AS __ce_n_parts,
-    COUNT(CASE WHEN __ce_counts_after THEN 1 END) OVER (PARTITION BY __ce_partition, __ce_new)
-      AS __ce_n_sources
-  FROM __ce_counted;
+    COUNT(CASE WHEN counts_before THEN 1 END) OVER (PARTITION BY partition_key, old) AS n_parts,
+    COUNT(CASE WHEN counts_after THEN 1 END) OVER (PARTITION BY partition_key, new) AS n_sources
+  FROM counted;
 
 -- TRUE for a link that is the only one of both clusters, TRUE for one that is the only one of the
 -- new cluster but not of the old one, and the other way round. The parameters are columns of
@@ -46,160 +44,154 @@ CREATE OR REPLACE MACRO clustereval._is_source(
 -- Transitions
 ---------------------------------------------------------------------------------------------------
 
--- One row per linked pair that is the row of a cluster: a match is that of both, a part that of
--- the new cluster, a source that of the old one. Columns as in _transition_sides. __ce_links names
--- a CTE of the rows of _cluster_links.
-CREATE OR REPLACE MACRO clustereval._linked_pairs(__ce_links) AS TABLE
-  WITH __ce_kinds AS (
+-- One row per linked pair that is the row of a cluster: a match is that of both, a part that of the
+-- new cluster, a source that of the old one. Columns as in _transition_sides. links: rows of
+-- _cluster_links.
+CREATE OR REPLACE MACRO clustereval._linked_pairs(links) AS TABLE
+  WITH kinds AS (
     SELECT
       *,
       CASE
-        WHEN clustereval._is_match(
-          __ce_counts_before, __ce_n_parts, __ce_counts_after, __ce_n_sources
-        )
+        WHEN clustereval._is_match(counts_before, n_parts, counts_after, n_sources)
         THEN 'match'
-        WHEN clustereval._is_part(
-          __ce_counts_before, __ce_n_parts, __ce_counts_after, __ce_n_sources
-        )
+        WHEN clustereval._is_part(counts_before, n_parts, counts_after, n_sources)
         THEN 'part'
-        WHEN clustereval._is_source(
-          __ce_counts_before, __ce_n_parts, __ce_counts_after, __ce_n_sources
-        )
+        WHEN clustereval._is_source(counts_before, n_parts, counts_after, n_sources)
         THEN 'source'
-      END AS __ce_kind
-    FROM query_table(__ce_links)
+      END AS kind
+    FROM query_table(links)
   )
   SELECT
-    __ce_partition, __ce_old, __ce_new, __ce_kind,
-    CAST(1 AS BIGINT) AS __ce_n_old, CAST(1 AS BIGINT) AS __ce_n_new,
-    __ce_n_before, __ce_n_after, __ce_n, __ce_n_left, __ce_n_joined,
-    __ce_stayed_before, __ce_stayed_after, FALSE AS __ce_is_both
-  FROM __ce_kinds
-  WHERE __ce_kind IS NOT NULL;
+    partition_key, old, new, kind,
+    CAST(1 AS BIGINT) AS n_old, CAST(1 AS BIGINT) AS n_new,
+    n_before, n_after, n, n_left, n_joined,
+    stayed_before, stayed_after, FALSE AS is_both
+  FROM kinds
+  WHERE kind IS NOT NULL;
 
 -- One row per cluster of the run before that has not one link that counts, but several (kind split)
 -- or none (gone). Columns as in _transition_sides. The parameters name CTEs of the rows of
 -- _old_clusters and _cluster_links.
-CREATE OR REPLACE MACRO clustereval._split_clusters(__ce_old_clusters, __ce_links) AS TABLE
-  WITH __ce_parts AS (
+CREATE OR REPLACE MACRO clustereval._split_clusters(old_clusters, links) AS TABLE
+  WITH parts AS (
     SELECT
-      __ce_partition,
-      __ce_old,
-      CAST(COUNT(*) AS BIGINT) AS __ce_n_new,
-      SUM(__ce_n) AS __ce_n,
-      SUM(__ce_n_after) AS __ce_n_after,
-      SUM(__ce_n_joined) AS __ce_n_joined,
-      SUM(__ce_stayed_after) AS __ce_stayed_after,
-      MAX(__ce_n_sources) AS __ce_most_sources
-    FROM query_table(__ce_links)
-    WHERE __ce_counts_before
-    GROUP BY __ce_partition, __ce_old
+      partition_key,
+      old,
+      CAST(COUNT(*) AS BIGINT) AS n_new,
+      SUM(n) AS n,
+      SUM(n_after) AS n_after,
+      SUM(n_joined) AS n_joined,
+      SUM(stayed_after) AS stayed_after,
+      MAX(n_sources) AS most_sources
+    FROM query_table(links)
+    WHERE counts_before
+    GROUP BY partition_key, old
   )
   SELECT
-    old.__ce_partition,
-    old.__ce_old,
-    CASE WHEN old.__ce_old IS NULL THEN old.__ce_old END AS __ce_new, -- a NULL of its type
-    CASE WHEN parts.__ce_n_new > 1 THEN 'split' ELSE 'gone' END AS __ce_kind,
-    CAST(1 AS BIGINT) AS __ce_n_old,
-    COALESCE(parts.__ce_n_new, 0) AS __ce_n_new,
-    old.__ce_n_before,
-    COALESCE(parts.__ce_n_after, 0) AS __ce_n_after,
-    COALESCE(parts.__ce_n, 0) AS __ce_n,
-    old.__ce_n_left,
-    COALESCE(parts.__ce_n_joined, 0) AS __ce_n_joined,
-    old.__ce_n_stayed AS __ce_stayed_before,
-    COALESCE(parts.__ce_stayed_after, 0) AS __ce_stayed_after,
-    COALESCE(parts.__ce_most_sources > 1, FALSE) AS __ce_is_both
-  FROM query_table(__ce_old_clusters) AS old
-  LEFT JOIN __ce_parts AS parts
-    ON parts.__ce_partition IS NOT DISTINCT FROM old.__ce_partition
-    AND parts.__ce_old = old.__ce_old
-  WHERE COALESCE(parts.__ce_n_new, 0) <> 1;
+    old.partition_key,
+    old.old,
+    CASE WHEN old.old IS NULL THEN old.old END AS new, -- a NULL of its type
+    CASE WHEN parts.n_new > 1 THEN 'split' ELSE 'gone' END AS kind,
+    CAST(1 AS BIGINT) AS n_old,
+    COALESCE(parts.n_new, 0) AS n_new,
+    old.n_before,
+    COALESCE(parts.n_after, 0) AS n_after,
+    COALESCE(parts.n, 0) AS n,
+    old.n_left,
+    COALESCE(parts.n_joined, 0) AS n_joined,
+    old.n_stayed AS stayed_before,
+    COALESCE(parts.stayed_after, 0) AS stayed_after,
+    COALESCE(parts.most_sources > 1, FALSE) AS is_both
+  FROM query_table(old_clusters) AS old
+  LEFT JOIN parts
+    ON parts.partition_key IS NOT DISTINCT FROM old.partition_key
+    AND parts.old = old.old
+  WHERE COALESCE(parts.n_new, 0) <> 1;
 
 -- One row per cluster of the run after that has not one link that counts, but several (kind merged)
 -- or none (new). Columns as in _transition_sides. The parameters name CTEs of the rows of
 -- _new_clusters and _cluster_links.
-CREATE OR REPLACE MACRO clustereval._merged_clusters(__ce_new_clusters, __ce_links) AS TABLE
-  WITH __ce_sources AS (
+CREATE OR REPLACE MACRO clustereval._merged_clusters(new_clusters, links) AS TABLE
+  WITH sources AS (
     SELECT
-      __ce_partition,
-      __ce_new,
-      CAST(COUNT(*) AS BIGINT) AS __ce_n_old,
-      SUM(__ce_n) AS __ce_n,
-      SUM(__ce_n_before) AS __ce_n_before,
-      SUM(__ce_n_left) AS __ce_n_left,
-      SUM(__ce_stayed_before) AS __ce_stayed_before,
-      MAX(__ce_n_parts) AS __ce_most_parts
-    FROM query_table(__ce_links)
-    WHERE __ce_counts_after
-    GROUP BY __ce_partition, __ce_new
+      partition_key,
+      new,
+      CAST(COUNT(*) AS BIGINT) AS n_old,
+      SUM(n) AS n,
+      SUM(n_before) AS n_before,
+      SUM(n_left) AS n_left,
+      SUM(stayed_before) AS stayed_before,
+      MAX(n_parts) AS most_parts
+    FROM query_table(links)
+    WHERE counts_after
+    GROUP BY partition_key, new
   )
   SELECT
-    new.__ce_partition,
-    CASE WHEN new.__ce_new IS NULL THEN new.__ce_new END AS __ce_old, -- a NULL of its type
-    new.__ce_new,
-    CASE WHEN sources.__ce_n_old > 1 THEN 'merged' ELSE 'new' END AS __ce_kind,
-    COALESCE(sources.__ce_n_old, 0) AS __ce_n_old,
-    CAST(1 AS BIGINT) AS __ce_n_new,
-    COALESCE(sources.__ce_n_before, 0) AS __ce_n_before,
-    new.__ce_n_after,
-    COALESCE(sources.__ce_n, 0) AS __ce_n,
-    COALESCE(sources.__ce_n_left, 0) AS __ce_n_left,
-    new.__ce_n_joined,
-    COALESCE(sources.__ce_stayed_before, 0) AS __ce_stayed_before,
-    new.__ce_n_stayed AS __ce_stayed_after,
-    COALESCE(sources.__ce_most_parts > 1, FALSE) AS __ce_is_both
-  FROM query_table(__ce_new_clusters) AS new
-  LEFT JOIN __ce_sources AS sources
-    ON sources.__ce_partition IS NOT DISTINCT FROM new.__ce_partition
-    AND sources.__ce_new = new.__ce_new
-  WHERE COALESCE(sources.__ce_n_old, 0) <> 1;
+    new.partition_key,
+    CASE WHEN new.new IS NULL THEN new.new END AS old, -- a NULL of its type
+    new.new,
+    CASE WHEN sources.n_old > 1 THEN 'merged' ELSE 'new' END AS kind,
+    COALESCE(sources.n_old, 0) AS n_old,
+    CAST(1 AS BIGINT) AS n_new,
+    COALESCE(sources.n_before, 0) AS n_before,
+    new.n_after,
+    COALESCE(sources.n, 0) AS n,
+    COALESCE(sources.n_left, 0) AS n_left,
+    new.n_joined,
+    COALESCE(sources.stayed_before, 0) AS stayed_before,
+    new.n_stayed AS stayed_after,
+    COALESCE(sources.most_parts > 1, FALSE) AS is_both
+  FROM query_table(new_clusters) AS new
+  LEFT JOIN sources
+    ON sources.partition_key IS NOT DISTINCT FROM new.partition_key
+    AND sources.new = new.new
+  WHERE COALESCE(sources.n_old, 0) <> 1;
 
 -- The rows of run_transitions, unsorted. Each row has old clusters on one side and new ones on the
--- other: __ce_partition, __ce_old and __ce_new, the only cluster of a side, NULL for none or
--- several, __ce_kind (match, part, source, split, merged, gone or new), __ce_n_old and __ce_n_new,
--- the numbers of clusters, __ce_n_before, __ce_n_after, __ce_n_left, __ce_n_joined, sums of the
--- columns of both sides, __ce_n, the ids in linked pairs, and __ce_is_both, TRUE if a part of a
--- split cluster is itself merged, or a source of a merged one split. __ce_transition is the word
--- for the kind, __ce_ambiguity what makes it doubtful. The parameters name CTEs of the rows of
--- _old_clusters, _new_clusters and _cluster_links; threshold is the user's option.
+-- other: partition_key, old and new, the only cluster of a side, NULL for none or several, kind
+-- (match, part, source, split, merged, gone or new), n_old and n_new, the numbers of clusters,
+-- n_before, n_after, n_left, n_joined, sums of the columns of both sides, n, the ids in linked
+-- pairs, and is_both, TRUE if a part of a split cluster is itself merged, or a source of a merged
+-- one split. transition is the word for the kind, ambiguity what makes it doubtful. The parameters
+-- name CTEs of the rows of _old_clusters, _new_clusters and _cluster_links; threshold is the user's
+-- option.
 CREATE OR REPLACE MACRO clustereval._transition_sides(
-  __ce_old_clusters, __ce_new_clusters, __ce_links, threshold
+  old_clusters, new_clusters, links, threshold
 ) AS TABLE
-  WITH __ce_sides AS (
-    SELECT * FROM clustereval._linked_pairs(__ce_links)
+  WITH sides AS (
+    SELECT * FROM clustereval._linked_pairs(links)
     UNION ALL
-    SELECT * FROM clustereval._split_clusters(__ce_old_clusters, __ce_links)
+    SELECT * FROM clustereval._split_clusters(old_clusters, links)
     UNION ALL
-    SELECT * FROM clustereval._merged_clusters(__ce_new_clusters, __ce_links)
+    SELECT * FROM clustereval._merged_clusters(new_clusters, links)
   ),
-  __ce_shares AS (
+  shares AS (
     SELECT
       *,
-      clustereval._ratio(__ce_n, __ce_stayed_before) AS __ce_share_before,
-      clustereval._ratio(__ce_n, __ce_stayed_after) AS __ce_share_after
-    FROM __ce_sides
+      clustereval._ratio(n, stayed_before) AS share_before,
+      clustereval._ratio(n, stayed_after) AS share_after
+    FROM sides
   )
   SELECT
     *,
     CASE
-      WHEN __ce_kind = 'part' THEN 'split'
-      WHEN __ce_kind = 'source' THEN 'merged'
-      WHEN __ce_kind <> 'match' THEN __ce_kind
-      WHEN __ce_n_after > __ce_n_before THEN 'grown'
-      WHEN __ce_n_after < __ce_n_before THEN 'shrunk'
+      WHEN kind = 'part' THEN 'split'
+      WHEN kind = 'source' THEN 'merged'
+      WHEN kind <> 'match' THEN kind
+      WHEN n_after > n_before THEN 'grown'
+      WHEN n_after < n_before THEN 'shrunk'
       ELSE 'kept'
-    END AS __ce_transition,
+    END AS transition,
     CASE
-      WHEN __ce_is_both THEN 'split and merged'
-      WHEN __ce_kind IN ('match', 'source', 'split', 'gone')
-        AND __ce_share_before < CAST(threshold AS DOUBLE)
+      WHEN is_both THEN 'split and merged'
+      WHEN kind IN ('match', 'source', 'split', 'gone')
+        AND share_before < CAST(threshold AS DOUBLE)
       THEN 'scattered'
-      WHEN __ce_kind IN ('match', 'part', 'merged', 'new')
-        AND __ce_share_after < CAST(threshold AS DOUBLE)
+      WHEN kind IN ('match', 'part', 'merged', 'new')
+        AND share_after < CAST(threshold AS DOUBLE)
       THEN 'gathered'
-    END AS __ce_ambiguity
-  FROM __ce_shares;
+    END AS ambiguity
+  FROM shares;
 
 ---------------------------------------------------------------------------------------------------
 -- Tables
@@ -227,42 +219,36 @@ CREATE OR REPLACE MACRO clustereval.run_transitions(
     SELECT *
     FROM clustereval._paired_ids(tbl_before, tbl_after, id, cluster, partition_by, noise)
   ),
-  __ce_cells AS MATERIALIZED (
-    SELECT * FROM clustereval._paired_cells(__ce_ids, noise, noise_as)
-  ),
-  __ce_old_clusters AS (SELECT * FROM clustereval._old_clusters(__ce_cells)),
-  __ce_new_clusters AS (SELECT * FROM clustereval._new_clusters(__ce_cells)),
-  __ce_overlaps AS (
-    SELECT * FROM clustereval._cluster_overlaps(__ce_cells, threshold)
-  ),
-  __ce_links AS (SELECT * FROM clustereval._cluster_links(__ce_overlaps, min_share)),
-  __ce_sides AS (
+  cells AS MATERIALIZED (SELECT * FROM clustereval._paired_cells(__ce_ids, noise, noise_as)),
+  old_clusters AS (SELECT * FROM clustereval._old_clusters(cells)),
+  new_clusters AS (SELECT * FROM clustereval._new_clusters(cells)),
+  overlap_rows AS (SELECT * FROM clustereval._cluster_overlaps(cells, threshold)),
+  links AS (SELECT * FROM clustereval._cluster_links(overlap_rows, min_share)),
+  sides AS (
     SELECT *
-    FROM clustereval._transition_sides(
-      __ce_old_clusters, __ce_new_clusters, __ce_links, threshold
-    )
+    FROM clustereval._transition_sides(old_clusters, new_clusters, links, threshold)
   )
   SELECT
-    __ce_partition AS partition_key,
-    __ce_old AS cluster_before,
-    __ce_new AS cluster_after,
-    __ce_transition AS transition,
-    __ce_ambiguity AS ambiguity,
-    CAST(__ce_n_before AS BIGINT) AS n_before,
-    CAST(__ce_n_after AS BIGINT) AS n_after,
-    CAST(__ce_n AS BIGINT) AS n_common,
-    CAST(__ce_n_left AS BIGINT) AS n_left,
-    CAST(__ce_n_joined AS BIGINT) AS n_joined,
-    __ce_n_old AS n_clusters_before,
-    __ce_n_new AS n_clusters_after,
-    __ce_share_before AS share_before,
-    __ce_share_after AS share_after
-  FROM __ce_sides
+    partition_key,
+    old AS cluster_before,
+    new AS cluster_after,
+    transition,
+    ambiguity,
+    CAST(n_before AS BIGINT) AS n_before,
+    CAST(n_after AS BIGINT) AS n_after,
+    CAST(n AS BIGINT) AS n_common,
+    CAST(n_left AS BIGINT) AS n_left,
+    CAST(n_joined AS BIGINT) AS n_joined,
+    n_old AS n_clusters_before,
+    n_new AS n_clusters_after,
+    share_before,
+    share_after
+  FROM sides
   WHERE clustereval._check_options(
       clustereval._valid_transition_options(noise, noise_as, threshold, min_share)
     )
   ORDER BY
-    __ce_partition ASC NULLS LAST, __ce_old ASC NULLS LAST, __ce_new ASC NULLS FIRST;
+    partition_key ASC NULLS LAST, old ASC NULLS LAST, new ASC NULLS FIRST;
 
 -- Clusters of the run before and of the run after that have common ids, one row per pair:
 -- partition_key, cluster_before, cluster_after, n_before, n_after, n_common, share_before and
@@ -279,29 +265,25 @@ CREATE OR REPLACE MACRO clustereval.transition_overlaps(
     SELECT *
     FROM clustereval._paired_ids(tbl_before, tbl_after, id, cluster, partition_by, noise)
   ),
-  __ce_cells AS MATERIALIZED (
-    SELECT * FROM clustereval._paired_cells(__ce_ids, noise, noise_as)
-  ),
-  __ce_overlaps AS (
-    SELECT * FROM clustereval._cluster_overlaps(__ce_cells, threshold)
-  )
+  cells AS MATERIALIZED (SELECT * FROM clustereval._paired_cells(__ce_ids, noise, noise_as)),
+  overlap_rows AS (SELECT * FROM clustereval._cluster_overlaps(cells, threshold))
   SELECT
-    __ce_partition AS partition_key,
-    __ce_old AS cluster_before,
-    __ce_new AS cluster_after,
-    __ce_n_before AS n_before,
-    __ce_n_after AS n_after,
-    __ce_n AS n_common,
-    __ce_share_before AS share_before,
-    __ce_share_after AS share_after,
-    clustereval._ratio(__ce_n, __ce_stayed_before + __ce_stayed_after - __ce_n) AS jaccard,
-    __ce_is_link AS is_link
-  FROM __ce_overlaps
+    partition_key,
+    old AS cluster_before,
+    new AS cluster_after,
+    n_before,
+    n_after,
+    n AS n_common,
+    share_before,
+    share_after,
+    clustereval._ratio(n, stayed_before + stayed_after - n) AS jaccard,
+    is_link
+  FROM overlap_rows
   WHERE clustereval._check_options(
       clustereval._valid_transition_options(noise, noise_as, threshold, 0)
     )
   ORDER BY
-    __ce_partition ASC NULLS LAST, __ce_old ASC NULLS LAST, __ce_new ASC NULLS LAST;
+    partition_key ASC NULLS LAST, old ASC NULLS LAST, new ASC NULLS LAST;
 
 -- Ids that have moved, left or joined, one row per id: partition_key, id, cluster_before and
 -- cluster_after. An id has moved if its clusters are not linked (see run_transitions, which has the
@@ -316,43 +298,36 @@ CREATE OR REPLACE MACRO clustereval.moved_ids(
     SELECT *
     FROM clustereval._paired_ids(tbl_before, tbl_after, id, cluster, partition_by, noise)
   ),
-  __ce_cells AS MATERIALIZED (
-    SELECT * FROM clustereval._paired_cells(__ce_ids, noise, noise_as)
-  ),
-  __ce_overlaps AS (
-    SELECT * FROM clustereval._cluster_overlaps(__ce_cells, threshold)
-  ),
-  __ce_moves AS (
+  cells AS MATERIALIZED (SELECT * FROM clustereval._paired_cells(__ce_ids, noise, noise_as)),
+  overlap_rows AS (SELECT * FROM clustereval._cluster_overlaps(cells, threshold)),
+  moves AS (
     SELECT
-      cell.__ce_partition, cell.__ce_before, cell.__ce_after,
-      MAX(CASE WHEN cell.__ce_in_before THEN cell.__ce_before END) AS __ce_from,
-      MAX(CASE WHEN cell.__ce_in_after THEN cell.__ce_after END) AS __ce_to
-    FROM __ce_cells AS cell
-    LEFT JOIN __ce_overlaps AS overlap
-      ON overlap.__ce_partition IS NOT DISTINCT FROM cell.__ce_partition
-      AND overlap.__ce_old = cell.__ce_old
-      AND overlap.__ce_new = cell.__ce_new
-    WHERE cell.__ce_in_before <> cell.__ce_in_after
-      OR clustereval._has_moved(
-        cell.__ce_in_before, cell.__ce_in_after, cell.__ce_old, cell.__ce_new,
-        overlap.__ce_is_link
-      )
-    GROUP BY cell.__ce_partition, cell.__ce_before, cell.__ce_after
+      cell.partition_key, cell.before, cell.after,
+      MAX(CASE WHEN cell.in_before THEN cell.before END) AS cluster_before,
+      MAX(CASE WHEN cell.in_after THEN cell.after END) AS cluster_after
+    FROM cells AS cell
+    LEFT JOIN overlap_rows AS overlap
+      ON overlap.partition_key IS NOT DISTINCT FROM cell.partition_key
+      AND overlap.old = cell.old
+      AND overlap.new = cell.new
+    WHERE cell.in_before <> cell.in_after
+      OR clustereval._has_moved(cell.in_before, cell.in_after, cell.old, cell.new, overlap.is_link)
+    GROUP BY cell.partition_key, cell.before, cell.after
   )
   SELECT
-    ids.__ce_partition AS partition_key,
-    ids.__ce_id AS id,
-    moves.__ce_from AS cluster_before,
-    moves.__ce_to AS cluster_after
+    ids.partition_key,
+    ids.id,
+    moves.cluster_before,
+    moves.cluster_after
   FROM __ce_ids AS ids
-  JOIN __ce_moves AS moves
-    ON moves.__ce_partition IS NOT DISTINCT FROM ids.__ce_partition
-    AND moves.__ce_before IS NOT DISTINCT FROM ids.__ce_before
-    AND moves.__ce_after IS NOT DISTINCT FROM ids.__ce_after
+  JOIN moves
+    ON moves.partition_key IS NOT DISTINCT FROM ids.partition_key
+    AND moves.before IS NOT DISTINCT FROM ids.before
+    AND moves.after IS NOT DISTINCT FROM ids.after
   WHERE clustereval._check_options(
       clustereval._valid_transition_options(noise, noise_as, threshold, 0)
     )
-  ORDER BY ids.__ce_partition ASC NULLS LAST, ids.__ce_id ASC NULLS LAST;
+  ORDER BY ids.partition_key ASC NULLS LAST, ids.id ASC NULLS LAST;
 
 -- Ids whose companions, the other ids of their cluster, have changed, one row per id:
 -- partition_key, id, cluster_before and cluster_after as in moved_ids, and n_kept, n_lost and
@@ -368,62 +343,58 @@ CREATE OR REPLACE MACRO clustereval.affected_ids(
     SELECT *
     FROM clustereval._paired_ids(tbl_before, tbl_after, id, cluster, partition_by, noise)
   ),
-  __ce_cells AS MATERIALIZED (
-    SELECT * FROM clustereval._paired_cells(__ce_ids, noise, noise_as)
-  ),
-  __ce_old_clusters AS (SELECT * FROM clustereval._old_clusters(__ce_cells)),
-  __ce_new_clusters AS (SELECT * FROM clustereval._new_clusters(__ce_cells)),
+  cells AS MATERIALIZED (SELECT * FROM clustereval._paired_cells(__ce_ids, noise, noise_as)),
+  old_clusters AS (SELECT * FROM clustereval._old_clusters(cells)),
+  new_clusters AS (SELECT * FROM clustereval._new_clusters(cells)),
   -- A singleton has no row among the clusters, and no companions: its cluster and what it has in
   -- common with another one are the id itself. So is what an id of one run only has in common.
-  __ce_sizes AS (
+  sizes AS (
     SELECT
-      cell.__ce_partition, cell.__ce_before, cell.__ce_after, cell.__ce_in_before,
-      cell.__ce_in_after,
-      COALESCE(old.__ce_n_before, 1) AS __ce_n_before,
-      COALESCE(new.__ce_n_after, 1) AS __ce_n_after,
+      cell.partition_key, cell.before, cell.after, cell.in_before,
+      cell.in_after,
+      COALESCE(old.n_before, 1) AS n_before,
+      COALESCE(new.n_after, 1) AS n_after,
       CASE
-        WHEN cell.__ce_in_before AND cell.__ce_in_after
-          AND cell.__ce_old IS NOT NULL AND cell.__ce_new IS NOT NULL
-        THEN cell.__ce_n
+        WHEN cell.in_before AND cell.in_after
+          AND cell.old IS NOT NULL AND cell.new IS NOT NULL
+        THEN cell.n
         ELSE 1
-      END AS __ce_n_common
-    FROM __ce_cells AS cell
-    LEFT JOIN __ce_old_clusters AS old
-      ON old.__ce_partition IS NOT DISTINCT FROM cell.__ce_partition
-      AND old.__ce_old = cell.__ce_old
-    LEFT JOIN __ce_new_clusters AS new
-      ON new.__ce_partition IS NOT DISTINCT FROM cell.__ce_partition
-      AND new.__ce_new = cell.__ce_new
-    WHERE cell.__ce_in_before OR cell.__ce_in_after
+      END AS n_common
+    FROM cells AS cell
+    LEFT JOIN old_clusters AS old
+      ON old.partition_key IS NOT DISTINCT FROM cell.partition_key
+      AND old.old = cell.old
+    LEFT JOIN new_clusters AS new
+      ON new.partition_key IS NOT DISTINCT FROM cell.partition_key
+      AND new.new = cell.new
+    WHERE cell.in_before OR cell.in_after
   ),
-  __ce_changes AS (
+  changes AS (
     SELECT
-      __ce_partition, __ce_before, __ce_after,
-      MAX(CASE WHEN __ce_in_before THEN __ce_before END) AS __ce_from,
-      MAX(CASE WHEN __ce_in_after THEN __ce_after END) AS __ce_to,
-      MAX(__ce_n_common - 1) AS __ce_n_kept,
-      MAX(CASE WHEN __ce_in_before THEN __ce_n_before - __ce_n_common ELSE 0 END) AS __ce_n_lost,
-      MAX(CASE WHEN __ce_in_after THEN __ce_n_after - __ce_n_common ELSE 0 END) AS __ce_n_gained
-    FROM __ce_sizes
-    WHERE __ce_in_before <> __ce_in_after
-      OR __ce_n_before <> __ce_n_common
-      OR __ce_n_after <> __ce_n_common
-    GROUP BY __ce_partition, __ce_before, __ce_after
+      partition_key, before, after,
+      MAX(CASE WHEN in_before THEN before END) AS cluster_before,
+      MAX(CASE WHEN in_after THEN after END) AS cluster_after,
+      MAX(n_common - 1) AS n_kept,
+      MAX(CASE WHEN in_before THEN n_before - n_common ELSE 0 END) AS n_lost,
+      MAX(CASE WHEN in_after THEN n_after - n_common ELSE 0 END) AS n_gained
+    FROM sizes
+    WHERE in_before <> in_after
+      OR n_before <> n_common
+      OR n_after <> n_common
+    GROUP BY partition_key, before, after
   )
   SELECT
-    ids.__ce_partition AS partition_key,
-    ids.__ce_id AS id,
-    changes.__ce_from AS cluster_before,
-    changes.__ce_to AS cluster_after,
-    CAST(changes.__ce_n_kept AS BIGINT) AS n_kept,
-    CAST(changes.__ce_n_lost AS BIGINT) AS n_lost,
-    CAST(changes.__ce_n_gained AS BIGINT) AS n_gained
+    ids.partition_key,
+    ids.id,
+    changes.cluster_before,
+    changes.cluster_after,
+    CAST(changes.n_kept AS BIGINT) AS n_kept,
+    CAST(changes.n_lost AS BIGINT) AS n_lost,
+    CAST(changes.n_gained AS BIGINT) AS n_gained
   FROM __ce_ids AS ids
-  JOIN __ce_changes AS changes
-    ON changes.__ce_partition IS NOT DISTINCT FROM ids.__ce_partition
-    AND changes.__ce_before IS NOT DISTINCT FROM ids.__ce_before
-    AND changes.__ce_after IS NOT DISTINCT FROM ids.__ce_after
-  WHERE clustereval._check_options(
-      clustereval._valid_transition_options(noise, noise_as, 1, 0)
-    )
-  ORDER BY ids.__ce_partition ASC NULLS LAST, ids.__ce_id ASC NULLS LAST;
+  JOIN changes
+    ON changes.partition_key IS NOT DISTINCT FROM ids.partition_key
+    AND changes.before IS NOT DISTINCT FROM ids.before
+    AND changes.after IS NOT DISTINCT FROM ids.after
+  WHERE clustereval._check_options(clustereval._valid_transition_options(noise, noise_as, 1, 0))
+  ORDER BY ids.partition_key ASC NULLS LAST, ids.id ASC NULLS LAST;

@@ -333,7 +333,7 @@ def test_the_sum_of_weights_is_that_of_a_partition(side: Engine) -> None:
     refused_labels(side, words, frame, "species", weight="weight", partition_by="run")
     if isinstance(side, DuckDB):
         query = f"FROM {row_groups_sql('species', 'cluster', weight='weight', partition_by='run')}"
-        found = {row["__ce_partition"] for row in side.rows(query, fine)}
+        found = {row["partition_key"] for row in side.rows(query, fine)}
         assert found == {1, 2}
 
 

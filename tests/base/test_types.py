@@ -61,13 +61,10 @@ def counted_noise(case: str) -> tuple[pl.DataFrame, Value, int, int]:
 
 
 #: n, the rows of noise and the singletons: of the macros by which all tables read labels or points.
-LABELS_SQL = (
-    "SELECT SUM(__ce_n * __ce_copies), SUM(__ce_n_noise), "
-    "SUM(__ce_copies) FILTER (__ce_cluster IS NULL) FROM "
-)
+LABELS_SQL = "SELECT SUM(n * copies), SUM(n_noise), SUM(copies) FILTER (cluster IS NULL) FROM "
 POINTS_SQL = (
-    "SELECT COUNT(*) FILTER (__ce_kept), COUNT(*) FILTER (__ce_noisy), "
-    "COUNT(*) FILTER (__ce_kept AND __ce_cluster IS NULL) FROM clustereval._points(assignments, "
+    "SELECT COUNT(*) FILTER (kept), COUNT(*) FILTER (noisy), "
+    "COUNT(*) FILTER (kept AND cluster IS NULL) FROM clustereval._points(assignments, "
     "[x], cluster, 'euclidean', 2, NULL, NULL, "
 )
 

@@ -22,13 +22,13 @@ SAME = "IS NOT DISTINCT FROM"
     [
         (
             join_conditions.drop_partition_conditions,
-            f"a.__ce_partition {SAME} b.__ce_partition AND a.x {SAME} b.__ce_partition",
-            f"TRUE AND a.x {SAME} b.__ce_partition",
+            f"a.partition_key {SAME} b.partition_key AND a.x {SAME} b.partition_key",
+            f"TRUE AND a.x {SAME} b.partition_key",
         ),
         (
             join_conditions.equate_clusters,
-            f"a.__ce_cluster {SAME} b.__ce_cluster AND a.__ce_partition {SAME} b.__ce_partition",
-            f"a.__ce_cluster = b.__ce_cluster AND a.__ce_partition {SAME} b.__ce_partition",
+            f"a.cluster {SAME} b.cluster AND a.partition_key {SAME} b.partition_key",
+            f"a.cluster = b.cluster AND a.partition_key {SAME} b.partition_key",
         ),
         (
             join_conditions.drop_row_count_checks,
@@ -46,9 +46,9 @@ def test_conditions(function: Callable[[exp.Expr], None], text: str, expected: s
 @pytest.mark.parametrize(
     ("keys", "expected"),
     [
-        ("a.__ce_partition, a.x", "a.x"),
-        ("a.x DESC, a.__ce_partition", "a.x DESC"),
-        ("a.__ce_partition", "a.__ce_partition"),
+        ("a.partition_key, a.x", "a.x"),
+        ("a.x DESC, a.partition_key", "a.x DESC"),
+        ("a.partition_key", "a.partition_key"),
     ],
 )
 def test_orders(keys: str, expected: str) -> None:

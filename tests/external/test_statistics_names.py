@@ -59,8 +59,8 @@ def frame_con() -> Iterator[duckdb.DuckDBPyConnection]:
 
 def sql_statistics(con: duckdb.DuckDBPyConnection) -> Statistics:
     call = "_external_statistics(frame, label, cluster, NULL, NULL, NULL, 'cluster', TRUE)"
-    result = con.execute(f"SELECT * EXCLUDE (__ce_partition) FROM clustereval.{call}")
-    names = [column[0].removeprefix("__ce_") for column in result.description or ()]
+    result = con.execute(f"SELECT * EXCLUDE (partition_key) FROM clustereval.{call}")
+    names = [column[0] for column in result.description or ()]
     (row,) = result.fetchall()
     return dict(zip(names, row, strict=True))
 

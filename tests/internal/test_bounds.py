@@ -150,65 +150,49 @@ def test_bounds_are_computed_to_clusters_that_can_be_the_nearest(
         assert len(numbers) < 50
 
 
-# Every point with every cluster of its shape; __ce_nearest rules none of them out.
+# Every point with every cluster of its shape; nearest rules none of them out.
 CHAIN = """
-    WITH __ce_rows AS (
+    WITH rows AS (
         FROM clustereval._points(
             t, vector, cluster, '{d}', 3, NULL, shape, NULL, 'cluster', 'error'
         )
     ),
-    __ce_moments AS MATERIALIZED (FROM clustereval._coordinate_moments(__ce_rows, 'mean')),
-    __ce_origins AS MATERIALIZED (FROM clustereval._partition_origins(__ce_moments, '{d}')),
-    __ce_points AS MATERIALIZED (FROM clustereval._move_points(__ce_rows, __ce_origins, NULL)),
-    __ce_coordinates AS MATERIALIZED (
-        FROM clustereval._moved_moments(
-            __ce_moments, __ce_points, __ce_origins, '{d}', 3, 'mean', NULL
-        )
+    moments AS MATERIALIZED (FROM clustereval._coordinate_moments(rows, 'mean')),
+    origins AS MATERIALIZED (FROM clustereval._partition_origins(moments, '{d}')),
+    points AS MATERIALIZED (FROM clustereval._move_points(rows, origins, NULL)),
+    coordinates AS MATERIALIZED (
+        FROM clustereval._moved_moments(moments, points, origins, '{d}', 3, 'mean', NULL)
     ),
-    __ce_centers AS (
-        FROM clustereval._all_centers(__ce_points, __ce_coordinates, '{d}', 3, 'mean')
-    ),
-    __ce_spreads AS (FROM clustereval._cluster_spreads(__ce_points, __ce_centers, '{d}', 3)),
-    __ce_check AS (
-        FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, NULL)
-    ),
-    __ce_clusters AS MATERIALIZED (
-        FROM clustereval._cluster_moments(__ce_coordinates, __ce_spreads, '{d}')
-    ),
-    __ce_members AS MATERIALIZED (
-        FROM clustereval._cluster_members(__ce_points, __ce_clusters, __ce_check)
-    ),
-    __ce_nearest AS (SELECT __ce_row, 'inf'::DOUBLE AS __ce_b_upper FROM __ce_members),
-    __ce_second AS MATERIALIZED (FROM clustereval._second_moments(__ce_members, __ce_clusters)),
-    __ce_tables AS MATERIALIZED (FROM clustereval._cityblock_tables(__ce_members, __ce_clusters)),
-    __ce_pairs AS (
-        SELECT member.__ce_row, member.__ce_number, own.__ce_number AS __ce_target
-        FROM __ce_members AS member
-        JOIN __ce_clusters AS own ON own.__ce_partition_no = member.__ce_partition_no
+    centers AS (FROM clustereval._all_centers(points, coordinates, '{d}', 3, 'mean')),
+    spreads AS (FROM clustereval._cluster_spreads(points, centers, '{d}', 3)),
+    checked AS (FROM clustereval._check_points(points, spreads, centers, NULL)),
+    clusters AS MATERIALIZED (FROM clustereval._cluster_moments(coordinates, spreads, '{d}')),
+    members AS MATERIALIZED (FROM clustereval._cluster_members(points, clusters, checked)),
+    nearest AS (SELECT row_no, 'inf'::DOUBLE AS b_upper FROM members),
+    second AS MATERIALIZED (FROM clustereval._second_moments(members, clusters)),
+    tables AS MATERIALIZED (FROM clustereval._cityblock_tables(members, clusters)),
+    pairs AS (
+        SELECT member.row_no, member.number, own.number AS target
+        FROM members AS member
+        JOIN clusters AS own ON own.partition_no = member.partition_no
     )
 """
 OF_KIND = {
     "moments": """
-        SELECT __ce_row, __ce_target, __ce_lower, __ce_upper
-        FROM clustereval._bounded_targets(__ce_members, __ce_clusters, __ce_nearest, '{d}', 3)
+        SELECT row_no, target, lower, upper
+        FROM clustereval._bounded_targets(members, clusters, nearest, '{d}', 3)
     """,
     "refined": """
-        SELECT __ce_row, __ce_target, __ce_lower, __ce_upper
-        FROM clustereval._refined_targets(
-            __ce_members, __ce_clusters, __ce_nearest, __ce_second, __ce_pairs
-        )
+        SELECT row_no, target, lower, upper
+        FROM clustereval._refined_targets(members, clusters, nearest, second, pairs)
     """,
     "tables": """
         SELECT
-            __ce_row, entry.__ce_number AS __ce_target,
-            clustereval._table_lower_bound(
-                __ce_point, __ce_mean, __ce_scales, __ce_values, __ce_gaps
-            ),
-            clustereval._table_upper_bound(
-                __ce_point, __ce_mean, __ce_variances, __ce_scales, __ce_values
-            )
-        FROM __ce_members AS member
-        JOIN __ce_tables AS entry ON entry.__ce_partition_no = member.__ce_partition_no
+            row_no, entry.number AS target,
+            clustereval._table_lower_bound(point, mean, scales, value_list, gaps),
+            clustereval._table_upper_bound(point, mean, variances, scales, value_list)
+        FROM members AS member
+        JOIN tables AS entry ON entry.partition_no = member.partition_no
     """,
 }
 KINDS = {"euclidean": ("moments", "refined"), "cityblock": ("moments", "tables")}
@@ -286,22 +270,18 @@ def test_a_screening_keeps_the_nearest_cluster(sign: int) -> None:
     query = (
         CHAIN.format(d="euclidean")
         + """,
-        __ce_limits AS (SELECT row AS __ce_row, b_upper AS __ce_b_upper FROM limits),
-        __ce_variance AS MATERIALIZED (
-            FROM clustereval._variance_bounds(__ce_second, __ce_clusters)
-        )
+        limits AS (SELECT row AS row_no, b_upper FROM given),
+        variance AS MATERIALIZED (FROM clustereval._variance_bounds(second, clusters))
         SELECT shape, COUNT(*)
-        FROM clustereval._screened_targets(
-            __ce_members, __ce_clusters, __ce_limits, __ce_variance
-        )
-        JOIN limits ON limits.row = __ce_row
+        FROM clustereval._screened_targets(members, clusters, limits, variance)
+        JOIN given ON given.row = row_no
         GROUP BY shape ORDER BY shape
     """
     )
     limit = pl.Series("b_upper", np.concatenate(limits))
     with engines.make("duckdb").connection.cursor() as con:
         con.register("t", frame)
-        con.register("limits", frame.select("shape", limit).with_row_index("row", offset=1))
+        con.register("given", frame.select("shape", limit).with_row_index("row", offset=1))
         kept = con.execute(query).fetchall()
     assert kept == frame.group_by("shape").agg(2 * pl.len()).sort("shape").rows()
 
@@ -316,22 +296,18 @@ def test_variances_are_below_their_bounds(seed: int) -> None:
     query = (
         CHAIN.format(d="euclidean")
         + """,
-        __ce_variance AS MATERIALIZED (
-            FROM clustereval._variance_bounds(__ce_second, __ce_clusters)
-        )
+        variance AS MATERIALIZED (FROM clustereval._variance_bounds(second, clusters))
         SELECT
-            list_inner_product(
-                list_concat(list_transform(u, lambda z: z * z), u), bound.__ce_slopes
-            )
-            + bound.__ce_intercept + bound.__ce_residual * list_distance(__ce_point, mean) ** 2
+            list_inner_product(list_concat(list_transform(u, lambda z: z * z), u), bound.slopes)
+            + bound.intercept + bound.residual * list_distance(point, center) ** 2
         FROM (
             SELECT
-                *, cluster.__ce_mean AS mean, cluster.__ce_number AS number,
-                clustereval._subtract_vectors(__ce_point, cluster.__ce_origin) AS u
-            FROM __ce_members AS member, __ce_clusters AS cluster
+                *, cluster.mean AS center, cluster.number AS target,
+                clustereval._subtract_vectors(point, cluster.origin) AS u
+            FROM members AS member, clusters AS cluster
         )
-        JOIN __ce_variance AS bound ON bound.__ce_number = number
-        ORDER BY __ce_row, number
+        JOIN variance AS bound ON bound.number = target
+        ORDER BY row_no, target
     """
     )
     with engines.make("duckdb").connection.cursor() as con:

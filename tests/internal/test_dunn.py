@@ -498,7 +498,7 @@ LINE_FRAME = pl.DataFrame(
 
 def test_there_are_inner_names() -> None:
     assert len(INNER) > 50
-    assert {"__ce_border", "__ce_cells"} <= set(WITH)
+    assert {"border", "cells"} <= set(WITH)
 
 
 def test_columns_of_any_name(side: Engine) -> None:

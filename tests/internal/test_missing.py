@@ -180,7 +180,7 @@ def test_no_vector_that_counts_as_missing_holds_a_null(con: duckdb.DuckDBPyConne
     """One NULL in a list makes DuckDB compute the distances of all rows many times more slowly."""
     con.register("gaps", POINTS)
     query = (
-        "SELECT count(*) FILTER (__ce_dropped), count(*) FILTER (list_count(__ce_vector) < 3) "
+        "SELECT count(*) FILTER (dropped), count(*) FILTER (list_count(vector) < 3) "
         "FROM clustereval._points("
         "gaps, [x, y, z], cluster, 'euclidean', 2, NULL, NULL, NULL, NULL, {})"
     )

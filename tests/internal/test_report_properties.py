@@ -473,7 +473,7 @@ COLUMNS = list(dict.fromkeys([*ODD, *PARAMETERS, *POLARS_INNER]))
 def test_there_are_inner_names() -> None:
     assert len(INNER) > 50
     assert len(WITH) > 20
-    assert {"__ce_points", "__ce_table_rows"} <= set(WITH)
+    assert {"points", "__ce_table_rows"} <= set(WITH)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
@@ -500,7 +500,7 @@ def test_columns_named_like_inner_ones_of_sql() -> None:
 
 @pytest.mark.parametrize("function", ["internal_cluster_report"])
 def test_singletons_beside_columns_named_like_their_number(side: Engine, function: str) -> None:
-    names = ["singleton_no", "__ce_row", "__ce_singleton_no", "number", "row", "a"]
+    names = ["singleton_no", "__ce_row", "__ce_cluster", "number", "row_no", "a"]
     noise = {"noise": 0, "noise_as": "singletons"}
     wanted = oracle_rows(function, part_of(NAMED, **noise))
     assert_columns(side, function, NAMED_FRAME, names, wanted, **noise)

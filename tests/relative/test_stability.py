@@ -368,7 +368,7 @@ def test_the_list_of_names_is_that_of_the_metrics(con: duckdb.DuckDBPyConnection
         con.execute(query).fetchall()
         for query in (
             "SELECT unnest(clustereval._metric_names())",
-            "SELECT __ce_metric FROM clustereval._metric_meanings() ORDER BY __ce_place",
+            "SELECT metric FROM clustereval._metric_meanings() ORDER BY place",
         )
     )
     assert names == meanings == [(name,) for name in METRICS]
@@ -379,7 +379,7 @@ def test_pairs_are_joined_in_one_direction(con: duckdb.DuckDBPyConnection) -> No
     con.register("runs", frame_of_runs(noisy_copies(1)))
     query = "FROM clustereval.run_agreement(runs, id, run, cluster)"
     plan = con.execute(f"EXPLAIN (FORMAT json) {query}").fetchall()[0][1]
-    assert "__ce_code < __ce_code" in " ".join(plan.split()), plan
+    assert "code < code" in " ".join(plan.split()), plan
 
 
 @pytest.mark.parametrize(

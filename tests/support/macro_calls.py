@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 CALL = re.compile(r'clustereval\."?(\w+)"?\(')
 CTE = re.compile(r'(\w+)"? AS (?:NOT )?(?:MATERIALIZED )?\(+\s*(?:SELECT|WITH)')
-INNER_NAME = re.compile(r"\b__ce_\w+")
+INNER_NAME = re.compile(r'\b(?:AS|lambda) "?(\w+)|"?(\w+)"? AS (?:NOT )?(?:MATERIALIZED )?\(')
 CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -132,23 +132,44 @@ def ctes_of(macro: str) -> list[str]:
 
 def inner_names_of(macro: str) -> set[str]:
     """The inner columns and CTEs of a macro and of all that it calls."""
-    bodies = (macros_by_name()[name].body for name in reached_from(macro))
-    return {name for body in bodies for name in INNER_NAME.findall(body)}
+    return {
+        name for one in reached_from(macro) for name in named_inside(macros_by_name()[one].body)
+    }
+
+
+def named_inside(text: str) -> set[str]:
+    """The columns, CTEs and parameters of lambdas that a query names, and some words of types."""
+    return {name for names in INNER_NAME.findall(text) for name in names if name}
 
 
 @cache
 def user_tables(macro: str) -> list[str]:
-    """The parameters of a macro that name tables of the user; __ce_... name CTEs."""
+    """The parameters of a macro that name tables of the user, and not CTEs of its callers."""
+    calls = [(caller, call) for caller in macros_by_name() for call in calls_of(caller)]
+    given = [(caller, call) for caller, call in calls if call.macro == macro]
+    if not given or not macro.startswith("_"):
+        return table_parameters(macro)
+    named = {
+        name
+        for caller, call in given
+        for name, argument in named_arguments(call)
+        if argument.strip('"') in user_tables(caller)
+    }
+    return [name for name in table_parameters(macro) if name in named]
+
+
+@cache
+def table_parameters(macro: str) -> list[str]:
+    """The parameters of a macro that name tables of the user or CTEs."""
     given, body = macros_by_name()[macro].parameters, macros_by_name()[macro].body
-    read = re.findall(r"query_table\((\w+)\)", body)
+    read = re.findall(r'query_table\("?(\w+)"?\)', body)
     passed = [
-        argument
+        argument.strip('"')
         for call in calls_of(macro)
         for name, argument in named_arguments(call)
-        if name in user_tables(call.macro)
+        if name in table_parameters(call.macro)
     ]
-    found = {*read, *passed} & {*given}
-    return sorted(name for name in found if not name.startswith("__ce_"))
+    return sorted({*read, *passed} & {*given})
 
 
 def ctes_before(body: str, table: str) -> list[str]:

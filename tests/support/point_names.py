@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from tests.support.engines import DuckDB, Engine, Row, fetched, literal, quoted, with_keys
+from tests.support.macro_calls import named_inside
 from tests.support.point_engines import assert_points, call, vector_sql
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def sql_names(*files: str) -> tuple[list[str], list[str]]:
     text = "".join(
         path.read_text(encoding="utf-8") for path in SQL_FOLDER.rglob("*.sql") if path.stem in files
     )
-    names = set(re.findall(r"\b__ce_\w+", text))
+    names = named_inside(text)
     tables = set(re.findall(r"(\w+) AS (?:NOT )?(?:MATERIALIZED )?\(\s*SELECT", text))
     return sorted(names), sorted(tables)
 

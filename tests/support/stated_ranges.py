@@ -1,4 +1,4 @@
-"""The ranges and best values that docstrings, comments of macros and pages state, as numbers.
+"""The ranges and best values that records, docstrings and comments of macros state, as numbers.
 
 A bound is kept as its text, in one spelling, so that two statements can be compared; `bound_of`
 computes it for a row of a report.
@@ -17,6 +17,9 @@ from tests.support import engines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from polars_clustereval.base.metric_facts import MetricFacts
+    from polars_clustereval.base.score_facts import Entry
 
 #: Other spellings of a bound.
 SPELLINGS = {
@@ -53,26 +56,10 @@ class Stated:
     #: Whether `low` is left out; False where the statement does not tell.
     is_open: bool = False
 
-    def means(self, other: Stated | None) -> bool:
-        """Whether the other statement is the same; 'low' and 'high' may stand for the bounds."""
-        ends = {"low": self.low, "high": self.high}
-        return other is not None and (
-            (self.low, self.high) == (other.low, other.high)
-            and ends.get(self.best or "", self.best) == ends.get(other.best or "", other.best)
-        )
-
 
 def from_comment(text: str) -> Stated | None:
     """From a statement such as 'Range [0, ln n], best 0.' in the comment of a macro."""
     return stated(IN_COMMENT.search(in_one_line(text)))
-
-
-def from_page(cell: str) -> Stated | None:
-    """From the column `range, best` of a table, such as '[0, 1], high' or 'low'."""
-    cell = cell.strip("¹²³")
-    if cell in ("high", "low"):
-        return from_comment(f"range unbounded, best {cell}")
-    return from_comment("range " + re.sub(r"([\])]), ", r"\1, best ", cell))
 
 
 def after_name(text: str, name: str) -> Stated | None:
@@ -123,12 +110,16 @@ def comments() -> dict[str, str]:
         return dict(con.execute(query).fetchall())
 
 
+def stated_by(facts: MetricFacts | Entry) -> Stated:
+    """The range and the best value that the record of a score states."""
+    found = from_comment(f"range {facts.range}{f', best {facts.best}' if facts.best else ''}")
+    assert found, f"the range of {facts.name}: {facts.range}"
+    return found
+
+
 def range_of_metric(name: str) -> Stated:
     """The range and the best value that the docstring of an external metric states."""
-    facts = metric_facts()[name]
-    found = from_comment(f"range {facts.range}{f', best {facts.best}' if facts.best else ''}")
-    assert found, f"the range of {name}: {facts.range}"
-    return found
+    return stated_by(metric_facts()[name])
 
 
 def assert_kept(stated: Stated, name: str, row: Mapping[str, Any]) -> None:

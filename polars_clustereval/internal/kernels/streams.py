@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -43,8 +44,12 @@ def run_stream(rows: pl.LazyFrame, stop: Callable[[], None]) -> None:
 
     Python raises KeyboardInterrupt in the main thread, and only between two of its instructions. A
     stream that is collected there, inside of another collection, would delay it until the end.
-    `stop` makes the functions of the stream raise an error.
+    `stop` makes the functions of the stream raise an error. A thread of Polars collects by itself:
+    if it waited for another thread, Polars would have one less for the stream, or none.
     """
+    if threading.current_thread() is not threading.main_thread():
+        rows.collect(engine="streaming")
+        return
     with ThreadPoolExecutor(1) as pool:
         job = pool.submit(rows.collect, engine="streaming")
         try:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
-
-from polars_clustereval.internal.summary import INDEX_MEANINGS
 
 from .entry import Entry
 
-__all__ = ["CENTERS"]
+__all__ = ["CENTERS", "NO_TOTAL"]
 
-_NO_TOTAL = (
+#: A special case of many indices.
+NO_TOTAL = (
     "distances and centers for which ssw + ssb is not the total, all but euclidean and sqeuclidean "
     "with the mean"
 )
@@ -34,20 +32,7 @@ _HALKIDI_2000 = (
 )
 
 
-def _index_of_report(name: str, **facts: Any) -> Entry:
-    """Return the entry of an index of internal_report, from its other facts."""
-    best, meaning = INDEX_MEANINGS[name]
-    return Entry(
-        name=name,
-        kind="internal",
-        table="internal_report",
-        cost=_TWO_PASSES,
-        best=best or "",
-        meaning=meaning,
-        **facts,
-    )
-
-
+_index_of_report = partial(Entry, kind="internal", table="internal_report", cost=_TWO_PASSES)
 _sum_of_squares = partial(_index_of_report, family="sums of squares", source=_SQUARES)
 _index_of_centers = partial(_index_of_report, family="centers")
 
@@ -57,6 +42,8 @@ _INTERNAL_REPORT = (
         title="Sum of squares within clusters",
         definition="Σ_x d(x, μ_C)²: within clusters; also called inertia or distortion",
         range="[0, ∞)",
+        best="low",
+        meaning="within: points to their own centroid",
         special_cases="",
         elsewhere={
             "scikit-learn": "KMeans.inertia_",
@@ -71,6 +58,8 @@ _INTERNAL_REPORT = (
         title="Sum of squares between clusters",
         definition="Σ_C n_C d(μ_C, μ)²: between clusters",
         range="[0, ∞)",
+        best="high",
+        meaning="between: centroids to overall centroid",
         special_cases="",
         elsewhere={"Alink": "getSsb"},
     ),
@@ -79,20 +68,26 @@ _INTERNAL_REPORT = (
         title="Total sum of squares",
         definition="ssw + ssb",
         range="[0, ∞)",
-        special_cases=_NO_TOTAL,
+        best="",
+        meaning="total: within + between",
+        special_cases=NO_TOTAL,
     ),
     _sum_of_squares(
         name="explained_variance",
         title="Explained variance",
         definition="ssb / sst",
         range="[0, 1]",
-        special_cases=f"{_NO_TOTAL}; all points equal",
+        best="1",
+        meaning="between / total",
+        special_cases=f"{NO_TOTAL}; all points equal",
     ),
     _index_of_centers(
         name="compactness",
         title="Compactness (CP)",
         definition="mean of r_C over clusters (CP)",
         range="[0, ∞)",
+        best="low",
+        meaning="mean distance to own centroid",
         special_cases="",
         source=_ALINK,
         elsewhere={"Alink": "getCp"},
@@ -102,6 +97,8 @@ _INTERNAL_REPORT = (
         title="Separation (SP)",
         definition="mean of Δ_CD over pairs of clusters (SP)",
         range="[0, ∞)",
+        best="high",
+        meaning="mean gap between centroids",
         special_cases="k = 1",
         source=_ALINK,
         elsewhere={"Alink": "getSp"},
@@ -111,6 +108,8 @@ _INTERNAL_REPORT = (
         title="Calinski-Harabasz score, variance ratio criterion",
         definition="(ssb / (k − 1)) / (ssw / (n − k)); 1 where ssw = 0",
         range="[0, ∞)",
+        best="high",
+        meaning="variance between / within",
         special_cases="k = 1, k = n",
         source="Calinski and Harabasz (1974), A dendrite method for cluster analysis, "
         "doi:10.1080/03610927408827101.",
@@ -128,6 +127,8 @@ _INTERNAL_REPORT = (
         definition="mean over C of the greatest (r_C + r_D) / Δ_CD; pairs of equal centers are "
         "skipped",
         range="[0, ∞)",
+        best="low",
+        meaning="widths / gap of worst pairs",
         special_cases="k = 1, k = n",
         source="Davies and Bouldin (1979), A cluster separation measure, "
         "doi:10.1109/TPAMI.1979.4766909.",
@@ -144,6 +145,8 @@ _INTERNAL_REPORT = (
         title="Ball-Hall index",
         definition="mean of ssw_C / n_C over clusters",
         range="[0, ∞)",
+        best="low",
+        meaning="mean square within a cluster",
         special_cases="",
         source="Ball and Hall (1965), ISODATA, a novel method of data analysis and pattern "
         "classification, Stanford Research Institute.",
@@ -155,6 +158,8 @@ _INTERNAL_REPORT = (
         title="Banfield-Raftery index",
         definition="Σ_C n_C ln(ssw_C / n_C)",
         range="unbounded",
+        best="low",
+        meaning="sum of n ln(mean square)",
         special_cases="ssw_C = 0 for a cluster",
         source="Banfield and Raftery (1993), Model-based Gaussian and non-Gaussian clustering, "
         "doi:10.2307/2532201.",
@@ -165,6 +170,8 @@ _INTERNAL_REPORT = (
         title="Logarithm of the ratio of the sums of squares",
         definition="ln(ssb / ssw)",
         range="unbounded",
+        best="high",
+        meaning="ln(between / within)",
         special_cases="ssw or ssb = 0",
         source="Hartigan (1975), Clustering algorithms, Wiley.",
         elsewhere={"clusterCrit": "Log_SS_Ratio"},
@@ -174,6 +181,8 @@ _INTERNAL_REPORT = (
         title="Pakhira-Bandyopadhyay-Maulik index (PBM, I index)",
         definition="((Σ_x d(x, μ) / Σ_x d(x, μ_C)) · max Δ / k)²",
         range="[0, ∞)",
+        best="high",
+        meaning="largest gap / width, squared",
         special_cases="k = 1; ssw = 0",
         source="Pakhira, Bandyopadhyay and Maulik (2004), Validity index for crisp and fuzzy "
         "clusters, doi:10.1016/j.patcog.2003.06.005.",
@@ -184,7 +193,9 @@ _INTERNAL_REPORT = (
         title="Ratkowsky-Lance index",
         definition="√(mean over coordinates of between / total sum of squares, / k)",
         range="[0, 1/√k]",
-        special_cases=f"{_NO_TOTAL}; a constant coordinate",
+        best="high",
+        meaning="explained in each coordinate",
+        special_cases=f"{NO_TOTAL}; a constant coordinate",
         source="Ratkowsky and Lance (1978), A criterion for determining the number of groups in a "
         "classification, Australian Computer Journal 10:115-117.",
         elsewhere={"clusterCrit": "Ratkowsky_Lance"},
@@ -195,6 +206,8 @@ _INTERNAL_REPORT = (
         title="Ray-Turi index",
         definition="(ssw / n) / min Δ²",
         range="[0, ∞)",
+        best="low",
+        meaning="mean square / squared gap",
         special_cases="k = 1; equal centers",
         source="Ray and Turi (1999), Determination of number of clusters in k-means clustering and "
         "application in colour image segmentation, ICAPRDT.",
@@ -205,6 +218,8 @@ _INTERNAL_REPORT = (
         title="Xie-Beni index",
         definition="equals ray_turi_index, because every point is in one cluster",
         range="[0, ∞)",
+        best="low",
+        meaning="same as ray_turi_index",
         special_cases="k = 1; equal centers",
         source="Xie and Beni (1991), A validity measure for fuzzy clustering, "
         "doi:10.1109/34.85677.",
@@ -216,7 +231,9 @@ _INTERNAL_REPORT = (
         title="Scattering of the SD index",
         definition="mean over C of ‖Var_C‖ / ‖Var‖",
         range="[0, ∞)",
-        special_cases=f"{_NO_TOTAL}; all points equal",
+        best="low",
+        meaning="variance within / overall",
+        special_cases=f"{NO_TOTAL}; all points equal",
         source=_HALKIDI_2000,
         elsewhere={"clusterCrit": "SD_Scat"},
     ),
@@ -225,6 +242,8 @@ _INTERNAL_REPORT = (
         title="Separation of the SD index",
         definition="(max Δ / min Δ) · Σ_C 1 / Σ_D Δ_CD",
         range="(0, ∞)",
+        best="low",
+        meaning="unevenness of centroid gaps",
         special_cases="k = 1; equal centers",
         source=_HALKIDI_2000,
         elsewhere={"clusterCrit": "SD_Dis"},
@@ -261,7 +280,7 @@ _NEIGHBOR_REPORT = (
         range="[0, ∞)",
         best="0",
         meaning="variance within, and density between clusters",
-        special_cases=f"{_NO_TOTAL}; k = 1; m_C = m_D = 0 for a pair",
+        special_cases=f"{NO_TOTAL}; k = 1; m_C = m_D = 0 for a pair",
         source="Halkidi and Vazirgiannis (2001), Clustering validity assessment: finding the "
         "optimal partitioning of a data set, doi:10.1109/ICDM.2001.989517.",
         elsewhere={"clusterCrit": "S_Dbw"},

@@ -1,0 +1,169 @@
+"""What the plans of the reports read and aggregate, which decides their time without a clock.
+
+A report reads the user's table a few times, and its first GROUP BY, the one over all rows, has the
+aggregates that the selected columns need. More of either is paid by all users of the report; a
+change that needs fewer lowers the number here.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import polars as pl
+import pytest
+
+import polars_clustereval as ce
+from tests.support import registry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import duckdb
+
+POINTS = pl.DataFrame(
+    {
+        "x": [0.0, 1.5, 3.0, 4.5] * 6,
+        "y": [0.0, 2.0, 5.0] * 8,
+        "label": [0, 1] * 12,
+        "cluster": [0, 1, 2, 3, 4, 5] * 4,
+        "run": [0] * 12 + [1] * 12,
+    }
+)
+
+
+TABLE = "points_of_plans"
+Node = dict[str, Any]
+
+
+class Plan(NamedTuple):
+    """Readings of the table, and aggregates of the largest GROUP BY right above one of them."""
+
+    readings: int
+    aggregates: int
+
+
+#: A query of the macros, and the most that its plan may have.
+SQL: dict[str, Plan] = {
+    "FROM external_report(points, label, cluster)": Plan(1, 1),
+    "SELECT purity FROM external_report(points, label, cluster)": Plan(1, 1),
+    "FROM external_report(points, label, cluster, weight := run, partition_by := run)": Plan(1, 1),
+    "FROM entity_resolution_report(points, label, cluster)": Plan(1, 1),
+    "FROM matching_report(points, label, cluster)": Plan(1, 1),
+    "FROM external_intervals(points, label, cluster)": Plan(1, 1),
+    "FROM internal_report(points, [x, y], cluster)": Plan(2, 66),
+    "SELECT ssw FROM internal_report(points, [x, y], cluster)": Plan(2, 66),
+    "FROM internal_report(points, [x, y], cluster, distance := 'cosine', partition_by := run)": (
+        Plan(2, 66)
+    ),
+    "FROM internal_cluster_report(points, [x, y], cluster)": Plan(2, 50),
+    "FROM centroids(points, [x, y], cluster)": Plan(2, 50),
+    "FROM neighbor_report(points, [x, y], cluster)": Plan(3, 66),
+    "FROM silhouette_score(points, [x, y], cluster, distance := 'sqeuclidean')": Plan(3, 66),
+}
+
+
+@pytest.mark.parametrize("query", SQL)
+def test_plans_of_duckdb(con: duckdb.DuckDBPyConnection, query: str) -> None:
+    con.register("points", POINTS.to_arrow())
+    con.execute(f"CREATE TEMP TABLE {TABLE} AS FROM points")
+    asked = query.replace("(points", f"({TABLE}").replace("FROM ", "FROM clustereval.")
+    found, limit = plan_of(con, asked), SQL[query]
+    assert 1 <= found.readings <= limit.readings
+    assert 1 <= found.aggregates <= limit.aggregates
+
+
+def plan_of(con: duckdb.DuckDBPyConnection, query: str) -> Plan:
+    row = con.execute(f"EXPLAIN (FORMAT json) {query}").fetchone()
+    assert row is not None
+    nodes = list(plan_nodes({"name": "PLAN", "children": json.loads(row[1])}))
+    readings = sum(is_reading(node) for node in nodes)
+    # CTEs of rows, such as one that the optimizer makes of two equal readings.
+    rows = {cte_of(node) for node in nodes if node["name"] == "CTE" and has_rows(node, set())}
+    groups = [node for node in nodes if "GROUP_BY" in node["name"] and has_rows(node, rows)]
+    return Plan(readings, max(map(count_aggregates, groups)))
+
+
+def plan_nodes(node: Node) -> Iterator[Node]:
+    yield node
+    for child in node["children"]:
+        yield from plan_nodes(child)
+
+
+def is_reading(node: Node) -> bool:
+    return str(node.get("extra_info", {}).get("Table", "")).endswith(TABLE)
+
+
+def cte_of(node: Node) -> str | None:
+    """The number of the CTE that a node defines or reads."""
+    number: str | None = node["extra_info"].get(
+        "Table Index" if node["name"] == "CTE" else "CTE Index"
+    )
+    return number
+
+
+def has_rows(node: Node, rows: set[str | None]) -> bool:
+    """Whether a node has rows of the table as they are; `rows` are CTEs of such rows.
+
+    A GROUP BY below has none of them, and a CTE has those of its first child.
+    """
+    return any(
+        is_reading(child)
+        or (child["name"] == "CTE_SCAN" and cte_of(child) in rows)
+        or ("GROUP_BY" not in child["name"] and has_rows(child, rows))
+        for child in node["children"][: 1 if node["name"] == "CTE" else None]
+    )
+
+
+def count_aggregates(node: Node) -> int:
+    aggregates = node["extra_info"].get("Aggregates", [])
+    return 1 if isinstance(aggregates, str) else len(aggregates)
+
+
+@pytest.mark.parametrize(
+    ("query", "plan"),
+    [
+        ("SELECT sum(x), max(x) FROM points_of_plans GROUP BY cluster", Plan(1, 2)),
+        ("SELECT sum(x) FROM points_of_plans GROUP BY cluster", Plan(1, 1)),
+        (
+            (
+                "WITH n AS (FROM points_of_plans SELECT cluster, count(*) AS n GROUP BY cluster) "
+                "SELECT sum(n), max(n) FROM points_of_plans JOIN n USING (cluster) GROUP BY run"
+            ),
+            Plan(2, 2),
+        ),
+    ],
+)
+def test_a_reading_and_an_aggregate_more_are_seen(
+    con: duckdb.DuckDBPyConnection, query: str, plan: Plan
+) -> None:
+    con.register("points", POINTS.to_arrow())
+    con.execute(f"CREATE TEMP TABLE {TABLE} AS FROM points")
+    assert plan_of(con, query) == plan
+
+
+#: A call of a function and the selected columns, with the most readings of the frame and nodes of
+#: Python that its plan may have. These check the points, and compute what is not an expression.
+CALLS: list[tuple[str, dict[str, Any], list[str], int, int]] = [
+    ("external_report", {}, [], 2, 0),
+    ("external_report", {"partition_by": "run", "weight": "run"}, ["purity"], 2, 0),
+    ("entity_resolution_report", {}, [], 1, 0),
+    ("external_intervals", {}, [], 3, 0),
+    ("internal_report", {}, [], 3, 2),
+    ("internal_report", {"distance": "cosine", "partition_by": "run"}, ["ssw"], 2, 2),
+    ("internal_cluster_report", {}, [], 3, 2),
+    ("centroids", {}, [], 3, 1),
+    ("neighbor_report", {}, [], 3, 2),
+    ("silhouette_score", {"distance": "sqeuclidean"}, [], 4, 2),
+]
+
+
+@pytest.mark.parametrize(("function", "options", "columns", "readings", "python"), CALLS)
+def test_plans_of_polars(
+    function: str, options: dict[str, Any], columns: list[str], readings: int, python: int
+) -> None:
+    what = ["x", "y"] if function in registry.tables("points") else "label"
+    lazy = getattr(ce, function)(POINTS.lazy(), what, "cluster", **options)
+    plan = (lazy.select(columns) if columns else lazy).explain(engine="streaming")
+    assert 1 <= plan.count("DF [") <= readings
+    assert plan.count("OPAQUE_PYTHON") <= python
