@@ -1,7 +1,4 @@
-"""The columns of the queries inside a query: rewriting of syntax trees for ``to_sql``.
-
-Stars are written out, and columns and tables that nothing depends on are left out.
-"""
+"""Columns of a query of ``to_sql``: stars are written out, and what nothing reads is left out."""
 
 from __future__ import annotations
 
@@ -9,56 +6,69 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from .portable import fold_conditions
+from .folding import fold_conditions
+from .trees import nested_queries, selects_of, source_name, sources_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterator
 
 
-def sources_of(select: exp.Select) -> list[exp.Expr]:
-    """Return the tables and subqueries that a SELECT reads, in their order."""
-    source = select.args.get("from_")
-    joins = select.args.get("joins") or ()
-    return [part.this for part in (source, *joins) if part is not None]
+def drop_outputs(query: exp.Select, names: Collection[str]) -> exp.Select:
+    """Return a query without the output columns `names`."""
+    query.set("expressions", [e for e in query.expressions if e.alias not in names])
+    return query
 
 
-def source_name(source: exp.Expr) -> str:
-    """Return the name by which the columns of a table or subquery are qualified."""
-    name: str = source.alias_or_name
-    return name
+def keep_first_branch(query: exp.Select, prefix: str) -> exp.Select:
+    """Return a query whose CTE of a name that begins so is the first branch of its UNION ALL."""
+    for cte in query.ctes:
+        if cte.alias.startswith(prefix) and isinstance(cte.this, exp.Union):
+            cte.set("this", cte.this.left.unnest())
+    return query
 
 
-def name_outputs(query: exp.Select) -> None:
-    """Write the columns of each star in a query out, in place: SELECT *, t.*, * EXCLUDE (…)."""
+# Stars
+
+
+def name_outputs(query: exp.Select) -> exp.Select:
+    """Return a query without stars: SELECT *, t.* and * EXCLUDE (…) name each column.
+
+    The branches of a UNION ALL have the names of the first one, so that any may be left out.
+    """
     known: dict[str, list[str]] = {}
     for cte in query.ctes:
         known[cte.alias] = _name_outputs(cte.this, known)
     _name_outputs(query, known)
+    return query
 
 
 def _name_outputs(query: exp.Expr, known: dict[str, list[str]]) -> list[str]:
-    """Write stars out, and return the names of the output columns.
+    """Write stars out, in place, and return the names of the output columns.
 
     `known` has those of the CTEs before.
     """
-    if isinstance(query, exp.Subquery):
-        return _name_outputs(query.this, known)
-    if isinstance(query, exp.Union):
-        names = _name_outputs(query.left, known)
-        _name_outputs(query.right, known)
-        return names
-    if not isinstance(query, exp.Select):
-        return []
-    sources = {}
-    for source in sources_of(query):
-        if isinstance(source, exp.Subquery):
-            sources[source_name(source)] = _name_outputs(source.this, known)
-        else:
-            sources[source_name(source)] = known.get(source.name, [])
+    first: list[str] = []
+    for select in selects_of(query):
+        names = _name_columns_of(select, known)
+        first = first or names
+        if first is not names:
+            columns = zip(select.expressions, first, strict=True)
+            select.set("expressions", [exp.alias_(x.unalias().copy(), name) for x, name in columns])
+    return first
+
+
+def _name_columns_of(select: exp.Select, known: dict[str, list[str]]) -> list[str]:
+    """Write the stars of one SELECT out, in place; see _name_outputs."""
+    sources = {
+        source_name(source): _name_outputs(source, known)
+        if isinstance(source, exp.Subquery)
+        else known.get(source.name, [])
+        for source in sources_of(select)
+    }
     columns: list[exp.Expr] = []
-    for column in query.expressions:
+    for column in select.expressions:
         columns.extend(_star_columns(column, sources) if column.is_star else [column])
-    query.set("expressions", columns)
+    select.set("expressions", columns)
     return [column.alias_or_name for column in columns]
 
 
@@ -77,18 +87,14 @@ def _star_columns(star: exp.Expr, sources: dict[str, list[str]]) -> list[exp.Exp
     ]
 
 
-def keep_first_branch(query: exp.Select, prefix: str) -> None:
-    """Leave out all but the first branch of the UNION ALL in the CTE whose name begins so."""
-    for cte in query.ctes:
-        if cte.alias.startswith(prefix) and isinstance(cte.this, exp.Union):
-            cte.set("this", cte.this.left.unnest())
+# What nothing reads
 
 
-def prune(query: exp.Select) -> None:
-    """Leave out what a query computes and does not read, in place.
+def prune(query: exp.Select) -> exp.Select:
+    """Return a query that computes no column and no CTE that nothing reads.
 
-    That is: columns and CTEs that nothing reads, and joins and branches of UNION ALL with CTEs that
-    are known to have no rows.
+    Nor does it have joins and branches of UNION ALL without rows, as far as that is known. There is
+    no star in it: see name_outputs.
     """
     _drop_empty_sources(query)
     needed: dict[str, set[str]] = {}
@@ -101,11 +107,12 @@ def prune(query: exp.Select) -> None:
             kept.append(cte)
     if kept:
         query.set("with_", exp.With(expressions=kept[::-1]))
+    return query
 
 
 def _note_needs(query: exp.Expr, needed: dict[str, set[str]]) -> None:
     """Add to `needed`, by CTE, the names of its columns that a query may read."""
-    for select in _selects_of(query):
+    for select in _all_selects_of(query):
         for source in sources_of(select):
             names = _names_read(select, source_name(source))
             if isinstance(source, exp.Subquery):
@@ -115,27 +122,12 @@ def _note_needs(query: exp.Expr, needed: dict[str, set[str]]) -> None:
                 needed.setdefault(source.name, set()).update(names)
 
 
-def nested_queries(select: exp.Select) -> Iterable[exp.Query]:
-    """Return the queries inside the expressions of a SELECT: scalar subqueries."""
-    sources = {id(source) for source in sources_of(select)}
-    with_ = select.args.get("with_")
-    for nested in select.find_all(exp.Subquery):
-        is_own = id(nested) not in sources and nested.find_ancestor(exp.Select) is select
-        if is_own and (with_ is None or not _is_inside(nested, with_)):
-            yield nested.this
-
-
-def _selects_of(query: exp.Expr) -> Iterable[exp.Select]:
-    """Return the SELECTs of a query: branches of UNION ALL, and subqueries in expressions."""
-    if isinstance(query, exp.Subquery):
-        yield from _selects_of(query.this)
-    elif isinstance(query, exp.Union):
-        yield from _selects_of(query.left)
-        yield from _selects_of(query.right)
-    elif isinstance(query, exp.Select):
-        yield query
-        for nested in nested_queries(query):
-            yield from _selects_of(nested)
+def _all_selects_of(query: exp.Expr) -> Iterator[exp.Select]:
+    """Yield the SELECTs of a query: branches of UNION ALL, and subqueries in expressions."""
+    for select in selects_of(query):
+        yield select
+        for nested in nested_queries(select):
+            yield from _all_selects_of(nested)
 
 
 def _names_read(select: exp.Select, source: str) -> set[str]:
@@ -143,70 +135,40 @@ def _names_read(select: exp.Select, source: str) -> set[str]:
 
     What the queries in FROM and WITH read is not its own.
     """
-    inner = [part for part in sources_of(select) if isinstance(part, exp.Subquery)]
-    others = [part for part in (select.args.get("with_"), *inner) if part is not None]
-    return {
-        column.name
-        for column in select.find_all(exp.Column)
-        if column.table in ("", source) and not any(_is_inside(column, part) for part in others)
-    }
-
-
-def _is_inside(node: exp.Expr, tree: exp.Expr) -> bool:
-    """Return whether a node is part of a tree."""
-    parent = node.parent
-    while parent is not None:
-        if parent is tree:
-            return True
-        parent = parent.parent
-    return False
+    others = {id(part) for part in sources_of(select) if isinstance(part, exp.Subquery)}
+    own = select.walk(prune=lambda node: isinstance(node, exp.With) or id(node) in others)
+    columns = (node for node in own if isinstance(node, exp.Column))
+    return {column.name for column in columns if column.table in ("", source)}
 
 
 def _keep_columns(query: exp.Query, names: set[str]) -> None:
     """Leave out the output columns of a query that are not among `names`; keep one at least."""
     places = [i for i, name in enumerate(query.named_selects) if name in names] or [0]
-    _keep_places(query, places)
+    for select in selects_of(query):
+        select.set("expressions", [select.expressions[i] for i in places])
 
 
-def _keep_places(query: exp.Expr, places: list[int]) -> None:
-    """Leave out the output columns of a query that are not at these places."""
-    if isinstance(query, exp.Subquery):
-        _keep_places(query.this, places)
-    elif isinstance(query, exp.Union):
-        _keep_places(query.left, places)
-        _keep_places(query.right, places)
-    else:
-        query.set("expressions", [query.expressions[i] for i in places])
+# What has no rows
 
 
 def _drop_empty_sources(query: exp.Select) -> None:
-    """Leave out the joins with CTEs that have no rows, and branches of UNION ALL that read them."""
+    """Leave out LEFT JOINs with CTEs that have no rows, and branches of UNION ALL without rows."""
     empty: set[str] = set()
-    for cte in query.ctes:
-        cte.set("this", _without_empty(cte.this, empty))
-        if _has_no_rows(cte.this, empty):
-            empty.add(cte.alias)
-    for select in _selects_of(query):
-        _drop_empty_joins(select, empty)
+    for part in (*query.ctes, query):
+        for union in reversed(list(part.find_all(exp.Union))):
+            _drop_empty_branch(union, empty)
+        for select in part.find_all(exp.Select):
+            _drop_empty_joins(select, empty)
+        if isinstance(part, exp.CTE) and _has_no_rows(part.this, empty):
+            empty.add(part.alias)
 
 
-def _without_empty(query: exp.Expr, empty: set[str]) -> exp.Expr:
-    """Return a query without joins and branches that the CTEs named in `empty` make empty."""
-    if isinstance(query, exp.Union):
-        branches = [_without_empty(branch, empty) for branch in (query.left, query.right)]
-        filled = [branch for branch in branches if not _has_no_rows(branch, empty)]
-        if len(filled) == 1:
-            names = query.named_selects
-            branch = filled[0].unnest()
-            for column, name in zip(list(branch.expressions), names, strict=True):
-                column.replace(exp.alias_(column.unalias().copy(), name))
-            return branch
-        query.set("this", branches[0])
-        query.set("expression", branches[1])
-        return query
-    for select in _selects_of(query):
-        _drop_empty_joins(select, empty)
-    return query
+def _drop_empty_branch(union: exp.Union, empty: set[str]) -> None:
+    """Leave out a side of UNION ALL that has no rows, in place."""
+    for branch, other in ((union.left, union.right), (union.right, union.left)):
+        if _has_no_rows(branch, empty):
+            union.replace(other.unnest())
+            return
 
 
 def _drop_empty_joins(select: exp.Select, empty: set[str]) -> None:
@@ -223,33 +185,27 @@ def _drop_empty_joins(select: exp.Select, empty: set[str]) -> None:
     for column in list(select.find_all(exp.Column)):
         if column.table in dropped:
             column.replace(exp.null())
-    select.set("expressions", [fold_conditions(column) for column in select.expressions])
-    for clause in ("where", "having"):
-        if select.args.get(clause):
-            select.set(clause, fold_conditions(select.args[clause]))
+    fold_conditions(select)
 
 
 def _has_no_rows(query: exp.Expr, empty: set[str]) -> bool:
-    """Return whether a query is known to have no rows."""
-    query = query.unnest()
-    if isinstance(query, exp.Union):
-        return _has_no_rows(query.left, empty) and _has_no_rows(query.right, empty)
-    if not isinstance(query, exp.Select):
-        return False
-    where, having = query.args.get("where"), query.args.get("having")
+    """Return whether a query is known to have no rows, as the CTEs named in `empty` have none."""
+    return all(_selects_nothing(select, empty) for select in selects_of(query))
+
+
+def _selects_nothing(select: exp.Select, empty: set[str]) -> bool:
+    """Return whether a SELECT is known to have no rows; see _has_no_rows.
+
+    Without GROUP BY an aggregate has a row even of no rows.
+    """
+    where, having = select.args.get("where"), select.args.get("having")
     if having is not None and having.this == exp.false():
         return True
-    if query.find(exp.AggFunc) is not None and not query.args.get("group"):
+    if select.find(exp.AggFunc) is not None and not select.args.get("group"):
         return False
-    reads_none = any(
-        isinstance(source, exp.Table) and source.name in empty and _must_match(select_part)
-        for select_part in (query.args.get("from_"), *(query.args.get("joins") or ()))
-        if select_part is not None
-        for source in (select_part.this,)
+    parts = [select.args.get("from_"), *(select.args.get("joins") or ())]
+    return (where is not None and where.this == exp.false()) or any(
+        isinstance(part.this, exp.Table) and part.this.name in empty
+        for part in parts
+        if part is not None and not part.args.get("side")  # FROM, and a JOIN that must match
     )
-    return reads_none or (where is not None and where.this == exp.false())
-
-
-def _must_match(part: exp.Expr) -> bool:
-    """Return whether FROM or a JOIN has no rows where its table has none."""
-    return isinstance(part, exp.From) or not part.args.get("side")

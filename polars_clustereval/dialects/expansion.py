@@ -6,52 +6,21 @@ for DuckDB alone, such as checks of the data, is left out.
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING
 
-import duckdb
 import sqlglot
 from sqlglot import exp
 
 from polars_clustereval.errors import ClusterEvalError
-from polars_clustereval.macros import macro_definitions, register
+from polars_clustereval.macros import macro_definitions
 
-from .portable import fold_conditions, rewrite_tree
+from .bodies import parse_body, parse_macro
+from .folding import fold_conditions
+from .sql_names import N_FAULTS, PLAIN_FORMS, VALID
+from .trees import fill_columns, rewrite_tree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-# Table macro -> the one that takes its place in other engines: the same rows, without the form that
-# only DuckDB is faster with.
-_PLAIN_FORMS = {
-    "_unnested_moments": "_coordinate_moments",
-    "_own_and_nearest_squares": "_grouped_squares",
-    "_cross_with_clusters": "_join_with_clusters",
-}
-
-# Table macros that have another body in other engines. In _coordinate_blocks one block takes the
-# place of those of 16 coordinates: list_transform with an aggregate stands for one aggregate a
-# coordinate, which DuckDB cannot write for vectors of any length, and checked_length for the
-# length, or an error where a coordinate is not finite.
-_PLAIN_BODIES = {
-    "_coordinate_blocks": """
-        SELECT
-          partition_key, cluster, singleton_no,
-          0 AS block_offset,
-          COUNT(*) AS n,
-          MAX(checked_length(vector)) AS dims,
-          list_transform(
-            unweighted,
-            lambda x: CASE WHEN center = 'median' THEN median(x) ELSE SUM(x) END
-          ) AS sums_or_medians,
-          list_transform(unweighted, lambda x: var_pop(x)) AS variances,
-          list_transform(unweighted, lambda x: MIN(x)) AS minima,
-          list_transform(unweighted, lambda x: MAX(x)) AS maxima
-        FROM query_table(points)
-        WHERE kept
-        GROUP BY partition_key, cluster, singleton_no
-    """
-}
 
 
 class Expansion:
@@ -62,15 +31,16 @@ class Expansion:
     """
 
     def __init__(
-        self, dialect: str, *, row_id: exp.Expr | None, numbered: bool, kept: bool
+        self, macros: Mapping[str, str], *, row_id: exp.Expr | None, numbered: bool, kept: bool
     ) -> None:
         """Begin with an empty list of CTEs.
 
+        `macros` are bodies of scalar macros that the engine has in place of those of sql/, by name.
         `row_id` is the column that to_sql got for `id`, which `numbered` says is the number of a
         row. `kept` says whether the table holds kept cells, from which _groups_of_cells makes the
         rows that _row_groups makes from rows.
         """
-        self._dialect = dialect
+        self._macros = macros
         self._numbered = numbered
         self._row_id = row_id
         self._kept = kept
@@ -98,7 +68,7 @@ class Expansion:
         of the whole query. `arguments` are syntax trees by parameter.
         """
         self._calls += 1
-        body = parse_body(_PLAIN_FORMS.get(name, name)).copy()
+        body = parse_macro(PLAIN_FORMS.get(name, name))
         if not isinstance(body, exp.Query):
             raise ClusterEvalError(f"{name}: expected a table macro")
         _number_ctes(body, self._calls)
@@ -125,7 +95,7 @@ class Expansion:
         `arguments` are syntax trees by parameter. Conditions on them are decided before: the
         branches that they rule out are not expanded.
         """
-        filled = fold_conditions(_replace_parameters(body, arguments))
+        filled = fold_conditions(fill_columns(body, arguments))
         return fold_conditions(rewrite_tree(filled, self._replacement_of))
 
     def _replacement_of(self, node: exp.Expr) -> exp.Expr | None:
@@ -148,13 +118,13 @@ class Expansion:
             return rewrite_tree(node.this.this, self._replacement_of)
         return None
 
-    def _expand_source(self, node: exp.Table) -> exp.Expr:
+    def _expand_source(self, table: exp.Table) -> exp.Expr:
         """Return the tree that replaces a table function in FROM, with the same alias.
 
         For query_table it is the table that the argument names, for query the CTE that the text
         names, for a table macro its query in parentheses.
         """
-        call = node.this
+        call = table.this
         new: exp.Expr
         if call.name == "query_table":
             (source,) = call.expressions
@@ -163,21 +133,21 @@ class Expansion:
             tbl = {"tbl": call.expressions[0]}
             new = exp.Subquery(this=self._expand_table("_groups_of_cells", tbl))
         elif call.name == "query":
-            new = self._named_cte(node)
+            new = self._named_cte(table)
         else:
             new = exp.Subquery(this=self._expand_table(call.name, self._arguments_of(call)))
-        if node.args.get("alias"):
-            new.set("alias", node.args["alias"])
+        if table.args.get("alias"):
+            new.set("alias", table.args["alias"])
         return new
 
-    def _named_cte(self, node: exp.Table) -> exp.Table:
+    def _named_cte(self, table: exp.Table) -> exp.Table:
         """Return the table of query(text), where text is SELECT * FROM and the name of a CTE."""
-        (text,) = node.this.expressions
+        (text,) = table.this.expressions
         text = fold_conditions(rewrite_tree(text, self._replacement_of))
         source = sqlglot.parse_one(text.name, dialect="duckdb").find(exp.Table)
         if source is None:
             raise ClusterEvalError(f"query: expected SELECT * FROM a name, got {text.sql()}")
-        return exp.to_table(_number_name(source.name, node.meta["number"]))
+        return exp.to_table(_number_name(source.name, table.meta["number"]))
 
     def _expand_scalar(self, call: exp.Anonymous) -> exp.Expr:
         """Return the tree that replaces the call of a scalar macro: mostly its expanded body.
@@ -188,7 +158,9 @@ class Expansion:
             return plain
         if call.name.startswith("_check_"):
             return self._expand_argument(call, 0)
-        return exp.paren(self._expand(parse_body(call.name).copy(), self._arguments_of(call)))
+        own = self._macros.get(call.name)
+        body = parse_macro(call.name) if own is None else parse_body(own)
+        return exp.paren(self._expand(body, self._arguments_of(call)))
 
     def _expand_argument(self, call: exp.Anonymous, place: int) -> exp.Expr:
         """Return an argument of a macro call with the macro calls in it expanded."""
@@ -213,9 +185,6 @@ class Expansion:
                 return self._expand_argument(call, 0 if named else 1)
             case "_row_key" if self._numbered or call.expressions[1].name != "singletons":
                 return None if self._row_id is None else self._row_id.copy()
-            case "_has_coordinates" if self._dialect == "spark":
-                # Spark takes 2^d steps to plan a filter on d columns that others are copies of.
-                return exp.false()
             case "_complete_vector" | "_compensated_sum":
                 return self._plain_value(call)
             case "_is_noise":
@@ -260,79 +229,6 @@ def _is_noise(cluster: exp.Expr, noise: exp.Expr) -> exp.Expr:
     return exp.Coalesce(this=same, expressions=[exp.false()])
 
 
-@functools.cache
-def _registered_connection() -> duckdb.DuckDBPyConnection:
-    """Return a DuckDB connection in which the macros are registered, the same one for all calls."""
-    con = duckdb.connect()
-    register(con)
-    return con
-
-
-def open_cursor() -> duckdb.DuckDBPyConnection:
-    """Return a cursor of its own for each call: threads cannot share one. It has the macros."""
-    return _registered_connection().cursor()
-
-
-@functools.cache
-def parse_body(name: str) -> exp.Expr:
-    """Return the syntax tree of the body of the macro `name`, prepared for other engines.
-
-    Qualified output columns have aliases (_name_columns), and CASE x WHEN y is CASE WHEN x = y,
-    which can be decided if x is an option.
-    """
-    text = _PLAIN_BODIES.get(name) or macro_definitions()[name][1]
-    body = sqlglot.parse_one(text, dialect="duckdb").unnest()
-    for case in body.find_all(exp.Case):
-        _write_conditions(case)
-    for function in body.find_all(exp.Lambda):
-        _name_parameters(function)
-    for select in list(body.find_all(exp.Select)):
-        _name_columns(select)
-    return rewrite_tree(body, _name_element)
-
-
-def _write_conditions(case: exp.Case) -> None:
-    """Write CASE x WHEN y as CASE WHEN x = y, in place."""
-    if case.this:
-        for branch in case.args["ifs"]:
-            branch.set("this", exp.EQ(this=case.this.copy(), expression=branch.this))
-        case.set("this", None)
-
-
-def _name_parameters(function: exp.Lambda) -> None:
-    """Write the parameters of a lambda as columns in its body, in place, as other names are."""
-    names = {parameter.name for parameter in function.expressions}
-    for node in list(function.this.find_all(exp.Identifier)):
-        if node.name in names and not isinstance(node.parent, exp.Column):
-            node.replace(exp.column(node.name))
-
-
-def _name_element(node: exp.Expr) -> exp.Expr | None:
-    """Return list_element(x, i) for x[i], i from 1; None for other nodes.
-
-    sqlglot counts from 0 where i is a literal, and from 1 where it is not.
-    """
-    if not isinstance(node, exp.Bracket) or node.expressions[0].is_string:
-        return None
-    (place,) = node.expressions
-    if isinstance(place, exp.Slice):
-        return None
-    if isinstance(place, exp.Literal):
-        place = exp.Literal.number(int(place.name) + 1)
-    values = [rewrite_tree(value, _name_element) for value in (node.this, place)]
-    return exp.Anonymous(this="list_element", expressions=values)
-
-
-def _name_columns(select: exp.Select) -> None:
-    """Add an alias to each output column of a SELECT that is written with its table, as t.x AS x.
-
-    Without an alias, engines differ in the name of such a column.
-    """
-    for column in select.expressions:
-        if isinstance(column, exp.Column) and column.table and column.name != "*":
-            column.replace(exp.alias_(column.copy(), column.name))
-
-
 def _unwrap_star(body: exp.Select) -> exp.Select:
     """Return the inner query of SELECT * FROM (inner query), and any other query as it is.
 
@@ -353,11 +249,11 @@ def _is_passed_check(node: exp.Expr) -> bool:
     if isinstance(node, exp.Coalesce):
         return _is_check(node.this)
     if isinstance(node, exp.EQ):
-        return _is_check(node.this, "n_faults")
+        return _is_check(node.this, N_FAULTS)
     return _is_check(node) and isinstance(node.parent, exp.Where | exp.Connector | exp.Paren)
 
 
-def _is_check(node: exp.Expr, result: str = "valid") -> bool:
+def _is_check(node: exp.Expr, result: str = VALID) -> bool:
     """Return whether a node is a subquery that reads the column `result`, that of a check."""
     columns = node.find_all(exp.Column) if isinstance(node, exp.Subquery) else ()
     return any(column.name == result for column in columns)
@@ -375,40 +271,20 @@ def _number_ctes(body: exp.Query, number: int) -> None:
     query() notes the number: its text names a CTE too.
     """
     names = {cte.alias: _number_name(cte.alias, number) for cte in body.ctes}
-    for node in list(body.walk()):
-        if isinstance(node, exp.TableAlias) and isinstance(node.parent, exp.CTE):
-            node.set("this", exp.to_identifier(names[node.name]))
-        elif isinstance(node, exp.Table) and isinstance(node.this, exp.Anonymous):
-            node.meta["number"] = number
-            for argument in node.this.expressions:
+    for cte in body.ctes:
+        cte.args["alias"].set("this", exp.to_identifier(names[cte.alias]))
+    for table in list(body.find_all(exp.Table)):
+        if isinstance(table.this, exp.Anonymous):
+            table.meta["number"] = number
+            for argument in table.this.expressions:
                 if isinstance(argument, exp.Column) and argument.name in names:
                     argument.set("this", exp.to_identifier(names[argument.name]))
-        elif isinstance(node, exp.Table) and node.name in names:
-            if not node.alias:  # columns may be qualified by the old name
-                node.set("alias", exp.TableAlias(this=exp.to_identifier(node.name)))
-            node.set("this", exp.to_identifier(names[node.name]))
+        elif table.name in names:
+            if not table.alias:  # columns may be qualified by the old name
+                table.set("alias", exp.TableAlias(this=exp.to_identifier(table.name)))
+            table.set("this", exp.to_identifier(names[table.name]))
 
 
 def _number_name(cte: str, number: int) -> str:
     """Return the name of a CTE in the query, which no table of the user has."""
     return f"__ce_{cte.removeprefix('__ce_')}_{number}"
-
-
-def _replace_parameters(body: exp.Expr, arguments: Mapping[str, exp.Expr]) -> exp.Expr:
-    """Return a macro's body with arguments in place of the columns named like parameters.
-
-    `arguments` are syntax trees by parameter.
-    """
-
-    def fill(node: exp.Expr) -> exp.Expr | None:
-        """Return the argument for a column named like a parameter, None for other nodes.
-
-        Parentheses keep an argument that is an expression together.
-        """
-        if isinstance(node, exp.Column) and not node.table and node.name in arguments:
-            value = arguments[node.name]
-            plain = isinstance(value, exp.Column | exp.Literal | exp.Table | exp.Boolean | exp.Null)
-            return value.copy() if plain else exp.paren(value.copy())
-        return None
-
-    return rewrite_tree(body, fill)

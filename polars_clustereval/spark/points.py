@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from polars_clustereval.dialects import (
+    ENGINES,
+    Request,
     build_query,
     check_macro_options,
     check_silhouette,
@@ -15,7 +17,7 @@ from polars_clustereval.dialects import (
 from polars_clustereval.errors import ClusterEvalError
 
 from .tables import (
-    ROWS,
+    ROWS_TABLE,
     can_checkpoint,
     cast_noise,
     evaluate_steps,
@@ -60,9 +62,10 @@ def compute_points(name: str, arguments: Mapping[str, Any], *, lazy: bool = Fals
     coordinates = _read_coordinates(frame, arguments["vector"], options["missing"])
     check_weights(options["weights"], len(coordinates))
     rows = select_rows(frame, given, coordinates)
-    query = build_query(
+    request = Request(
         name,
-        exp.to_table(ROWS),
+        ENGINES["spark"],
+        ROWS_TABLE,
         {
             "cluster": "cluster",
             "partition_by": None if given["partition_by"] is None else "partition_by",
@@ -71,11 +74,11 @@ def compute_points(name: str, arguments: Mapping[str, Any], *, lazy: bool = Fals
             "weight": None,
         },
         {**options, "noise": noise},
-        "spark",
         [exp.column(_coordinate_name(i), quoted=True) for i in range(len(coordinates))],
         numbered=numbered,
         checked=True,
     )
+    query = build_query(request)
     with own_errors(), settings_for_points(rows.sparkSession):
         if not can_checkpoint(rows.sparkSession):
             return evaluate_whole(query, rows)

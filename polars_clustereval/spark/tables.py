@@ -16,7 +16,15 @@ from sqlglot import exp
 
 from polars_clustereval.base.checks import MAX_TOTAL_WEIGHT, check_column_names
 from polars_clustereval.base.data_arguments import type_name
-from polars_clustereval.dialects import OPTIONS, build_query, check_kept_cells, check_macro_options
+from polars_clustereval.dialects import (
+    ENGINES,
+    OPTIONS,
+    Request,
+    build_query,
+    check_kept_cells,
+    check_macro_options,
+)
+from polars_clustereval.dialects.sql_names import GROUP_COUNTS, GROUP_PARTITION, GROUP_ROWS
 from polars_clustereval.errors import ClusterEvalError
 
 from .query_steps import QuerySteps, Step
@@ -28,6 +36,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType
 
 ROWS = "__ce_tbl"  # the table that a query reads
+ROWS_TABLE = {"tbl": exp.to_table(ROWS)}
 _CELL_COLUMNS = ("partition_key", "label", "cluster", "n", "copies")
 
 # A result of at most this many rows is sent whole to every executor that joins it.
@@ -38,9 +47,6 @@ _SETTINGS_FOR_POINTS = {
     "spark.sql.constraintPropagation.enabled": "false",
     "spark.sql.codegen.maxFields": "1000",
 }
-
-# How the name of the CTE begins that has the sums of weights.
-_WEIGHTED = "__ce_group_counts"
 
 # Texts of checks that Spark evaluates with the rows.
 _OWN_ERROR = re.compile(
@@ -75,7 +81,7 @@ def compute_table(name: str, arguments: Mapping[str, Any], *, lazy: bool = False
         rows = select_rows(frame, given)
         options["noise"] = cast_noise(frame.sparkSession, options["noise"], rows.schema["cluster"])
     names = {key: None if value is None else key for key, value in given.items()}
-    query = build_query(name, exp.to_table(ROWS), names, options, "spark")
+    query = build_query(Request(name, ENGINES["spark"], ROWS_TABLE, names, options))
     weighted = given["weight"] is not None
     with own_errors():
         if lazy or not can_checkpoint(rows.sparkSession):
@@ -276,7 +282,7 @@ def evaluate_steps(
     for step in steps.kept_steps():
         frames[step.name] = _keep(_select_step(step, frames))
     if weighted:
-        _check_total_weight(_select_step(steps.cte_step(_WEIGHTED), frames))
+        _check_total_weight(_select_step(steps.cte_step(GROUP_COUNTS), frames))
     answer = _select_step(steps.final_step(), frames)
     return answer.localCheckpoint() if keep else answer
 
@@ -289,7 +295,7 @@ def evaluate_whole(query: exp.Select, rows: DataFrame, *, weighted: bool = False
     steps = QuerySteps(query, [ROWS])
     frames = {ROWS: rows}
     if weighted:
-        _check_total_weight(_select_step(steps.cte_step(_WEIGHTED), frames))
+        _check_total_weight(_select_step(steps.cte_step(GROUP_COUNTS), frames))
     return _select_step(steps.whole_query(), frames)
 
 
@@ -359,7 +365,7 @@ def _check_division(name: str, session: SparkSession) -> None:
 
 def _check_total_weight(groups: DataFrame) -> None:
     """Raise the error of the macro _check_total_weight for the counts of groups of rows."""
-    totals = groups.groupBy("__ce_partition").sum("__ce_n").toDF("partition", "total")
+    totals = groups.groupBy(GROUP_PARTITION).sum(GROUP_ROWS).toDF("partition", "total")
     (largest,) = totals.agg({"total": "max"}).collect()
     if largest[0] is not None and largest[0] > MAX_TOTAL_WEIGHT:
         raise ClusterEvalError(

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import pytest
-import sqlglot
 from sqlglot import exp
 
 from polars_clustereval.dialects import columns
-from tests.support.sql_answers import unordered_rows
+from tests.support.sql_answers import parse_query, unordered_rows
 
 # a has two rows, b one, and e none.
 CTES = """WITH a AS (SELECT 1 AS x, 2 AS y UNION ALL SELECT 3, 4), b AS (SELECT 5 AS z, 1 AS x),
 e AS (SELECT 1 AS x, 2 AS y WHERE FALSE)"""
-
-
-def parse_query(text: str) -> exp.Select:
-    query = sqlglot.parse_one(text, dialect="duckdb")
-    assert isinstance(query, exp.Select)
-    return query
 
 
 @pytest.mark.parametrize(
@@ -32,8 +25,7 @@ def parse_query(text: str) -> exp.Select:
     ],
 )
 def test_stars_are_written_out(text: str, names: list[str]) -> None:
-    query = parse_query(f"{CTES} {text}")
-    columns.name_outputs(query)
+    query = columns.name_outputs(parse_query(f"{CTES} {text}"))
     assert query.named_selects == names
     assert not [star for star in query.find_all(exp.Star) if not isinstance(star.parent, exp.Count)]
     assert unordered_rows(query.sql("duckdb")) == unordered_rows(f"{CTES} {text}")
@@ -86,11 +78,14 @@ READERS: dict[str, bool] = {
 }
 
 
+def prune_named(text: str) -> exp.Select:
+    return columns.prune(columns.name_outputs(parse_query(text)))
+
+
 @pytest.mark.parametrize("text", PRUNED)
 def test_what_nothing_reads_is_left_out(text: str) -> None:
     ctes, final = PRUNED[text]
-    query = parse_query(f"{CTES} {text}")
-    columns.prune(query)
+    query = prune_named(f"{CTES} {text}")
     assert {cte.alias: cte.this.named_selects for cte in query.ctes} == ctes
     assert unordered_rows(query.sql("duckdb")) == unordered_rows(f"{CTES} {text}")
     query.set("with_", None)
@@ -100,13 +95,12 @@ def test_what_nothing_reads_is_left_out(text: str) -> None:
 @pytest.mark.parametrize("text", READERS)
 def test_joins_with_what_has_no_rows_are_left_out(text: str) -> None:
     whole = f"{CTES}, c AS ({text}) SELECT b.z, c.x AS x FROM b LEFT JOIN c ON TRUE"
-    query = parse_query(whole)
-    columns.prune(query)
+    query = prune_named(whole)
     assert bool(query.args.get("joins")) is READERS[text]
     assert unordered_rows(query.sql("duckdb")) == unordered_rows(whole)
 
 
 def test_the_first_branch_alone() -> None:
     query = parse_query("WITH c_1 AS (SELECT 1 AS x UNION ALL SELECT 2) SELECT x FROM c_1")
-    columns.keep_first_branch(query, "c_")
-    assert unordered_rows(query.sql("duckdb")) == (["x"], [(1,)])
+    first = columns.keep_first_branch(query, "c_")
+    assert unordered_rows(first.sql("duckdb")) == (["x"], [(1,)])

@@ -7,12 +7,11 @@ import math
 import duckdb
 import polars as pl
 import pytest
-import sqlglot
 from sqlglot import exp
 
 import polars_clustereval as ce
-from polars_clustereval.dialects import coordinates
-from tests.support.sql_answers import unordered_rows
+from polars_clustereval.dialects import columns, coordinates
+from tests.support.sql_answers import parse_query, unordered_rows
 
 # Points of three coordinates, u the other way round, and a column that is NULL in place of a list.
 CTES = """WITH t AS (
@@ -25,15 +24,13 @@ q AS (SELECT v FROM p WHERE k = 1), r AS (SELECT unnest(v) AS x, unnest(range(1,
 
 
 def split_query(text: str) -> exp.Select:
-    query = sqlglot.parse_one(f"{CTES} {text}", dialect="duckdb")
-    assert isinstance(query, exp.Select)
+    query = parse_query(f"{CTES} {text}")
     for function in query.find_all(exp.Lambda):  # sqlglot has parameters that are no columns
         parameters = {parameter.name for parameter in function.expressions}
         for name in list(function.this.find_all(exp.Identifier)):
             if name.name in parameters and not isinstance(name.parent, exp.Column):
                 name.replace(exp.column(name.name))
-    coordinates.split_lists(query)
-    return query
+    return coordinates.split_lists(columns.name_outputs(query))
 
 
 @pytest.mark.parametrize(
@@ -97,9 +94,8 @@ def test_a_length_or_an_error() -> None:
         schema=["x", "y", "z"],
         orient="row",
     )
-    query = sqlglot.parse_one("SELECT checked_length([x, y, z]) AS n FROM points", dialect="duckdb")
-    assert isinstance(query, exp.Select)
-    coordinates.split_lists(query, checked=True)
+    lengths = parse_query("SELECT checked_length([x, y, z]) AS n FROM points")
+    query = coordinates.split_lists(coordinates.check_lengths(lengths))
     with duckdb.connect() as con:
         con.register("points", points)
         con.execute("CREATE MACRO not_finite_error(vector, place) AS -100 * len(vector) - place")

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import duckdb
 import polars as pl
 import pytest
-import sqlglot
 from sqlglot import exp
 
-from polars_clustereval.dialects import functions
+from polars_clustereval.dialects import ENGINES, functions
 from tests.support import sql_engines
+from tests.support.sql_answers import parse_query
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,11 +59,10 @@ def test_same_values(dialect: str, tmp_path: Path) -> None:
     reason = sql_engines.reason_to_skip(dialect)
     if reason:
         pytest.skip(reason)
-    parser = {"datafusion": "postgres"}.get(dialect, dialect)
-    query = sqlglot.parse_one(QUERY, dialect="duckdb")
-    functions.write_functions(query, dialect, parser)
+    engine = ENGINES[dialect]
+    query = functions.write_functions(parse_query(QUERY), engine)
     with sql_engines.ENGINES[dialect]({"t": ROWS}, tmp_path) as run:
-        rows = run(query.sql(parser, normalize_functions=False))
+        rows = run(query.sql(engine.parser, normalize_functions=False))
     assert [row.pop("nearest") for row in rows] == [8.0, 6.0, None, None]
     for row, expected in zip(rows, EXPECTED, strict=True):
         assert list(row.values()) == pytest.approx(expected, rel=1e-12)
@@ -81,8 +80,8 @@ def test_other_numbers_are_not_finite(number: str) -> None:
 
 def is_finite(number: str) -> bool:
     """Whether the form of isfinite, which all engines share, is TRUE in DuckDB."""
-    query = sqlglot.parse_one(f"SELECT isfinite({number}) AS is_finite", dialect="duckdb")
-    functions.write_functions(query, "spark", "spark")
+    query = parse_query(f"SELECT isfinite({number}) AS is_finite")
+    query = functions.write_functions(query, ENGINES["spark"])
     assert not query.find(exp.Anonymous)
     (answer,) = duckdb.execute(query.sql("duckdb")).fetchall()
     return bool(answer[0])
@@ -98,6 +97,5 @@ def is_finite(number: str) -> bool:
     ],
 )
 def test_forms_of_spark(call: str, words: str) -> None:
-    query = sqlglot.parse_one(f"SELECT {call} AS answer", dialect="duckdb")
-    functions.write_functions(query, "spark", "spark")
+    query = functions.write_functions(parse_query(f"SELECT {call} AS answer"), ENGINES["spark"])
     assert words in query.sql("spark")

@@ -18,7 +18,13 @@ import polars_clustereval as ce
 from polars_clustereval import dialects
 from polars_clustereval.dialects import portable
 from tests.support import sql_engines
-from tests.support.sql_answers import ask_macro, assert_answers, connect_macros, write_query
+from tests.support.sql_answers import (
+    ask_macro,
+    assert_answers,
+    connect_macros,
+    parse_query,
+    write_query,
+)
 from tests.support.sql_engines import Rows, Run
 
 IRIS = pl.read_parquet(Path(__file__).parent.parent.parent / "examples" / "iris.parquet")
@@ -460,8 +466,7 @@ def test_parentheses_that_change_nothing_are_dropped() -> None:
     """Deep ones are too many for the parser of DataFusion."""
     kept = "SELECT (a + b) * c, a - (b + c), a / (b / c), a - (b - c), -(a + b), (a = b) = c"
     text = f"{kept}, ((a * b) * c) + d, ((a - b) + c), (((a + b)) * c), CASE WHEN ((a)) THEN 1 END"
-    query = sqlglot.parse_one(text, dialect="duckdb")
-    portable.drop_parentheses(query)
+    query = portable.drop_parentheses(parse_query(text))
     assert query.sql("duckdb") == (
         f"{kept}, a * b * c + d, a - b + c, (a + b) * c, CASE WHEN a THEN 1 END"
     )
@@ -530,7 +535,7 @@ def test_bad_options(arguments: dict[str, Any], words: str) -> None:
 
 @pytest.mark.parametrize("call", ["log(2.0)", "list_sum([1])", "histogram(1)"])
 def test_what_engines_do_not_share_is_refused(call: str) -> None:
-    query = sqlglot.parse_one(f"SELECT {call}", dialect="duckdb")
+    query = parse_query(f"SELECT {call}")
     with pytest.raises(ce.ClusterEvalError, match=r"not known to mean the same in spark"):
         portable.refuse_unportable(query, "spark")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from sqlglot import exp
@@ -15,6 +15,9 @@ from polars_clustereval import spark
 from polars_clustereval.spark import label_reports, point_reports
 from polars_clustereval.spark import points as spark_points
 from polars_clustereval.spark import tables as spark_tables
+
+if TYPE_CHECKING:
+    from polars_clustereval.dialects import Request
 
 
 class PySparkException(Exception):  # noqa: N818 - Spark's name
@@ -84,8 +87,8 @@ class Evaluation:
     def _note(self, way: str) -> Any:
         return lambda _query, _rows, **options: self.ways.append((way, options))
 
-    def _build(self, *_: Any, numbered: bool = False, **__: Any) -> None:
-        self.numbered = numbered
+    def _build(self, request: Request) -> None:
+        self.numbered = request.numbered
 
 
 @pytest.mark.parametrize("keeps", [False, True])

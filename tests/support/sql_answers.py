@@ -6,6 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import duckdb
+import sqlglot
+from sqlglot import exp
 
 import polars_clustereval as ce
 from tests.support import engines
@@ -62,6 +64,12 @@ def assert_answers(actual: Rows, expected: Rows, what: object = None) -> None:
         assert list(row) == list(wanted), what
         wrong = {k: (row[k], wanted[k]) for k in wanted if not is_answer(row[k], wanted[k])}
         assert not wrong, what
+
+
+def parse_query(text: str) -> exp.Select:
+    query = sqlglot.parse_one(text, dialect="duckdb")
+    assert isinstance(query, exp.Select)
+    return query
 
 
 def unordered_rows(query: str) -> tuple[list[str], list[tuple[object, ...]]]:

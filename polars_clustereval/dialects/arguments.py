@@ -1,0 +1,171 @@
+"""Arguments of to_sql: checks of them, and names as syntax trees."""
+
+from __future__ import annotations
+
+import functools
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import sqlglot
+from sqlglot import exp
+
+from polars_clustereval.errors import ClusterEvalError
+from polars_clustereval.macros import macro_definitions, register
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+# Distances whose silhouettes follow from sums over clusters; the others need pairs of points.
+_SUMMED_DISTANCES = ("sqeuclidean", "cosine")
+
+
+def check_kept_cells(
+    name: str, label: str | None, cluster: str | None, *others: str | float | bool | None
+) -> None:
+    """Raise an error if only one of `label` and `cluster` is given, or neither and one of `others`.
+
+    Without both the table holds kept cells, from which bcubed_samples cannot be computed. `others`
+    are arguments that the kept cells contain already: weight, partition_by and noise.
+    """
+    if label is not None and cluster is not None:
+        return
+    if label is not None or cluster is not None:
+        missing = "cluster" if cluster is None else "label"
+        raise ClusterEvalError(
+            f"{missing}: expected a column beside {'label' if cluster is None else 'cluster'}; "
+            "leave out both if the table holds kept cells, the rows of contingency_matrix"
+        )
+    if name == "bcubed_samples":
+        raise ClusterEvalError(
+            "label: bcubed_samples needs the label and the cluster of each row, and kept cells do "
+            "not tell the rows apart"
+        )
+    for parameter, value in zip(("weight", "partition_by", "noise"), others, strict=True):
+        if value is not None:
+            raise ClusterEvalError(
+                f"{parameter}: kept cells contain it already; leave it out, or give label and "
+                "cluster"
+            )
+
+
+def check_weights(weights: Sequence[float] | None, n_dims: int) -> None:
+    """Raise an error if there is not one weight for each of `n_dims` dimensions."""
+    if weights is not None and len(weights) != n_dims:
+        raise ClusterEvalError(
+            f"weights: expected one for each of {n_dims} dimensions, got {len(weights)}"
+        )
+
+
+def check_silhouette(name: str, options: Mapping[str, Any]) -> None:
+    """Raise an error if the silhouettes of a distance need pairs of points.
+
+    `options` are those of the table macro `name`.
+    """
+    distance, method = str(options["distance"]).lower(), options["method"]
+    if not name.startswith("silhouette_") or method == "simplified":
+        return
+    if method != "exact":
+        raise ClusterEvalError(
+            f"method: expected 'exact' or 'simplified' in other dialects, got {method!r}"
+        )
+    if distance not in _SUMMED_DISTANCES:
+        way_out = "; silhouette_score has method='simplified' for every distance"
+        raise ClusterEvalError(
+            f"distance: {name} in other dialects is for {' and '.join(_SUMMED_DISTANCES)}, whose "
+            f"silhouettes need no pairs of points, got {distance!r}{way_out}"
+        )
+
+
+def name_coordinates(
+    name: str,
+    vector: str | Sequence[str] | None,
+    size: int | None,
+    weights: Sequence[float] | None,
+) -> list[exp.Expr]:
+    """Return the coordinates of a point, as expressions of the user's columns.
+
+    They are the columns `vector`, or the `size` elements of the one column `vector`. Raises an
+    error for a vector without coordinates or of unknown length, and for other numbers of weights.
+    """
+    if isinstance(vector, str):
+        if not isinstance(size, int) or isinstance(size, bool) or size < 1:
+            raise ClusterEvalError(
+                f"size: expected the number of coordinates of {vector!r}, a whole number >= 1, "
+                f"got {size!r}; or give the columns of the coordinates as a list"
+            )
+        column = exp.column(vector, quoted=True)
+        places = [exp.Literal.number(i) for i in range(size)]
+        coordinates: list[exp.Expr] = [
+            exp.Bracket(this=column.copy(), expressions=[place]) for place in places
+        ]
+    else:
+        names = list(vector or ())
+        if not names or not all(isinstance(column, str) for column in names):
+            raise ClusterEvalError(
+                f"vector: {name} needs names of columns, such as ['x', 'y'], or one column of "
+                f"arrays with size, got {vector!r}"
+            )
+        if size not in (None, len(names)):
+            raise ClusterEvalError(f"size: expected {len(names)}, as many as columns, got {size!r}")
+        coordinates = [exp.column(column, quoted=True) for column in names]
+    check_weights(weights, len(coordinates))
+    return coordinates
+
+
+def parse_table(parameter: str, name: str) -> exp.Table:
+    """Return the syntax tree of a table's name, such as schema.table, or raise an error.
+
+    `parameter` is the parameter of to_sql that has the name.
+    """
+    try:
+        table = exp.to_table(name, dialect="duckdb")
+    except sqlglot.errors.SqlglotError as error:
+        raise ClusterEvalError(
+            f"{parameter}: expected table, schema.table or database.schema.table, got {name!r}; "
+            'quote a part that is no plain name: "my table"'
+        ) from error
+    for part in table.find_all(exp.Identifier):
+        part.set("quoted", True)
+    return table
+
+
+def check_tables(name: str, given: Mapping[str, str | None]) -> None:
+    """Raise an error if a table or a column that the macro `name` needs is not given."""
+    is_of_runs = "tbl_before" in macro_definitions()[name][0]
+    needed = ("tbl_before", "tbl_after", "id", "cluster") if is_of_runs else ("tbl",)
+    for parameter in needed:
+        if given[parameter] is None:
+            raise ClusterEvalError(f"{parameter}: {name} needs {', '.join(needed)}, got None")
+
+
+def refuse_unknown_parameters(name: str, given: Iterable[str]) -> None:
+    """Raise an error if one of the parameters `given` is none of the macro `name`."""
+    parameters, _ = macro_definitions()[name]
+    known = [*parameters, "size"] if "vector" in parameters else parameters
+    for parameter in given:
+        if parameter not in known:
+            raise ClusterEvalError(f"{parameter}: {name} does not take it, but {', '.join(known)}")
+
+
+def unknown_choice_text(parameter: str, value: str, known: Iterable[str]) -> str:
+    """Return an error text: `value` is none of the `known` ones; it names the most similar one.
+
+    `parameter` is the parameter of to_sql that has this value.
+    """
+    near = get_close_matches(value, known, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return f"{parameter}: expected one of {', '.join(sorted(known))}, got {value!r}{hint}"
+
+
+@functools.cache
+def _registered_connection() -> duckdb.DuckDBPyConnection:
+    """Return a DuckDB connection in which the macros are registered, the same one for all calls."""
+    con = duckdb.connect()
+    register(con)
+    return con
+
+
+def open_cursor() -> duckdb.DuckDBPyConnection:
+    """Return a cursor of its own for each call: threads cannot share one. It has the macros."""
+    return _registered_connection().cursor()

@@ -1,0 +1,142 @@
+"""The dialects whose queries the tests execute: one object has all that one of them needs.
+
+sqlglot writes most of a dialect. What it does not know is here alone; a dialect without an object
+is written by sqlglot's name for it, in the forms that all engines share. A new object needs an
+engine in tests/support/sql_engines.py.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from sqlglot.dialects import Dialect
+
+from polars_clustereval.errors import ClusterEvalError
+
+from .arguments import unknown_choice_text
+from .plans import drop_partition_conditions, hash_comparisons
+from .portable import quote_clusters
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .trees import Step
+
+
+@dataclass(frozen=True)
+class Engine:
+    """What an engine has in a form of its own.
+
+    `parser` is sqlglot's name of its dialect. `functions` has the form of a function by its name,
+    with {0}, {1}, … for the arguments, and `macros` the body of a scalar macro by its name. An
+    engine that `inlines_ctes` computes a CTE again wherever it is read, unless it is MATERIALIZED.
+    `partition_steps` are for queries without partition_by, `last_steps` for all; pipeline.py has
+    their places. `suffix` stands after a query.
+    """
+
+    name: str
+    parser: str
+    functions: Mapping[str, str] = field(default_factory=dict)
+    macros: Mapping[str, str] = field(default_factory=dict)
+    inlines_ctes: bool = False
+    partition_steps: tuple[Step, ...] = ()
+    last_steps: tuple[Step, ...] = ()
+    suffix: str = ""
+
+
+# value_at_least_key is the aggregate _value_at_least_key(value, key, condition) of
+# sql/base/exact.sql.
+_DUCKDB = Engine(
+    name="duckdb",
+    parser="duckdb",
+    functions={
+        "value_at_least_key": "(min({{'key': {1}, 'value': {0}}}) FILTER (WHERE {2}))['value']",
+        "median": "median({0})",
+    },
+)
+
+_PERCENTILE = "percentile_cont(0.5) WITHIN GROUP (ORDER BY {0})"
+
+_DATAFUSION = Engine(
+    name="datafusion",
+    parser="postgres",
+    functions={
+        "value_at_least_key": "first_value({0} ORDER BY {1}, {0}) FILTER (WHERE {2})",
+        "median": _PERCENTILE,
+    },
+    last_steps=(quote_clusters,),
+)
+
+_POSTGRES = Engine(
+    name="postgres",
+    parser="postgres",
+    functions={
+        "value_at_least_key": "(array_agg({0} ORDER BY {1}, {0}) FILTER (WHERE {2}))[1]",
+        "median": _PERCENTILE,
+    },
+    last_steps=(hash_comparisons,),
+)
+
+# ClickHouse tells the case of most names of functions apart. By default it fills outer joins with
+# zeros, an output column hides an input column of the same name, and a plan of many steps is an
+# error.
+_CLICKHOUSE = Engine(
+    name="clickhouse",
+    parser="clickhouse",
+    functions={
+        # In a tuple, a NULL is not passed over.
+        "value_at_least_key": "tupleElement(argMinIf(tuple(toNullable({0})), ({1}, {0}), {2}), 1)",
+        "median": "quantileExactInclusive(0.5)({0})",
+        "var_pop": "varPopStable({0})",
+        "atanh": "atanh({0})",
+    },
+    inlines_ctes=True,
+    suffix=" SETTINGS join_use_nulls = 1, prefer_column_name_to_alias = 1, "
+    "query_plan_max_optimizations_to_apply = 1000000, enable_materialized_cte = 1",
+)
+
+_SPARK = Engine(
+    name="spark",
+    parser="spark",
+    functions={
+        "value_at_least_key": "min_by({0}, struct({1}, {0})) FILTER (WHERE {2})",
+        "median": "median({0})",
+        # An error for the vector {0}, whose coordinate at the place {1} is the first wrong one.
+        "not_finite_error": "CAST(raise_error(concat('vector: expected finite numbers, got ', "
+        "coalesce(CAST(element_at({0}, {1}) AS STRING), 'NULL'), ' in coordinate ', "
+        "CAST({1} AS STRING), '; mend such rows or leave them out')) AS INT)",
+    },
+    # Spark takes 2^d steps to plan a filter on d columns that others are copies of.
+    macros={"_has_coordinates": "FALSE"},
+    # Spark needs less time then; Postgres overestimates the rows of such a join.
+    partition_steps=(drop_partition_conditions,),
+)
+
+ENGINES = {x.name: x for x in (_CLICKHOUSE, _DATAFUSION, _DUCKDB, _POSTGRES, _SPARK)}
+
+# Dialects whose queries the tests execute and compare with DuckDB.
+EXECUTED_DIALECTS = tuple(ENGINES)
+
+
+def find_engine(dialect: str) -> Engine:
+    """Return the engine of a dialect that the tests execute or that sqlglot knows.
+
+    Raise an error for another name.
+    """
+    name = dialect.lower()
+    known = {*ENGINES, *filter(None, Dialect.classes)}
+    if name not in known:
+        raise ClusterEvalError(unknown_choice_text("dialect", dialect, known))
+    return ENGINES.get(name) or Engine(name=name, parser=name)
+
+
+def warn_if_never_executed(dialect: str) -> None:
+    """Warn if no test executes queries in a dialect; the parameter is the user's name of it."""
+    if dialect.lower() not in EXECUTED_DIALECTS:
+        warnings.warn(
+            f"dialect {dialect!r}: its queries have never been executed, only translated; executed "
+            f"and compared with DuckDB are those of {', '.join(EXECUTED_DIALECTS)}",
+            stacklevel=3,
+        )

@@ -1,0 +1,160 @@
+"""Expressions of literals replaced by their values: a macro's options decide its branches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def fold_query(query: exp.Select) -> exp.Select:
+    """Return a query without conditions on literals."""
+    fold_conditions(query)
+    return query
+
+
+def fold_conditions(node: exp.Expr) -> exp.Expr:
+    """Return the tree with conditions on literals replaced by their values, from the bottom up.
+
+    So are functions of text literals, and NULL in a cast or a list function is NULL.
+    """
+    for child in list(node.iter_expressions()):
+        folded = fold_conditions(child)
+        if folded is not child:
+            child.replace(folded)
+    fold = _FOLDS.get(type(node))
+    return node if fold is None else fold(node)
+
+
+def _fold_paren(node: exp.Paren) -> exp.Expr:
+    """Return a literal without its parentheses."""
+    return node.this if isinstance(node.this, exp.Boolean | exp.Literal | exp.Null) else node
+
+
+def _fold_not(node: exp.Not) -> exp.Expr:
+    """Return the value of NOT TRUE and NOT FALSE."""
+    return exp.convert(not node.this.this) if isinstance(node.this, exp.Boolean) else node
+
+
+def _fold_comparison(node: exp.EQ | exp.NEQ) -> exp.Expr:
+    """Return the value of = or <> between two texts or two numbers."""
+    sides = (node.left, node.right)
+    if all(isinstance(side, exp.Literal) and side.is_string for side in sides):
+        same = node.left.name == node.right.name
+    elif all(isinstance(side, exp.Literal) and side.is_number for side in sides):
+        same = float(node.left.name) == float(node.right.name)
+    else:
+        return node
+    return exp.convert(same is isinstance(node, exp.EQ))
+
+
+def _fold_in(node: exp.In) -> exp.Expr:
+    """Return the value of IN for a text among texts."""
+    values = [node.this, *node.expressions]
+    if all(isinstance(value, exp.Literal) and value.is_string for value in values):
+        return exp.convert(node.this.name in {value.name for value in node.expressions})
+    return node
+
+
+def _fold_is(node: exp.Is) -> exp.Expr:
+    """Return the value of IS NULL for a literal, a list of expressions or NULL."""
+    if isinstance(node.expression, exp.Null):
+        if isinstance(node.this, exp.Null):
+            return exp.true()
+        if isinstance(node.this, exp.Literal | exp.Boolean | exp.Array):
+            return exp.false()
+    return node
+
+
+def _fold_lower(node: exp.Lower) -> exp.Expr:
+    """Return the value of lower() for a text."""
+    text = node.this
+    return exp.Literal.string(text.name.lower()) if text.is_string else node
+
+
+def _fold_concat(node: exp.Concat) -> exp.Expr:
+    """Return the value of concat() for texts."""
+    parts = [part.this if isinstance(part, exp.Coalesce) else part for part in node.expressions]
+    if all(part.is_string for part in parts):
+        return exp.Literal.string("".join(part.name for part in parts))
+    return node
+
+
+def _fold_null(node: exp.Expr) -> exp.Expr:
+    """Return NULL for a function of NULL alone, and other calls as they are."""
+    return exp.null() if isinstance(node.this, exp.Null) else node
+
+
+def _fold_list_element(node: exp.Anonymous) -> exp.Expr:
+    """Return NULL for the element of NULL, and other calls as they are."""
+    of_null = node.name == "list_element" and isinstance(node.expressions[0], exp.Null)
+    return exp.null() if of_null else node
+
+
+def _fold_list_cast(node: exp.Cast) -> exp.Expr:
+    """Return NULL for NULL that is cast to a list: no list is left in the end."""
+    return _fold_null(node) if node.to.is_type(exp.DType.ARRAY) else node
+
+
+def _fold_coalesce(node: exp.Coalesce) -> exp.Expr:
+    """Return COALESCE without NULLs; its first argument, if that is a literal or the only one."""
+    values: list[exp.Expr] = [
+        value for value in (node.this, *node.expressions) if not isinstance(value, exp.Null)
+    ]
+    if not values:
+        return exp.null()
+    if len(values) == 1 or isinstance(values[0], exp.Literal | exp.Boolean):
+        return values[0]
+    node.set("this", values[0])
+    node.set("expressions", values[1:])
+    return node
+
+
+def _fold_connector(node: exp.And | exp.Or) -> exp.Expr:
+    """Return AND or OR without an operand that is TRUE or FALSE."""
+    for part, other in ((node.left, node.right), (node.right, node.left)):
+        if isinstance(part, exp.Boolean):
+            return part if part.this is isinstance(node, exp.Or) else other
+    return node
+
+
+def _fold_case(node: exp.Case) -> exp.Expr:
+    """Return CASE without branches whose condition is FALSE, or after one that is TRUE."""
+    if node.this:
+        return node
+    kept, default = [], node.args.get("default")
+    for branch in node.args["ifs"]:
+        if isinstance(branch.this, exp.Boolean):
+            if branch.this.this:
+                default = branch.args["true"]
+                break
+        else:
+            kept.append(branch)
+    if not kept:
+        return default or exp.null()
+    node.set("ifs", kept)
+    node.set("default", default)
+    return node
+
+
+# Type of node -> the function that returns its value, where that is known without any row.
+_FOLDS: dict[type[exp.Expr], Callable[[Any], exp.Expr]] = {
+    exp.Paren: _fold_paren,
+    exp.Not: _fold_not,
+    exp.And: _fold_connector,
+    exp.Or: _fold_connector,
+    exp.EQ: _fold_comparison,
+    exp.NEQ: _fold_comparison,
+    exp.In: _fold_in,
+    exp.Is: _fold_is,
+    exp.Lower: _fold_lower,
+    exp.Concat: _fold_concat,
+    exp.Cast: _fold_list_cast,
+    **dict.fromkeys((exp.Transform, exp.Max, exp.Min, exp.Sum), _fold_null),
+    exp.Anonymous: _fold_list_element,
+    exp.Coalesce: _fold_coalesce,
+    exp.Case: _fold_case,
+}

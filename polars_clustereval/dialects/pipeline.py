@@ -1,0 +1,165 @@
+"""How a query of ``to_sql`` is made: the query of a macro, and the steps from it to the text.
+
+A step is a function from tree to tree. The first line of its docstring says what holds after it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from polars_clustereval.macros import macro_definitions
+
+from . import columns, coordinates, plans, portable
+from .expansion import Expansion
+from .folding import fold_query
+from .functions import write_functions
+from .sql_names import TABLE_ROWS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from .engines import Engine
+    from .trees import Step
+
+# Columns of a report that to_sql leaves out if it is not adjusted.
+_ADJUSTED_COLUMNS = ("adjusted_mutual_info_score", "expected_mutual_info")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a query is to compute: a table macro with its arguments, and the engine.
+
+    `tables` are tables, `columns` names of their columns, None for the default, and `options` the
+    values of the other parameters, each by parameter. `coordinates` are those of a point, for
+    tables of points; `numbered` says that the id is a number that tells all rows apart, and
+    `checked` that coordinates that are not finite are an error, of Spark.
+    """
+
+    name: str
+    engine: Engine
+    tables: Mapping[str, exp.Table]
+    columns: Mapping[str, str | None]
+    options: Mapping[str, Any]
+    coordinates: Sequence[exp.Expr] = ()
+    numbered: bool = False
+    checked: bool = False
+
+    @property
+    def is_of_labels(self) -> bool:
+        """Whether the macro is one of labels and clusters."""
+        return "label" in macro_definitions()[self.name][0]
+
+    @property
+    def reads_cells(self) -> bool:
+        """Whether the table holds kept cells, the rows of contingency_matrix."""
+        return self.is_of_labels and self.columns["label"] is None
+
+    @property
+    def has_one_partition(self) -> bool:
+        """Whether all partition keys are NULL."""
+        return self.columns["partition_by"] is None and not self.reads_cells
+
+
+def write_query(request: Request, order: Sequence[str]) -> str:
+    """Return a query as text, sorted by the columns `order` unless the macro sorts it."""
+    query = build_query(request)
+    for step in _steps_to_text(request.engine, order):
+        query = step(query)
+    engine = request.engine
+    return query.sql(dialect=engine.parser, normalize_functions=False) + engine.suffix
+
+
+def build_query(request: Request) -> exp.Select:
+    """Return a query as a syntax tree that all engines read alike."""
+    query = _expand_macro(request)
+    for step in _steps(request):
+        query = step(query)
+    return query
+
+
+def _steps(request: Request) -> Iterator[Step]:
+    """Yield the steps from a macro's query to one that all engines read alike."""
+    # The macro's query without what the arguments make superfluous.
+    if not request.options["adjusted"]:
+        yield partial(columns.drop_outputs, names=_ADJUSTED_COLUMNS)
+    if request.is_of_labels:
+        yield portable.drop_order
+    if request.columns["partition_by"] is not None:
+        yield partial(columns.keep_first_branch, prefix=TABLE_ROWS)
+    yield plans.drop_row_count_checks
+    if request.has_one_partition:
+        yield plans.drop_partition_order
+        yield from request.engine.partition_steps
+    if request.options["noise_as"] != "singletons" and not request.reads_cells:
+        yield plans.equate_clusters
+    # Lists become columns once no star hides a column, and lists that nothing reads are gone.
+    yield columns.name_outputs
+    yield columns.prune
+    if request.checked:
+        yield coordinates.check_lengths
+    yield coordinates.split_lists
+    yield partial(write_functions, engine=request.engine)
+    # Conditions on literals are decided, which shows more that nothing reads or that has no rows.
+    yield fold_query
+    yield columns.prune
+    yield portable.write_constant_rows
+    yield portable.drop_true_clauses
+    # Forms that mean the same everywhere: numbers of conditions are fractions, which need a type.
+    yield portable.type_nulls
+    yield portable.guard_divisions
+    yield portable.number_conditions
+    yield portable.type_fractions
+    yield portable.order_row_numbers
+    yield portable.separate_distinctions
+    yield portable.drop_constant_keys
+    yield portable.alias_sources
+    yield portable.drop_parentheses
+
+
+def _steps_to_text(engine: Engine, order: Sequence[str]) -> Iterator[Step]:
+    """Yield the steps from a query that all engines read alike to the one that is written."""
+    yield partial(portable.order_rows, names=order)
+    yield plans.materialize_ctes if engine.inlines_ctes else plans.unmark_ctes
+    yield partial(portable.refuse_unportable, dialect=engine.name)
+    yield from engine.last_steps
+
+
+def _expand_macro(request: Request) -> exp.Select:
+    """Return the query of a table macro with its arguments, without macro calls."""
+    name = f"_{request.name}" if f"_{request.name}" in macro_definitions() else request.name
+    given = {key: exp.column(x, quoted=True) for key, x in request.columns.items() if x is not None}
+    expansion = Expansion(
+        request.engine.macros,
+        row_id=given.get("id"),
+        numbered=request.numbered,
+        kept=request.reads_cells,
+    )
+    arguments = {
+        **dict.fromkeys(macro_definitions()[name][0], exp.null()),
+        **{key: exp.convert(value) for key, value in request.options.items()},
+        # Without a value of noise it is not compared, so any way will do. A NULL would be compared
+        # with texts, and has no type in some engines.
+        "noise_as": exp.convert(request.options["noise_as"] or "cluster"),
+        "weight": exp.Literal.number(1),
+        "vector": exp.Array(expressions=_complete_or_null(request)),
+        **request.tables,
+        **given,
+    }
+    return expansion.query(name, arguments)
+
+
+def _complete_or_null(request: Request) -> list[exp.Expr]:
+    """Return coordinates; with the option missing = 'drop' the first is NULL where another is.
+
+    Then the first one alone tells whether a point is left out: a condition on all of them would be
+    planned by Spark in 2^d steps for d coordinates.
+    """
+    coordinates = list(request.coordinates)
+    if request.options["missing"] == "drop" and len(coordinates) > 1:
+        lacks = exp.or_(*(exp.Is(this=x.copy(), expression=exp.Null()) for x in coordinates[1:]))
+        coordinates[0] = exp.Case().when(lacks, exp.null()).else_(coordinates[0].copy())
+    return coordinates

@@ -1,0 +1,99 @@
+"""Queries of ``to_sql`` in forms that engines plan and evaluate well.
+
+An engine that cannot hash a join condition compares all pairs of rows.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from .sql_names import CLUSTER, PARTITION
+
+
+def drop_row_count_checks(query: exp.Select) -> exp.Select:
+    """Return a query with TRUE for each (SELECT COUNT(*) ...) >= 0.
+
+    In the macros it keeps the checks of the data in the plan, which other engines do not have.
+    """
+    for node in list(query.find_all(exp.GTE)):
+        counted = node.left.unnest()
+        if (
+            isinstance(counted, exp.Select)
+            and isinstance(counted.expressions[0], exp.Count)
+            and node.right == exp.Literal.number(0)
+        ):
+            node.replace(exp.true())
+    return query
+
+
+def drop_partition_order(query: exp.Select) -> exp.Select:
+    """Return a query that has the partition key in no ORDER BY with other keys.
+
+    It is for queries without partition_by, where all keys are NULL. DataFusion 55 refuses some
+    plans that sort by a constant.
+    """
+    for order in query.find_all(exp.Order):
+        others = [key for key in order.expressions if key.this.name != PARTITION]
+        order.set("expressions", others or order.expressions)
+    return query
+
+
+def drop_partition_conditions(query: exp.Select) -> exp.Select:
+    """Return a query with TRUE for each comparison of two partition keys.
+
+    It is for queries without partition_by, where all keys are NULL.
+    """
+    for node in _find_comparisons(query, PARTITION):
+        node.replace(exp.true())
+    return query
+
+
+def equate_clusters(query: exp.Select) -> exp.Select:
+    """Return a query that compares clusters by = in place of IS NOT DISTINCT FROM.
+
+    It is for queries in which no cell has the cluster NULL, that of noise rows as singletons.
+    """
+    for node in _find_comparisons(query, CLUSTER):
+        node.replace(exp.EQ(this=node.left, expression=node.right))
+    return query
+
+
+def _find_comparisons(query: exp.Select, column: str) -> list[exp.NullSafeEQ]:
+    """Return the comparisons of two columns of the name `column` by IS NOT DISTINCT FROM."""
+    return [
+        node
+        for node in query.find_all(exp.NullSafeEQ)
+        if all(isinstance(x, exp.Column) and x.name == column for x in (node.left, node.right))
+    ]
+
+
+def hash_comparisons(query: exp.Select) -> exp.Select:
+    """Return a query with an equality of arrays next to each IS NOT DISTINCT FROM.
+
+    Postgres can hash or sort only for =, and {NULL} = {NULL} is TRUE of arrays. The original
+    condition stays: an array of arrays does not tell NULL from an empty one.
+    """
+    for node in list(query.find_all(exp.NullSafeEQ)):
+        sides = (exp.Array(expressions=[side.copy()]) for side in (node.left, node.right))
+        equal = exp.EQ(this=next(sides), expression=next(sides))
+        node.replace(exp.paren(exp.and_(equal, node.copy())))
+    return query
+
+
+def materialize_ctes(query: exp.Select) -> exp.Select:
+    """Return a query in which a CTE that is read more than once is MATERIALIZED.
+
+    Those that are to stream in DuckDB too are not.
+    """
+    names = [table.name for table in query.find_all(exp.Table)]
+    for cte in query.ctes:
+        streams = cte.args.get("materialized") is False
+        cte.set("materialized", (names.count(cte.alias) > 1 and not streams) or None)
+    return query
+
+
+def unmark_ctes(query: exp.Select) -> exp.Select:
+    """Return a query whose CTEs are not marked as [NOT] MATERIALIZED."""
+    for cte in query.ctes:
+        cte.set("materialized", None)
+    return query

@@ -1,0 +1,51 @@
+"""What ``to_sql`` knows of ``sql/`` by name: columns, CTEs, and macros with other forms."""
+
+from __future__ import annotations
+
+# Columns: the partition and the cluster of a row.
+PARTITION = "partition_key"
+CLUSTER = "cluster"
+
+# Columns with the result of a check of the data: TRUE, and the number of faults.
+VALID = "valid"
+N_FAULTS = "n_faults"
+
+# How the names of CTEs begin: the points of a table, with a second branch for the row that shows
+# the one partition of a table without points; and the numbers of rows by group, which are sums of
+# weights, with two of its columns.
+TABLE_ROWS = "__ce_table_rows_"
+GROUP_COUNTS = "__ce_group_counts"
+GROUP_PARTITION = "__ce_partition"
+GROUP_ROWS = "__ce_n"
+
+# Table macro -> the one that takes its place in other engines: the same rows, without the form that
+# only DuckDB is faster with.
+PLAIN_FORMS = {
+    "_unnested_moments": "_coordinate_moments",
+    "_own_and_nearest_squares": "_grouped_squares",
+    "_cross_with_clusters": "_join_with_clusters",
+}
+
+# Table macros that have another body in other engines. In _coordinate_blocks one block takes the
+# place of those of 16 coordinates: list_transform with an aggregate stands for one aggregate a
+# coordinate, which DuckDB cannot write for vectors of any length, and checked_length for the
+# length, or an error where a coordinate is not finite.
+PLAIN_BODIES = {
+    "_coordinate_blocks": """
+        SELECT
+          partition_key, cluster, singleton_no,
+          0 AS block_offset,
+          COUNT(*) AS n,
+          MAX(checked_length(vector)) AS dims,
+          list_transform(
+            unweighted,
+            lambda x: CASE WHEN center = 'median' THEN median(x) ELSE SUM(x) END
+          ) AS sums_or_medians,
+          list_transform(unweighted, lambda x: var_pop(x)) AS variances,
+          list_transform(unweighted, lambda x: MIN(x)) AS minima,
+          list_transform(unweighted, lambda x: MAX(x)) AS maxima
+        FROM query_table(points)
+        WHERE kept
+        GROUP BY partition_key, cluster, singleton_no
+    """
+}
