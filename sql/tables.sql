@@ -8,9 +8,13 @@ COMMENT ON MACRO TABLE clustereval.affected_ids IS
 'sorted: partition_key, id, cluster_before, NULL if it has joined, cluster_after, NULL if it has '
 'left, and n_kept, n_lost and n_gained, the companions in both runs, in the run before only, and '
 'in the run after only. An id that has left has lost all companions, one that has joined has '
-'gained all. noise_as (''cluster'', ''drop'', ''singletons'', needed with noise): Count noise as '
-'an ordinary cluster, as not in the run, or each row as a cluster without companions. tbl_before, '
-'tbl_after, id, cluster, partition_by, noise:';
+'gained all. tbl_before, tbl_after: The run before and the run after, one row per id. id, '
+'cluster: What identifies the clustered object, and its cluster, of any groupable type: columns '
+'of both tables, of the same types. Rows with a NULL cluster count as if they were not there. '
+'partition_by: Columns of both tables whose groups are evaluated separately. NULL is a group too. '
+'noise: The value of cluster that marks noise, in both runs. noise_as (''cluster'', ''drop'', '
+'''singletons'', needed with noise): Count noise as an ordinary cluster, as not in the run, or '
+'each row as a cluster without companions.';
 
 COMMENT ON MACRO TABLE clustereval.assign_nearest IS
 'Nearest of given centers for each point, as a k-means model predicts. With the centers of a '
@@ -21,19 +25,27 @@ COMMENT ON MACRO TABLE clustereval.assign_nearest IS
 'Rows where it is NULL (for several columns: where all are) are left out. centroids: The centers: '
 'columns cluster, centroid (lists of numbers) and the columns of partition_by, such as the '
 'function centroids returns them. Rows without a cluster or a centroid are left out. id: '
-'Identifies a point; by default its row number in the table, from 0. partition_by: Columns of '
-'both tables: a point is assigned to a center of its own partition. NULL is a partition too. '
-'distance, p, weights, missing:  Source: Lloyd (1982), Least squares quantization in PCM, '
+'Identifies a point; by default its row number in the table, from 0. distance (''euclidean'', '
+'''sqeuclidean'', ''cityblock'', ''chebyshev'', ''minkowski'', ''cosine''): scipy''s distances, '
+'in any letter case. A zero vector has the cosine distance 1 to all. p: Order of the minkowski '
+'distance, at least 1. partition_by: Columns of both tables: a point is assigned to a center of '
+'its own partition. NULL is a partition too. weights: A number > 0 for each dimension, as in '
+'scipy; not for chebyshev. missing (''error'', ''drop''): Whether a NULL coordinate is an error, '
+'or its row is dropped. Source: Lloyd (1982), Least squares quantization in PCM, '
 'doi:10.1109/TIT.1982.1056489.';
 
 COMMENT ON MACRO TABLE clustereval.bcubed_samples IS
 'B-cubed precision and recall of each row. Sorted by partition and id: partition_key, id, label, '
 'cluster, bcubed_precision, the share of its cluster that has its label, and bcubed_recall, the '
 'share of its label that is in its cluster. Their means are the scores of the same names. A noise '
-'row counted as a singleton has cluster NULL. id: Identifier of each row; by default its number '
-'in the table, from 0. If ids repeat across sources, a struct of source and id. tbl, label, '
-'cluster, partition_by, noise, noise_as:  Source: Bagga and Baldwin (1998), Algorithms for '
-'scoring coreference chains.';
+'row counted as a singleton has cluster NULL. tbl: The rows to evaluate. label, cluster: True '
+'class and assigned cluster, of any groupable type. Rows with a NULL are left out. id: Identifier '
+'of each row; by default its number in the table, from 0. If ids repeat across sources, a struct '
+'of source and id. partition_by: Columns whose groups are evaluated separately. NULL is a group '
+'too. noise: The value of cluster that marks noise. noise_as (''cluster'', ''drop'', '
+'''singletons'', needed with noise): Count noise as an ordinary cluster, leave it out, or count '
+'each row as a cluster. Source: Bagga and Baldwin (1998), Algorithms for scoring coreference '
+'chains.';
 
 COMMENT ON MACRO TABLE clustereval.bootstrap_instability IS
 'Bootstrap instability: the mean distance of two clusterings from two bootstrap samples. The '
@@ -55,8 +67,18 @@ COMMENT ON MACRO TABLE clustereval.bootstrap_instability IS
 COMMENT ON MACRO TABLE clustereval.centroids IS
 'Size and centroid of each cluster. One row per cluster, sorted by partition and cluster: '
 'partition_key, cluster, n points and centroid, a list of one number per coordinate. With '
-'noise_as ''singletons'' each noise point has a row of its own, cluster NULL. tbl, vector, '
-'cluster, distance, p, center, partition_by, noise, noise_as, weights, missing:';
+'noise_as ''singletons'' each noise point has a row of its own, cluster NULL. tbl: The points, '
+'one per row. vector: An Array or List column of numbers, or the numeric columns of the '
+'coordinates. cluster: Assigned cluster. Rows where it or vector (all of its columns) is NULL are '
+'left out. distance (''euclidean'', ''sqeuclidean'', ''cityblock'', ''chebyshev'', ''minkowski'', '
+'''cosine''): scipy''s distances, in any letter case. A zero vector has the cosine distance 1 to '
+'all. p: Order of the minkowski distance, at least 1. center (''mean'', ''median''): Definition '
+'of a centroid, per coordinate; for cosine the direction of the mean or median of the unit '
+'vectors. partition_by: Columns whose groups are evaluated separately. NULL is a group too. '
+'noise: The value of cluster that marks noise. noise_as (''cluster'', ''drop'', ''singletons'', '
+'needed with noise): Count noise as an ordinary cluster, leave it out, or count each row as a '
+'cluster. weights: A number > 0 for each dimension, as in scipy; not for chebyshev. missing '
+'(''error'', ''drop''): Whether a NULL coordinate is an error, or its row is dropped.';
 
 COMMENT ON MACRO TABLE clustereval.choose_k IS
 'Number of clusters that each criterion recommends, from the table of elbow. One row per '
@@ -80,8 +102,16 @@ COMMENT ON MACRO TABLE clustereval.cluster_diameters IS
 'single point. With noise_as ''singletons'' each noise point has a row of its own, cluster NULL. '
 'The diameter is exact. Points at distances r and s from the center are at most r + s apart, so '
 'that most pairs are never measured; in many dimensions this excludes few pairs. tbl: The points, '
-'one per row. center (''mean'', ''median''): Has no effect on diameters. vector, cluster, '
-'distance, p, partition_by, noise, noise_as, weights, missing:';
+'one per row. vector: An Array or List column of numbers, or the numeric columns of the '
+'coordinates. cluster: Assigned cluster. Rows where it or vector (all of its columns) is NULL are '
+'left out. distance (''euclidean'', ''sqeuclidean'', ''cityblock'', ''chebyshev'', ''minkowski'', '
+'''cosine''): scipy''s distances, in any letter case. A zero vector has the cosine distance 1 to '
+'all. p: Order of the minkowski distance, at least 1. center (''mean'', ''median''): Has no '
+'effect on diameters. partition_by: Columns whose groups are evaluated separately. NULL is a '
+'group too. noise: The value of cluster that marks noise. noise_as (''cluster'', ''drop'', '
+'''singletons'', needed with noise): Count noise as an ordinary cluster, leave it out, or count '
+'each row as a cluster. weights: A number > 0 for each dimension, as in scipy; not for chebyshev. '
+'missing (''error'', ''drop''): Whether a NULL coordinate is an error, or its row is dropped.';
 
 COMMENT ON MACRO TABLE clustereval.cluster_error_table IS
 'Mean errors of the records of each true cluster, which is the rows of a label. The expected '
@@ -93,11 +123,14 @@ COMMENT ON MACRO TABLE clustereval.cluster_error_table IS
 'its clusters, from 1, the best value, to n_clusters. Without rows the result is empty. The '
 'result has a row per label, the true cluster; external_cluster_report has one per assigned '
 'cluster. tbl: The records. label, cluster: True entity and assigned cluster, of any groupable '
-'type. Rows with a NULL are left out. count_unlabeled: Count rows with a cluster and a NULL label '
-'as extra rows of their cluster. It is for labels of a sample of the true clusters, each of which '
-'has its label in all of its rows. weight, partition_by, noise, noise_as:  Source: Binette, Baek, '
-'Engineer, Jones, Dasylva and Reiter (2024), How to evaluate entity resolution systems: an '
-'entity-centric framework, doi:10.48550/arXiv.2404.05622.';
+'type. Rows with a NULL are left out. weight: Multiplicity of each row, a whole number >= 0. The '
+'column is checked at once. partition_by: Columns whose groups are evaluated separately. NULL is '
+'a group too. noise: The value of cluster that marks noise. noise_as (''cluster'', ''drop'', '
+'''singletons'', needed with noise): Count noise as an ordinary cluster, leave it out, or count '
+'each row as a cluster. count_unlabeled: Count rows with a cluster and a NULL label as extra rows '
+'of their cluster. It is for labels of a sample of the true clusters, each of which has its label '
+'in all of its rows. Source: Binette, Baek, Engineer, Jones, Dasylva and Reiter (2024), How to '
+'evaluate entity resolution systems: an entity-centric framework, doi:10.48550/arXiv.2404.05622.';
 
 COMMENT ON MACRO TABLE clustereval.cluster_stability IS
 'Stability of each cluster of a reference run: its best Jaccard index in every other run. The '
@@ -106,8 +139,13 @@ COMMENT ON MACRO TABLE clustereval.cluster_stability IS
 'partition_key, cluster, n rows, n_runs other runs that have ids of it, mean_jaccard and '
 'min_jaccard over these, and the shares of them where the cluster is recovered (more than 0.75) '
 'and dissolved (less than 0.5). All NULL if n_runs is 0. Singletons of noise have no row, nor has '
-'a partition without the reference run. reference: The value of run whose clusters are evaluated. '
-'tbl, id, run, cluster, partition_by, noise, noise_as:  Source: Hennig (2007), Cluster-wise '
+'a partition without the reference run. tbl: One row per run and id. id, run, cluster: What '
+'identifies the clustered object, the clustering, and the object''s cluster in it, of any '
+'groupable type. Rows with a NULL cluster count as if they were not there. reference: The value '
+'of run whose clusters are evaluated. partition_by: Columns whose groups are evaluated '
+'separately. NULL is a group too. noise: The value of cluster that marks noise, in every run. '
+'noise_as (''cluster'', ''drop'', ''singletons'', needed with noise): Count noise as an ordinary '
+'cluster, as not in the run, or each row as a cluster. Source: Hennig (2007), Cluster-wise '
 'assessment of cluster stability, doi:10.1016/j.csda.2006.11.025.';
 
 COMMENT ON MACRO TABLE clustereval.cluster_states IS
@@ -118,9 +156,13 @@ COMMENT ON MACRO TABLE clustereval.cluster_states IS
 'coordinate: mean, mean_correction, m2 (the sum of squared deviations from the mean), minimum and '
 'maximum. mean + mean_correction is the mean with more digits than one number has. A cluster of '
 'rows that are all left out has n = 0 and no lists. No rows: no row. What merges and what does '
-'not: see docs/states.md. noise_as (''cluster'', ''drop'', needed with noise): Whether noise is '
-'an ordinary cluster or is left out. tbl, vector, cluster, partition_by, noise, missing:  Source: '
-'Chan, Golub and LeVeque (1983), Algorithms for computing the sample variance, '
+'not: see docs/states.md. tbl: The points, one per row. vector: An Array or List column of '
+'numbers, or the numeric columns of the coordinates. cluster: Assigned cluster. Rows where it or '
+'vector (all of its columns) is NULL are left out. partition_by: Columns whose groups are '
+'evaluated separately. NULL is a group too. noise: The value of cluster that marks noise. '
+'noise_as (''cluster'', ''drop'', needed with noise): Whether noise is an ordinary cluster or is '
+'left out. missing (''error'', ''drop''): Whether a NULL coordinate is an error, or its row is '
+'dropped. Source: Chan, Golub and LeVeque (1983), Algorithms for computing the sample variance, '
 'doi:10.1080/00031305.1983.10483115.';
 
 COMMENT ON MACRO TABLE clustereval.clustering_summary IS
@@ -138,11 +180,14 @@ COMMENT ON MACRO TABLE clustereval.clustering_summary IS
 'are NULL without name, and in a partition without any name. Without rows n is 0 and every '
 'measure NULL, or with partition_by the result is empty. tbl: The records. cluster: Assigned '
 'cluster, of any groupable type. Rows with a NULL are left out. name: Name of each record, of any '
-'groupable type. A NULL is no name, and its row still counts. weight, partition_by, noise, '
-'noise_as:  Source: Hill (1973), Diversity and evenness: a unifying notation and its '
-'consequences, doi:10.2307/1934352. Binette, Baek, Engineer, Jones, Dasylva and Reiter (2024), '
-'How to evaluate entity resolution systems: an entity-centric framework, '
-'doi:10.48550/arXiv.2404.05622.';
+'groupable type. A NULL is no name, and its row still counts. weight: Multiplicity of each row, a '
+'whole number >= 0. The column is checked at once. partition_by: Columns whose groups are '
+'evaluated separately. NULL is a group too. noise: The value of cluster that marks noise. '
+'noise_as (''cluster'', ''drop'', ''singletons'', needed with noise): Count noise as an ordinary '
+'cluster, leave it out, or count each row as a cluster. Source: Hill (1973), Diversity and '
+'evenness: a unifying notation and its consequences, doi:10.2307/1934352. Binette, Baek, '
+'Engineer, Jones, Dasylva and Reiter (2024), How to evaluate entity resolution systems: an '
+'entity-centric framework, doi:10.48550/arXiv.2404.05622.';
 
 COMMENT ON MACRO TABLE clustereval.column_stability IS
 'Stability of a clustering when single coordinates are left out. Points are clustered with all '
@@ -162,18 +207,27 @@ COMMENT ON MACRO TABLE clustereval.column_stability IS
 'are left out. cluster: Cluster of the point in the clustering of all coordinates. Rows where it '
 'is NULL are left out. removed: Place of the left out coordinate, from 1. reduced_cluster: '
 'Cluster of the point in the clustering without that coordinate. Rows where it is NULL are left '
-'out. partition_by: Columns whose groups are evaluated separately, such as the number of '
-'clusters. NULL is a group of its own. distance, p, missing:  Source: Datta and Datta (2003), '
-'Comparisons and validation of statistical clustering techniques for microarray gene expression '
-'data, doi:10.1093/bioinformatics/btg025. Yeung, Haynor and Ruzzo (2001), Validating clustering '
-'for gene expression data, doi:10.1093/bioinformatics/17.4.309, for the figure of merit.';
+'out. distance (''euclidean'', ''sqeuclidean'', ''cityblock'', ''chebyshev'', ''minkowski'', '
+'''cosine''): scipy''s distances, in any letter case. A zero vector has the cosine distance 1 to '
+'all. p: Order of the minkowski distance, at least 1. partition_by: Columns whose groups are '
+'evaluated separately, such as the number of clusters. NULL is a group of its own. missing '
+'(''error'', ''drop''): Whether a NULL coordinate is an error, or its row is dropped. Source: '
+'Datta and Datta (2003), Comparisons and validation of statistical clustering techniques for '
+'microarray gene expression data, doi:10.1093/bioinformatics/btg025. Yeung, Haynor and Ruzzo '
+'(2001), Validating clustering for gene expression data, doi:10.1093/bioinformatics/17.4.309, for '
+'the figure of merit.';
 
 COMMENT ON MACRO TABLE clustereval.contingency_matrix IS
 'Contingency table of labels and clusters, sparse: one row per cell that has rows. Sorted by '
 'partition, label and cluster: partition_key, label, cluster, n rows, and copies, which is 1. '
 'With noise_as ''singletons'' the noise of a label is one row with cluster NULL, n 1 and copies = '
-'number of noise rows. tbl, label, cluster, weight, partition_by, noise, noise_as:  Source: '
-'Pearson (1904), On the theory of contingency.';
+'number of noise rows. tbl: The rows to evaluate. label, cluster: True class and assigned '
+'cluster, of any groupable type. Rows with a NULL are left out. weight: Multiplicity of each row, '
+'a whole number >= 0. The column is checked at once. partition_by: Columns whose groups are '
+'evaluated separately. NULL is a group too. noise: The value of cluster that marks noise. '
+'noise_as (''cluster'', ''drop'', ''singletons'', needed with noise): Count noise as an ordinary '
+'cluster, leave it out, or count each row as a cluster. Source: Pearson (1904), On the theory of '
+'contingency.';
 
 COMMENT ON MACRO TABLE clustereval.cross_validation IS
 'Cross-validation of a clustering: agreement on points that its model has not seen. For each fold '
@@ -189,12 +243,16 @@ COMMENT ON MACRO TABLE clustereval.cross_validation IS
 'without the model of its fold, or its true class. Rows where it is NULL are left out. fold: Fold '
 'that the point is held out in. centroids: The centers of the models: columns fold, cluster, '
 'centroid (lists of numbers) and the columns of partition_by. metric: Metric of external_report '
-'that compares the two clusterings; the points'' own clusters are the label. partition_by: '
-'Columns of both tables whose groups are evaluated separately, such as the number of clusters. '
-'NULL is a group of its own. average_method (''arithmetic'', ''geometric'', ''min'', ''max'', '
-'''joint''): Mean of entropies in the normalized and the adjusted mutual information. beta: '
-'Weight of recall in F measures, and of completeness in the V measure. distance, p, weights, '
-'missing:  Source: Tibshirani and Walther (2005), Cluster validation by prediction strength, '
+'that compares the two clusterings; the points'' own clusters are the label. distance '
+'(''euclidean'', ''sqeuclidean'', ''cityblock'', ''chebyshev'', ''minkowski'', ''cosine''): '
+'scipy''s distances, in any letter case. A zero vector has the cosine distance 1 to all. p: Order '
+'of the minkowski distance, at least 1. partition_by: Columns of both tables whose groups are '
+'evaluated separately, such as the number of clusters. NULL is a group of its own. weights: A '
+'number > 0 for each dimension, as in scipy; not for chebyshev. average_method (''arithmetic'', '
+'''geometric'', ''min'', ''max'', ''joint''): Mean of the entropies in the normalized and '
+'adjusted mutual information. beta: Weight of recall in F measures, and of completeness in the V '
+'measure. missing (''error'', ''drop''): Whether a NULL coordinate is an error, or its row is '
+'dropped. Source: Tibshirani and Walther (2005), Cluster validation by prediction strength, '
 'doi:10.1198/106186005X59243.';
 
 COMMENT ON MACRO TABLE clustereval.determinant_report IS
@@ -210,9 +268,14 @@ COMMENT ON MACRO TABLE clustereval.determinant_report IS
 'coordinates as given, whose last digits are part of the noise; below 32 dimensions it takes '
 'about three times as long. A matrix is singular if a column is a combination of others up to '
 'about 1e-10 of these (√d 2⁻³⁴ for d dimensions). A macro takes 500 dimensions. tbl: The points '
-'to evaluate, one per row. vector, cluster, partition_by, noise, noise_as, missing:  Source: '
-'Scott and Symons (1971), doi:10.2307/2529003; Marriott (1971), doi:10.2307/2528592; Friedman and '
-'Rubin (1967), doi:10.1080/01621459.1967.10500923.';
+'to evaluate, one per row. vector: An Array or List column of numbers, or the numeric columns of '
+'the coordinates. cluster: Assigned cluster. Rows where it or vector (all of its columns) is NULL '
+'are left out. partition_by: Columns whose groups are evaluated separately. NULL is a group too. '
+'noise: The value of cluster that marks noise. noise_as (''cluster'', ''drop'', ''singletons'', '
+'needed with noise): Count noise as an ordinary cluster, leave it out, or count each row as a '
+'cluster. missing (''error'', ''drop''): Whether a NULL coordinate is an error, or its row is '
+'dropped. Source: Scott and Symons (1971), doi:10.2307/2529003; Marriott (1971), '
+'doi:10.2307/2528592; Friedman and Rubin (1967), doi:10.1080/01621459.1967.10500923.';
 
 COMMENT ON MACRO TABLE clustereval.dunn_index IS
 'Dunn''s index and its generalizations: least separation / largest diameter of the clusters. One '
@@ -228,12 +291,21 @@ COMMENT ON MACRO TABLE clustereval.dunn_index IS
 'inf), best high. They are NULL for one cluster, for as many clusters as points, and if the '
 'diameter is 0; min_separation is NULL for one cluster. All values are exact. With generalized := '
 'False the triangle inequality excludes most pairs, which are never measured; in many dimensions '
-'it excludes few. tbl: The points, one per row. center (''mean'', ''median''): Centroid of a '
-'cluster, by coordinate; for cosine the direction of that of the unit vectors. generalized: False '
-'leaves the columns gdi_11 … gdi_63 NULL, which need the distances of all pairs of points; '
-'dunn_index needs few of them. vector, cluster, distance, p, partition_by, noise, noise_as, '
-'weights, missing:  Source: Dunn (1973), doi:10.1080/01969727308546046. Bezdek and Pal (1998), '
-'Some new indexes of cluster validity, doi:10.1109/3477.678624.';
+'it excludes few. tbl: The points, one per row. vector: An Array or List column of numbers, or '
+'the numeric columns of the coordinates. cluster: Assigned cluster. Rows where it or vector (all '
+'of its columns) is NULL are left out. distance (''euclidean'', ''sqeuclidean'', ''cityblock'', '
+'''chebyshev'', ''minkowski'', ''cosine''): scipy''s distances, in any letter case. A zero vector '
+'has the cosine distance 1 to all. p: Order of the minkowski distance, at least 1. center '
+'(''mean'', ''median''): Centroid of a cluster, by coordinate; for cosine the direction of that '
+'of the unit vectors. partition_by: Columns whose groups are evaluated separately. NULL is a '
+'group too. noise: The value of cluster that marks noise. noise_as (''cluster'', ''drop'', '
+'''singletons'', needed with noise): Count noise as an ordinary cluster, leave it out, or count '
+'each row as a cluster. weights: A number > 0 for each dimension, as in scipy; not for chebyshev. '
+'generalized: False leaves the columns gdi_11 … gdi_63 NULL, which need the distances of all '
+'pairs of points; dunn_index needs few of them. missing (''error'', ''drop''): Whether a NULL '
+'coordinate is an error, or its row is dropped. Source: Dunn (1973), '
+'doi:10.1080/01969727308546046. Bezdek and Pal (1998), Some new indexes of cluster validity, '
+'doi:10.1109/3477.678624.';
 
 COMMENT ON MACRO TABLE clustereval.elbow IS
 'Indices for choosing the number of clusters k, of one clustering per k, and the knee of ssw. One '
@@ -260,13 +332,17 @@ COMMENT ON MACRO TABLE clustereval.elbow IS
 'is NULL are left out. k: Number of clusters that the clustering was asked for, a whole number >= '
 '1. n_clusters may be another, if clusters are empty. distance (''euclidean'', ''sqeuclidean'', '
 '''cityblock'', ''chebyshev'', ''minkowski'', ''cosine''): scipy''s distances, in any letter '
-'case. The criteria are made for ''euclidean''. center (''mean'', ''median''): Definition of a '
-'centroid, per coordinate; silhouettes use means. silhouette (''none'', ''simplified'', '
-'''exact''): Method of silhouette_score for the column silhouette; ''none'' leaves it NULL. p, '
-'partition_by, noise, noise_as, weights, missing:  Source: Krzanowski and Lai (1988), '
-'doi:10.2307/2531893. Hartigan (1975), Clustering Algorithms. Sugar and James (2003), '
-'doi:10.1198/016214503000000666. Satopaa, Albrecht, Irwin and Raghavan (2011), Finding a '
-'"Kneedle" in a haystack, doi:10.1109/ICDCSW.2011.20.';
+'case. The criteria are made for ''euclidean''. p: Order of the minkowski distance, at least 1. '
+'center (''mean'', ''median''): Definition of a centroid, per coordinate; silhouettes use means. '
+'partition_by: Columns whose groups are evaluated separately. NULL is a group too. noise: The '
+'value of cluster that marks noise. noise_as (''cluster'', ''drop'', ''singletons'', needed with '
+'noise): Count noise as an ordinary cluster, leave it out, or count each row as a cluster. '
+'weights: A number > 0 for each dimension, as in scipy; not for chebyshev. silhouette (''none'', '
+'''simplified'', ''exact''): Method of silhouette_score for the column silhouette; ''none'' '
+'leaves it NULL. missing (''error'', ''drop''): Whether a NULL coordinate is an error, or its row '
+'is dropped. Source: Krzanowski and Lai (1988), doi:10.2307/2531893. Hartigan (1975), Clustering '
+'Algorithms. Sugar and James (2003), doi:10.1198/016214503000000666. Satopaa, Albrecht, Irwin and '
+'Raghavan (2011), Finding a "Kneedle" in a haystack, doi:10.1109/ICDCSW.2011.20.';
 
 COMMENT ON MACRO TABLE clustereval.entity_resolution_estimates IS
 'Estimates of external metrics for all entities, from the labels of a sample. Where all rows of '
@@ -296,16 +372,20 @@ COMMENT ON MACRO TABLE clustereval.entity_resolution_estimates IS
 'with and without a label. label: The true entity, of any groupable type; NULL where it is not '
 'known. A labeled entity has its label in all of its rows, unless labels_are_sample is '
 '''records''. cluster: The assigned cluster, of any groupable type. Rows with a NULL are left '
-'out. labels_are_sample (''uniform'', ''by_record'', ''records''): What was drawn and labeled: '
+'out. weight: Multiplicity of each row, a whole number >= 0. The column is checked at once. '
+'partition_by: Columns whose groups are evaluated separately. NULL is a group too. noise: The '
+'value of cluster that marks noise. noise_as (''cluster'', ''drop'', ''singletons'', needed with '
+'noise): Count noise as an ordinary cluster, leave it out, or count each row as a cluster. '
+'labels_are_sample (''uniform'', ''by_record'', ''records''): What was drawn and labeled: '
 'entities, each with the same probability; the entities of rows that were drawn at random, so '
 'that the probability grows with the size; or rows that were drawn at random, whatever their '
 'entity. beta: Weight of recall in the F scores, at least 0. confidence: Probability that an '
-'interval covers the value of all entities, between 0 and 1. weight, partition_by, noise, '
-'noise_as:  Source: Binette, York, Hickerson, Baek, Madhavan and Jones (2022), Estimating the '
-'performance of entity resolution algorithms: lessons learned through PatentsView.org, '
-'doi:10.1080/00031305.2023.2191664. Binette, Baek, Engineer, Jones, Dasylva and Reiter (2024), '
-'How to evaluate entity resolution systems: an entity-centric framework, arXiv:2404.05622. Efron '
-'and Stein (1981), The jackknife estimate of variance, doi:10.1214/aos/1176345462.';
+'interval covers the value of all entities, between 0 and 1. Source: Binette, York, Hickerson, '
+'Baek, Madhavan and Jones (2022), Estimating the performance of entity resolution algorithms: '
+'lessons learned through PatentsView.org, doi:10.1080/00031305.2023.2191664. Binette, Baek, '
+'Engineer, Jones, Dasylva and Reiter (2024), How to evaluate entity resolution systems: an '
+'entity-centric framework, arXiv:2404.05622. Efron and Stein (1981), The jackknife estimate of '
+'variance, doi:10.1214/aos/1176345462.';
 
 COMMENT ON MACRO TABLE clustereval.entity_resolution_report IS
 'All measures of entity resolution of one or many resolutions, from one pass over the rows. One '
@@ -313,16 +393,25 @@ COMMENT ON MACRO TABLE clustereval.entity_resolution_report IS
 'cluster, n_noise, n_labels, n_clusters, and one column per measure, named as its macro, NULL if '
 'undefined. Without rows n is 0 and every measure NULL, or with partition_by the result is empty. '
 'tbl: The records. label, cluster: True entity and assigned entity, of any groupable type. Rows '
-'with a NULL are left out. split_cost, merge_cost (''unit'', ''product'', ''entropy''): Cost of a '
+'with a NULL are left out. weight: Multiplicity of each row, a whole number >= 0. The column is '
+'checked at once. partition_by: Columns whose groups are evaluated separately. NULL is a group '
+'too. noise: The value of cluster that marks noise. noise_as (''cluster'', ''drop'', '
+'''singletons'', needed with noise): Count noise as an ordinary cluster, leave it out, or count '
+'each row as a cluster. split_cost, merge_cost (''unit'', ''product'', ''entropy''): Cost of a '
 'split of a cluster, and of a merge, in generalized_merge_distance. beta: Weight of recall in the '
-'F scores, at least 0; that of exact matches has none. weight, partition_by, noise, noise_as:';
+'F scores, at least 0; that of exact matches has none.';
 
 COMMENT ON MACRO TABLE clustereval.external_cluster_report IS
 'Size, majority label, purity and entropy of each cluster. Sorted by partition and cluster: '
 'partition_key, cluster, n rows, n_labels, majority_label (the lowest of equals), majority_n rows '
 'with it, purity = majority_n / n, entropy of its labels in nats, and joined_pairs, its pairs of '
 'rows of different labels. With noise_as ''singletons'' one row with cluster NULL and n 1 stands '
-'for all singletons. tbl, label, cluster, weight, partition_by, noise, noise_as:';
+'for all singletons. tbl: The rows to evaluate. label, cluster: True class and assigned cluster, '
+'of any groupable type. Rows with a NULL are left out. weight: Multiplicity of each row, a whole '
+'number >= 0. The column is checked at once. partition_by: Columns whose groups are evaluated '
+'separately. NULL is a group too. noise: The value of cluster that marks noise. noise_as '
+'(''cluster'', ''drop'', ''singletons'', needed with noise): Count noise as an ordinary cluster, '
+'leave it out, or count each row as a cluster.';
 
 COMMENT ON MACRO TABLE clustereval.external_intervals IS
 'Confidence intervals of the external metrics by the delta method, in one pass over the rows. The '
@@ -337,17 +426,31 @@ COMMENT ON MACRO TABLE clustereval.external_intervals IS
 'inverse_purity and split_join_distance, equal entropies in a minimum or maximum, 0 / 0), and for '
 'fewer than 2 rows. Equal labelings have std_error 0 in every score that measures agreement. '
 'mirkin_metric, split_join_distance and mcnemar_index grow with the number of rows; their '
-'intervals are for samples of the same number of rows. confidence: Probability that an interval '
-'covers the metric''s value in the population, between 0 and 1. tbl, label, cluster, weight, '
-'partition_by, noise, noise_as, average_method, beta, adjusted:  Source: Goodman, L. A. and '
-'Kruskal, W. H. (1972). Measures of association for cross classifications, IV. Journal of the '
-'American Statistical Association 67, 415-421. https://doi.org/10.1080/01621459.1972.10482401';
+'intervals are for samples of the same number of rows. tbl: The rows to evaluate. label, cluster: '
+'True class and assigned cluster, of any groupable type. Rows with a NULL are left out. weight: '
+'Multiplicity of each row, a whole number >= 0. The column is checked at once. partition_by: '
+'Columns whose groups are evaluated separately. NULL is a group too. noise: The value of cluster '
+'that marks noise. noise_as (''cluster'', ''drop'', ''singletons'', needed with noise): Count '
+'noise as an ordinary cluster, leave it out, or count each row as a cluster. average_method '
+'(''arithmetic'', ''geometric'', ''min'', ''max'', ''joint''): Mean of the entropies in the '
+'normalized and adjusted mutual information; ''joint'' is for the normalized one only, and needs '
+'adjusted := False. beta: Weight in pair_f_score, v_measure_score and bcubed_f_score, at least 0. '
+'adjusted: False leaves out adjusted_mutual_info_score and expected_mutual_info, the slowest '
+'ones. confidence: Probability that an interval covers the metric''s value in the population, '
+'between 0 and 1. Source: Goodman, L. A. and Kruskal, W. H. (1972). Measures of association for '
+'cross classifications, IV. Journal of the American Statistical Association 67, 415-421. '
+'https://doi.org/10.1080/01621459.1972.10482401';
 
 COMMENT ON MACRO TABLE clustereval.external_label_report IS
 'Size, majority cluster, recall and entropy of each label. Sorted by partition and label: '
 'partition_key, label, n rows, n_clusters, majority_cluster (the lowest of equals), majority_n '
 'rows in it, recall = majority_n / n, entropy of its clusters in nats, and split_pairs, its pairs '
-'of rows in different clusters. tbl, label, cluster, weight, partition_by, noise, noise_as:';
+'of rows in different clusters. tbl: The rows to evaluate. label, cluster: True class and '
+'assigned cluster, of any groupable type. Rows with a NULL are left out. weight: Multiplicity of '
+'each row, a whole number >= 0. The column is checked at once. partition_by: Columns whose groups '
+'are evaluated separately. NULL is a group too. noise: The value of cluster that marks noise. '
+'noise_as (''cluster'', ''drop'', ''singletons'', needed with noise): Count noise as an ordinary '
+'cluster, leave it out, or count each row as a cluster.';
 
 COMMENT ON MACRO TABLE clustereval.external_report IS
 'All external metrics of one or many clusterings, from one pass over the rows. One row per '
@@ -370,8 +473,16 @@ COMMENT ON MACRO TABLE clustereval.external_summary IS
 'row per partition and metric, sorted by partition and in the order of external_report: '
 'partition_key, metric (its name), value (NULL if undefined), best (its best value as text: a '
 'number, ''high'' or ''low''; NULL if none is best) and meaning (what it measures, in a few '
-'words). tbl, label, cluster, weight, partition_by, noise, noise_as, average_method, beta, '
-'adjusted:';
+'words). tbl: The rows to evaluate. label, cluster: True class and assigned cluster, of any '
+'groupable type. Rows with a NULL are left out. weight: Multiplicity of each row, a whole number '
+'>= 0. The column is checked at once. partition_by: Columns whose groups are evaluated '
+'separately. NULL is a group too. noise: The value of cluster that marks noise. noise_as '
+'(''cluster'', ''drop'', ''singletons'', needed with noise): Count noise as an ordinary cluster, '
+'leave it out, or count each row as a cluster. average_method (''arithmetic'', ''geometric'', '
+'''min'', ''max'', ''joint''): Mean of the entropies in the normalized and adjusted mutual '
+'information; ''joint'' is for the normalized one only, and needs adjusted := False. beta: Weight '
+'in pair_f_score, v_measure_score and bcubed_f_score, at least 0. adjusted: False leaves out '
+'adjusted_mutual_info_score and expected_mutual_info, the slowest ones.';
 
 COMMENT ON MACRO TABLE clustereval.gap_statistic IS
 'Gap statistic of each k: how far ln(ssw) is below what points without clusters have. gap = mean '
@@ -402,10 +513,18 @@ COMMENT ON MACRO TABLE clustereval.graph_cluster_report IS
 'centralization (Freeman, 1 for a star), conductance, n_components (the cluster is not connected '
 'if there are several), n_bridges, edges whose removal divides a component, and diameter, NULL if '
 'there are several components. What would be 0/0 is NULL. Noise that counts as singletons has no '
-'rows. density and centralization are those of splink for clusters without self-loops. '
-'max_diameter_nodes: Clusters of more nodes have no diameter, which takes a search from each '
-'node; 0 turns the diameter off. tbl, id, cluster, edges, left, right, weight, partition_by, '
-'noise, noise_as:  Source: Freeman (1978), Centrality in social networks, '
+'rows. density and centralization are those of splink for clusters without self-loops. tbl: The '
+'nodes, one row per id. A row without a cluster is left out, and so is every edge to it. id, '
+'cluster: Columns of tbl: the node, and its cluster. An id has one row with a cluster. edges: The '
+'edges, which are undirected. Rows of the same two ids, in either order, are one edge, and their '
+'weights are added. left, right: Columns of edges: the ids of its two ends, of the same type as '
+'id. Edges with an end that has no cluster, or is NULL, are left out. weight: A column of edges: '
+'finite numbers >= 0. By default each row weighs 1. partition_by: Columns of both tables: an edge '
+'joins nodes of its own partition, and each partition is a graph. NULL is a partition too. noise: '
+'The value of cluster that marks noise. noise_as (''cluster'', ''drop'', ''singletons'', needed '
+'with noise): Noise is a cluster like any other, its nodes are left out, or each is a cluster of '
+'its own. max_diameter_nodes: Clusters of more nodes have no diameter, which takes a search from '
+'each node; 0 turns the diameter off. Source: Freeman (1978), Centrality in social networks, '
 'doi:10.1016/0378-8733(78)90021-7. Chartrand (1966), A graph-theoretic approach to a '
 'communications problem, doi:10.1137/0114065.';
 
@@ -415,9 +534,18 @@ COMMENT ON MACRO TABLE clustereval.graph_edge_report IS
 'first, weight, the sum over the rows of the edge, n_rows, their number, cluster, NULL for an '
 'edge between clusters, and is_bridge, whether its removal divides a component of the cluster, '
 'NULL between clusters. Bridges are found by a breadth-first search with a step for each of its '
-'levels; in DuckDB, a cluster that is a chain of many thousands of nodes takes long. tbl, id, '
-'cluster, edges, left, right, weight, partition_by, noise, noise_as:  Source: Tarjan (1974), A '
-'note on finding the bridges of a graph, doi:10.1016/0020-0190(74)90003-9.';
+'levels; in DuckDB, a cluster that is a chain of many thousands of nodes takes long. tbl: The '
+'nodes, one row per id. A row without a cluster is left out, and so is every edge to it. id, '
+'cluster: Columns of tbl: the node, and its cluster. An id has one row with a cluster. edges: The '
+'edges, which are undirected. Rows of the same two ids, in either order, are one edge, and their '
+'weights are added. left, right: Columns of edges: the ids of its two ends, of the same type as '
+'id. Edges with an end that has no cluster, or is NULL, are left out. weight: A column of edges: '
+'finite numbers >= 0. By default each row weighs 1. partition_by: Columns of both tables: an edge '
+'joins nodes of its own partition, and each partition is a graph. NULL is a partition too. noise: '
+'The value of cluster that marks noise. noise_as (''cluster'', ''drop'', ''singletons'', needed '
+'with noise): Noise is a cluster like any other, its nodes are left out, or each is a cluster of '
+'its own. Source: Tarjan (1974), A note on finding the bridges of a graph, '
+'doi:10.1016/0020-0190(74)90003-9.';
 
 COMMENT ON MACRO TABLE clustereval.graph_node_report IS
 'Degrees of each node of a graph, in all and within its cluster. One row per node, sorted by '
@@ -425,9 +553,17 @@ COMMENT ON MACRO TABLE clustereval.graph_node_report IS
 'the number of its edges, weighted_degree, the sum of their weights, node_degree, the number of '
 'edges within its cluster, node_centrality, node_degree divided by the number of other nodes of '
 'the cluster, NULL for a cluster of one node, and n_bridges, the bridges at the node. node_degree '
-'and node_centrality are splink''s. A self-loop adds two to a degree. tbl, id, cluster, edges, '
-'left, right, weight, partition_by, noise, noise_as:  Source: Freeman (1978), Centrality in '
-'social networks, doi:10.1016/0378-8733(78)90021-7.';
+'and node_centrality are splink''s. A self-loop adds two to a degree. tbl: The nodes, one row per '
+'id. A row without a cluster is left out, and so is every edge to it. id, cluster: Columns of '
+'tbl: the node, and its cluster. An id has one row with a cluster. edges: The edges, which are '
+'undirected. Rows of the same two ids, in either order, are one edge, and their weights are '
+'added. left, right: Columns of edges: the ids of its two ends, of the same type as id. Edges '
+'with an end that has no cluster, or is NULL, are left out. weight: A column of edges: finite '
+'numbers >= 0. By default each row weighs 1. partition_by: Columns of both tables: an edge joins '
+'nodes of its own partition, and each partition is a graph. NULL is a partition too. noise: The '
+'value of cluster that marks noise. noise_as (''cluster'', ''drop'', ''singletons'', needed with '
+'noise): Noise is a cluster like any other, its nodes are left out, or each is a cluster of its '
+'own. Source: Freeman (1978), Centrality in social networks, doi:10.1016/0378-8733(78)90021-7.';
 
 COMMENT ON MACRO TABLE clustereval.graph_report IS
 'Scores of the clusters of a graph. One row per partition: partition_key, n_nodes, n_dropped rows '
@@ -461,8 +597,18 @@ COMMENT ON MACRO TABLE clustereval.internal_cluster_report IS
 'their squared distances to it), their mean_distance and max_distance to it, and the '
 'nearest_cluster by centroids (the lowest in a tie) with its nearest_distance. These two are NULL '
 'if there is one cluster. With noise_as ''singletons'' each noise point has a row of its own, '
-'cluster NULL. tbl, vector, cluster, distance, p, center, partition_by, noise, noise_as, weights, '
-'missing:';
+'cluster NULL. tbl: The points, one per row. vector: An Array or List column of numbers, or the '
+'numeric columns of the coordinates. cluster: Assigned cluster. Rows where it or vector (all of '
+'its columns) is NULL are left out. distance (''euclidean'', ''sqeuclidean'', ''cityblock'', '
+'''chebyshev'', ''minkowski'', ''cosine''): scipy''s distances, in any letter case. A zero vector '
+'has the cosine distance 1 to all. p: Order of the minkowski distance, at least 1. center '
+'(''mean'', ''median''): Definition of a centroid, per coordinate; for cosine the direction of '
+'the mean or median of the unit vectors. partition_by: Columns whose groups are evaluated '
+'separately. NULL is a group too. noise: The value of cluster that marks noise. noise_as '
+'(''cluster'', ''drop'', ''singletons'', needed with noise): Count noise as an ordinary cluster, '
+'leave it out, or count each row as a cluster. weights: A number > 0 for each dimension, as in '
+'scipy; not for chebyshev. missing (''error'', ''drop''): Whether a NULL coordinate is an error, '
+'or its row is dropped.';
 
 COMMENT ON MACRO TABLE clustereval.internal_report IS
 'Every internal index that needs only the centers of the clusters. One row per partition, sorted '
@@ -505,8 +651,18 @@ COMMENT ON MACRO TABLE clustereval.internal_summary IS
 'partition_key, metric (the name of the index), value (NULL if undefined), best (its best value '
 'as text: a number, ''high'' or ''low''; NULL if none is best) and meaning (what it measures, in '
 'a few words). If there are no rows, every value is NULL; with partition_by there is then no row. '
-'Definition, range and source of an index: describe("ssw"), by its name. tbl, vector, cluster, '
-'distance, p, center, partition_by, noise, noise_as, weights, missing:';
+'Definition, range and source of an index: describe("ssw"), by its name. tbl: The points, one per '
+'row. vector: An Array or List column of numbers, or the numeric columns of the coordinates. '
+'cluster: Assigned cluster. Rows where it or vector (all of its columns) is NULL are left out. '
+'distance (''euclidean'', ''sqeuclidean'', ''cityblock'', ''chebyshev'', ''minkowski'', '
+'''cosine''): scipy''s distances, in any letter case. A zero vector has the cosine distance 1 to '
+'all. p: Order of the minkowski distance, at least 1. center (''mean'', ''median''): Definition '
+'of a centroid, per coordinate; for cosine the direction of the mean or median of the unit '
+'vectors. partition_by: Columns whose groups are evaluated separately. NULL is a group too. '
+'noise: The value of cluster that marks noise. noise_as (''cluster'', ''drop'', ''singletons'', '
+'needed with noise): Count noise as an ordinary cluster, leave it out, or count each row as a '
+'cluster. weights: A number > 0 for each dimension, as in scipy; not for chebyshev. missing '
+'(''error'', ''drop''): Whether a NULL coordinate is an error, or its row is dropped.';
 
 COMMENT ON MACRO TABLE clustereval.matching_report IS
 'Indices of the best one-to-one matching of labels and clusters. A matching pairs each label with '
@@ -525,13 +681,17 @@ COMMENT ON MACRO TABLE clustereval.matching_report IS
 'labels and clusters are matched at once: where the cell of the two has at least the weight of '
 'the best other cell of its label plus that of the best other cell of its cluster. Parts of the '
 'rest that share nothing are solved by the Hungarian method, in time that grows with the third '
-'power of the number of labels of a part in the worst case. beta: Weight of recall in '
-'ceaf_f_score, at least 0. tbl, label, cluster, weight, partition_by, noise, noise_as:  Source: '
-'Kuhn (1955), The Hungarian method for the assignment problem, doi:10.1002/nav.3800020109. Luo '
-'(2005), On coreference resolution performance metrics, H05-1004. Rezaei and Franti (2016), Set '
-'matching measures for external cluster validity, doi:10.1109/TKDE.2016.2551240. Gagolewski '
-'(2025), Normalised clustering accuracy: an asymmetric external cluster validity measure, '
-'doi:10.1007/s00357-024-09482-2.';
+'power of the number of labels of a part in the worst case. tbl: The rows to evaluate. label, '
+'cluster: True class and assigned cluster, of any groupable type. Rows with a NULL are left out. '
+'weight: Multiplicity of each row, a whole number >= 0. The column is checked at once. '
+'partition_by: Columns whose groups are evaluated separately. NULL is a group too. noise: The '
+'value of cluster that marks noise. noise_as (''cluster'', ''drop'', ''singletons'', needed with '
+'noise): Count noise as an ordinary cluster, leave it out, or count each row as a cluster. beta: '
+'Weight of recall in ceaf_f_score, at least 0. Source: Kuhn (1955), The Hungarian method for the '
+'assignment problem, doi:10.1002/nav.3800020109. Luo (2005), On coreference resolution '
+'performance metrics, H05-1004. Rezaei and Franti (2016), Set matching measures for external '
+'cluster validity, doi:10.1109/TKDE.2016.2551240. Gagolewski (2025), Normalised clustering '
+'accuracy: an asymmetric external cluster validity measure, doi:10.1007/s00357-024-09482-2.';
 
 COMMENT ON MACRO TABLE clustereval.merge_cluster_states IS
 'States of the same cluster, such as those of a week, merged into one. One row per cluster, '
@@ -546,7 +706,14 @@ COMMENT ON MACRO TABLE clustereval.moved_ids IS
 'is not linked to its old one, as run_transitions has it: the ids of the parts of a split cluster '
 'have not. affected_ids has these, too. One row per id that has moved, left or joined, sorted: '
 'partition_key, id, cluster_before, NULL if it has joined, and cluster_after, NULL if it has '
-'left. tbl_before, tbl_after, id, cluster, threshold, partition_by, noise, noise_as:';
+'left. tbl_before, tbl_after: The run before and the run after, one row per id. id, cluster: What '
+'identifies the clustered object, and its cluster, of any groupable type: columns of both tables, '
+'of the same types. Rows with a NULL cluster count as if they were not there. threshold: Two '
+'clusters are linked if their common ids are at least this share of one of them, of its ids that '
+'are in both runs; above 0 and at most 1. partition_by: Columns of both tables whose groups are '
+'evaluated separately. NULL is a group too. noise: The value of cluster that marks noise, in both '
+'runs. noise_as (''cluster'', ''drop'', ''singletons'', needed with noise): Count noise as an '
+'ordinary cluster, as not in the run, or each row as a cluster, which has no row of its own.';
 
 COMMENT ON MACRO TABLE clustereval.neighbor_report IS
 'Internal indices that need the distance of every point to every center. One row per partition, '
@@ -556,9 +723,19 @@ COMMENT ON MACRO TABLE clustereval.neighbor_report IS
 'total, and if no point lies near either center of a pair). Both are NULL for a single cluster. '
 'Time grows with the number of points times the number of clusters, memory with the square of the '
 'number of clusters: there may be 64 million ordered pairs of clusters of one partition, as of '
-'8,000 clusters. tbl, vector, cluster, distance, p, center, partition_by, noise, noise_as, '
-'weights, missing:  Source: Wemmert, Gancarski and Korczak (2000), doi:10.1142/S0218213000000069; '
-'Halkidi and Vazirgiannis (2001), doi:10.1109/ICDM.2001.989517.';
+'8,000 clusters. tbl: The points, one per row. vector: An Array or List column of numbers, or the '
+'numeric columns of the coordinates. cluster: Assigned cluster. Rows where it or vector (all of '
+'its columns) is NULL are left out. distance (''euclidean'', ''sqeuclidean'', ''cityblock'', '
+'''chebyshev'', ''minkowski'', ''cosine''): scipy''s distances, in any letter case. A zero vector '
+'has the cosine distance 1 to all. p: Order of the minkowski distance, at least 1. center '
+'(''mean'', ''median''): Definition of a centroid, per coordinate; for cosine the direction of '
+'the mean or median of the unit vectors. partition_by: Columns whose groups are evaluated '
+'separately. NULL is a group too. noise: The value of cluster that marks noise. noise_as '
+'(''cluster'', ''drop'', ''singletons'', needed with noise): Count noise as an ordinary cluster, '
+'leave it out, or count each row as a cluster. weights: A number > 0 for each dimension, as in '
+'scipy; not for chebyshev. missing (''error'', ''drop''): Whether a NULL coordinate is an error, '
+'or its row is dropped. Source: Wemmert, Gancarski and Korczak (2000), '
+'doi:10.1142/S0218213000000069; Halkidi and Vazirgiannis (2001), doi:10.1109/ICDM.2001.989517.';
 
 COMMENT ON MACRO TABLE clustereval.overlapping_report IS
 'Scores of clusters against labels where an id may have several of both. One row per partition of '
@@ -601,8 +778,13 @@ COMMENT ON MACRO TABLE clustereval.pair_counts IS
 'partition, sorted: partition_key, and as Decimal(38, 0) tp (same label, same cluster), fp (same '
 'cluster only), fn (same label only) and tn (neither), exact for 1e10 rows. Without rows all are '
 '0, or with partition_by the result is empty. scikit-learn''s pair_confusion_matrix counts each '
-'pair twice: [[2 tn, 2 fp], [2 fn, 2 tp]]. tbl, label, cluster, weight, partition_by, noise, '
-'noise_as:  Source: Hubert and Arabie (1985), Comparing partitions, doi:10.1007/BF01908075.';
+'pair twice: [[2 tn, 2 fp], [2 fn, 2 tp]]. tbl: The rows to evaluate. label, cluster: True class '
+'and assigned cluster, of any groupable type. Rows with a NULL are left out. weight: Multiplicity '
+'of each row, a whole number >= 0. The column is checked at once. partition_by: Columns whose '
+'groups are evaluated separately. NULL is a group too. noise: The value of cluster that marks '
+'noise. noise_as (''cluster'', ''drop'', ''singletons'', needed with noise): Count noise as an '
+'ordinary cluster, leave it out, or count each row as a cluster. Source: Hubert and Arabie '
+'(1985), Comparing partitions, doi:10.1007/BF01908075.';
 
 COMMENT ON MACRO TABLE clustereval.pairwise_report IS
 'Internal indices that need the distances of all pairs of points. One row per partition, sorted '
@@ -624,13 +806,22 @@ COMMENT ON MACRO TABLE clustereval.pairwise_report IS
 'cluster. Tied neighbors share their places: each counts as the mean of 1 / j over these, 0 for j '
 'beyond n_neighbors. For ranks and neighbors two distances are equal if 12 digits of them are '
 '(for euclidean of their squares, for minkowski of their powers), so that 0.1 equals 0.4 − 0.3. '
-'tbl: The points to evaluate, one per row. n_neighbors: Number of nearest neighbors of each point '
-'that connectivity compares, at least 1; all other points if there are fewer. max_points: Largest '
-'number of points of a partition, at least 2: n points have n (n − 1) / 2 pairs. vector, cluster, '
-'distance, p, partition_by, noise, noise_as, weights, missing:  Source: Hubert and Levin (1976), '
-'doi:10.1037/0033-2909.83.6.1072; Baker and Hubert (1975), doi:10.1080/01621459.1975.10480256; '
-'Rohlf (1974), doi:10.1146/annurev.es.05.110174.000533; McClain and Rao (1975), Journal of '
-'Marketing Research 12; Milligan (1981), doi:10.1007/BF02293899; Handl, Knowles and Kell (2005), '
+'tbl: The points to evaluate, one per row. vector: An Array or List column of numbers, or the '
+'numeric columns of the coordinates. cluster: Assigned cluster. Rows where it or vector (all of '
+'its columns) is NULL are left out. distance (''euclidean'', ''sqeuclidean'', ''cityblock'', '
+'''chebyshev'', ''minkowski'', ''cosine''): scipy''s distances, in any letter case. A zero vector '
+'has the cosine distance 1 to all. p: Order of the minkowski distance, at least 1. partition_by: '
+'Columns whose groups are evaluated separately. NULL is a group too. noise: The value of cluster '
+'that marks noise. noise_as (''cluster'', ''drop'', ''singletons'', needed with noise): Count '
+'noise as an ordinary cluster, leave it out, or count each row as a cluster. weights: A number > '
+'0 for each dimension, as in scipy; not for chebyshev. n_neighbors: Number of nearest neighbors '
+'of each point that connectivity compares, at least 1; all other points if there are fewer. '
+'max_points: Largest number of points of a partition, at least 2: n points have n (n − 1) / 2 '
+'pairs. missing (''error'', ''drop''): Whether a NULL coordinate is an error, or its row is '
+'dropped. Source: Hubert and Levin (1976), doi:10.1037/0033-2909.83.6.1072; Baker and Hubert '
+'(1975), doi:10.1080/01621459.1975.10480256; Rohlf (1974), '
+'doi:10.1146/annurev.es.05.110174.000533; McClain and Rao (1975), Journal of Marketing Research '
+'12; Milligan (1981), doi:10.1007/BF02293899; Handl, Knowles and Kell (2005), '
 'doi:10.1093/bioinformatics/bti517. The forms are those in the documentation of R''s clusterCrit.';
 
 COMMENT ON MACRO TABLE clustereval.prediction_strength IS
@@ -644,9 +835,12 @@ COMMENT ON MACRO TABLE clustereval.prediction_strength IS
 'with partition_by the result is empty. R''s fpc::prediction.strength counts a label of one row '
 'as 1, which is the same unless all are. tbl: The rows of the test data. label, cluster: The '
 'cluster of the test data''s own clustering, and that of the nearest centroid of the training '
-'data, of any groupable type. Rows with a NULL are left out. weight, partition_by, noise, '
-'noise_as:  Source: Tibshirani and Walther (2005), Cluster validation by prediction strength, '
-'doi:10.1198/106186005X59243.';
+'data, of any groupable type. Rows with a NULL are left out. weight: Multiplicity of each row, a '
+'whole number >= 0. The column is checked at once. partition_by: Columns whose groups are '
+'evaluated separately. NULL is a group too. noise: The value of cluster that marks noise. '
+'noise_as (''cluster'', ''drop'', ''singletons'', needed with noise): Count noise as an ordinary '
+'cluster, leave it out, or count each row as a cluster. Source: Tibshirani and Walther (2005), '
+'Cluster validation by prediction strength, doi:10.1198/106186005X59243.';
 
 COMMENT ON MACRO TABLE clustereval.record_error_table IS
 'Rows that are extra in the cluster of each record, and rows that are missing from it. The true '
@@ -659,11 +853,14 @@ COMMENT ON MACRO TABLE clustereval.record_error_table IS
 'bcubed_precision of bcubed_samples, and relative_missing is 1 - bcubed_recall. tbl: The records. '
 'label, cluster: True entity and assigned cluster, of any groupable type. Rows with a NULL are '
 'left out. id: Identifier of each row; by default its number in the table, from 0. If ids repeat '
-'across sources, a struct of source and id. count_unlabeled: Count rows with a cluster and a NULL '
-'label as extra rows of their cluster. It is for labels of a sample of the true clusters, each of '
-'which has its label in all of its rows. partition_by, noise, noise_as:  Source: Binette, Baek, '
-'Engineer, Jones, Dasylva and Reiter (2024), How to evaluate entity resolution systems: an '
-'entity-centric framework, doi:10.48550/arXiv.2404.05622.';
+'across sources, a struct of source and id. partition_by: Columns whose groups are evaluated '
+'separately. NULL is a group too. noise: The value of cluster that marks noise. noise_as '
+'(''cluster'', ''drop'', ''singletons'', needed with noise): Count noise as an ordinary cluster, '
+'leave it out, or count each row as a cluster. count_unlabeled: Count rows with a cluster and a '
+'NULL label as extra rows of their cluster. It is for labels of a sample of the true clusters, '
+'each of which has its label in all of its rows. Source: Binette, Baek, Engineer, Jones, Dasylva '
+'and Reiter (2024), How to evaluate entity resolution systems: an entity-centric framework, '
+'doi:10.48550/arXiv.2404.05622.';
 
 COMMENT ON MACRO TABLE clustereval.run_agreement IS
 'Agreement of every pair of runs: a metric of external_report, on the ids in both. run_1 < run_2 '
@@ -687,10 +884,18 @@ COMMENT ON MACRO TABLE clustereval.run_consensus IS
 'has the highest mean, or the lowest where low values of the metric are best. Means that are '
 'equal to 12 decimals rank by run. One row per run, sorted by partition and rank: partition_key, '
 'run, n_runs others with a score, mean_score, min_score and max_score over these, and rank, 1 for '
-'the most central run. Without a comparison the scores and rank are NULL. metric: The name of a '
-'metric of external_report that has a best value. In a pair of runs the lower one is the label. '
-'tbl, id, run, cluster, partition_by, noise, noise_as, average_method, beta, require_same_ids: '
-'Source: Strehl and Ghosh (2002), Cluster ensembles, JMLR 3:583-617.';
+'the most central run. Without a comparison the scores and rank are NULL. tbl: One row per run '
+'and id. id, run, cluster: What identifies the clustered object, the clustering, and the '
+'object''s cluster in it, of any groupable type. Rows with a NULL cluster count as if they were '
+'not there. metric: The name of a metric of external_report that has a best value. In a pair of '
+'runs the lower one is the label. partition_by: Columns whose groups are evaluated separately. '
+'NULL is a group too. noise: The value of cluster that marks noise, in every run. noise_as '
+'(''cluster'', ''drop'', ''singletons'', needed with noise): Count noise as an ordinary cluster, '
+'as not in the run, or each row as a cluster. average_method (''arithmetic'', ''geometric'', '
+'''min'', ''max'', ''joint''): Mean of the entropies in the normalized and adjusted mutual '
+'information. beta: Weight in pair_f_score, v_measure_score and bcubed_f_score, at least 0. '
+'require_same_ids: True makes it an error if two runs have different ids. Source: Strehl and '
+'Ghosh (2002), Cluster ensembles, JMLR 3:583-617.';
 
 COMMENT ON MACRO TABLE clustereval.run_drift IS
 'How much has changed from one run to the next: ids, clusters, agreement and sizes. One row per '
@@ -706,9 +911,18 @@ COMMENT ON MACRO TABLE clustereval.run_drift IS
 'stands for none in it. Rates, scores and the index are NULL if they would divide by 0. Without '
 'rows the numbers are 0, or with partition_by the result is empty. The population stability index '
 'compares clusters of the same name: it is of use if clusters keep their names from run to run. '
-'Values below 0.1 are called stable, above 0.25 a major change. tbl_before, tbl_after, id, '
-'cluster, threshold, min_share, partition_by, noise, noise_as:  Source: Yurdakul and Naranjo '
-'(2020), Statistical properties of the population stability index, doi:10.21314/JRMV.2020.227.';
+'Values below 0.1 are called stable, above 0.25 a major change. tbl_before, tbl_after: The run '
+'before and the run after, one row per id. id, cluster: What identifies the clustered object, and '
+'its cluster, of any groupable type: columns of both tables, of the same types. Rows with a NULL '
+'cluster count as if they were not there. threshold: Two clusters are linked if their common ids '
+'are at least this share of one of them, of its ids that are in both runs; above 0 and at most 1. '
+'min_share: A link counts for a cluster if the common ids are at least this share of it: 0.1 '
+'leaves out parts and sources below a tenth. From 0 to the threshold. partition_by: Columns of '
+'both tables whose groups are evaluated separately. NULL is a group too. noise: The value of '
+'cluster that marks noise, in both runs. noise_as (''cluster'', ''drop'', ''singletons'', needed '
+'with noise): Count noise as an ordinary cluster, as not in the run, or each row as a cluster, '
+'which has no row of its own. Source: Yurdakul and Naranjo (2020), Statistical properties of the '
+'population stability index, doi:10.21314/JRMV.2020.227.';
 
 COMMENT ON MACRO TABLE clustereval.run_transitions IS
 'What became of the clusters from one run to the next: kept, split, merged, gone and others. A '
@@ -741,8 +955,17 @@ COMMENT ON MACRO TABLE clustereval.silhouette_clusters IS
 'another cluster. One row per cluster, sorted by partition and cluster: partition_key, cluster, n '
 'points, and the means of their a, b and silhouette (see silhouette_samples). With noise_as '
 '''singletons'' each noise point has a row of its own, cluster NULL. tbl: One point per row. '
-'vector, cluster, distance, p, partition_by, noise, noise_as, weights, missing:  Source: '
-'Rousseeuw (1987), doi:10.1016/0377-0427(87)90125-7. Gaido (2023), arXiv:2303.14102.';
+'vector: An Array or List column of numbers, or the numeric columns of the coordinates. cluster: '
+'Assigned cluster. Rows where it or vector (all of its columns) is NULL are left out. distance '
+'(''euclidean'', ''sqeuclidean'', ''cityblock'', ''chebyshev'', ''minkowski'', ''cosine''): '
+'scipy''s distances, in any letter case. A zero vector has the cosine distance 1 to all. p: Order '
+'of the minkowski distance, at least 1. partition_by: Columns whose groups are evaluated '
+'separately. NULL is a group too. noise: The value of cluster that marks noise. noise_as '
+'(''cluster'', ''drop'', ''singletons'', needed with noise): Count noise as an ordinary cluster, '
+'leave it out, or count each row as a cluster. weights: A number > 0 for each dimension, as in '
+'scipy; not for chebyshev. missing (''error'', ''drop''): Whether a NULL coordinate is an error, '
+'or its row is dropped. Source: Rousseeuw (1987), doi:10.1016/0377-0427(87)90125-7. Gaido (2023), '
+'arXiv:2303.14102.';
 
 COMMENT ON MACRO TABLE clustereval.silhouette_samples IS
 'Silhouette of each point: how much nearer it is to its own cluster than to the nearest other. s '
@@ -755,11 +978,19 @@ COMMENT ON MACRO TABLE clustereval.silhouette_samples IS
 'cluster NULL. Means of squared distances follow from moments of the clusters. For other '
 'distances certified bounds rule out clusters that cannot be the nearest; the distances to all '
 'points of the rest are computed, or for cityblock their sums, from running sums of sorted '
-'coordinates. tbl: One point per row. id: Identifies a point; by default its row number in the '
-'table, from 0. vector, cluster, distance, p, partition_by, noise, noise_as, weights, missing: '
-'Source: Rousseeuw (1987), Silhouettes: a graphical aid to the interpretation and validation of '
-'cluster analysis, doi:10.1016/0377-0427(87)90125-7. Gaido (2023), Distributed Silhouette '
-'Algorithm, arXiv:2303.14102, for the squared distances.';
+'coordinates. tbl: One point per row. vector: An Array or List column of numbers, or the numeric '
+'columns of the coordinates. cluster: Assigned cluster. Rows where it or vector (all of its '
+'columns) is NULL are left out. id: Identifies a point; by default its row number in the table, '
+'from 0. distance (''euclidean'', ''sqeuclidean'', ''cityblock'', ''chebyshev'', ''minkowski'', '
+'''cosine''): scipy''s distances, in any letter case. A zero vector has the cosine distance 1 to '
+'all. p: Order of the minkowski distance, at least 1. partition_by: Columns whose groups are '
+'evaluated separately. NULL is a group too. noise: The value of cluster that marks noise. '
+'noise_as (''cluster'', ''drop'', ''singletons'', needed with noise): Count noise as an ordinary '
+'cluster, leave it out, or count each row as a cluster. weights: A number > 0 for each dimension, '
+'as in scipy; not for chebyshev. missing (''error'', ''drop''): Whether a NULL coordinate is an '
+'error, or its row is dropped. Source: Rousseeuw (1987), Silhouettes: a graphical aid to the '
+'interpretation and validation of cluster analysis, doi:10.1016/0377-0427(87)90125-7. Gaido '
+'(2023), Distributed Silhouette Algorithm, arXiv:2303.14102, for the squared distances.';
 
 COMMENT ON MACRO TABLE clustereval.silhouette_score IS
 'Mean silhouette of a clustering: exact, simplified, bounded, or from a sample. Range [-1, 1], '
@@ -772,30 +1003,45 @@ COMMENT ON MACRO TABLE clustereval.silhouette_score IS
 'are NULL if there are fewer than 2 clusters, or as many as points. Mean distances: see '
 'silhouette_samples. The limits of a sample are Hoeffding''s, sqrt(2 ln(2 / (1 - confidence)) / '
 'sample_size) around the mean. a and b of a sampled point are exact, so the mean is unbiased, '
-'unlike scikit-learn''s, which takes a and b from the sample alone. tbl: One point per row. id: '
-'Identifies a point; its order decides on the sample. By default the row number from 0. method '
-'(''exact'', ''simplified'', ''bounds'', ''sample''): Exact mean distances; distances to the '
-'centers in their place; certified bounds of the exact score from moments of the clusters; or '
-'exact silhouettes of some points. tolerance: With method ''exact'': largest width of the '
-'interval from silhouette_lower to silhouette_upper. For ''euclidean'' only as many points are '
-'evaluated as that requires, those of the widest bounds first; the others count with the middle '
-'of their bounds. Other distances are always exact. sample_size: With method ''sample'': how many '
-'points are evaluated, each against all points; all if there are fewer. confidence: With method '
-'''sample'': probability, between 0 and 1, that silhouette_lower and silhouette_upper enclose the '
-'exact score. random_state: With method ''sample'': the seed. The sample is the same in every '
-'engine. vector, cluster, distance, p, partition_by, noise, noise_as, weights, missing:  Source: '
-'Rousseeuw (1987) and Gaido (2023), as for silhouette_samples. Hruschka, de Castro and Campello '
-'(2004), Evolutionary algorithms for clustering gene-expression data, for method ''simplified''. '
-'Hoeffding (1963), Probability inequalities for sums of bounded random variables, '
-'doi:10.1080/01621459.1963.10500830.';
+'unlike scikit-learn''s, which takes a and b from the sample alone. tbl: One point per row. '
+'vector: An Array or List column of numbers, or the numeric columns of the coordinates. cluster: '
+'Assigned cluster. Rows where it or vector (all of its columns) is NULL are left out. id: '
+'Identifies a point; its order decides on the sample. By default the row number from 0. distance '
+'(''euclidean'', ''sqeuclidean'', ''cityblock'', ''chebyshev'', ''minkowski'', ''cosine''): '
+'scipy''s distances, in any letter case. A zero vector has the cosine distance 1 to all. p: Order '
+'of the minkowski distance, at least 1. partition_by: Columns whose groups are evaluated '
+'separately. NULL is a group too. noise: The value of cluster that marks noise. noise_as '
+'(''cluster'', ''drop'', ''singletons'', needed with noise): Count noise as an ordinary cluster, '
+'leave it out, or count each row as a cluster. weights: A number > 0 for each dimension, as in '
+'scipy; not for chebyshev. method (''exact'', ''simplified'', ''bounds'', ''sample''): Exact mean '
+'distances; distances to the centers in their place; certified bounds of the exact score from '
+'moments of the clusters; or exact silhouettes of some points. tolerance: With method ''exact'': '
+'largest width of the interval from silhouette_lower to silhouette_upper. For ''euclidean'' only '
+'as many points are evaluated as that requires, those of the widest bounds first; the others '
+'count with the middle of their bounds. Other distances are always exact. sample_size: With '
+'method ''sample'': how many points are evaluated, each against all points; all if there are '
+'fewer. confidence: With method ''sample'': probability, between 0 and 1, that silhouette_lower '
+'and silhouette_upper enclose the exact score. random_state: With method ''sample'': the seed. '
+'The sample is the same in every engine. missing (''error'', ''drop''): Whether a NULL coordinate '
+'is an error, or its row is dropped. Source: Rousseeuw (1987) and Gaido (2023), as for '
+'silhouette_samples. Hruschka, de Castro and Campello (2004), Evolutionary algorithms for '
+'clustering gene-expression data, for method ''simplified''. Hoeffding (1963), Probability '
+'inequalities for sums of bounded random variables, doi:10.1080/01621459.1963.10500830.';
 
 COMMENT ON MACRO TABLE clustereval.transition_overlaps IS
 'Clusters of one run and of the next that have common ids, one row per pair. One row per pair of '
 'clusters with common ids, sorted: partition_key, cluster_before, cluster_after, n_before, '
 'n_after, n_common, share_before and share_after, n_common as a share of each cluster''s ids that '
 'are in both runs, jaccard, their Jaccard index on these ids, and is_link, whether a share is at '
-'least the threshold. tbl_before, tbl_after, id, cluster, threshold, partition_by, noise, '
-'noise_as:';
+'least the threshold. tbl_before, tbl_after: The run before and the run after, one row per id. '
+'id, cluster: What identifies the clustered object, and its cluster, of any groupable type: '
+'columns of both tables, of the same types. Rows with a NULL cluster count as if they were not '
+'there. threshold: Two clusters are linked if their common ids are at least this share of one of '
+'them, of its ids that are in both runs; above 0 and at most 1. partition_by: Columns of both '
+'tables whose groups are evaluated separately. NULL is a group too. noise: The value of cluster '
+'that marks noise, in both runs. noise_as (''cluster'', ''drop'', ''singletons'', needed with '
+'noise): Count noise as an ordinary cluster, as not in the run, or each row as a cluster, which '
+'has no row of its own.';
 
 COMMENT ON MACRO TABLE clustereval.uniform_reference IS
 'Points without clusters, the reference of the gap statistic: uniform where the points are. One '
@@ -803,16 +1049,18 @@ COMMENT ON MACRO TABLE clustereval.uniform_reference IS
 '1), id (from 0) and point, a list of numbers. A set has as many points as the partition. The '
 'numbers of ''box'' are the same in every engine, to the last bit, and have 32 random bits; they '
 'are the same share of the box in every partition, so that no partition depends on others. A '
-'constant coordinate stays constant. No rows: none. vector: An Array or List column of numbers, '
-'or the numeric columns that hold the coordinates. Rows where it is NULL (for several columns: '
-'where all are) are left out. n_sets: Number of reference sets, at least 1. gap_statistic needs '
-'2, and its authors use many more. method (''box'', ''pca''): Uniform in the box that the points '
-'span, with sides along the coordinates or along their principal components (Python only: the SQL '
-'macro has no such decomposition). random_state: The seed, a whole number >= 0. tbl, '
-'partition_by, missing:  Source: Tibshirani, Walther and Hastie (2001), Estimating the number of '
-'clusters in a data set via the gap statistic, doi:10.1111/1467-9868.00293. Wellons (2018), '
-'Prospecting for hash functions, nullprogram.com/blog/2018/07/31, for the permutation that the '
-'numbers are made with.';
+'constant coordinate stays constant. No rows: none. tbl: The points, one per row. vector: An '
+'Array or List column of numbers, or the numeric columns that hold the coordinates. Rows where it '
+'is NULL (for several columns: where all are) are left out. n_sets: Number of reference sets, at '
+'least 1. gap_statistic needs 2, and its authors use many more. method (''box'', ''pca''): '
+'Uniform in the box that the points span, with sides along the coordinates or along their '
+'principal components (Python only: the SQL macro has no such decomposition). random_state: The '
+'seed, a whole number >= 0. partition_by: Columns whose groups are evaluated separately. NULL is '
+'a group too. missing (''error'', ''drop''): Whether a NULL coordinate is an error, or its row is '
+'dropped. Source: Tibshirani, Walther and Hastie (2001), Estimating the number of clusters in a '
+'data set via the gap statistic, doi:10.1111/1467-9868.00293. Wellons (2018), Prospecting for '
+'hash functions, nullprogram.com/blog/2018/07/31, for the permutation that the numbers are made '
+'with.';
 
 COMMENT ON MACRO TABLE clustereval.vdm_encode IS
 'Profile of each nominal value, added as a vector: the shares of the classes in its rows. With '

@@ -47,12 +47,12 @@ def test_a_stale_file_is_found(tmp_path: Path) -> None:
     assert command.stale_files(lambda: {old: "b"}) == {old: "b"}
 
 
-def files_by_hand() -> list[Path]:
-    """The files of both sides that are not generated."""
+def files_by_hand(*folders: str) -> list[Path]:
+    """The files of both sides, and of other folders, that are not generated."""
     generated = {path for step in command.STEPS for path in step()}
     return [
         path
-        for folder in ("sql", "polars_clustereval")
+        for folder in ("sql", "polars_clustereval", *folders)
         for path in (ROOT / folder).rglob("*.*")
         if path.suffix in (".sql", ".py") and path not in generated
     ]
@@ -94,6 +94,31 @@ def test_the_steps_for_a_score_are_few_files_that_exist(head: str, n: int) -> No
         path = ROOT / file.replace("<stem>", "association")
         assert path.is_file(), file
         assert path not in generated, file
+
+
+def test_the_steps_for_a_table_are_files_that_exist() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    steps = text.partition("## To add a table")[2].partition("Then `make facts`.")[0]
+    files = re.findall(r"^\d\. `([^`]+)`", steps, re.MULTILINE)
+    assert len(files) <= 8
+    generated = {path for step in command.STEPS for path in step()}
+    # Other pages have tables of scores, which are generated.
+    places = {"folder": "internal", "stem": "states", "oracle": "point_oracle", "guide": "states"}
+    for file in files:
+        path = ROOT / re.sub("<(.*?)>", lambda found: places[found[1]], file)
+        assert path.is_file(), file
+        assert path not in generated, file
+
+
+def test_a_table_is_named_by_hand_in_its_two_files_only() -> None:
+    """Nothing else of the product has to be changed for a table without scores or a command."""
+    files = ("sql/internal/dunn.sql", "polars_clustereval/internal/dunn.py")
+    named = {
+        str(path.relative_to(ROOT))
+        for path in files_by_hand("tools", "tests/support")
+        if re.search(r"\bcluster_diameters\b", path.read_text(encoding="utf-8"))
+    }
+    assert named == {*files, "tests/support/dunn_oracle.py"}
 
 
 def test_a_page_without_the_end_of_a_block_is_refused() -> None:

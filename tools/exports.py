@@ -1,4 +1,4 @@
-"""The names of the metrics and tables in __init__.py and namespaces.py, read and written as text.
+"""The names of the metrics and tables in lists of the package, read and written as text.
 
 The package cannot be imported while these files name a function that is gone, so nothing here
 imports it.
@@ -12,6 +12,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).parent.parent / "polars_clustereval"
 INIT = PACKAGE / "__init__.py"
 NAMESPACES = PACKAGE / "namespaces.py"
+SPARK = PACKAGE / "spark" / "__init__.py"
 FOLDERS = ("external", "internal", "relative")
 #: The modules of polars_clustereval/external that define metrics, and the family of these.
 FAMILIES = {
@@ -93,39 +94,42 @@ def replace_nodes(text: str, nodes: list[ast.stmt], new: str) -> str:
     return "".join([*lines[:start], new, *lines[end:]])
 
 
+def first_part(module: str | None) -> str:
+    """The folder that a module is in, or the module itself."""
+    return (module or "").partition(".")[0]
+
+
+def imports_from(text: str, folder: str) -> list[ast.ImportFrom]:
+    """The imports of a module from the modules of a folder, or from one module."""
+    nodes = (node for node in ast.parse(text).body if isinstance(node, ast.ImportFrom))
+    return [node for node in nodes if node.level and first_part(node.module) == folder]
+
+
 def with_imports(text: str, functions: dict[str, list[str]]) -> str:
     """The text of a module with the imports of functions in place of those from their folders."""
-    for folder in FOLDERS:
-        old = [
-            node
-            for node in ast.parse(text).body
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(f"{folder}.")
-        ]
-        new = [import_of(x, names) for x, names in functions.items() if x.startswith(f"{folder}.")]
-        text = replace_nodes(text, list(old), "".join(new))
+    for folder in dict.fromkeys(map(first_part, functions)):
+        new = [import_of(x, names) for x, names in functions.items() if first_part(x) == folder]
+        text = replace_nodes(text, list(imports_from(text, folder)), "".join(new))
     return text
 
 
-def imported_names(text: str) -> set[str]:
-    """The names that a module imports from the folders of metrics and tables."""
-    return {
-        alias.name
-        for node in ast.parse(text).body
-        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] in FOLDERS
-        for alias in node.names
-    }
+def imported_names(text: str, functions: dict[str, list[str]]) -> set[str]:
+    """The names that a module imports from the folders of these functions."""
+    nodes = (node for x in set(map(first_part, functions)) for node in imports_from(text, x))
+    return {alias.name for node in nodes for alias in node.names}
 
 
-def exports() -> str:
-    """The text of __init__.py with all metrics and tables, in its imports and in __all__."""
-    old = INIT.read_text(encoding="utf-8")
-    text = with_imports(old, public_functions())
+def exports(path: Path, functions: dict[str, list[str]]) -> str:
+    """The text of an __init__.py with these functions in its imports and in __all__."""
+    old = path.read_text(encoding="utf-8")
+    text = with_imports(old, functions)
     [node] = [
         x
         for x in ast.parse(text).body
         if isinstance(x, ast.Assign) and ast.unparse(x.targets[0]) == "__all__"
     ]
-    listed = (set(ast.literal_eval(node.value)) - imported_names(old)) | imported_names(text)
+    others = set(ast.literal_eval(node.value)) - imported_names(old, functions)
+    listed = others | imported_names(text, functions)
     public = sorted(listed, key=lambda name: (name[0].islower(), name))
     listing = "".join(f'    "{name}",\n' for name in public)
     return replace_nodes(text, [node], f"__all__ = [\n{listing}]\n")
@@ -135,11 +139,27 @@ def namespaces() -> str:
     """The text of namespaces.py with all tables, in its imports and as methods."""
     old = NAMESPACES.read_text(encoding="utf-8")
     text = with_imports(old, tables_by_module())
+    names_before = imported_names(old, tables_by_module())
     [body] = [x.body for x in ast.parse(text).body if isinstance(x, ast.ClassDef)]
     methods = [
         node
         for node in body
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in imported_names(old)
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in names_before
     ]
     names = [name for found in tables_by_module().values() for name in found]
     return replace_nodes(text, list(methods), "".join(f"    {x} = _method({x})\n" for x in names))
+
+
+def spark_functions() -> dict[str, list[str]]:
+    """The tables of Spark by their module."""
+    modules = ("label_reports", "point_reports")
+    return {x: [node.name for node in functions_in(f"spark.{x}")] for x in modules}
+
+
+def all_files() -> dict[Path, str]:
+    """The texts of the files that list metrics and tables to export them."""
+    return {
+        INIT: exports(INIT, public_functions()),
+        NAMESPACES: namespaces(),
+        SPARK: exports(SPARK, spark_functions()),
+    }

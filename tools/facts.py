@@ -63,7 +63,7 @@ def table_files() -> dict[Path, str]:
 
 #: In this order: the names can be imported once they are there, the catalogue reads the metrics.
 STEPS: tuple[Step, ...] = (
-    lambda: {exports.INIT: exports.exports(), exports.NAMESPACES: exports.namespaces()},
+    exports.all_files,
     metric_files,
     table_files,
     catalogue_files,

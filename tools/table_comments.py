@@ -10,8 +10,8 @@ import re
 from typing import TYPE_CHECKING
 
 from polars_clustereval.base.tables import declared_tables
-from polars_clustereval.catalogue.callables import describe_callable
-from polars_clustereval.catalogue.docstrings import join_lines, read_parameters, read_sections
+from polars_clustereval.catalogue.callables import describe_callable, parameters_of
+from polars_clustereval.catalogue.docstrings import join_lines, read_sections
 from tools.sql_facts import literals
 
 if TYPE_CHECKING:
@@ -47,10 +47,10 @@ def in_sql(text: str) -> str:
     return found
 
 
-def parameters_in_sql(function: Callable[..., Any]) -> str:
+def parameters_in_sql(table: str) -> str:
     """What the parameters are: 'p: Order of the distance.' with choices in parentheses."""
     names_of: dict[str, list[str]] = {}
-    for name, text in read_parameters(function).items():
+    for name, text in parameters_of(table).items():
         type_name, _, meaning = text.partition(". ")
         choices = re.sub("[{}]", "", type_name) if type_name.startswith("{") else ""
         in_words = f"{f' ({choices})' if choices else ''}: {in_sql(meaning)}"
@@ -69,7 +69,7 @@ def table_comment(name: str, function: Callable[..., Any]) -> str:
         in_sql(sections[""]),
         in_sql(returns[0].upper() + returns[1:]),
         in_sql(known.facts["Notes"]),
-        parameters_in_sql(function),
+        parameters_in_sql(name),
         source and f"Source: {source}",
     )
     text = " ".join(filter(None, texts))

@@ -15,7 +15,7 @@ from .docstrings import join_lines, read_parameters, read_sections
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["Description", "describe_callable", "list_callables"]
+__all__ = ["Description", "describe_callable", "list_callables", "parameters_of"]
 
 
 class Description(NamedTuple):
@@ -81,7 +81,7 @@ def _describe_function(name: str) -> Description:
     notes = sections.get("Notes", "")
     sql = _SQL.search(notes)
     parameters = "\n".join(
-        f"{parameter}: {text}" for parameter, text in _parameters_of(name).items()
+        f"{parameter}: {text}" for parameter, text in parameters_of(name).items()
     )
     kind = "a table" if is_table(function) else "a function"
     facts = {
@@ -143,13 +143,13 @@ _AS_IN = re.compile(r"as in (\w+)\. ")
 
 
 @cache
-def _parameters_of(name: str) -> Mapping[str, str]:
+def parameters_of(name: str) -> Mapping[str, str]:
     """Return what the parameters of a public function are, in the order of the call."""
     function = _functions()[name]
     found = read_parameters(function)
     for parameter, text in found.items():
         other = _AS_IN.fullmatch(text)
-        found[parameter] = _parameters_of(other[1])[parameter] if other else text
+        found[parameter] = parameters_of(other[1])[parameter] if other else text
     in_order = list(inspect.signature(function).parameters)
     return {parameter: found[parameter] for parameter in in_order if parameter in found} | found
 
@@ -167,7 +167,7 @@ def _parameters() -> dict[str, list[_Usage]]:
     tables: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for name, function in _functions().items():
         if is_table(function):
-            for parameter, text in _parameters_of(name).items():
+            for parameter, text in parameters_of(name).items():
                 tables[parameter][text].append(name)
     return {
         parameter: sorted(

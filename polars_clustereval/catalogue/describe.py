@@ -114,12 +114,9 @@ def describe(name: str | None = None) -> str:
     Parameters
     ----------
     name : str, optional
-        A score: a column of external_report, entity_resolution_report, matching_report,
-        overlapping_report, graph_report, run_drift, internal_report, neighbor_report,
-        determinant_report, silhouette_score, dunn_index or pairwise_report, such as
-        'davies_bouldin_score'. Or a table such as 'external_summary', a criterion of choose_k such
-        as 'jump', or a parameter of a table such as 'noise_as'. Without a name, the result is the
-        list of all, scores by family.
+        A score, which is a column of a report, such as 'davies_bouldin_score'. Or a table such as
+        'external_summary', a criterion of choose_k such as 'jump', or a parameter of a table such
+        as 'noise_as'. Without a name, the result is the list of all, scores by family.
 
     Returns
     -------

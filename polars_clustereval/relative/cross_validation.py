@@ -120,7 +120,7 @@ def cross_validation(
         Columns of both frames whose groups are evaluated separately, such as the number of
         clusters. NULL is a group of its own.
     average_method : {'arithmetic', 'geometric', 'min', 'max', 'joint'}
-        Mean of entropies in the normalized and the adjusted mutual information.
+        Mean of the entropies in the normalized and adjusted mutual information.
     beta : float
         Weight of recall in F measures, and of completeness in the V measure.
     distance, p, weights, missing : as in internal_report

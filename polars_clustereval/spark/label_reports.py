@@ -1,4 +1,7 @@
-"""The tables of labels of ``polars_clustereval.spark``: parameters, columns and errors of each."""
+"""The tables of labels of ``polars_clustereval.spark``: parameters, columns and errors of each.
+
+Where a function begins, its ``locals()`` are its arguments by parameter.
+"""
 
 from __future__ import annotations
 
@@ -77,9 +80,7 @@ def contingency_matrix(
     >>> cells.write.saveAsTable("cells")  # doctest: +SKIP
     >>> spark.external_report("cells").show()  # doctest: +SKIP
     """
-    columns = {"label": label, "cluster": cluster, "weight": weight, "partition_by": partition_by}
-    options = {"noise": noise, "noise_as": noise_as}
-    return compute_table("contingency_matrix", tbl, columns, options)
+    return compute_table("contingency_matrix", locals())
 
 
 def pair_counts(
@@ -109,9 +110,7 @@ def pair_counts(
     >>> from polars_clustereval import spark
     >>> spark.pair_counts(df, "species", "cluster").show()  # doctest: +SKIP
     """
-    columns = {"label": label, "cluster": cluster, "weight": weight, "partition_by": partition_by}
-    options = {"noise": noise, "noise_as": noise_as}
-    return compute_table("pair_counts", tbl, columns, options)
+    return compute_table("pair_counts", locals())
 
 
 def external_report(
@@ -166,15 +165,7 @@ def external_report(
     >>> report = spark.external_report(df, "species", "cluster")  # doctest: +SKIP
     >>> report.select("adjusted_rand_score", "v_measure_score").show()  # doctest: +SKIP
     """
-    columns = {"label": label, "cluster": cluster, "weight": weight, "partition_by": partition_by}
-    options = {
-        "noise": noise,
-        "noise_as": noise_as,
-        "average_method": average_method,
-        "beta": beta,
-        "adjusted": adjusted,
-    }
-    return compute_table("external_report", tbl, columns, options)
+    return compute_table("external_report", locals())
 
 
 def entity_resolution_report(
@@ -200,10 +191,7 @@ def entity_resolution_report(
     >>> from polars_clustereval import spark
     >>> spark.entity_resolution_report(df, "person", "cluster").show()  # doctest: +SKIP
     """
-    columns = {"label": label, "cluster": cluster, "weight": weight, "partition_by": partition_by}
-    costs = {"split_cost": split_cost, "merge_cost": merge_cost, "beta": beta}
-    options = {"noise": noise, "noise_as": noise_as, **costs}
-    return compute_table("entity_resolution_report", tbl, columns, options)
+    return compute_table("entity_resolution_report", locals())
 
 
 def external_cluster_report(
@@ -233,9 +221,7 @@ def external_cluster_report(
     >>> from polars_clustereval import spark
     >>> spark.external_cluster_report(df, "species", "cluster").show()  # doctest: +SKIP
     """
-    columns = {"label": label, "cluster": cluster, "weight": weight, "partition_by": partition_by}
-    options = {"noise": noise, "noise_as": noise_as}
-    return compute_table("external_cluster_report", tbl, columns, options)
+    return compute_table("external_cluster_report", locals())
 
 
 def external_label_report(
@@ -265,9 +251,7 @@ def external_label_report(
     >>> from polars_clustereval import spark
     >>> spark.external_label_report(df, "species", "cluster").show()  # doctest: +SKIP
     """
-    columns = {"label": label, "cluster": cluster, "weight": weight, "partition_by": partition_by}
-    options = {"noise": noise, "noise_as": noise_as}
-    return compute_table("external_label_report", tbl, columns, options)
+    return compute_table("external_label_report", locals())
 
 
 def bcubed_samples(
@@ -309,6 +293,4 @@ def bcubed_samples(
     >>> from polars_clustereval import spark
     >>> spark.bcubed_samples(df, "species", "cluster", id="flower").show()  # doctest: +SKIP
     """
-    columns = {"label": label, "cluster": cluster, "id": id, "partition_by": partition_by}
-    options = {"noise": noise, "noise_as": noise_as}
-    return compute_table("bcubed_samples", tbl, columns, options, lazy=True)
+    return compute_table("bcubed_samples", locals(), lazy=True)

@@ -1,4 +1,7 @@
-"""The tables of points of ``polars_clustereval.spark``: parameters, columns and errors of each."""
+"""The tables of points of ``polars_clustereval.spark``: parameters, columns and errors of each.
+
+Where a function begins, its ``locals()`` are its arguments by parameter.
+"""
 
 from __future__ import annotations
 
@@ -91,17 +94,7 @@ def internal_report(
     >>> report = spark.internal_report(df, ["x", "y"], "cluster")  # doctest: +SKIP
     >>> report.select("calinski_harabasz_score").show()  # doctest: +SKIP
     """
-    columns = {"cluster": cluster, "partition_by": partition_by}
-    options = {
-        "distance": distance,
-        "p": p,
-        "center": center,
-        "weights": weights,
-        "noise": noise,
-        "noise_as": noise_as,
-        "missing": missing,
-    }
-    return compute_points("internal_report", tbl, vector, columns, options)
+    return compute_points("internal_report", locals())
 
 
 def internal_cluster_report(
@@ -134,17 +127,7 @@ def internal_cluster_report(
     >>> from polars_clustereval import spark
     >>> spark.internal_cluster_report(df, ["x", "y"], "cluster").show()  # doctest: +SKIP
     """
-    columns = {"cluster": cluster, "partition_by": partition_by}
-    options = {
-        "distance": distance,
-        "p": p,
-        "center": center,
-        "weights": weights,
-        "noise": noise,
-        "noise_as": noise_as,
-        "missing": missing,
-    }
-    return compute_points("internal_cluster_report", tbl, vector, columns, options)
+    return compute_points("internal_cluster_report", locals())
 
 
 def centroids(
@@ -175,17 +158,7 @@ def centroids(
     >>> from polars_clustereval import spark
     >>> spark.centroids(df, ["x", "y"], "cluster").show()  # doctest: +SKIP
     """
-    columns = {"cluster": cluster, "partition_by": partition_by}
-    options = {
-        "distance": distance,
-        "p": p,
-        "center": center,
-        "weights": weights,
-        "noise": noise,
-        "noise_as": noise_as,
-        "missing": missing,
-    }
-    return compute_points("centroids", tbl, vector, columns, options)
+    return compute_points("centroids", locals())
 
 
 def neighbor_report(
@@ -218,17 +191,7 @@ def neighbor_report(
     >>> from polars_clustereval import spark
     >>> spark.neighbor_report(df, ["x", "y"], "cluster").show()  # doctest: +SKIP
     """
-    columns = {"cluster": cluster, "partition_by": partition_by}
-    options = {
-        "distance": distance,
-        "p": p,
-        "center": center,
-        "weights": weights,
-        "noise": noise,
-        "noise_as": noise_as,
-        "missing": missing,
-    }
-    return compute_points("neighbor_report", tbl, vector, columns, options)
+    return compute_points("neighbor_report", locals())
 
 
 def silhouette_score(
@@ -281,17 +244,7 @@ def silhouette_score(
     ...     df, "features", "cluster", distance="cosine"
     ... )  # doctest: +SKIP
     """
-    columns = {"cluster": cluster, "partition_by": partition_by}
-    options = {
-        "distance": distance,
-        "p": p,
-        "weights": weights,
-        "noise": noise,
-        "noise_as": noise_as,
-        "missing": missing,
-        "method": method,
-    }
-    return compute_points("silhouette_score", tbl, vector, columns, options)
+    return compute_points("silhouette_score", locals())
 
 
 def silhouette_clusters(
@@ -324,16 +277,7 @@ def silhouette_clusters(
     ...     df, "features", "cluster", distance="cosine"
     ... )  # doctest: +SKIP
     """
-    columns = {"cluster": cluster, "partition_by": partition_by}
-    options = {
-        "distance": distance,
-        "p": p,
-        "weights": weights,
-        "noise": noise,
-        "noise_as": noise_as,
-        "missing": missing,
-    }
-    return compute_points("silhouette_clusters", tbl, vector, columns, options)
+    return compute_points("silhouette_clusters", locals())
 
 
 def silhouette_samples(
@@ -376,13 +320,4 @@ def silhouette_samples(
     ...     df, "features", "cluster", id="customer", distance="cosine"
     ... )  # doctest: +SKIP
     """
-    columns = {"cluster": cluster, "partition_by": partition_by, "id": id}
-    options = {
-        "distance": distance,
-        "p": p,
-        "weights": weights,
-        "noise": noise,
-        "noise_as": noise_as,
-        "missing": missing,
-    }
-    return compute_points("silhouette_samples", tbl, vector, columns, options, keep=False)
+    return compute_points("silhouette_samples", locals(), lazy=True)

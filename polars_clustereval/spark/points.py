@@ -8,7 +8,6 @@ from sqlglot import exp
 
 from polars_clustereval.dialects import (
     ENGINES,
-    OPTIONS,
     Request,
     build_query,
     check_macro_options,
@@ -24,6 +23,7 @@ from .tables import (
     evaluate_steps,
     evaluate_whole,
     find_column,
+    given_options,
     open_table,
     own_errors,
     row_numbers,
@@ -41,35 +41,25 @@ if TYPE_CHECKING:
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal")
 
 
-def compute_points(
-    name: str,
-    tbl: DataFrame | str,
-    vector: Any,
-    columns: Mapping[str, Any],
-    options: Mapping[str, Any],
-    *,
-    keep: bool = True,
-) -> DataFrame:
-    """Return the rows of the table macro `name` of points, as a DataFrame of the session of `tbl`.
+def compute_points(name: str, arguments: Mapping[str, Any], *, lazy: bool = False) -> DataFrame:
+    """Return the rows of the table macro `name` of points, as a DataFrame of their session.
 
-    `vector` are the coordinates: names of columns or Columns, or one that holds arrays or vectors.
-    `columns` are cluster, partition_by and id, names of columns or Columns or None; without an id
-    Spark numbers the rows. `options` are the values of the other parameters. The result is computed
-    here, unless `keep` is FALSE or the session cannot keep it.
+    `arguments` are all those of its function by parameter; without an id Spark numbers the rows.
+    The result is computed here, unless `lazy` is TRUE or the session cannot keep it.
     """
-    frame = open_table(tbl)
-    options = {**OPTIONS, **options}
+    frame = open_table(arguments["tbl"])
+    options = given_options(arguments)
     if options["weights"] is not None:
         # Any sequence is an array in the query; a tuple would be a struct.
         options["weights"] = list(options["weights"])
     check_macro_options(name, options)
     check_silhouette(name, options)
-    numbered = columns.get("id") is None
-    row_id = row_numbers() if numbered else columns["id"]
-    given = {"cluster": columns["cluster"], "partition_by": columns["partition_by"], "id": row_id}
+    numbered = arguments.get("id") is None
+    given = {key: arguments[key] for key in ("cluster", "partition_by")}
+    given["id"] = row_numbers() if numbered else arguments["id"]
     keys = select_rows(frame, given)
     noise = cast_noise(frame.sparkSession, options["noise"], keys.schema["cluster"])
-    coordinates = _read_coordinates(frame, vector, options["missing"])
+    coordinates = _read_coordinates(frame, arguments["vector"], options["missing"])
     check_weights(options["weights"], len(coordinates))
     rows = select_rows(frame, given, coordinates)
     request = Request(
@@ -92,7 +82,7 @@ def compute_points(
     with own_errors(), settings_for_points(rows.sparkSession):
         if not can_checkpoint(rows.sparkSession):
             return evaluate_whole(query, rows)
-        return evaluate_steps(query, rows, keep=keep)
+        return evaluate_steps(query, rows, keep=not lazy)
 
 
 def _coordinate_name(place: int) -> str:

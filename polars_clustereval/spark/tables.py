@@ -60,24 +60,17 @@ _NO_SESSION = (
 )
 
 
-def compute_table(
-    name: str,
-    tbl: DataFrame | str,
-    columns: Mapping[str, Any],
-    options: Mapping[str, Any],
-    *,
-    lazy: bool = False,
-) -> DataFrame:
-    """Return the rows of the table macro `name`, as a DataFrame of the session of `tbl`.
+def compute_table(name: str, arguments: Mapping[str, Any], *, lazy: bool = False) -> DataFrame:
+    """Return the rows of the table macro `name`, as a DataFrame of the session of its table.
 
-    `columns` are names of columns or Columns by parameter, None for the default, and `options` the
-    values of the other parameters. The result is computed here, unless `lazy` is TRUE or the
-    session cannot keep it.
+    `arguments` are all those of its function by parameter. The result is computed here, unless
+    `lazy` is TRUE or the session cannot keep it.
     """
-    frame = open_table(tbl)
-    options = {**OPTIONS, **options}
+    frame = open_table(arguments["tbl"])
+    options = given_options(arguments)
     check_macro_options(name, options)
-    given = {key: columns.get(key) for key in ("label", "cluster", "weight", "id", "partition_by")}
+    columns = ("label", "cluster", "weight", "id", "partition_by")
+    given = {key: arguments.get(key) for key in columns}
     others = (given["weight"], given["partition_by"], options["noise"])
     check_kept_cells(name, given["label"], given["cluster"], *others)
     if given["label"] is None:
@@ -95,6 +88,11 @@ def compute_table(
             _check_division(name, rows.sparkSession)
             return evaluate_whole(query, rows, weighted=weighted)
         return evaluate_steps(query, rows, weighted=weighted)
+
+
+def given_options(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of all options of tables: of `arguments`, and the defaults of the rest."""
+    return {key: arguments.get(key, default) for key, default in OPTIONS.items()}
 
 
 def open_table(tbl: DataFrame | str) -> DataFrame:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 import polars_clustereval as ce
+from polars_clustereval.base.tables import declared_tables
 from tests.support import macro_calls
 from tests.support.macro_calls import Place
 
@@ -176,12 +177,7 @@ FAULTS: dict[str, tuple[Any, str]] = {
     "confidence": (1, "confidence: expected a number between 0 and 1, got 1"),
     "random_state": (-1, "random_state: expected a whole number >= 0 and < 2147483648, got -1"),
 }
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    name: function
-    for name in ce.__all__
-    if inspect.isfunction(function := getattr(ce, name))
-    and next(iter(inspect.signature(function).parameters), "") in FRAMES
-}
+FUNCTIONS = {name: table.function for name, table in declared_tables().items()}
 
 
 def test_a_function_refuses_a_fault_of_each_argument() -> None:
@@ -211,7 +207,3 @@ def refused_call(
     else:
         message = "no error"
     assert words in message, f"{what}: {message}, expected {words}"
-
-
-def test_the_functions_with_frames_are_all_there() -> None:
-    assert len(FUNCTIONS) == 54

@@ -17,6 +17,8 @@ import pyarrow as pa
 import pytest
 
 import polars_clustereval as ce
+from polars_clustereval.base.tables import declared_tables
+from tests.support import registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,12 +87,14 @@ def run_code(code: str, **variables: Any) -> Any:
 
 
 def test_every_function_is_of_one_kind() -> None:
-    assert len(TABLES) == 48
-    assert len(SINGLE) == 30
-    assert len(SEVERAL) == 4
-    assert len(TWO_RUNS) == 5
-    assert len(TWO_COVERS) == 1
-    assert len(POINTS) == 13
+    assert {*TABLES, *TWO_RUNS, *TWO_COVERS} == declared_tables().keys()
+    assert {*TWO_RUNS} == {*registry.tables("two runs")}
+    assert {*TWO_COVERS} == {*registry.tables("covers")}
+    assert {*POINTS} == {*registry.tables("points", "points of states")}
+    assert {*SEVERAL} == {*registry.tables("runs", "runs and one of them", "resamples")}
+    assert {*SINGLE} == {*POINTS, *LABELS}
+    of_labels = registry.tables("labels", "records", "replication", "nominal values")
+    assert {*LABELS} == {*of_labels, *registry.DRAWN_BY_NUMPY}
     assert {required(name)[0] for name in EXPRESSIONS} == {"label", "vec"}
 
 

@@ -49,16 +49,11 @@ def some_session(**settings: Any) -> Any:
 def test_every_argument_reaches_the_query(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[tuple[Any, ...]] = []
 
-    def on_labels(name: str, tbl: Any, columns: Any, options: Any, *, lazy: bool = False) -> None:
-        calls.append((name, {"tbl": tbl, **columns, **options}, lazy))
+    def compute(name: str, arguments: dict[str, Any], *, lazy: bool = False) -> None:
+        calls.append((name, arguments, lazy))
 
-    def on_points(
-        name: str, tbl: Any, vector: Any, columns: Any, options: Any, *, keep: bool = True
-    ) -> None:
-        calls.append((name, {"tbl": tbl, "vector": vector, **columns, **options}, not keep))
-
-    monkeypatch.setattr(label_reports, "compute_table", on_labels)
-    monkeypatch.setattr(point_reports, "compute_points", on_points)
+    monkeypatch.setattr(label_reports, "compute_table", compute)
+    monkeypatch.setattr(point_reports, "compute_points", compute)
     function = getattr(spark, name)
     given = {parameter: object() for parameter in inspect.signature(function).parameters}
     function(**given)
