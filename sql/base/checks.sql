@@ -1,7 +1,7 @@
 -- checks: what the macros accept, and the error otherwise.
 --
 -- Rules for all files of the SQL side:
---   * A macro's parameter replaces every unqualified column of the same name inside the body: such a
+--   * A macro's parameter replaces every unqualified column of its name inside the body: such a
 --     column is qualified. A CTE hides the user's table of the same name, and an alias in a SELECT
 --     may be taken for a column that the user has misspelled: where a user's table or expression is
 --     in reach, names start with __ce_, and the table is read as early as can be.
