@@ -11,6 +11,7 @@ import pytest
 from polars_clustereval import spark
 from polars_clustereval.base.tables import Kind, declared_tables, table_function
 from polars_clustereval.catalogue import entries
+from polars_clustereval.catalogue.callables import parameters_of
 from polars_clustereval.catalogue.docstrings import join_lines, read_parameters, read_sections
 from polars_clustereval.dialects import to_sql
 from polars_clustereval.macros import macro_definitions
@@ -114,7 +115,7 @@ def test_the_docstring_says_what_every_parameter_is(name: str) -> None:
 
 #: Parameters of a kind of table that mean something else in one of them.
 OTHER_WORDS: dict[Kind, set[str]] = {
-    "points": {"frame", "center", "missing", "id"},
+    "points": {"frame", "center", "id"},
     "graph": set(),
     "runs": {"metric"},
     "two runs": {"noise_as"},
