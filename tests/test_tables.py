@@ -110,7 +110,7 @@ def test_the_docstring_names_every_column(name: str) -> None:
 
 @pytest.mark.parametrize("name", TABLES)
 def test_the_docstring_says_what_every_parameter_is(name: str) -> None:
-    assert [*read_parameters(TABLES[name].function)] == registry.parameters(name)
+    assert [*parameters_of(name)] == registry.parameters(name)
 
 
 #: Parameters of a kind of table that mean something else in one of them.
