@@ -16,7 +16,7 @@ CREATE OR REPLACE MACRO clustereval.normalized_clustering_accuracy(label, cluste
   );
 COMMENT ON MACRO clustereval.normalized_clustering_accuracy IS
 'Not an aggregate: a column of matching_report(tbl, label, cluster). (s − 1) / (k − 1), where s = '
-'max Σ n_ij / a_i over matchings, and k is the greater of the numbers of labels and clusters. '
+'max Σ n_ij / a_i over matchings, and k is the larger of the numbers of labels and clusters. '
 'Range [-0.5, 1], best 1.';
 
 CREATE OR REPLACE MACRO clustereval.pair_sets_index(label, cluster) AS
@@ -25,7 +25,7 @@ CREATE OR REPLACE MACRO clustereval.pair_sets_index(label, cluster) AS
   );
 COMMENT ON MACRO clustereval.pair_sets_index IS
 'Not an aggregate: a column of matching_report(tbl, label, cluster). max(0, (s − E) / (k − E)), '
-'where s = max Σ n_ij / max(a_i, b_j) over matchings, k is the greater of the numbers of labels '
+'where s = max Σ n_ij / max(a_i, b_j) over matchings, k is the larger of the numbers of labels '
 'and clusters, and E = (1/n) Σ min(a_i, b_i) over the sizes in descending order. Range [0, 1], '
 'best 1.';
 
@@ -113,7 +113,7 @@ CREATE OR REPLACE MACRO clustereval.davies_bouldin_score(vector, cluster) AS
     'davies_bouldin_score', 'internal_report', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.davies_bouldin_score IS
-'Not an aggregate: a column of internal_report(tbl, vector, cluster). mean over C of the greatest '
+'Not an aggregate: a column of internal_report(tbl, vector, cluster). mean over C of the largest '
 '(r_C + r_D) / Δ_CD; pairs of equal centers are skipped. Range [0, ∞), best low.';
 
 CREATE OR REPLACE MACRO clustereval.ball_hall_index(vector, cluster) AS

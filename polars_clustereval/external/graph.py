@@ -120,7 +120,7 @@ def graph_report(
         of nodes that are joined in a cluster, or apart and not joined; mean_conductance (range
         [0, 1], best low) and worst_conductance (range [0, 1], best low) of the clusters; and
         inter_cluster_edge_share (range [0, 1], best low), the share of edges between clusters.
-        Without weights above 0 they are NULL, but for performance and the last one.
+        Without weights above 0 they are NULL, except for performance and the last one.
 
     Raises
     ------

@@ -196,7 +196,7 @@ def matching_report(
         - clustering_accuracy (range [0, 1], best 1), the share of rows that are matched. It is the
           mention-based CEAF as well.
         - normalized_clustering_accuracy (range [-0.5, 1], best 1), (s - 1) / (k - 1), where s is
-          the sum over labels of the matched share of their rows and k the greater of the numbers of
+          the sum over labels of the matched share of their rows and k the larger of the numbers of
           labels and clusters.
         - pair_sets_index (range [0, 1], best 1), (s - E) / (k - E), at least 0, where s is the sum
           of n / max(sizes) of matched sets and E its expectation for random sets of these sizes.

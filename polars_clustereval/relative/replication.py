@@ -128,7 +128,7 @@ def prediction_strength(
     noise: Any = None,
     noise_as: NoiseAs | None = None,
 ) -> Frame:
-    """Prediction strength: the least share of a test cluster's pairs that training confirms.
+    """Prediction strength: the smallest share of a test cluster's pairs that training confirms.
 
     For each cluster of the test data (label), the share of the pairs of its rows that the
     clustering learned from the training data (cluster) also puts together; the least of these. From

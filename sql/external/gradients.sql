@@ -10,7 +10,7 @@
 -- its statistics (shares of the counts of pairs). b = s + y is what the labels have (pairs of one
 -- label, or their entropy) and c = s + x what the clusters have. g = sqrt(b c), gb and gc are its
 -- derivatives by b and c, and r, rb and rc the same of the phi index, sqrt(b (1 - b) c (1 - c)).
--- larger_x is 1 if x > y, 0 if x < y, and NULL if they are equal but for rounding. emi is the
+-- larger_x is 1 if x > y, 0 if x < y, and NULL if they are equal except for rounding. emi is the
 -- expected mutual information. It tends to (labels - 1) (clusters - 1) / (2 rows) whatever the
 -- shares, and counts as constant if it is at most 0.005 of the mean entropy; otherwise it is NULL
 -- here, and so are the derivatives of the adjusted mutual information. NULL for 0 / 0. total is the

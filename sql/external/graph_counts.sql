@@ -458,9 +458,9 @@ CREATE OR REPLACE MACRO clustereval._graph_conductances(clusters) AS TABLE
 CREATE OR REPLACE MACRO clustereval._is_dense(n_nodes, min_neighbors) AS
   min_neighbors >= 2 AND min_neighbors >= floor(n_nodes / 2.0);
 
--- The ways of the inner edges of some clusters, in both directions: from_node, to_node and
+-- The arcs of the inner edges of some clusters, in both directions: from_node, to_node and
 -- cluster_no. edges: rows of _graph_edges, chosen one of the cluster_no of the clusters.
-CREATE OR REPLACE MACRO clustereval._graph_ways(edges, chosen) AS TABLE
+CREATE OR REPLACE MACRO clustereval._graph_arcs(edges, chosen) AS TABLE
   WITH links AS (
     SELECT edge.low, edge.high, edge.low_cluster
     FROM query_table(edges) AS edge
@@ -485,15 +485,15 @@ CREATE OR REPLACE MACRO clustereval._graph_tree_edges(edges, clusters) AS TABLE
       AND n_links > 0
       AND NOT clustereval._is_dense(n_nodes, min_neighbors)
   ),
-  ways AS MATERIALIZED (SELECT * FROM clustereval._graph_ways(edges, open)),
-  forest AS MATERIALIZED (SELECT * FROM clustereval._graph_forest(open, ways)),
+  arcs AS MATERIALIZED (SELECT * FROM clustereval._graph_arcs(edges, open)),
+  forest AS MATERIALIZED (SELECT * FROM clustereval._graph_forest(open, arcs)),
   trees AS (
     SELECT
       cluster_no,
       LEAST(node, parent) AS low,
       GREATEST(node, parent) AS high,
       is_bridge
-    FROM clustereval._graph_bridges(forest, ways)
+    FROM clustereval._graph_bridges(forest, arcs)
   )
   SELECT * FROM trees
   UNION ALL
@@ -557,11 +557,11 @@ CREATE OR REPLACE MACRO clustereval._graph_cluster_diameters(
     FROM query_table(nodes) AS node
     SEMI JOIN chosen ON chosen.cluster_no = node.cluster_no
   ),
-  ways AS MATERIALIZED (SELECT * FROM clustereval._graph_ways(edges, chosen))
+  arcs AS MATERIALIZED (SELECT * FROM clustereval._graph_arcs(edges, chosen))
   SELECT cluster_no, diameter FROM known WHERE diameter <> -1
   UNION ALL
   SELECT cluster_no, diameter
-  FROM clustereval._graph_diameters(members, ways);
+  FROM clustereval._graph_diameters(members, arcs);
 
 ---------------------------------------------------------------------------------------------------
 -- Sums of a partition
@@ -569,7 +569,7 @@ CREATE OR REPLACE MACRO clustereval._graph_cluster_diameters(
 
 -- Sums of all clusters of a partition, one row per partition: numbers and weights by the names of
 -- _graph_conductances, n_clusters, pairs, the pairs of nodes of one cluster, and the mean and the
--- greatest conductance. clusters: rows of _graph_conductances, resolution is the user's option.
+-- largest conductance. clusters: rows of _graph_conductances, resolution is the user's option.
 CREATE OR REPLACE MACRO clustereval._graph_sums(clusters, resolution) AS TABLE
   SELECT
     partition_key,

@@ -1,18 +1,18 @@
 -- graph_paths: searches in the graphs of clusters: spanning forests, bridges and diameters.
 --
---   * Nodes are numbers. A way is an edge in one direction: from_node and to_node, two different
---     nodes of the cluster cluster_no. A table of ways has both directions of an edge, and no
---     way twice.
---   * A part is a set of nodes that ways connect. A spanning forest has a tree for each part.
+--   * Nodes are numbers. An arc is an edge in one direction: from_node and to_node, two different
+--     nodes of the cluster cluster_no. A table of arcs has both directions of an edge, and no
+--     arc twice.
+--   * A part is a set of nodes that arcs connect. A spanning forest has a tree for each part.
 --   * A bridge is an edge whose removal divides its part in two.
 --   * A search takes a step for each level of its trees, so its steps grow with the diameter.
 
--- Breadth-first search. One row per node that ways connect with one of starts: cluster_no, node,
--- parent, the node that it was reached from, NULL for a start, and level, the number of ways to the
--- start. starts names a CTE of at most one node per part with cluster_no and node, ways one of
--- ways. The ways from a level lead to that before, to itself and to the next one. So nodes are
+-- Breadth-first search. One row per node that arcs connect with one of starts: cluster_no, node,
+-- parent, the node that it was reached from, NULL for a start, and level, the number of arcs to the
+-- start. starts names a CTE of at most one node per part with cluster_no and node, arcs one of
+-- arcs. The arcs from a level lead to that before, to itself and to the next one. So nodes are
 -- looked up in two levels only: each step hands its own nodes on, no longer as the front.
-CREATE OR REPLACE MACRO clustereval._graph_levels(starts, ways) AS TABLE
+CREATE OR REPLACE MACRO clustereval._graph_levels(starts, arcs) AS TABLE
   WITH RECURSIVE search AS (
     SELECT
       cluster_no, node, CAST(NULL AS BIGINT) AS parent, 0 AS level,
@@ -23,15 +23,15 @@ CREATE OR REPLACE MACRO clustereval._graph_levels(starts, ways) AS TABLE
       WITH reached AS (
         SELECT
           MIN(front.cluster_no) AS cluster_no,
-          way.to_node AS node,
+          arc.to_node AS node,
           MIN(front.node) AS parent,
           MIN(front.level) + 1 AS level
         FROM search AS front
-        JOIN query_table(ways) AS way ON way.from_node = front.node
+        JOIN query_table(arcs) AS arc ON arc.from_node = front.node
         WHERE front.is_front
-        GROUP BY way.to_node
+        GROUP BY arc.to_node
       )
-      -- After the group, or DuckDB would compare all ways with the known nodes in each step.
+      -- After the group, or DuckDB would compare all arcs with the known nodes in each step.
       SELECT
         reached.cluster_no, reached.node, reached.parent, reached.level, TRUE
       FROM reached
@@ -46,18 +46,18 @@ CREATE OR REPLACE MACRO clustereval._graph_levels(starts, ways) AS TABLE
   FROM search
   WHERE is_front;
 
--- One row per node of the ways: node and part, the lowest node of its part. ways names a CTE of
--- ways.
-CREATE OR REPLACE MACRO clustereval._graph_parts(ways) AS TABLE
+-- One row per node of the arcs: node and part, the lowest node of its part. arcs names a CTE of
+-- arcs.
+CREATE OR REPLACE MACRO clustereval._graph_parts(arcs) AS TABLE
   WITH RECURSIVE labels USING KEY (node) AS (
-    SELECT DISTINCT from_node AS node, from_node AS part FROM query_table(ways)
+    SELECT DISTINCT from_node AS node, from_node AS part FROM query_table(arcs)
     UNION
     (
       WITH reached AS (
-        SELECT way.to_node AS node, MIN(label.part) AS part
+        SELECT arc.to_node AS node, MIN(label.part) AS part
         FROM labels AS label
-        JOIN query_table(ways) AS way ON way.from_node = label.node
-        GROUP BY way.to_node
+        JOIN query_table(arcs) AS arc ON arc.from_node = label.node
+        GROUP BY arc.to_node
       )
       SELECT reached.node, reached.part
       FROM reached
@@ -67,21 +67,21 @@ CREATE OR REPLACE MACRO clustereval._graph_parts(ways) AS TABLE
   )
   SELECT node, part FROM labels;
 
--- A spanning forest of the ways: one row per node, with the columns of _graph_levels. starts names
--- a CTE of one node per cluster, ways one of ways. Most clusters are one part, which the search
+-- A spanning forest of the arcs: one row per node, with the columns of _graph_levels. starts names
+-- a CTE of one node per cluster, arcs one of arcs. Most clusters are one part, which the search
 -- from the start covers; only nodes beyond it need _graph_parts, which takes longer.
-CREATE OR REPLACE MACRO clustereval._graph_forest(starts, ways) AS TABLE
-  WITH covered AS MATERIALIZED (SELECT * FROM clustereval._graph_levels(starts, ways)),
+CREATE OR REPLACE MACRO clustereval._graph_forest(starts, arcs) AS TABLE
+  WITH covered AS MATERIALIZED (SELECT * FROM clustereval._graph_levels(starts, arcs)),
   rest AS MATERIALIZED (
-    SELECT way.from_node, way.to_node, way.cluster_no
-    FROM query_table(ways) AS way
-    ANTI JOIN covered ON covered.node = way.from_node
+    SELECT arc.from_node, arc.to_node, arc.cluster_no
+    FROM query_table(arcs) AS arc
+    ANTI JOIN covered ON covered.node = arc.from_node
   ),
   parts AS (SELECT * FROM clustereval._graph_parts(rest)),
   other_starts AS (
-    SELECT DISTINCT way.cluster_no, way.from_node AS node
-    FROM rest AS way
-    SEMI JOIN parts AS part ON part.part = way.from_node
+    SELECT DISTINCT arc.cluster_no, arc.from_node AS node
+    FROM rest AS arc
+    SEMI JOIN parts AS part ON part.part = arc.from_node
   )
   SELECT * FROM covered
   UNION ALL
@@ -89,18 +89,18 @@ CREATE OR REPLACE MACRO clustereval._graph_forest(starts, ways) AS TABLE
 
 -- The edges of a spanning forest, and whether they are bridges; every bridge is among them. One row
 -- per edge: cluster_no, its ends node and parent, and is_bridge. forest: rows of _graph_forest,
--- ways one of the ways. An edge that is not in the forest closes a circle with the ways of its ends
+-- arcs one of the arcs. An edge that is not in the forest closes a circle with the arcs of its ends
 -- up to the node where they meet; an edge of the forest is a bridge unless it is in such a circle.
 -- Each step of the search moves the lower end of such a pair of ends, low, to its parent. Pairs
 -- that coincide go on as one.
-CREATE OR REPLACE MACRO clustereval._graph_bridges(forest, ways) AS TABLE
+CREATE OR REPLACE MACRO clustereval._graph_bridges(forest, arcs) AS TABLE
   WITH RECURSIVE other_edges AS (
     SELECT
       near.node AS near, near.level AS near_level, far.node AS far, far.level AS far_level
-    FROM query_table(ways) AS way
-    JOIN query_table(forest) AS near ON near.node = way.from_node
-    JOIN query_table(forest) AS far ON far.node = way.to_node
-    WHERE way.from_node < way.to_node
+    FROM query_table(arcs) AS arc
+    JOIN query_table(forest) AS near ON near.node = arc.from_node
+    JOIN query_table(forest) AS far ON far.node = arc.to_node
+    WHERE arc.from_node < arc.to_node
       AND near.parent IS DISTINCT FROM far.node
       AND far.parent IS DISTINCT FROM near.node
   ),
@@ -162,13 +162,13 @@ CREATE OR REPLACE MACRO clustereval._graph_blocks(members) AS TABLE
 
 -- One row per cluster of the nodes: cluster_no and diameter, the number of edges between the two
 -- nodes that are furthest apart. members names a CTE of nodes with node and cluster_no, all nodes
--- of clusters of one part each; ways one of their ways. After k steps reached has the nodes of a
--- block that are at most k ways from a node: 64 searches in one number. A step gives each node the
+-- of clusters of one part each; arcs one of their arcs. After k steps reached has the nodes of a
+-- block that are at most k arcs from a node: 64 searches in one number. A step gives each node the
 -- bits of its neighbors and its own: it counts as a neighbor of itself. A row that has all bits
 -- takes part in one more step, which gives them to the neighbors, and then is left out.
-CREATE OR REPLACE MACRO clustereval._graph_diameters(members, ways) AS TABLE
+CREATE OR REPLACE MACRO clustereval._graph_diameters(members, arcs) AS TABLE
   WITH RECURSIVE neighbors AS MATERIALIZED (
-    SELECT from_node, to_node FROM query_table(ways)
+    SELECT from_node, to_node FROM query_table(arcs)
     UNION ALL
     SELECT node, node FROM query_table(members)
   ),
@@ -177,15 +177,15 @@ CREATE OR REPLACE MACRO clustereval._graph_diameters(members, ways) AS TABLE
     UNION ALL
     SELECT
       MIN(search.cluster_no),
-      way.to_node,
+      arc.to_node,
       search.block,
       BIT_OR(search.reached),
       MIN(search.all_nodes),
       MIN(search.level) + 1
     FROM search
-    JOIN neighbors AS way ON way.from_node = search.node
-    GROUP BY way.to_node, search.block
-    HAVING BOOL_OR(way.from_node = way.to_node AND search.reached <> search.all_nodes)
+    JOIN neighbors AS arc ON arc.from_node = search.node
+    GROUP BY arc.to_node, search.block
+    HAVING BOOL_OR(arc.from_node = arc.to_node AND search.reached <> search.all_nodes)
   )
   SELECT cluster_no, MAX(level) AS diameter
   FROM search

@@ -16,12 +16,12 @@
 ---------------------------------------------------------------------------------------------------
 
 -- Gagolewski's normalized clustering accuracy. matched is the sum over labels of the matched share
--- of the label's rows, size the greater of the numbers of labels and of clusters.
+-- of the label's rows, size the larger of the numbers of labels and of clusters.
 CREATE OR REPLACE MACRO clustereval._normalized_clustering_accuracy(matched, size) AS
   CASE WHEN size = 1 THEN 1.0 ELSE clustereval._ratio(matched - 1.0, size - 1.0) END;
 
 -- Rezaei and Franti's pair sets index. matched is the sum of the similarities of matched sets,
--- expected that of random sets, size the greater of the numbers of labels and of clusters.
+-- expected that of random sets, size the larger of the numbers of labels and of clusters.
 CREATE OR REPLACE MACRO clustereval._pair_sets_index(matched, expected, size) AS
   CASE
     WHEN size = 1 THEN 1.0
@@ -160,7 +160,7 @@ CREATE OR REPLACE MACRO clustereval._best_other(tops, weight) AS
 ---------------------------------------------------------------------------------------------------
 
 -- One row per label or cluster of the cells in the CTE named left_cells: problem, node, its number,
--- is_row, whether it is a label, and part, the least number of a label in its part. Cells of one
+-- is_row, whether it is a label, and part, the smallest number of a label in its part. Cells of one
 -- label or one cluster are in one part.
 CREATE OR REPLACE MACRO clustereval._find_parts(left_cells) AS TABLE
   WITH RECURSIVE nodes USING KEY (problem, node, is_row) AS (
@@ -471,7 +471,7 @@ CREATE OR REPLACE MACRO clustereval._matched_totals(weights) AS TABLE
   JOIN sums AS totals ON totals.problem = problem.problem
   GROUP BY problem.partition_key;
 
--- One row per partition_key: expected_rows, the sum over ranks of the lesser of the sizes of the
+-- One row per partition_key: expected_rows, the sum over ranks of the smaller of the sizes of the
 -- label and of the cluster of that rank by size. Divided by the number of rows, it is the expected
 -- similarity of random sets in the pair sets index. Noise rows that count as singletons have the
 -- last ranks. The parameters are names of CTEs: the results of _label_sizes and _cluster_sizes.

@@ -17,7 +17,7 @@
 -- rest options. partition_key, cluster and singleton_no identify the cluster; for noise as
 -- singletons the latter two are NULL and the row number, otherwise the cluster and 0. point is the
 -- DOUBLE[] that distances are computed from (weighted, and of length 1 for cosine), unweighted the
--- one that means are computed from (the same but for the weights), vector the DOUBLE[] as given
+-- one that means are computed from (the same except for the weights), vector the DOUBLE[] as given
 -- (NULL if a coordinate is and missing is 'drop'), factors those of _scale_vector, row_no the row
 -- number from 1, id the id, NULL where has_default_id is TRUE as none was given. kept: whether the
 -- row counts; dropped: whether it lacks a vector or cluster; noisy: whether it is noise. One more

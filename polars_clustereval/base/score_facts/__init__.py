@@ -1,6 +1,6 @@
 """score_facts: what is known of each score that is a column of a table only, one record each.
 
-The facts of an external metric stand in the docstring of its expression. These scores have no
+The facts of an external metric are in the docstring of its expression. These scores have no
 docstring of their own, so their facts are written here, one entry below the other. The summaries,
 ``describe``, the pages and the comments of macros read them or are generated from them. Entries are
 plain tuples: no schema, and type checkers know their fields.

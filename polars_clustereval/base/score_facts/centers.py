@@ -124,7 +124,7 @@ _INTERNAL_REPORT = (
     _index_of_centers(
         name="davies_bouldin_score",
         title="Davies-Bouldin score",
-        definition="mean over C of the greatest (r_C + r_D) / Δ_CD; pairs of equal centers are "
+        definition="mean over C of the largest (r_C + r_D) / Δ_CD; pairs of equal centers are "
         "skipped",
         range="[0, ∞)",
         best="low",

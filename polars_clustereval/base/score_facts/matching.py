@@ -36,7 +36,7 @@ MATCHING = (
         name="normalized_clustering_accuracy",
         title="Normalized clustering accuracy (NCA)",
         definition="(s − 1) / (k − 1), where s = max Σ n_ij / a_i over matchings, and k is the "
-        "greater of the numbers of labels and clusters",
+        "larger of the numbers of labels and clusters",
         range="[-0.5, 1]",
         meaning="mean matched share of a label, above chance",
         source="Gagolewski (2025), Normalised clustering accuracy: an asymmetric external cluster "
@@ -49,7 +49,7 @@ MATCHING = (
         name="pair_sets_index",
         title="Pair sets index (PSI)",
         definition="max(0, (s − E) / (k − E)), where s = max Σ n_ij / max(a_i, b_j) over "
-        "matchings, k is the greater of the numbers of labels and clusters, and E = (1/n) Σ "
+        "matchings, k is the larger of the numbers of labels and clusters, and E = (1/n) Σ "
         "min(a_i, b_i) over the sizes in descending order",
         range="[0, 1]",
         meaning="share of matched sets, above chance",
