@@ -2,6 +2,7 @@
 -- its table, and its comment is found in duckdb_functions(). `make facts` writes this file from the
 -- catalogue of the package.
 
+-- Raises an error: clustering_accuracy is a column of matching_report.
 CREATE OR REPLACE MACRO clustereval.clustering_accuracy(label, cluster) AS
   clustereval._raise_column(
     'clustering_accuracy', 'matching_report', 'tbl, label, cluster'
@@ -10,6 +11,7 @@ COMMENT ON MACRO clustereval.clustering_accuracy IS
 'Not an aggregate: a column of matching_report(tbl, label, cluster). (1/n) max Σ n_ij over '
 'matchings; also the mention-based CEAF. Range [0, 1], best 1.';
 
+-- Raises an error: normalized_clustering_accuracy is a column of matching_report.
 CREATE OR REPLACE MACRO clustereval.normalized_clustering_accuracy(label, cluster) AS
   clustereval._raise_column(
     'normalized_clustering_accuracy', 'matching_report', 'tbl, label, cluster'
@@ -19,6 +21,7 @@ COMMENT ON MACRO clustereval.normalized_clustering_accuracy IS
 'max Σ n_ij / a_i over matchings, and k is the larger of the numbers of labels and clusters. '
 'Range [-0.5, 1], best 1.';
 
+-- Raises an error: pair_sets_index is a column of matching_report.
 CREATE OR REPLACE MACRO clustereval.pair_sets_index(label, cluster) AS
   clustereval._raise_column(
     'pair_sets_index', 'matching_report', 'tbl, label, cluster'
@@ -29,6 +32,7 @@ COMMENT ON MACRO clustereval.pair_sets_index IS
 'and clusters, and E = (1/n) Σ min(a_i, b_i) over the sizes in descending order. Range [0, 1], '
 'best 1.';
 
+-- Raises an error: ceaf_precision is a column of matching_report.
 CREATE OR REPLACE MACRO clustereval.ceaf_precision(label, cluster) AS
   clustereval._raise_column(
     'ceaf_precision', 'matching_report', 'tbl, label, cluster'
@@ -37,6 +41,7 @@ COMMENT ON MACRO clustereval.ceaf_precision IS
 'Not an aggregate: a column of matching_report(tbl, label, cluster). Φ / number of clusters, '
 'where Φ = max Σ 2 n_ij / (a_i + b_j) over matchings. Range [0, 1], best 1.';
 
+-- Raises an error: ceaf_recall is a column of matching_report.
 CREATE OR REPLACE MACRO clustereval.ceaf_recall(label, cluster) AS
   clustereval._raise_column(
     'ceaf_recall', 'matching_report', 'tbl, label, cluster'
@@ -45,6 +50,7 @@ COMMENT ON MACRO clustereval.ceaf_recall IS
 'Not an aggregate: a column of matching_report(tbl, label, cluster). Φ / number of labels, where '
 'Φ = max Σ 2 n_ij / (a_i + b_j) over matchings. Range [0, 1], best 1.';
 
+-- Raises an error: ceaf_f_score is a column of matching_report.
 CREATE OR REPLACE MACRO clustereval.ceaf_f_score(label, cluster) AS
   clustereval._raise_column(
     'ceaf_f_score', 'matching_report', 'tbl, label, cluster'
@@ -53,6 +59,7 @@ COMMENT ON MACRO clustereval.ceaf_f_score IS
 'Not an aggregate: a column of matching_report(tbl, label, cluster). weighted harmonic mean of '
 'ceaf_precision and ceaf_recall. Range [0, 1], best 1.';
 
+-- Raises an error: ssw is a column of internal_report.
 CREATE OR REPLACE MACRO clustereval.ssw(vector, cluster) AS
   clustereval._raise_column(
     'ssw', 'internal_report', 'tbl, vector, cluster'
@@ -61,6 +68,7 @@ COMMENT ON MACRO clustereval.ssw IS
 'Not an aggregate: a column of internal_report(tbl, vector, cluster). Σ_x d(x, μ_C)²: within '
 'clusters; also called inertia or distortion. Range [0, ∞), best low.';
 
+-- Raises an error: ssb is a column of internal_report.
 CREATE OR REPLACE MACRO clustereval.ssb(vector, cluster) AS
   clustereval._raise_column(
     'ssb', 'internal_report', 'tbl, vector, cluster'
@@ -69,6 +77,7 @@ COMMENT ON MACRO clustereval.ssb IS
 'Not an aggregate: a column of internal_report(tbl, vector, cluster). Σ_C n_C d(μ_C, μ)²: between '
 'clusters. Range [0, ∞), best high.';
 
+-- Raises an error: sst is a column of internal_report.
 CREATE OR REPLACE MACRO clustereval.sst(vector, cluster) AS
   clustereval._raise_column(
     'sst', 'internal_report', 'tbl, vector, cluster'
@@ -76,6 +85,7 @@ CREATE OR REPLACE MACRO clustereval.sst(vector, cluster) AS
 COMMENT ON MACRO clustereval.sst IS
 'Not an aggregate: a column of internal_report(tbl, vector, cluster). ssw + ssb. Range [0, ∞).';
 
+-- Raises an error: explained_variance is a column of internal_report.
 CREATE OR REPLACE MACRO clustereval.explained_variance(vector, cluster) AS
   clustereval._raise_column(
     'explained_variance', 'internal_report', 'tbl, vector, cluster'
@@ -84,6 +94,7 @@ COMMENT ON MACRO clustereval.explained_variance IS
 'Not an aggregate: a column of internal_report(tbl, vector, cluster). ssb / sst. Range [0, 1], '
 'best 1.';
 
+-- Raises an error: compactness is a column of internal_report.
 CREATE OR REPLACE MACRO clustereval.compactness(vector, cluster) AS
   clustereval._raise_column(
     'compactness', 'internal_report', 'tbl, vector, cluster'
@@ -92,6 +103,7 @@ COMMENT ON MACRO clustereval.compactness IS
 'Not an aggregate: a column of internal_report(tbl, vector, cluster). mean of r_C over clusters '
 '(CP). Range [0, ∞), best low.';
 
+-- Raises an error: separation is a column of internal_report.
 CREATE OR REPLACE MACRO clustereval.separation(vector, cluster) AS
   clustereval._raise_column(
     'separation', 'internal_report', 'tbl, vector, cluster'
@@ -100,6 +112,7 @@ COMMENT ON MACRO clustereval.separation IS
 'Not an aggregate: a column of internal_report(tbl, vector, cluster). mean of Δ_CD over pairs of '
 'clusters (SP). Range [0, ∞), best high.';
 
+-- Raises an error: calinski_harabasz_score is a column of internal_report.
 CREATE OR REPLACE MACRO clustereval.calinski_harabasz_score(vector, cluster) AS
   clustereval._raise_column(
     'calinski_harabasz_score', 'internal_report', 'tbl, vector, cluster'
@@ -108,6 +121,7 @@ COMMENT ON MACRO clustereval.calinski_harabasz_score IS
 'Not an aggregate: a column of internal_report(tbl, vector, cluster). (ssb / (k − 1)) / (ssw / (n '
 '− k)); 1 where ssw = 0. Range [0, ∞), best high.';
 
+-- Raises an error: davies_bouldin_score is a column of internal_report.
 CREATE OR REPLACE MACRO clustereval.davies_bouldin_score(vector, cluster) AS
   clustereval._raise_column(
     'davies_bouldin_score', 'internal_report', 'tbl, vector, cluster'
@@ -116,6 +130,7 @@ COMMENT ON MACRO clustereval.davies_bouldin_score IS
 'Not an aggregate: a column of internal_report(tbl, vector, cluster). mean over C of the largest '
 '(r_C + r_D) / Δ_CD; pairs of equal centers are skipped. Range [0, ∞), best low.';
 
+-- Raises an error: ball_hall_index is a column of internal_report.
 CREATE OR REPLACE MACRO clustereval.ball_hall_index(vector, cluster) AS
   clustereval._raise_column(
     'ball_hall_index', 'internal_report', 'tbl, vector, cluster'
@@ -124,6 +139,7 @@ COMMENT ON MACRO clustereval.ball_hall_index IS
 'Not an aggregate: a column of internal_report(tbl, vector, cluster). mean of ssw_C / n_C over '
 'clusters. Range [0, ∞), best low.';
 
+-- Raises an error: banfield_raftery_index is a column of internal_report.
 CREATE OR REPLACE MACRO clustereval.banfield_raftery_index(vector, cluster) AS
   clustereval._raise_column(
     'banfield_raftery_index', 'internal_report', 'tbl, vector, cluster'
@@ -132,6 +148,7 @@ COMMENT ON MACRO clustereval.banfield_raftery_index IS
 'Not an aggregate: a column of internal_report(tbl, vector, cluster). Σ_C n_C ln(ssw_C / n_C). '
 'Range unbounded, best low.';
 
+-- Raises an error: log_ss_ratio is a column of internal_report.
 CREATE OR REPLACE MACRO clustereval.log_ss_ratio(vector, cluster) AS
   clustereval._raise_column(
     'log_ss_ratio', 'internal_report', 'tbl, vector, cluster'
@@ -140,6 +157,7 @@ COMMENT ON MACRO clustereval.log_ss_ratio IS
 'Not an aggregate: a column of internal_report(tbl, vector, cluster). ln(ssb / ssw). Range '
 'unbounded, best high.';
 
+-- Raises an error: pbm_index is a column of internal_report.
 CREATE OR REPLACE MACRO clustereval.pbm_index(vector, cluster) AS
   clustereval._raise_column(
     'pbm_index', 'internal_report', 'tbl, vector, cluster'
@@ -148,6 +166,7 @@ COMMENT ON MACRO clustereval.pbm_index IS
 'Not an aggregate: a column of internal_report(tbl, vector, cluster). ((Σ_x d(x, μ) / Σ_x d(x, '
 'μ_C)) · max Δ / k)². Range [0, ∞), best high.';
 
+-- Raises an error: ratkowsky_lance_index is a column of internal_report.
 CREATE OR REPLACE MACRO clustereval.ratkowsky_lance_index(vector, cluster) AS
   clustereval._raise_column(
     'ratkowsky_lance_index', 'internal_report', 'tbl, vector, cluster'
@@ -156,6 +175,7 @@ COMMENT ON MACRO clustereval.ratkowsky_lance_index IS
 'Not an aggregate: a column of internal_report(tbl, vector, cluster). √(mean over coordinates of '
 'between / total sum of squares, / k). Range [0, 1/√k], best high.';
 
+-- Raises an error: ray_turi_index is a column of internal_report.
 CREATE OR REPLACE MACRO clustereval.ray_turi_index(vector, cluster) AS
   clustereval._raise_column(
     'ray_turi_index', 'internal_report', 'tbl, vector, cluster'
@@ -164,6 +184,7 @@ COMMENT ON MACRO clustereval.ray_turi_index IS
 'Not an aggregate: a column of internal_report(tbl, vector, cluster). (ssw / n) / min Δ². Range '
 '[0, ∞), best low.';
 
+-- Raises an error: xie_beni_index is a column of internal_report.
 CREATE OR REPLACE MACRO clustereval.xie_beni_index(vector, cluster) AS
   clustereval._raise_column(
     'xie_beni_index', 'internal_report', 'tbl, vector, cluster'
@@ -172,6 +193,7 @@ COMMENT ON MACRO clustereval.xie_beni_index IS
 'Not an aggregate: a column of internal_report(tbl, vector, cluster). equals ray_turi_index, '
 'because every point is in one cluster. Range [0, ∞), best low.';
 
+-- Raises an error: sd_scattering is a column of internal_report.
 CREATE OR REPLACE MACRO clustereval.sd_scattering(vector, cluster) AS
   clustereval._raise_column(
     'sd_scattering', 'internal_report', 'tbl, vector, cluster'
@@ -180,6 +202,7 @@ COMMENT ON MACRO clustereval.sd_scattering IS
 'Not an aggregate: a column of internal_report(tbl, vector, cluster). mean over C of ‖Var_C‖ / '
 '‖Var‖. Range [0, ∞), best low.';
 
+-- Raises an error: sd_separation is a column of internal_report.
 CREATE OR REPLACE MACRO clustereval.sd_separation(vector, cluster) AS
   clustereval._raise_column(
     'sd_separation', 'internal_report', 'tbl, vector, cluster'
@@ -188,6 +211,7 @@ COMMENT ON MACRO clustereval.sd_separation IS
 'Not an aggregate: a column of internal_report(tbl, vector, cluster). (max Δ / min Δ) · Σ_C 1 / '
 'Σ_D Δ_CD. Range (0, ∞), best low.';
 
+-- Raises an error: wemmert_gancarski_index is a column of neighbor_report.
 CREATE OR REPLACE MACRO clustereval.wemmert_gancarski_index(vector, cluster) AS
   clustereval._raise_column(
     'wemmert_gancarski_index', 'neighbor_report', 'tbl, vector, cluster'
@@ -196,6 +220,7 @@ COMMENT ON MACRO clustereval.wemmert_gancarski_index IS
 'Not an aggregate: a column of neighbor_report(tbl, vector, cluster). (1/n) Σ_C max(0, Σ_x (1 − '
 'd(x, μ_C) / min_D d(x, μ_D))). Range [0, 1], best 1.';
 
+-- Raises an error: s_dbw_index is a column of neighbor_report.
 CREATE OR REPLACE MACRO clustereval.s_dbw_index(vector, cluster) AS
   clustereval._raise_column(
     's_dbw_index', 'neighbor_report', 'tbl, vector, cluster'
@@ -205,6 +230,7 @@ COMMENT ON MACRO clustereval.s_dbw_index IS
 'pairs of clusters of m / max(m_C, m_D), where m, m_C and m_D count the points of C and D within '
 'σ of (μ_C + μ_D) / 2, of μ_C and of μ_D; σ = √(Σ_C ‖Var_C‖) / k. Range [0, ∞), best 0.';
 
+-- Raises an error: det_ratio is a column of determinant_report.
 CREATE OR REPLACE MACRO clustereval.det_ratio(vector, cluster) AS
   clustereval._raise_column(
     'det_ratio', 'determinant_report', 'tbl, vector, cluster'
@@ -213,6 +239,7 @@ COMMENT ON MACRO clustereval.det_ratio IS
 'Not an aggregate: a column of determinant_report(tbl, vector, cluster). |T| / |W|. Range [1, ∞), '
 'best high.';
 
+-- Raises an error: log_det_ratio is a column of determinant_report.
 CREATE OR REPLACE MACRO clustereval.log_det_ratio(vector, cluster) AS
   clustereval._raise_column(
     'log_det_ratio', 'determinant_report', 'tbl, vector, cluster'
@@ -221,6 +248,7 @@ COMMENT ON MACRO clustereval.log_det_ratio IS
 'Not an aggregate: a column of determinant_report(tbl, vector, cluster). n ln(|T| / |W|). Range '
 '[0, ∞), best high.';
 
+-- Raises an error: ksq_detw_index is a column of determinant_report.
 CREATE OR REPLACE MACRO clustereval.ksq_detw_index(vector, cluster) AS
   clustereval._raise_column(
     'ksq_detw_index', 'determinant_report', 'tbl, vector, cluster'
@@ -229,6 +257,7 @@ COMMENT ON MACRO clustereval.ksq_detw_index IS
 'Not an aggregate: a column of determinant_report(tbl, vector, cluster). k² |W|. Range (0, ∞), '
 'best low.';
 
+-- Raises an error: scott_symons_index is a column of determinant_report.
 CREATE OR REPLACE MACRO clustereval.scott_symons_index(vector, cluster) AS
   clustereval._raise_column(
     'scott_symons_index', 'determinant_report', 'tbl, vector, cluster'
@@ -237,6 +266,7 @@ COMMENT ON MACRO clustereval.scott_symons_index IS
 'Not an aggregate: a column of determinant_report(tbl, vector, cluster). Σ_C n_C ln |W_C / n_C|. '
 'Range unbounded, best low.';
 
+-- Raises an error: trace_wib is a column of determinant_report.
 CREATE OR REPLACE MACRO clustereval.trace_wib(vector, cluster) AS
   clustereval._raise_column(
     'trace_wib', 'determinant_report', 'tbl, vector, cluster'
@@ -245,6 +275,7 @@ COMMENT ON MACRO clustereval.trace_wib IS
 'Not an aggregate: a column of determinant_report(tbl, vector, cluster). trace(W⁻¹ B). Range [0, '
 '∞), best high.';
 
+-- Raises an error: silhouette is a column of silhouette_score.
 CREATE OR REPLACE MACRO clustereval.silhouette(vector, cluster) AS
   clustereval._raise_column(
     'silhouette', 'silhouette_score', 'tbl, vector, cluster'
@@ -254,6 +285,7 @@ COMMENT ON MACRO clustereval.silhouette IS
 '− a) / max(a, b), where a is the mean distance to the other points of the own cluster, and b the '
 'least mean distance to the points of another cluster. Range [-1, 1], best 1.';
 
+-- Raises an error: silhouette_macro is a column of silhouette_score.
 CREATE OR REPLACE MACRO clustereval.silhouette_macro(vector, cluster) AS
   clustereval._raise_column(
     'silhouette_macro', 'silhouette_score', 'tbl, vector, cluster'
@@ -262,6 +294,7 @@ COMMENT ON MACRO clustereval.silhouette_macro IS
 'Not an aggregate: a column of silhouette_score(tbl, vector, cluster). mean over the clusters of '
 'the mean silhouette of their points. Range [-1, 1], best 1.';
 
+-- Raises an error: silhouette_max is a column of silhouette_score.
 CREATE OR REPLACE MACRO clustereval.silhouette_max(vector, cluster) AS
   clustereval._raise_column(
     'silhouette_max', 'silhouette_score', 'tbl, vector, cluster'
@@ -270,6 +303,7 @@ COMMENT ON MACRO clustereval.silhouette_max IS
 'Not an aggregate: a column of silhouette_score(tbl, vector, cluster). largest mean silhouette of '
 'the points of a cluster. Range [-1, 1], best 1.';
 
+-- Raises an error: silhouette_lower is a column of silhouette_score.
 CREATE OR REPLACE MACRO clustereval.silhouette_lower(vector, cluster) AS
   clustereval._raise_column(
     'silhouette_lower', 'silhouette_score', 'tbl, vector, cluster'
@@ -279,6 +313,7 @@ COMMENT ON MACRO clustereval.silhouette_lower IS
 'is no less: equal to silhouette for method ''exact'', certified for ''bounds'' and tolerance, '
 'with probability confidence for ''sample''. Range [-1, 1], best 1.';
 
+-- Raises an error: silhouette_upper is a column of silhouette_score.
 CREATE OR REPLACE MACRO clustereval.silhouette_upper(vector, cluster) AS
   clustereval._raise_column(
     'silhouette_upper', 'silhouette_score', 'tbl, vector, cluster'
@@ -288,6 +323,7 @@ COMMENT ON MACRO clustereval.silhouette_upper IS
 'is no more: equal to silhouette for method ''exact'', certified for ''bounds'' and tolerance, '
 'with probability confidence for ''sample''. Range [-1, 1], best 1.';
 
+-- Raises an error: centroid_dunn_index is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.centroid_dunn_index(vector, cluster) AS
   clustereval._raise_column(
     'centroid_dunn_index', 'dunn_index', 'tbl, vector, cluster'
@@ -296,6 +332,7 @@ COMMENT ON MACRO clustereval.centroid_dunn_index IS
 'Not an aggregate: a column of dunn_index(tbl, vector, cluster). least distance of two centroids '
 '/ largest diameter. Range [0, ∞), best high.';
 
+-- Raises an error: max_diameter is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.max_diameter(vector, cluster) AS
   clustereval._raise_column(
     'max_diameter', 'dunn_index', 'tbl, vector, cluster'
@@ -304,6 +341,7 @@ COMMENT ON MACRO clustereval.max_diameter IS
 'Not an aggregate: a column of dunn_index(tbl, vector, cluster). largest distance of two points '
 'of one cluster. Range [0, ∞), best low.';
 
+-- Raises an error: min_separation is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.min_separation(vector, cluster) AS
   clustereval._raise_column(
     'min_separation', 'dunn_index', 'tbl, vector, cluster'
@@ -312,6 +350,7 @@ COMMENT ON MACRO clustereval.min_separation IS
 'Not an aggregate: a column of dunn_index(tbl, vector, cluster). least distance of two points of '
 'different clusters. Range [0, ∞), best high.';
 
+-- Raises an error: gdi_11 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_11(vector, cluster) AS
   clustereval._raise_column(
     'gdi_11', 'dunn_index', 'tbl, vector, cluster'
@@ -321,6 +360,7 @@ COMMENT ON MACRO clustereval.gdi_11 IS
 'max Δ1 over clusters; δ1: least d(x, y), single linkage; Δ1: largest d(x, y), the diameter. '
 'Range [0, ∞), best high.';
 
+-- Raises an error: gdi_12 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_12(vector, cluster) AS
   clustereval._raise_column(
     'gdi_12', 'dunn_index', 'tbl, vector, cluster'
@@ -330,6 +370,7 @@ COMMENT ON MACRO clustereval.gdi_12 IS
 'max Δ2 over clusters; δ1: least d(x, y), single linkage; Δ2: mean d(x, y) of two different '
 'points; 0 for a single point. Range [0, ∞), best high.';
 
+-- Raises an error: gdi_13 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_13(vector, cluster) AS
   clustereval._raise_column(
     'gdi_13', 'dunn_index', 'tbl, vector, cluster'
@@ -339,6 +380,7 @@ COMMENT ON MACRO clustereval.gdi_13 IS
 'max Δ3 over clusters; δ1: least d(x, y), single linkage; Δ3: 2 · mean d(x, μ_C). Range [0, ∞), '
 'best high.';
 
+-- Raises an error: gdi_21 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_21(vector, cluster) AS
   clustereval._raise_column(
     'gdi_21', 'dunn_index', 'tbl, vector, cluster'
@@ -348,6 +390,7 @@ COMMENT ON MACRO clustereval.gdi_21 IS
 'max Δ1 over clusters; δ2: largest d(x, y), complete linkage; Δ1: largest d(x, y), the diameter. '
 'Range [0, ∞), best high.';
 
+-- Raises an error: gdi_22 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_22(vector, cluster) AS
   clustereval._raise_column(
     'gdi_22', 'dunn_index', 'tbl, vector, cluster'
@@ -357,6 +400,7 @@ COMMENT ON MACRO clustereval.gdi_22 IS
 'max Δ2 over clusters; δ2: largest d(x, y), complete linkage; Δ2: mean d(x, y) of two different '
 'points; 0 for a single point. Range [0, ∞), best high.';
 
+-- Raises an error: gdi_23 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_23(vector, cluster) AS
   clustereval._raise_column(
     'gdi_23', 'dunn_index', 'tbl, vector, cluster'
@@ -366,6 +410,7 @@ COMMENT ON MACRO clustereval.gdi_23 IS
 'max Δ3 over clusters; δ2: largest d(x, y), complete linkage; Δ3: 2 · mean d(x, μ_C). Range [0, '
 '∞), best high.';
 
+-- Raises an error: gdi_31 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_31(vector, cluster) AS
   clustereval._raise_column(
     'gdi_31', 'dunn_index', 'tbl, vector, cluster'
@@ -375,6 +420,7 @@ COMMENT ON MACRO clustereval.gdi_31 IS
 'max Δ1 over clusters; δ3: mean d(x, y), average linkage; Δ1: largest d(x, y), the diameter. '
 'Range [0, ∞), best high.';
 
+-- Raises an error: gdi_32 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_32(vector, cluster) AS
   clustereval._raise_column(
     'gdi_32', 'dunn_index', 'tbl, vector, cluster'
@@ -384,6 +430,7 @@ COMMENT ON MACRO clustereval.gdi_32 IS
 'max Δ2 over clusters; δ3: mean d(x, y), average linkage; Δ2: mean d(x, y) of two different '
 'points; 0 for a single point. Range [0, ∞), best high.';
 
+-- Raises an error: gdi_33 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_33(vector, cluster) AS
   clustereval._raise_column(
     'gdi_33', 'dunn_index', 'tbl, vector, cluster'
@@ -393,6 +440,7 @@ COMMENT ON MACRO clustereval.gdi_33 IS
 'max Δ3 over clusters; δ3: mean d(x, y), average linkage; Δ3: 2 · mean d(x, μ_C). Range [0, ∞), '
 'best high.';
 
+-- Raises an error: gdi_41 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_41(vector, cluster) AS
   clustereval._raise_column(
     'gdi_41', 'dunn_index', 'tbl, vector, cluster'
@@ -402,6 +450,7 @@ COMMENT ON MACRO clustereval.gdi_41 IS
 'max Δ1 over clusters; δ4: d(μ_C, μ_D); Δ1: largest d(x, y), the diameter. Range [0, ∞), best '
 'high.';
 
+-- Raises an error: gdi_42 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_42(vector, cluster) AS
   clustereval._raise_column(
     'gdi_42', 'dunn_index', 'tbl, vector, cluster'
@@ -411,6 +460,7 @@ COMMENT ON MACRO clustereval.gdi_42 IS
 'max Δ2 over clusters; δ4: d(μ_C, μ_D); Δ2: mean d(x, y) of two different points; 0 for a single '
 'point. Range [0, ∞), best high.';
 
+-- Raises an error: gdi_43 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_43(vector, cluster) AS
   clustereval._raise_column(
     'gdi_43', 'dunn_index', 'tbl, vector, cluster'
@@ -419,6 +469,7 @@ COMMENT ON MACRO clustereval.gdi_43 IS
 'Not an aggregate: a column of dunn_index(tbl, vector, cluster). min δ4 over pairs of clusters / '
 'max Δ3 over clusters; δ4: d(μ_C, μ_D); Δ3: 2 · mean d(x, μ_C). Range [0, ∞), best high.';
 
+-- Raises an error: gdi_51 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_51(vector, cluster) AS
   clustereval._raise_column(
     'gdi_51', 'dunn_index', 'tbl, vector, cluster'
@@ -428,6 +479,7 @@ COMMENT ON MACRO clustereval.gdi_51 IS
 'max Δ1 over clusters; δ5: (Σ_C d(x, μ_D) + Σ_D d(y, μ_C)) / (n_C + n_D); Δ1: largest d(x, y), '
 'the diameter. Range [0, ∞), best high.';
 
+-- Raises an error: gdi_52 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_52(vector, cluster) AS
   clustereval._raise_column(
     'gdi_52', 'dunn_index', 'tbl, vector, cluster'
@@ -437,6 +489,7 @@ COMMENT ON MACRO clustereval.gdi_52 IS
 'max Δ2 over clusters; δ5: (Σ_C d(x, μ_D) + Σ_D d(y, μ_C)) / (n_C + n_D); Δ2: mean d(x, y) of two '
 'different points; 0 for a single point. Range [0, ∞), best high.';
 
+-- Raises an error: gdi_53 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_53(vector, cluster) AS
   clustereval._raise_column(
     'gdi_53', 'dunn_index', 'tbl, vector, cluster'
@@ -446,6 +499,7 @@ COMMENT ON MACRO clustereval.gdi_53 IS
 'max Δ3 over clusters; δ5: (Σ_C d(x, μ_D) + Σ_D d(y, μ_C)) / (n_C + n_D); Δ3: 2 · mean d(x, μ_C). '
 'Range [0, ∞), best high.';
 
+-- Raises an error: gdi_61 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_61(vector, cluster) AS
   clustereval._raise_column(
     'gdi_61', 'dunn_index', 'tbl, vector, cluster'
@@ -455,6 +509,7 @@ COMMENT ON MACRO clustereval.gdi_61 IS
 'max Δ1 over clusters; δ6: largest distance of a point to the other cluster''s nearest '
 '(Hausdorff); Δ1: largest d(x, y), the diameter. Range [0, ∞), best high.';
 
+-- Raises an error: gdi_62 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_62(vector, cluster) AS
   clustereval._raise_column(
     'gdi_62', 'dunn_index', 'tbl, vector, cluster'
@@ -465,6 +520,7 @@ COMMENT ON MACRO clustereval.gdi_62 IS
 '(Hausdorff); Δ2: mean d(x, y) of two different points; 0 for a single point. Range [0, ∞), best '
 'high.';
 
+-- Raises an error: gdi_63 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_63(vector, cluster) AS
   clustereval._raise_column(
     'gdi_63', 'dunn_index', 'tbl, vector, cluster'
@@ -474,6 +530,7 @@ COMMENT ON MACRO clustereval.gdi_63 IS
 'max Δ3 over clusters; δ6: largest distance of a point to the other cluster''s nearest '
 '(Hausdorff); Δ3: 2 · mean d(x, μ_C). Range [0, ∞), best high.';
 
+-- Raises an error: c_index is a column of pairwise_report.
 CREATE OR REPLACE MACRO clustereval.c_index(vector, cluster) AS
   clustereval._raise_column(
     'c_index', 'pairwise_report', 'tbl, vector, cluster'
@@ -482,6 +539,7 @@ COMMENT ON MACRO clustereval.c_index IS
 'Not an aggregate: a column of pairwise_report(tbl, vector, cluster). (S_W − S_min) / (S_max − '
 'S_min); S_min, S_max: sums of the N_W smallest and largest distances. Range [0, 1], best 0.';
 
+-- Raises an error: gamma is a column of pairwise_report.
 CREATE OR REPLACE MACRO clustereval.gamma(vector, cluster) AS
   clustereval._raise_column(
     'gamma', 'pairwise_report', 'tbl, vector, cluster'
@@ -490,6 +548,7 @@ COMMENT ON MACRO clustereval.gamma IS
 'Not an aggregate: a column of pairwise_report(tbl, vector, cluster). (s⁺ − s⁻) / (s⁺ + s⁻). '
 'Range [-1, 1], best 1.';
 
+-- Raises an error: g_plus is a column of pairwise_report.
 CREATE OR REPLACE MACRO clustereval.g_plus(vector, cluster) AS
   clustereval._raise_column(
     'g_plus', 'pairwise_report', 'tbl, vector, cluster'
@@ -498,6 +557,7 @@ COMMENT ON MACRO clustereval.g_plus IS
 'Not an aggregate: a column of pairwise_report(tbl, vector, cluster). 2 s⁻ / (N_T (N_T − 1)). '
 'Range [0, 2/3], best 0.';
 
+-- Raises an error: tau is a column of pairwise_report.
 CREATE OR REPLACE MACRO clustereval.tau(vector, cluster) AS
   clustereval._raise_column(
     'tau', 'pairwise_report', 'tbl, vector, cluster'
@@ -506,6 +566,7 @@ COMMENT ON MACRO clustereval.tau IS
 'Not an aggregate: a column of pairwise_report(tbl, vector, cluster). (s⁺ − s⁻) / √(N_W N_B N_T '
 '(N_T − 1) / 2). Range [-m, m], best high.';
 
+-- Raises an error: mcclain_rao is a column of pairwise_report.
 CREATE OR REPLACE MACRO clustereval.mcclain_rao(vector, cluster) AS
   clustereval._raise_column(
     'mcclain_rao', 'pairwise_report', 'tbl, vector, cluster'
@@ -514,6 +575,7 @@ COMMENT ON MACRO clustereval.mcclain_rao IS
 'Not an aggregate: a column of pairwise_report(tbl, vector, cluster). (S_W / N_W) / (S_B / N_B). '
 'Range [0, ∞), best low.';
 
+-- Raises an error: point_biserial is a column of pairwise_report.
 CREATE OR REPLACE MACRO clustereval.point_biserial(vector, cluster) AS
   clustereval._raise_column(
     'point_biserial', 'pairwise_report', 'tbl, vector, cluster'
@@ -522,6 +584,7 @@ COMMENT ON MACRO clustereval.point_biserial IS
 'Not an aggregate: a column of pairwise_report(tbl, vector, cluster). (S_W / N_W − S_B / N_B) '
 '√(N_W N_B) / N_T. Range unbounded, best low.';
 
+-- Raises an error: connectivity is a column of pairwise_report.
 CREATE OR REPLACE MACRO clustereval.connectivity(vector, cluster) AS
   clustereval._raise_column(
     'connectivity', 'pairwise_report', 'tbl, vector, cluster'

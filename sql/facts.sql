@@ -232,19 +232,19 @@ COMMENT ON MACRO clustereval.v_measure_score IS
 
 COMMENT ON MACRO clustereval.variation_of_information IS
 'Sum of the two conditional entropies in nats, a metric of partitions. Range [0, ln n], best 0. '
-'Special cases: 0 for equal partitions, also trivial ones. NULL without rows. Source: Meila '
+'Special cases: 0 for equal partitions, even trivial ones. NULL without rows. Source: Meila '
 '(2007), doi:10.1016/j.jmva.2006.11.013. Leave noise out: CASE WHEN cluster <> -1 THEN cluster '
 'END.';
 
 COMMENT ON MACRO clustereval.normalized_variation_of_information IS
 'Variation of information over the joint entropy, a metric of partitions. Range [0, 1], best 0. '
-'Special cases: 0 for equal partitions, also trivial ones. NULL without rows. Source: Vinh, Epps '
+'Special cases: 0 for equal partitions, even trivial ones. NULL without rows. Source: Vinh, Epps '
 'and Bailey (2010), Information theoretic measures for clusterings comparison, JMLR 11:2837-2854. '
 'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.normalized_information_distance IS
 'One minus the mutual information over the greater entropy, a metric of partitions. Range [0, 1], '
-'best 0. Special cases: 0 for equal partitions, also trivial ones. NULL without rows. Source: '
+'best 0. Special cases: 0 for equal partitions, even trivial ones. NULL without rows. Source: '
 'Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings comparison, JMLR '
 '11:2837-2854. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 

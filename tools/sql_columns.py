@@ -37,6 +37,7 @@ def stub(entry: Entry) -> str:
     definition = entry.definition.rstrip(".")
     text = f"Not an aggregate: a column of {call}. {definition}. Range {entry.range}{best}."
     return (
+        f"-- Raises an error: {entry.name} is a column of {entry.table}.\n"
         f"CREATE OR REPLACE MACRO clustereval.{entry.name}({first}, cluster) AS\n"
         f"  clustereval._raise_column(\n"
         f"    {sql_literal(entry.name)}, {sql_literal(entry.table)}, 'tbl, {first}, cluster'\n"

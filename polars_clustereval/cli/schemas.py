@@ -20,12 +20,12 @@ _FOLDER = Path(__file__).parent / "json_schemas"
 
 
 def schema_file(name: str) -> Path:
-    """Return the path of the JSON Schema of a report, by its name."""
+    """Return the path of the JSON Schema of the report `name`."""
     return _FOLDER / f"v{SCHEMA_VERSION}" / f"{name}.json"
 
 
 def read_schema(name: str) -> str:
-    """Return the text of the JSON Schema of a report, by its name."""
+    """Return the text of the JSON Schema of the report `name`."""
     return schema_file(name).read_text(encoding="utf-8")
 
 

@@ -33,9 +33,9 @@ _SPECIAL = {name for engine in ENGINES.values() for name in engine.functions}.di
 
 
 def write_functions(query: exp.Select, engine: Engine) -> exp.Select:
-    """Return a query whose functions that differ between engines are those of `engine`.
+    """Return a query with the functions that engines write differently in the form of `engine`.
 
-    Raise an error for a function whose form there is not known.
+    Raise an error for a function that has no known form there.
     """
 
     def write(node: exp.Expr) -> exp.Expr | None:

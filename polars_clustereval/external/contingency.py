@@ -380,18 +380,18 @@ def cells_as_list(label: Column, cluster: Column) -> StructLists:
 
 
 def label_field(name: str) -> pl.Expr:
-    """Return field `name` of one cell per label, as an expression for ``list.eval``.
+    """Return the field `name` of the first cell of each label, for ``list.eval``.
 
-    The lists are those of cells_as_list. It is for fields that all cells of a label share, such as
-    label_size, and for sums over labels.
+    The lists are those of cells_as_list. Take it for fields that all cells of a label share, such
+    as label_size, and for sums over labels.
     """
     return element_field(name).filter(element_field("is_first_of_label"))
 
 
 def cluster_field(name: str) -> pl.Expr:
-    """Return field `name` of one cell per cluster, as an expression for ``list.eval``.
+    """Return the field `name` of the first cell of each cluster, for ``list.eval``.
 
-    The lists are those of cells_as_list. It is for fields that all cells of a cluster share, such
+    The lists are those of cells_as_list. Take it for fields that all cells of a cluster share, such
     as cluster_size, and for sums over clusters.
     """
     return element_field(name).filter(element_field("is_first_of_cluster"))

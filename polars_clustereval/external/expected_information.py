@@ -58,13 +58,14 @@ if TYPE_CHECKING:
 
 
 def _mean_entropy_above_chance(row: Row, average_method: str) -> pl.Expr:
-    """Return the denominator of the adjusted mutual information, M - emi.
+    """Return the mean entropy minus the expected mutual information, M - emi.
 
-    M is the mean of the label entropy mi + hl and the cluster entropy mi + hc that `average_method`
-    names: 'arithmetic', 'geometric', 'min' or 'max'. `row` returns a column by name: mi (mutual
-    information), hl (entropy of the label given the cluster), hc (of the cluster given the label),
-    ehl and ehc; emi, ehl and ehc are the expectations of mi, hl and hc for random labelings.
-    M - emi would cancel, so it is computed from ehl = mi + hl - emi and ehc = mi + hc - emi.
+    It is the denominator of the adjusted mutual information. M is the mean of the label entropy
+    mi + hl and the cluster entropy mi + hc that `average_method` names: 'arithmetic', 'geometric',
+    'min' or 'max'. `row` takes the name of a column and returns it: mi (mutual information), hl
+    (entropy of the label given the cluster), hc (of the cluster given the label), ehl and ehc; emi,
+    ehl and ehc are the expectations of mi, hl and hc for random labelings. The difference would
+    lose digits, so it is computed from ehl = mi + hl - emi and ehc = mi + hc - emi.
     """
     ehl, ehc = row("ehl"), row("ehc")
     root_l, root_c = (row("mi") + row("hl")).sqrt(), (row("mi") + row("hc")).sqrt()
@@ -80,10 +81,11 @@ def _mean_entropy_above_chance(row: Row, average_method: str) -> pl.Expr:
 def _mutual_info_above_chance(row: Row) -> pl.Expr:
     """Return the numerator of the adjusted mutual information, mi - emi.
 
-    `row` returns a column by name: mi (mutual information), hl (entropy of the label given the
-    cluster), hc (of the cluster given the label), and emi, ehl and ehc, their expectations for
-    random labelings. mi - emi is equal to ehl - hl and to ehc - hc: of the three differences that
-    of the smallest terms is the most exact, which matters if most rows are clusters of their own.
+    `row` takes the name of a column and returns it: mi (mutual information), hl (entropy of the
+    label given the cluster), hc (of the cluster given the label), and emi, ehl and ehc, their
+    expectations for random labelings. mi - emi is equal to ehl - hl and to ehc - hc: of the three
+    differences that of the smallest terms is the most exact, which matters if most rows are
+    clusters of their own.
     """
     emi, ehl, ehc = row("emi"), row("ehl"), row("ehc")
     return (
@@ -99,9 +101,9 @@ def adjusted_mutual_info(row: Row, average_method: str) -> pl.Expr:
     """Return the adjusted mutual information, (mi - emi) / (M - emi), 1 for equal partitions.
 
     M is the mean of the label entropy mi + hl and the cluster entropy mi + hc that `average_method`
-    names: 'arithmetic', 'geometric', 'min' or 'max'. `row` returns a column by name: mi (mutual
-    information), hl (entropy of the label given the cluster), hc (of the cluster given the label),
-    and emi, ehl and ehc, their expectations for random labelings.
+    names: 'arithmetic', 'geometric', 'min' or 'max'. `row` takes the name of a column and returns
+    it: mi (mutual information), hl (entropy of the label given the cluster), hc (of the cluster
+    given the label), and emi, ehl and ehc, their expectations for random labelings.
 
     0 / 0 is 0 if mi is 0, as in scikit-learn. Otherwise 0 / 0 is NULL: it occurs with 'min' if one
     side has only singletons, and scikit-learn returns rounding errors around 1.

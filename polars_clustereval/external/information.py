@@ -327,7 +327,7 @@ def variation_of_information(label: Column, cluster: Column) -> pl.Expr:
     Meaning : information that only one has, in nats
     Range : [0, ln n]
     Best value : 0
-    Special cases : 0 for equal partitions, also trivial ones. NULL without rows.
+    Special cases : 0 for equal partitions, even trivial ones. NULL without rows.
     Source : Meila (2007), doi:10.1016/j.jmva.2006.11.013.
     Names elsewhere : fpc: vi
     SQL : clustereval.variation_of_information(label, cluster)
@@ -352,7 +352,7 @@ def normalized_variation_of_information(label: Column, cluster: Column) -> pl.Ex
     Meaning : variation of information over joint entropy
     Range : [0, 1]
     Best value : 0
-    Special cases : 0 for equal partitions, also trivial ones. NULL without rows.
+    Special cases : 0 for equal partitions, even trivial ones. NULL without rows.
     Source : Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings
         comparison, JMLR 11:2837-2854.
     SQL : clustereval.normalized_variation_of_information(label, cluster)
@@ -375,7 +375,7 @@ def normalized_information_distance(label: Column, cluster: Column) -> pl.Expr:
     Meaning : 1 - shared information over greater entropy
     Range : [0, 1]
     Best value : 0
-    Special cases : 0 for equal partitions, also trivial ones. NULL without rows.
+    Special cases : 0 for equal partitions, even trivial ones. NULL without rows.
     Source : Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings
         comparison, JMLR 11:2837-2854.
     SQL : clustereval.normalized_information_distance(label, cluster)

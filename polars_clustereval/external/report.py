@@ -174,9 +174,10 @@ def external_scores(average_method: str, beta: float, *, adjusted: bool) -> Term
 
 
 def score_partitions(table: ContingencyTable, scores: Terms, *, adjusted: bool) -> pl.LazyFrame:
-    """Return external_statistics of `table` with the scores added, NULL for a partition of no rows.
+    """Return the rows of external_statistics of `table` with a column for each score.
 
-    `scores` and `adjusted` are those of external_scores.
+    `scores` is the result of external_scores, and `adjusted` the option that it was called with.
+    The scores of a partition without rows are NULL.
     """
     has_rows = pl.col("total") > 0
     terms = {name: pl.when(has_rows).then(score) for name, score in scores.items()}

@@ -278,12 +278,12 @@ def _check_size(size: int | None) -> None:
 
 
 def _read_texts(texts: pl.Series, size: pl.Expr) -> pl.DataFrame:
-    """Return one row per text, with what is needed to make its vector or to find its fault.
+    """Return one row per text, with the parts of which its vector or its error text is made.
 
     The columns are text; vector, the text if it has the form of a dense or sparse vector, otherwise
-    NULL; stated_length, which a sparse text may have in front ($4$); is_sparse; numbers, the
-    coordinates of a dense vector, or the indices and coordinates of a sparse one in turn; length,
-    the stated one or else `size`, which is NULL if the user gave none; and indices, of a sparse
+    NULL; stated_length, with which a sparse text may begin: 4 in '$4$0:1 2:3'; is_sparse; numbers,
+    the coordinates of a dense vector, or the alternating indices and coordinates of a sparse one;
+    length, the stated one or else `size`, NULL if the user gave none; and indices, NULL for a dense
     vector.
     """
     text, vector, numbers = pl.col("text"), pl.col("vector"), pl.col("numbers")
@@ -354,7 +354,7 @@ def _repeat_zero(n: pl.Expr) -> pl.Expr:
 def _fill_entries() -> pl.Expr:
     """Return the coordinates of a sparse vector up to its last entry, zeros between them included.
 
-    For list.eval on a list of indices and coordinates in turn, in any order of the indices.
+    For list.eval on a list of alternating indices and coordinates, in any order of the indices.
     _pad_vector appends the zeros after the last entry.
     """
     index = pl.element().gather_every(2).cast(pl.Int64)

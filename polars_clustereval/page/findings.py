@@ -247,7 +247,11 @@ _NOT_SCORES = (
 
 
 def _make_score(name: str, value: Any, report: Report, tables: _Tables) -> Score:
-    """Return one score of a report, with its interval if there is one."""
+    """Return the score `name` of a report, with its meaning and the word for its value.
+
+    A score of labels has its confidence interval, and a silhouette that is not exact the bounds or
+    limits of it, where `tables` has them.
+    """
     number = None if value is None else float(value)
     meaning = report.meanings.get(name, Meaning("", ""))
     words = reading(name, number) if name in report.readings else None

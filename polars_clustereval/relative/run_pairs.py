@@ -184,7 +184,7 @@ class RunPair:
     links: LinkOptions
 
     def _is_noise(self, run: str) -> pl.Expr:
-        """Return whether the cluster in the run, before or after, is the noise value."""
+        """Return whether the cluster in a run is the noise value; `run` is 'before' or 'after'."""
         dtype = self.ids.collect_schema()[run]
         return equals_noise(pl.col(run), self.options.noise, dtype)
 

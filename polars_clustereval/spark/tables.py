@@ -350,9 +350,10 @@ def can_checkpoint(session: SparkSession) -> bool:
 
 
 def _check_division(name: str, session: SparkSession) -> None:
-    """Raise an error if an engine without checkpoints would divide by zero in a report of scores.
+    """Raise an error if `name` is a report of scores and spark.sql.ansi.enabled is not false.
 
-    Sail raises an error for a division by zero in a branch of CASE that is not taken.
+    It is for engines that cannot keep results, such as Sail, which compute the branches of CASE
+    that are not taken, too: with that setting a division by zero there is an error.
     """
     reports = ("external_report", "entity_resolution_report")
     if name in reports and session.conf.get("spark.sql.ansi.enabled", "true") != "false":

@@ -100,11 +100,12 @@ CREATE OR REPLACE MACRO clustereval._table_concentration(total, n_rows, column_p
 CREATE OR REPLACE MACRO clustereval._is_trivial_partition(total, n_labels, n_clusters) AS
   n_labels = 1 OR n_clusters = 1 OR n_labels = total OR n_clusters = total;
 
--- Reduced mutual information in nats per row of data. mi, the mutual information, is completed to
--- the microcanonical one by the remainders (see _factorial_remainder) of total rows, and the sums
--- of those of cells, labels and clusters; log_tables is ln of the number of tables. If most cells
--- are small it is computed from cell_factorials, the sum of ln(n!) over the cells, and
--- table_excess, table_excess of _table_totals.
+-- Reduced mutual information in nats per row of data; 0 if labels or clusters are trivial. The
+-- remainders (see _factorial_remainder) of total rows, and their sums over cells, labels and
+-- clusters, turn mi, the mutual information, into the microcanonical one, from which log_tables,
+-- ln of the number of tables, is subtracted. If cell_factorials, the sum of ln(n!) over the cells,
+-- is below total, that difference would lose digits, so the result is computed from it and
+-- table_excess, the column of _table_totals.
 CREATE OR REPLACE MACRO clustereval._reduced_mutual_info_score(
   total, n_labels, n_clusters, mi, cell_remainders, label_remainders, cluster_remainders,
   log_tables, cell_factorials, table_excess
@@ -123,8 +124,8 @@ CREATE OR REPLACE MACRO clustereval._reduced_mutual_info_score(
 -- logarithm label_tables. mi is the mutual information, hl the entropy of the label given the
 -- cluster, hc that of the cluster given the label; label_remainders is the sum of the remainders of
 -- the labels (see _factorial_remainder); or, of small labels, label_factorials is the sum of their
--- ln(a!) and label_excess table_excess of _table_totals. NULL if the labels are trivial (one label,
--- or singletons only) or the divisor is not positive; 1 for equal partitions.
+-- ln(a!) and label_excess the column table_excess of _table_totals. NULL if the labels are trivial
+-- (one label, or singletons only) or the divisor is not positive; 1 for equal partitions.
 CREATE OR REPLACE MACRO clustereval._normalized_reduced_mutual_info_score(
   reduced, total, n_labels, mi, hl, hc, label_remainders, label_tables, label_factorials,
   label_excess

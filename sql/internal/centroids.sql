@@ -233,10 +233,10 @@ CREATE OR REPLACE MACRO clustereval._coordinate_blocks(points, center) AS TABLE
   GROUP BY partition_key, cluster, singleton_no, block_offset;
 
 -- One row per cluster and coordinate (i, from 1): the cluster's key (partition_key, cluster,
--- singleton_no), its number of points n, and of the coordinate, without weights, center, the mean
--- or median by the option of that name, the population variance, the least and the greatest value
--- (low, high). The mean lies between these: rounding would otherwise give equal numbers another
--- mean. points: rows of _points or _move_points.
+-- singleton_no), its number of points n, and of the coordinate, without weights: center, its mean
+-- or median by the option of that name, the population variance, the smallest and the largest value
+-- (low, high). center is clamped to these, since rounding could give equal numbers another mean.
+-- points: rows of _points or _move_points.
 CREATE OR REPLACE MACRO clustereval._coordinate_moments(points, center) AS TABLE
   WITH block_places AS (
     SELECT
@@ -533,10 +533,11 @@ CREATE OR REPLACE MACRO clustereval._measured_clusters(centers, spreads) AS TABL
     AND spread.cluster IS NOT DISTINCT FROM cluster.cluster
     AND spread.singleton_no = cluster.singleton_no;
 
--- No rows. Raises an error for vectors that have no finite distances, and if weights has another
--- length than the vectors. The points are read only if a cluster has such vectors (is_invalid),
--- clusters differ in their dimensions, or distances may overflow. Parameters: rows of _points or
--- _move_points, _cluster_spreads and _all_centers, and the option weights.
+-- No rows. Raises an error for vectors that are empty, of different lengths or not finite, for
+-- distances that overflow, and if weights has not one number per dimension. The points are read
+-- only if a cluster has such vectors (is_invalid), clusters differ in their dimensions, or distances
+-- may overflow. Parameters: rows of _points or _move_points, _cluster_spreads and _all_centers, and
+-- the option weights.
 CREATE OR REPLACE MACRO clustereval._check_points(points, spreads, centers, weights) AS TABLE
   WITH alarms AS (
     SELECT COUNT(*) AS n_alarms

@@ -6,10 +6,10 @@
 -- point, and the products of these are summed in another pass; the determinant is the same.
 
 ---------------------------------------------------------------------------------------------------
--- Matrices A scatter matrix is symmetric and stored as rows (number, i, j, value), i <= j. Clusters
--- are numbered from 1; partition_no is the number of one cluster of a partition. The matrix W of a
--- partition has the number within_no, its T total_no. A combination of coordinates is their sum
--- with the coefficients of a list, one for each coordinate; that of its own coordinate is 1, those
+-- Matrices. A scatter matrix is symmetric and stored as rows (number, i, j, value), i <= j.
+-- Clusters are numbered from 1; partition_no is the number of one cluster of a partition. The
+-- matrix W of a partition has the number within_no, its T total_no. A combination of coordinates is
+-- their sum with the coefficients of a list, one for each coordinate; that of its own is 1, those
 -- of later ones are 0.
 ---------------------------------------------------------------------------------------------------
 
@@ -254,10 +254,11 @@ CREATE OR REPLACE MACRO clustereval._combine_coordinates(vector, combinations) A
 ---------------------------------------------------------------------------------------------------
 
 -- One row per cluster (partition_key, cluster, singleton_no): its points n and dimensions dims, its
--- number number, the least number in its partition (partition_no), the numbers of W and T
--- (within_no, total_no), and whether the clusters of the partition need scatter matrices of their
--- own (own_matrices). They do not if one has no more points than dimensions, since its matrix is
--- singular. points has the columns of the key and point.
+-- running number, the smallest number in its partition (partition_no), the numbers of the matrices
+-- W and T (within_no, total_no, which are negative, so that no cluster has them), and whether the
+-- clusters of the partition need scatter matrices of their own (own_matrices). They do not if any
+-- of them has no more points than dimensions, since its matrix is singular. points has the columns
+-- of the key and point.
 CREATE OR REPLACE MACRO clustereval._number_clusters(points) AS TABLE
   WITH sizes AS (
     SELECT

@@ -1,5 +1,5 @@
--- mean_distance_bounds: bounds of mean distances, from sums over clusters and no distance of
--- points.
+-- mean_distance_bounds: bounds of mean distances, from sums over clusters, without any distance of
+-- two points.
 --
 -- A query is a point whose silhouette is computed; a and b are its mean distances to its own
 -- cluster and to the nearest other one. A target is a cluster whose mean distance to it is needed:
@@ -24,8 +24,10 @@ CREATE OR REPLACE MACRO clustereval._plus_rounding(x, rounding_error) AS
 
 -- Lower bound of the mean distance of a point to all points of a cluster. to_mean is its distance
 -- to the cluster's mean, radius the mean distance of the cluster's points to that mean,
--- rounding_error the error of the mean, distance its name in lower case. The mean of norms is at
--- least the norm of the mean (Jensen); the other bound is the triangle inequality.
+-- rounding_error the error of the cluster's mean, distance the name of the distance in lower case.
+-- The mean of norms is at least the norm of the mean (Jensen): to_mean. By the triangle inequality
+-- it is at least radius - to_mean, too, except that euclidean distances have a better bound, from
+-- their second moments.
 CREATE OR REPLACE MACRO clustereval._mean_distance_lower_bound(
   to_mean, radius, rounding_error, distance
 ) AS
@@ -603,7 +605,7 @@ CREATE OR REPLACE MACRO clustereval._select_bounds(distance, p) AS
 
 -- One row for each queried point (row_no) and each cluster (target) that is its own (number) or may
 -- be the nearest other: the bounds lower and upper of its mean distance to all points of that
--- cluster, from moments of clusters and no distance of points.
+-- cluster, from moments of clusters, without any distance of two points.
 CREATE OR REPLACE MACRO clustereval._mean_distance_bounds(
   queries, members, clusters, plain_distance, p
 ) AS TABLE

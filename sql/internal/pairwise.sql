@@ -47,7 +47,7 @@ CREATE OR REPLACE MACRO clustereval._check_max_points(n, max_points) AS
 -- One row per partition that has points: partition_key (its key in partition_by), partition_no (the
 -- lowest of its cluster numbers, for joins), n_points, n_clusters, n_within (the number of pairs of
 -- points within one cluster) and n_between (of pairs in two clusters). clusters names the table of
--- _measured_clusters: one row per cluster, with its number number and its n points.
+-- _measured_clusters: one row per cluster, with its running number and its n points.
 CREATE OR REPLACE MACRO clustereval._pair_sizes(clusters) AS TABLE
   SELECT
     partition_key,

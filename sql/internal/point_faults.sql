@@ -24,7 +24,8 @@ CREATE OR REPLACE MACRO clustereval._point_fault(vector, dims) AS
     ))
   END;
 
--- The text that alias() has of a vector [x, y, z], without the casts of columns to one type.
+-- vector_text, what alias() returns for a vector [x, y, z], without the casts that DuckDB adds to
+-- bring its columns to one type.
 CREATE OR REPLACE MACRO clustereval._vector_text(vector_text) AS
   regexp_replace(vector_text, 'CAST\(([^(),]+) AS [A-Z]+(\([0-9]+,[ ]*[0-9]+\))?\)', '\1', 'g');
 

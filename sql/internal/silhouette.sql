@@ -50,7 +50,7 @@ CREATE OR REPLACE MACRO clustereval._valid_silhouette_options(
     ELSE query_text
   END;
 
--- Text of a query, SELECT * FROM the CTE of _mean_distances that computes mean distances as these
+-- Text of a query for all rows of the CTE of _mean_distances that computes mean distances as these
 -- options of silhouette_score require. CTEs that are not named are neither bound nor run.
 CREATE OR REPLACE MACRO clustereval._select_mean_distances(distance, p, method, tolerance) AS
   concat('SELECT * FROM ', CASE
@@ -63,9 +63,9 @@ CREATE OR REPLACE MACRO clustereval._select_mean_distances(distance, p, method, 
     ELSE 'exact_means'
   END);
 
--- Text of a query, SELECT * FROM the CTE with the points whose silhouettes are computed: the sample
--- for method 'sample', otherwise all points, which stream if they are read only once ('simplified',
--- sqeuclidean, cosine) and are materialized if not.
+-- Text of a query for all rows of the CTE with the points whose silhouettes are computed: the
+-- sample for method 'sample', otherwise all points, which stream if they are read only once
+-- ('simplified', sqeuclidean, cosine) and are materialized if not.
 CREATE OR REPLACE MACRO clustereval._select_queries(distance, p, method) AS
   concat('SELECT * FROM ', CASE
     WHEN method = 'sample' THEN '__ce_sample'
@@ -75,7 +75,7 @@ CREATE OR REPLACE MACRO clustereval._select_queries(distance, p, method) AS
     ELSE '__ce_members'
   END);
 
--- Text of a query, SELECT * FROM the CTE of _mean_distances with one row for each point and cluster
+-- Text of a query for all rows of a CTE of _mean_distances with one row for each point and cluster
 -- between which a mean distance is computed: one for cityblock (also minkowski of order p = 1), one
 -- for other distances.
 CREATE OR REPLACE MACRO clustereval._select_targets(distance, p) AS

@@ -157,8 +157,8 @@ CREATE OR REPLACE MACRO clustereval._sweep_silhouettes(
     method := CASE WHEN method = 'exact' THEN 'exact' ELSE 'simplified' END
   ) AS scored;
 
--- Text of a query, SELECT * FROM the CTE of elbow with the silhouettes that the option silhouette
--- asks for. The CTE that is not named is not run.
+-- Text of a query for all rows of a CTE of elbow: that with the silhouettes that the option
+-- silhouette asks for. The other CTE is not run.
 CREATE OR REPLACE MACRO clustereval._select_silhouettes(silhouette) AS
   concat('SELECT * FROM ', CASE
     WHEN silhouette IN ('simplified', 'exact') THEN '__ce_mean_silhouettes'

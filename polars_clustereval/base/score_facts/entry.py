@@ -81,7 +81,7 @@ class Entry(NamedTuple):
 
     @property
     def sql(self) -> str:
-        """The query for DuckDB."""
+        """The query that computes the score in DuckDB."""
         if self.is_expression:
             return f"SELECT clustereval.{self.name}(label, cluster) FROM tbl"
         if not self.has_one_table:
@@ -93,7 +93,7 @@ class Entry(NamedTuple):
 
     @property
     def polars(self) -> str:
-        """The expression of Python for a DataFrame."""
+        """The Python code that computes the score of a DataFrame."""
         if self.is_expression:
             return f'frame.select(ce.{self.name}("label", "cluster"))'
         if not self.has_one_table:
