@@ -535,9 +535,9 @@ CREATE OR REPLACE MACRO clustereval._measured_clusters(centers, spreads) AS TABL
 
 -- No rows. Raises an error for vectors that are empty, of different lengths or not finite, for
 -- distances that overflow, and if weights has not one number per dimension. The points are read
--- only if a cluster has such vectors (is_invalid), clusters differ in their dimensions, or distances
--- may overflow. Parameters: rows of _points or _move_points, _cluster_spreads and _all_centers, and
--- the option weights.
+-- only if a cluster has such vectors (is_invalid), clusters differ in their dimensions, or
+-- distances may overflow. Parameters: rows of _points or _move_points, _cluster_spreads and
+-- _all_centers, and the option weights.
 CREATE OR REPLACE MACRO clustereval._check_points(points, spreads, centers, weights) AS TABLE
   WITH alarms AS (
     SELECT COUNT(*) AS n_alarms
