@@ -188,8 +188,8 @@ COMMENT ON MACRO clustereval.mutual_info_score IS
 
 COMMENT ON MACRO clustereval.normalized_mutual_info_score IS
 'Mutual information over a mean of the two entropies. average_method names the mean: '
-'''arithmetic'', ''geometric'', ''min'', ''max'' or ''joint'', which is the joint entropy. It '
-'grows with the number of random clusters, the adjusted one does not. Range [0, 1], best 1. '
+'''arithmetic'', ''geometric'', ''min'' or ''max'', or ''joint'' for the joint entropy. The score '
+'of random clusters grows with their number; the adjusted one does not. Range [0, 1], best 1. '
 'Special cases: 1 for equal partitions, even trivial ones. Otherwise 0 for one label or one '
 'cluster. NULL without rows. Source: Strehl and Ghosh (2002), Cluster ensembles, JMLR 3:583-617. '
 'Kvalseth (1987), doi:10.1109/TSMC.1987.4309069. Leave noise out: CASE WHEN cluster <> -1 THEN '

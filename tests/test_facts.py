@@ -35,7 +35,9 @@ def in_one_line_each(path: str) -> list[str]:
 # What is generated -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("step", command.STEPS, ids=["names", "metrics", "tables", "catalogue"])
+@pytest.mark.parametrize(
+    "step", command.STEPS, ids=["names", "records", "metrics", "tables", "catalogue"]
+)
 def test_nothing_is_stale(step: command.Step) -> None:
     assert not list(command.stale_files(step)), "make facts"
 

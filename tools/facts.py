@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import json
 import sys
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,9 +26,17 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent
 
 
-def metric_files() -> dict[Path, str]:
-    """The texts of the files that state facts of scores, and of pages with blocks of them."""
+def record_files() -> dict[Path, str]:
+    """The text of the file with the facts of the metrics, which the package reads."""
     from polars_clustereval.base.metric_facts import FACTS_FILE
+    from tools.metric_docstrings import read_metrics
+
+    records = [x._asdict() for x in read_metrics()]
+    return {FACTS_FILE: f"{json.dumps(records, indent=1, ensure_ascii=False)}\n"}
+
+
+def metric_files() -> dict[Path, str]:
+    """The texts of sql/facts.sql, and of pages with blocks of facts."""
     from polars_clustereval.base.score_facts import entries_of
     from tools.metric_docstrings import read_metrics
     from tools.page_blocks import fill_blocks
@@ -35,9 +45,7 @@ def metric_files() -> dict[Path, str]:
     metrics, indices = read_metrics(), list(entries_of("internal_report").values())
     pages = {path: path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md")}
     filled = {path: fill_blocks(text, metrics) for path, text in pages.items()}
-    records = json.dumps([x._asdict() for x in metrics], indent=1, ensure_ascii=False)
     return {
-        FACTS_FILE: f"{records}\n",
         ROOT / "sql" / "facts.sql": sql_facts(metrics, indices),
         **{path: text for path, text in filled.items() if "<!-- end of " in text},
     }
@@ -61,9 +69,10 @@ def table_files() -> dict[Path, str]:
     return {ROOT / "sql" / "tables.sql": table_comments()}
 
 
-#: In this order: the names can be imported once they are there, the catalogue reads the metrics.
+#: In this order: the names can be imported once they are there, and the others read the records.
 STEPS: tuple[Step, ...] = (
     exports.all_files,
+    record_files,
     metric_files,
     table_files,
     catalogue_files,
@@ -79,12 +88,22 @@ def stale_files(step: Step) -> dict[Path, str]:
     }
 
 
+def write_stale_files(number: int) -> list[Path]:
+    """Write the stale files of the step of this number, and return their paths."""
+    stale = stale_files(STEPS[number])
+    for path, text in stale.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return list(stale)
+
+
 def main() -> None:
-    for step in STEPS:
-        for path, text in stale_files(step).items():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-            sys.stdout.write(f"{path.relative_to(ROOT)}\n")
+    # In a new process each: a step imports what those before it have written.
+    spawn = get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=spawn, max_tasks_per_child=1) as pool:
+        for paths in pool.map(write_stale_files, range(len(STEPS))):
+            for path in paths:
+                sys.stdout.write(f"{path.relative_to(ROOT)}\n")
 
 
 if __name__ == "__main__":

@@ -52,7 +52,7 @@ def fits_terminal(text: str) -> bool:
 
 
 def columns_width(columns: Iterable[Sequence[str]]) -> int:
-    """Return the width of columns of cells, each with the gap behind it."""
+    """Return the total width of columns of cells, with the gap after each."""
     return sum(max(map(_text_width, column)) + _GAP for column in columns)
 
 

@@ -139,8 +139,8 @@ def normalized_mutual_info_score(
 ) -> pl.Expr:
     """Mutual information over a mean of the two entropies.
 
-    average_method names the mean: 'arithmetic', 'geometric', 'min', 'max' or 'joint', which is the
-    joint entropy. It grows with the number of random clusters, the adjusted one does not.
+    average_method names the mean: 'arithmetic', 'geometric', 'min' or 'max', or 'joint' for the
+    joint entropy. The score of random clusters grows with their number; the adjusted one does not.
 
     Facts
     -----
@@ -153,7 +153,7 @@ def normalized_mutual_info_score(
     Source : Strehl and Ghosh (2002), Cluster ensembles, JMLR 3:583-617. Kvalseth (1987),
         doi:10.1109/TSMC.1987.4309069.
     Names elsewhere : scikit-learn: normalized_mutual_info_score; Alink: getNmi
-    Differs : scikit-learn before 0.22 took the geometric mean, and aricode takes the greater
+    Differs : scikit-learn before 0.22 took the geometric mean, and aricode takes the larger
         entropy, unless told otherwise.
     SQL : clustereval.normalized_mutual_info_score(label, cluster, average_method := 'max')
 
@@ -169,7 +169,7 @@ def normalized_mutual_info_score(
 
     Examples
     --------
-    A stricter mean makes a lower score:
+    A larger mean makes a lower score:
 
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.normalized_mutual_info_score("label", "cluster")).item()

@@ -150,11 +150,11 @@ def _scale_points(x: Floats, points: Points) -> Floats:
 def _connectivity(
     d: Floats, in_other_cluster: Booleans, n_neighbors: int, distance: Distance
 ) -> float:
-    """Return the sum of 1 / rank over the nearest neighbors that belong to another cluster.
+    """Return the sum of 1 / rank over the nearest neighbors that are in another cluster.
 
+    Of each point n_neighbors < n neighbors count; those at the same distance share their ranks.
     d (m, n) are the distances of m points to all n points of the partition, infinite to themselves;
-    in_other_cluster (m, n) tells which pairs are in two clusters. n_neighbors < n is the number of
-    neighbors that count.
+    in_other_cluster (m, n) is TRUE for pairs of points in different clusters.
     """
     reach = np.partition(d, n_neighbors - 1, axis=1)[:, n_neighbors - 1 : n_neighbors]
     slack = 1e-14 if distance.name == "cosine" else 0.0

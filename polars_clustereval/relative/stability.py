@@ -126,11 +126,11 @@ class _RunTable:
         return rows.select("rank", "is_reference", "id_no", code=code)
 
     def count_cells(self, pair_runs: Callable[[pl.DataFrame], list[pl.LazyFrame]]) -> pl.LazyFrame:
-        """Return the cells of contingency tables of two runs: code_1, code_2 and n common ids.
+        """Return the contingency cells of pairs of runs: code_1, code_2 and n, their common ids.
 
         `pair_runs` gets the coded rows, sorted by rank and id, and returns frames of code_1 and
-        code_2, one row per id in both runs. It is called on collection, when the number of runs is
-        known; an id that is twice in a run is an error then.
+        code_2, one row per id in both runs. It is called when the result is collected, as
+        the number of runs is known only then; an id that is in a run twice is an error then.
         """
 
         def cells_of_pairs(coded: pl.DataFrame) -> pl.DataFrame:

@@ -262,8 +262,8 @@ def silhouette_clusters(
 ) -> DataFrame:
     """Mean silhouette of each cluster: one row per partition and cluster.
 
-    The parameters and errors are those of `silhouette_score`, whose distances ``sqeuclidean`` and
-    ``cosine`` are known here.
+    The parameters and errors are those of `silhouette_score`, except that the distance must be
+    ``sqeuclidean`` or ``cosine``: any other, the default too, is an error.
 
     Returns
     -------
@@ -296,17 +296,16 @@ def silhouette_samples(
 ) -> DataFrame:
     """Silhouette of each point.
 
-    The rows are not computed before they are read, since there are as many as in `tbl`; what they
-    need of the clusters is computed here.
+    The rows are computed when they are read, since there are as many as in `tbl`; the statistics of
+    the clusters that they need are computed at the call.
 
     Parameters
     ----------
     tbl, vector, cluster, distance, p, partition_by, noise, noise_as, weights, missing
         As in `silhouette_clusters`.
     id : str or Column, optional
-        Identifier of a point, one row for each id of a partition. By default Spark numbers the
-        points (``monotonically_increasing_id``): the numbers differ from one another, but have
-        gaps.
+        Identifier of a point, unique in its partition. By default Spark numbers the points
+        (``monotonically_increasing_id``): the numbers are unique, but not consecutive.
 
     Returns
     -------

@@ -200,9 +200,10 @@ def _check_weight(weight: Column, dtype: DataType) -> Column:
 
 
 def cast_noise(session: SparkSession, noise: Any, field: Any) -> exp.Expr:
-    """Return the value that marks noise as a literal of the type of the column cluster.
+    """Return the value of noise as a literal of the type of the column cluster, NULL for None.
 
-    Raise the error of the macro _check_noise if it changes in that type. `field` is the column.
+    Raise the error of the macro _check_noise if the cast changes it. `field` is the column's field
+    in the schema.
     """
     if noise is None:
         return exp.null()

@@ -192,9 +192,10 @@ CREATE OR REPLACE MACRO clustereval._angle_slope(s, x, y, r) AS
     * sqrt(GREATEST(s * (1.0 - s - x - y) * (x + y) + x * y * (1.0 - x - y), 0.0))
   );
 
--- One row per partition_key and metric of this file, as the quotient of two functions of the
--- statistics of its family: the columns of _metric_quotients. is_quotient is FALSE for linear
--- functions, whose divisor is 1. parts: rows of _parts_of_gradients.
+-- One row per partition_key and metric of this file, with the columns of _metric_quotients: the
+-- values of its numerator and its denominator (top, bottom) and their partial derivatives by the
+-- statistics of its family. is_quotient is FALSE for linear functions, whose bottom is 1. parts:
+-- rows of _parts_of_gradients.
 CREATE OR REPLACE MACRO clustereval._association_quotients(parts) AS TABLE
   SELECT
     p.partition_key,

@@ -212,9 +212,9 @@ CREATE OR REPLACE MACRO clustereval._label_totals(label_sizes) AS TABLE
   FROM query_table(label_sizes)
   GROUP BY partition_key;
 
--- One row per partition_key: n_clusters; cluster_pairs, the ordered pairs of rows in one cluster;
--- and in_majority_labels, the rows with the majority label of their cluster, the most frequent
--- label in it.
+-- One row per partition_key: n_clusters; cluster_pairs, the ordered pairs of different rows in the
+-- same cluster; and in_majority_labels, the rows that have the most frequent label of their
+-- cluster.
 CREATE OR REPLACE MACRO clustereval._cluster_totals(cluster_sizes) AS TABLE
   SELECT
     partition_key,

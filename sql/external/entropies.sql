@@ -158,7 +158,7 @@ CREATE OR REPLACE MACRO clustereval.cluster_entropy_given_label(label, cluster) 
     lambda __ce_info: clustereval._cluster_entropy_given_label(__ce_info['hc'])
   )[1];
 
--- Their mutual information, in nats.
+-- Mutual information of label and cluster, in nats.
 -- Examples: SELECT clustereval.mutual_info_score(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.mutual_info_score(label, cluster) AS
   list_transform(

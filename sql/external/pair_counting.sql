@@ -24,7 +24,8 @@ CREATE OR REPLACE MACRO clustereval._adjusted_rand_score(tp, fp, fn, tn) AS
   END;
 
 -- Fowlkes-Mallows score tp / sqrt((tp + fp) (tp + fn)), the geometric mean of pair precision and
--- pair recall. 0, as in scikit-learn, if tp is 0, even if no pair has one label or one cluster.
+-- pair recall. If tp is 0 the score is 0, as in scikit-learn, even where no pair shares a label or
+-- a cluster (0 / 0).
 CREATE OR REPLACE MACRO clustereval._fowlkes_mallows_score(tp, fp, fn, tn) AS
   CASE
     WHEN tp = 0 THEN 0.0

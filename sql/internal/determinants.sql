@@ -538,7 +538,7 @@ CREATE OR REPLACE MACRO clustereval._determinant_totals(points) AS TABLE
 -- Tables
 ---------------------------------------------------------------------------------------------------
 
--- TRUE if n_dims, the number of dimensions, is at most 500, or NULL because there is no point.
+-- TRUE if n_dims, the number of dimensions, is at most 500, or is NULL because there are no points.
 -- Raises an error otherwise. Nearly collinear columns take n_dims^2 numbers for each of the 2,048
 -- points that a thread processes at a time: 4 GB at 500 dimensions.
 CREATE OR REPLACE MACRO clustereval._check_matrix_size(n_dims) AS

@@ -97,8 +97,8 @@ CREATE OR REPLACE MACRO clustereval._is_zero_vector(x) AS
 CREATE OR REPLACE MACRO clustereval._exclude_self(mean_distance, n) AS
   mean_distance * CASE WHEN n = 1 THEN 0.0 ELSE clustereval._ratio(n, n - 1) END;
 
--- One row for each queried point and each cluster of its partition, its own included: the columns
--- of both tables, with the cluster's number as target.
+-- One row for each pair of a queried point and a cluster of its partition, its own included: the
+-- columns of both tables, where the number of the cluster is named target.
 CREATE OR REPLACE MACRO clustereval._join_with_clusters(queries, clusters) AS TABLE
   SELECT
     query.*, cluster.number AS target,

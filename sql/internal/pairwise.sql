@@ -203,9 +203,9 @@ CREATE OR REPLACE MACRO clustereval._pair_distance_statistics(points, sizes, dis
   JOIN pair_counts AS size ON size.partition_no = pair.partition_no
   GROUP BY pair.partition_no;
 
--- The mean of 1 / rank over the ranks n_before + 1 .. n_before + n_tied, which n_tied equally near
--- neighbors of a point share if n_before neighbors are nearer. Ranks above n_neighbors count as 0;
--- NULL if all are.
+-- The mean of 1 / rank over the ranks n_before + 1 .. n_before + n_tied, which are shared by n_tied
+-- neighbors at the same distance from a point that has n_before nearer ones. A rank above
+-- n_neighbors adds 0 to the mean; NULL if all ranks are above it.
 CREATE OR REPLACE MACRO clustereval._mean_reciprocal_rank(n_before, n_tied, n_neighbors) AS
   list_sum(list_transform(
     range(n_before + 1, LEAST(n_before + n_tied, CAST(n_neighbors AS BIGINT)) + 1),

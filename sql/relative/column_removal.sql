@@ -114,7 +114,8 @@ CREATE OR REPLACE MACRO clustereval._left_out_squares(points) AS TABLE
   FROM clusters
   GROUP BY partition_key;
 
--- x, the user's place of a coordinate, as BIGINT, or NULL if it is no whole number.
+-- x, the place of a coordinate as the user gave it, as BIGINT; NULL if it is not a whole number >=
+-- 0.
 CREATE OR REPLACE MACRO clustereval._place(x) AS
   CASE WHEN clustereval._is_whole_number(x, 0) THEN CAST(TRY_CAST(x AS DOUBLE) AS BIGINT) END;
 

@@ -175,7 +175,7 @@ class TargetPoints:
         return [self._make_tile(part) for part in columns]
 
     def _make_tile(self, columns: slice) -> _Tile:
-        """Return the tile of the target points in this slice."""
+        """Return the target points of this slice in the form of a factor of the matrix product."""
         y = self.y[columns]
         centered = y - self._mean
         square_norms = np.einsum("ij,ij->i", centered, centered)
