@@ -169,7 +169,7 @@ def normalized_mutual_info_score(
 
     Examples
     --------
-    A larger mean makes a lower score:
+    A larger mean gives a lower score:
 
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.normalized_mutual_info_score("label", "cluster")).item()
