@@ -5,13 +5,12 @@ from __future__ import annotations
 import sys
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
 from polars_clustereval.catalogue import describe
 from polars_clustereval.errors import ClusterEvalError
-from polars_clustereval.external.report import check_report_options
 from polars_clustereval.macros import bundle, check_new_file, write_database
 
 from .doubts import doubt_input
@@ -325,9 +324,6 @@ def _translate_table(options: Options) -> Outcome:
         raise ClusterEvalError(str(error)) from error
     if "vector" in arguments and "size" not in arguments:
         arguments["vector"] = [name.strip() for name in arguments["vector"].split(",")]
-    if options.name == "external_report":  # the check in SQL names the options in SQL's words
-        defaults: dict[str, Any] = {"average_method": "arithmetic", "beta": 1.0, "adjusted": True}
-        check_report_options(**{name: arguments.get(name, x) for name, x in defaults.items()})
     with warnings.catch_warnings(record=True) as notes:
         warnings.simplefilter("always")
         query = to_sql(options.name, **arguments)

@@ -10,6 +10,7 @@ import duckdb
 
 from polars_clustereval.base.tables import orders_of_portable_tables
 from polars_clustereval.errors import ClusterEvalError
+from polars_clustereval.external.report import check_report_options
 
 from .arguments import (
     check_kept_cells,
@@ -183,10 +184,13 @@ OPTIONS: dict[str, Any] = {
 def check_macro_options(name: str, options: Mapping[str, Any]) -> None:
     """Raise the macro's own error if one of its `options`, values by parameter, is invalid.
 
-    DuckDB runs the macro that checks the options of the macro `name`; no table is needed.
+    DuckDB runs the macro that checks the options of the macro `name`; no table is needed. Where its
+    words name an option as SQL writes it, the check in Python takes its place.
     """
     if name == "external_report":
-        call = "_valid_external_options($noise, $noise_as, $average_method, $beta, $adjusted)"
+        names = ("average_method", "beta", "adjusted")
+        check_report_options(**{key: options[key] for key in names})
+        call = "_valid_noise($noise, $noise_as)"
     elif name == "entity_resolution_report":
         call = "_valid_resolution_options($noise, $noise_as, $split_cost, $merge_cost, $beta)"
     elif name in _RUN_TABLES:
