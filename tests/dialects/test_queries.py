@@ -492,7 +492,7 @@ def test_names_are_quoted() -> None:
         ({"noise_as": "drop"}, "noise_as 'drop' needs noise"),
         ({"average_method": "mean"}, "average_method: expected one of .*got 'mean'"),
         ({"beta": -1.0}, "beta: expected a number >= 0, got -1"),
-        ({"average_method": "joint"}, "joint. has no adjusted form: use adjusted=False, or another"),
+        ({"average_method": "joint"}, "has no adjusted form: use adjusted=False, or another"),
         ({"id": "i"}, "id: external_report does not take it"),
         ({"split_cost": "product"}, "split_cost: external_report does not take it"),
         (
