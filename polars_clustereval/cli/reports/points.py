@@ -200,10 +200,14 @@ _ELBOW = Report(
             "k": "number of clusters asked for",
             "n": "points that are scored",
             "n_clusters": "clusters there are",
-            "ssw": "sum of squared distances to the centers",
-            "explained_variance": "share of the total sum of squares between clusters",
-            "calinski_harabasz_score": "variance between clusters / within",
-            "davies_bouldin_score": "mean overlap of a cluster with its nearest",
+        }
+    )
+    | look_up(
+        "internal_report",
+        *("ssw", "explained_variance", "calinski_harabasz_score", "davies_bouldin_score"),
+    )
+    | explain(
+        {
             "silhouette": "mean over the points; see --silhouette",
             "krzanowski_lai_index": ("high", "fall of ssw to k / fall to k + 1"),
             "hartigan_index": "another cluster is worth it above 10",
