@@ -32,7 +32,7 @@ CREATE OR REPLACE MACRO clustereval._compensated_sum(x) AS fsum(x);
 -- be off by 1e-11.
 CREATE OR REPLACE MACRO clustereval._compensated_list_sum(x) AS list_aggregate(x, 'fsum');
 
--- Aggregate over the rows that meet `condition`: `value` in the row with the least `key`, the
+-- Aggregate over the rows that meet `condition`: `value` in the row with the smallest `key`, the
 -- lowest value in a tie, a NULL last; NULL if there is no row.
 CREATE OR REPLACE MACRO clustereval._value_at_least_key(value, key, condition) AS
   (MIN({'key': key, 'value': value}) FILTER (WHERE condition))['value'];

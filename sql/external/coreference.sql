@@ -1,6 +1,6 @@
 -- coreference: measures of coreference resolution, whose mentions are the rows: MUC, LEA, BLANC.
 --
--- A link is a pair of rows of one label or in one cluster. MUC counts the least number of links
+-- A link is a pair of rows of one label or in one cluster. MUC counts the smallest number of links
 -- that hold each group together, one less than its rows; LEA all links of a group, weighted by its
 -- size; BLANC the links and, as well, the pairs of rows that are no links.
 

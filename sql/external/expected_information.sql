@@ -69,8 +69,8 @@ CREATE OR REPLACE MACRO clustereval._overlap_sum_reach(deviation) AS
 -- Number of overlaps on one side of the central one (_central_overlap) at which a sum over the
 -- overlaps of a label and a cluster is evaluated: every stride-th one (_overlap_sum_stride) up to
 -- the distance _overlap_sum_reach, if it is possible. deviation is the standard deviation of the
--- overlap, possible_distance the distance from the central overlap to the least or to the greatest
--- possible one, in rows.
+-- overlap, possible_distance the distance from the central overlap to the smallest or to the
+-- largest possible one, in rows.
 CREATE OR REPLACE MACRO clustereval._count_overlap_nodes(deviation, possible_distance) AS
   floor(
     LEAST(clustereval._overlap_sum_reach(deviation), possible_distance)

@@ -1,7 +1,7 @@
 -- matching: indices of the best one-to-one matching of labels and clusters.
 --
 --   * A matching pairs each label with at most one cluster and each cluster with at most one label.
---     The best one has the greatest sum of the weights of its cells; a label and a cluster that
+--     The best one has the largest sum of the weights of its cells; a label and a cluster that
 --     share no row have weight 0. There are several weights, each with a best matching of its own.
 --   * A problem is one weight in one partition. Most cells of it are decided at once: a cell is in
 --     a best matching if its weight is at least that of the best other cell of its label plus that
@@ -151,7 +151,7 @@ CREATE OR REPLACE MACRO clustereval._decide_cells(weights) AS TABLE
   SELECT * FROM steps WHERE state <> 'open';
 
 -- The weight of the best other cell of a label or cluster, 0 if there is none. tops is the list of
--- the two greatest weights of its cells, the greatest first; weight is that of one cell.
+-- the two greatest weights of its cells, the largest first; weight is that of one cell.
 CREATE OR REPLACE MACRO clustereval._best_other(tops, weight) AS
   CASE WHEN weight < tops[1] THEN tops[1] ELSE COALESCE(tops[2], 0.0) END;
 

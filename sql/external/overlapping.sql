@@ -8,7 +8,7 @@
 ---------------------------------------------------------------------------------------------------
 
 -- One row per partition and number of shared members above 0: partition_key, shared and pairs, the
--- ordered pairs of different ids that share so many.
+-- ordered pairs of different ids that share this number of members.
 CREATE OR REPLACE MACRO clustereval._pairs_by_shared(profile_pairs) AS TABLE
   SELECT
     partition_key,

@@ -131,7 +131,7 @@ CREATE OR REPLACE MACRO clustereval.fowlkes_mallows_score(label, cluster) AS
     )
   )[1];
 
--- Share of the pairs of rows in one cluster that have one label; NULL if every cluster has one row.
+-- Share of the pairs of rows in one cluster that share a label; NULL if every cluster has one row.
 -- Examples: SELECT clustereval.pair_precision(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.pair_precision(label, cluster) AS
   list_transform(

@@ -135,7 +135,7 @@ CREATE OR REPLACE MACRO clustereval._block_medians(x, x_past_8, block_offset) AS
     median(x_past_8[block_offset + 13]), median(x_past_8[block_offset + 14]),
     median(x_past_8[block_offset + 15]), median(x_past_8[block_offset + 16])
 ];
--- Aggregate over rows with a vector x: list of 16 numbers, the least values of its coordinates
+-- Aggregate over rows with a vector x: list of 16 numbers, the smallest values of its coordinates
 -- block_offset + 1 to block_offset + 16, NULL beyond its length. x_past_8 is as in _block_sums: x,
 -- or NULL for x of at most 8 coordinates.
 CREATE OR REPLACE MACRO clustereval._block_minima(x, x_past_8, block_offset) AS [
@@ -147,7 +147,7 @@ CREATE OR REPLACE MACRO clustereval._block_minima(x, x_past_8, block_offset) AS 
     min(x_past_8[block_offset + 13]), min(x_past_8[block_offset + 14]),
     min(x_past_8[block_offset + 15]), min(x_past_8[block_offset + 16])
 ];
--- Aggregate over rows with a vector x: list of 16 numbers, the greatest values of its coordinates
+-- Aggregate over rows with a vector x: list of 16 numbers, the largest values of its coordinates
 -- block_offset + 1 to block_offset + 16, NULL beyond its length. x_past_8 is as in _block_sums: x,
 -- or NULL for x of at most 8 coordinates.
 CREATE OR REPLACE MACRO clustereval._block_maxima(x, x_past_8, block_offset) AS [
@@ -395,7 +395,7 @@ CREATE OR REPLACE MACRO clustereval._moved_moments(
 -- scaled to length 1; within_squares, for each coordinate the sum of squared deviations from the
 -- mean; overall_center, the center of all points of its partition; and whether distances between
 -- these, or the sums of their squares, may overflow (overflows). The mean of a partition is the
--- weighted mean of the clusters' means; its median is no median of medians and needs the points.
+-- weighted mean of the clusters' means; its median is not a median of medians and needs the points.
 -- points: rows of _move_points; coordinates: rows of _moved_moments; distance, p and center are
 -- options.
 CREATE OR REPLACE MACRO clustereval._all_centers(points, coordinates, distance, p, center) AS TABLE

@@ -128,10 +128,10 @@ CREATE OR REPLACE MACRO clustereval._metric_diameters(members, distance, p) AS T
 ---------------------------------------------------------------------------------------------------
 
 -- One row per partition of two clusters or more (partition_no): separation, an upper bound of the
--- least _metric distance of points of different clusters. It is the least found in the 32 pairs of
--- clusters whose bounding balls overlap most, or are nearest, between the 64 points of each cluster
--- nearest to the midpoint of the two centers. members and balls name the tables of _points_in_balls
--- (one row per point) and _bounding_balls (one per cluster).
+-- smallest _metric distance of points of different clusters. It is the smallest found in the 32
+-- pairs of clusters whose bounding balls overlap most, or are nearest, between the 64 points of
+-- each cluster nearest to the midpoint of the two centers. members and balls name the tables of
+-- _points_in_balls (one row per point) and _bounding_balls (one per cluster).
 CREATE OR REPLACE MACRO clustereval._separation_bounds(members, balls, distance, p) AS TABLE
   WITH likely_pairs AS (
     SELECT
@@ -255,8 +255,8 @@ CREATE OR REPLACE MACRO clustereval._neighbor_cell_offsets() AS TABLE
   WHERE 27 * first_axis.step + 9 * second_axis.step + 3 * third_axis.step
     + fourth_axis.step >= 0;
 
--- One row per partition (partition_no): separation, the least _metric distance of given points of
--- different clusters, or the given bound if that is less. Points differ in no coordinate by more
+-- One row per partition (partition_no): separation, the smallest _metric distance of given points
+-- of different clusters, or the given bound if that is less. Points differ in no coordinate by more
 -- than their distance. In a grid of cells as wide as the bound, only points of the same or adjacent
 -- cells are compared. members names the points (a table as of _border_points), bounds a table with
 -- the bound of each partition (separation), axes that of _grid_axes.
@@ -313,8 +313,8 @@ CREATE OR REPLACE MACRO clustereval._separations_by_grid(
   FROM least
   GROUP BY partition_no;
 
--- One row per partition of two clusters or more (partition_no): separation, the least distance of
--- points of different clusters, as a _metric value: the euclidean distance for sqeuclidean, the
+-- One row per partition of two clusters or more (partition_no): separation, the smallest distance
+-- of points of different clusters, as a _metric value: the euclidean distance for sqeuclidean, the
 -- chord for cosine, otherwise the distance itself. A sixteenth of the points is searched first:
 -- with their least distance as width, the cells of the grid hold few points. The parameters name
 -- the tables of _points_in_balls (one row per point), _bounding_balls (one per cluster) and

@@ -61,7 +61,7 @@ CREATE OR REPLACE MACRO clustereval._mean_distance_upper_bound(
   );
 
 -- One row per queried point (row_no) of a partition with several clusters: b_upper, an upper bound
--- of its mean distance to the nearest other cluster, the least of the upper bounds for all other
+-- of its mean distance to the nearest other cluster, the smallest of the upper bounds for all other
 -- clusters.
 CREATE OR REPLACE MACRO clustereval._nearest_upper_bounds(
   queries, clusters, plain_distance, p
@@ -521,7 +521,7 @@ CREATE OR REPLACE MACRO clustereval._table_lower_bound(x, mean, scales, node_val
 -- be the nearest other in cityblock distance, by the bounds of tables (_cityblock_tables). A lambda
 -- copies the lists that it looks into, so tables are used only after cheaper bounds: the upper
 -- bound for the nearest other cluster is from the table of one cluster, the nearest by cheaper
--- bounds. The join condition is no equality for the reason that _prefer_list_join states.
+-- bounds. The join condition is not an equality for the reason that _prefer_list_join states.
 CREATE OR REPLACE MACRO clustereval._table_targets(queries, clusters, tables) AS TABLE
   WITH nearest_clusters AS (
     SELECT

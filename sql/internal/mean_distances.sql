@@ -300,9 +300,9 @@ CREATE OR REPLACE MACRO clustereval._simplified_means(queries, clusters, plain_d
 ---------------------------------------------------------------------------------------------------
 
 -- One row: prefer_lists is TRUE if lists of the clusters' points are best joined to queried points
--- on a condition that is no equality. Such a join copies no lists but scans all of them for each
--- point, which is slow for many small clusters: then an equi-join with one row per point is better.
--- clusters is a table with one row per cluster, which has n points.
+-- on a condition that is not an equality. Such a join copies no lists but scans all of them for
+-- each point, which is slow for many small clusters: then an equi-join with one row per point is
+-- better. clusters is a table with one row per cluster, which has n points.
 CREATE OR REPLACE MACRO clustereval._prefer_list_join(clusters) AS TABLE
   SELECT
     SUM(ceil(n / 512.0)) <= 4 * SUM(pow(n, 2)) / SUM(n) + 64 AS prefer_lists

@@ -183,7 +183,7 @@ CREATE OR REPLACE MACRO clustereval._pair_distance_statistics(points, sizes, dis
         ELSE pair.d
       END
     ) AS within_minus_least,
-    -- Pairs that are among both the least and the greatest cancel.
+    -- Pairs that are among both the smallest and the largest cancel.
     clustereval._compensated_sum(
       CASE
         WHEN pair.rank > GREATEST(size.n_within, size.n_between)
@@ -327,11 +327,11 @@ CREATE OR REPLACE MACRO clustereval._pair_linkages(members, distance, p, general
   FROM from_points
   GROUP BY partition_no, one, other;
 
--- One row per partition (partition_no): the least complete linkage, average linkage and Hausdorff
--- distance of two clusters (min_complete_linkage, min_average_linkage, min_hausdorff), and the
--- largest mean distance between two points of one cluster (max_mean_pair). The parameters name the
--- tables of _pair_linkages (one row per ordered pair of clusters) and _measured_clusters (one per
--- cluster).
+-- One row per partition (partition_no): the smallest complete linkage, average linkage and
+-- Hausdorff distance of two clusters (min_complete_linkage, min_average_linkage, min_hausdorff),
+-- and the largest mean distance between two points of one cluster (max_mean_pair). The parameters
+-- name the tables of _pair_linkages (one row per ordered pair of clusters) and _measured_clusters
+-- (one per cluster).
 CREATE OR REPLACE MACRO clustereval._linkage_extremes(linkages, clusters) AS TABLE
   WITH undirected AS (
     SELECT
@@ -353,10 +353,10 @@ CREATE OR REPLACE MACRO clustereval._linkage_extremes(linkages, clusters) AS TAB
   FROM undirected
   GROUP BY partition_no;
 
--- One row per partition (partition_no): min_mean_to_other_center, the least over pairs of clusters
--- of the mean distance of the points of both from the center of the other. No rows unless the
--- option generalized is TRUE. members and balls name the tables of _points_in_balls (one row per
--- point) and _bounding_balls (one per cluster).
+-- One row per partition (partition_no): min_mean_to_other_center, the smallest over pairs of
+-- clusters of the mean distance of the points of both from the center of the other. No rows unless
+-- the option generalized is TRUE. members and balls name the tables of _points_in_balls (one row
+-- per point) and _bounding_balls (one per cluster).
 CREATE OR REPLACE MACRO clustereval._mean_to_other_center(
   members, balls, distance, p, generalized
 ) AS TABLE

@@ -8,8 +8,8 @@ CREATE OR REPLACE MACRO clustereval._faulty_places(vector) AS
 
 -- What is wrong with `vector`, which should be a list of dims finite numbers, as a struct {rank,
 -- coordinate, what}; NULL if nothing is. rank is 0 for an empty vector, 1 for another length, 2 for
--- a coordinate that is not finite; what is the text of what was found. The least struct of all rows
--- is reported.
+-- a coordinate that is not finite; what is the text of what was found. The smallest struct of all
+-- rows is reported.
 CREATE OR REPLACE MACRO clustereval._point_fault(vector, dims) AS
   CASE
     WHEN len(vector) = 0 THEN {'rank': 0, 'coordinate': 0, 'what': 'an empty vector'}
@@ -82,7 +82,7 @@ CREATE OR REPLACE MACRO clustereval._row_place(id, partition) AS
     )
   END;
 
--- Raises the error for fault, the least struct of _point_fault of all rows, whose vectors should
+-- Raises the error for fault, the smallest struct of _point_fault of all rows, whose vectors should
 -- have dims coordinates; `rows` is the number of rows with a fault, `names` is what
 -- _coordinate_names returns, and `details` is more about these rows, from _faulty_columns and
 -- _row_place. If fault is NULL, it is the distances that overflow.
@@ -110,7 +110,7 @@ CREATE OR REPLACE MACRO clustereval._point_fault_error(
     )
   END);
 
--- One row about the first of the rows at fault, or none if faults has no rows: fault, the least
+-- One row about the first of the rows at fault, or none if faults has no rows: fault, the smallest
 -- struct of _point_fault; dims, the number of coordinates that vectors should have; n_faulty, the
 -- number of faulty rows; names, the columns of the coordinates, NULL if they are not columns; and
 -- details, more about these rows for the error text. faults is the name of a CTE of rows of points:

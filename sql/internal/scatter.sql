@@ -75,10 +75,10 @@ CREATE OR REPLACE MACRO clustereval._spread_totals(clusters, distance, p) AS TAB
   FROM query_table(clusters)
   GROUP BY partition_key;
 
--- One row per partition (group of partition_by): the least and largest distance of two centers
--- (least_gap, most_gap), the least squared one (least_squared_gap), and sums over clusters of their
--- gap_sum (so every pair of centers counts twice), of 1 / gap_sum (inverse_gap_sum, NULL if one is
--- 0), and of their overlap (overlap_sum). gaps: rows of _centroid_gaps.
+-- One row per partition (group of partition_by): the smallest and largest distance of two centers
+-- (least_gap, most_gap), the smallest squared one (least_squared_gap), and sums over clusters of
+-- their gap_sum (so every pair of centers counts twice), of 1 / gap_sum (inverse_gap_sum, NULL if
+-- one is 0), and of their overlap (overlap_sum). gaps: rows of _centroid_gaps.
 CREATE OR REPLACE MACRO clustereval._gap_totals(gaps, distance) AS TABLE
   SELECT
     partition_key,

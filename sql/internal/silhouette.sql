@@ -2,7 +2,7 @@
 --
 -- Reading rules, besides those of centroids.sql:
 --   * Clusters have a number, number, in the order of partitions and clusters. A partition has
---     the least number of its clusters, partition_no.
+--     the smallest number of its clusters, partition_no.
 --   * A member is a point that counts. A query, or queried point, is a member whose silhouette is
 --     computed. A target is a cluster to which its mean distance is computed: its own, or one that
 --     bounds of mean distances do not rule out as the nearest other.
@@ -126,15 +126,15 @@ CREATE OR REPLACE MACRO clustereval._sample_key_from_x2(x0, x1, x2) AS
 -- result of the first step, and the seed. The second step is x1 squared plus the seed.
 CREATE OR REPLACE MACRO clustereval._sample_key_from_x1(x0, x1, seed) AS
   clustereval._sample_key_from_x2(x0, x1, clustereval._square_step(x1, seed));
--- Sample key of a point, a pseudorandom integer below 2^31 - 1: the points with the least keys are
--- the sample, the same in every engine. x0 is the point's position among the sorted ids, seed the
--- random_state, both modulo 2^31 - 1. The first of four steps is linear in x0 and the seed.
+-- Sample key of a point, a pseudorandom integer below 2^31 - 1: the points with the smallest keys
+-- are the sample, the same in every engine. x0 is the point's position among the sorted ids, seed
+-- the random_state, both modulo 2^31 - 1. The first of four steps is linear in x0 and the seed.
 CREATE OR REPLACE MACRO clustereval._sample_key(x0, seed) AS
   clustereval._sample_key_from_x1(x0, (x0 * 48271 + seed * 69621 + 1) % 2147483647, seed);
 
 -- The rows of members (_cluster_members) that method 'sample' evaluates: the sample_size points of
--- each partition with the least sample keys (_sample_key), which depend on random_state. ids_check
--- is read for the error that _check_ids raises for a repeated id.
+-- each partition with the smallest sample keys (_sample_key), which depend on random_state.
+-- ids_check is read for the error that _check_ids raises for a repeated id.
 CREATE OR REPLACE MACRO clustereval._sample_members(
   members, ids_check, sample_size, random_state
 ) AS TABLE

@@ -14,7 +14,7 @@ CREATE OR REPLACE MACRO clustereval._sum_error(x, y) AS
   (x - ((x + y) - ((x + y) - x))) + (y - ((x + y) - x));
 
 -- What mean_correction adds to the mean `reference` + `shift`, which _clamp keeps between
--- low and high, the least and greatest number that it is the mean of.
+-- low and high, the smallest and largest number that it is the mean of.
 CREATE OR REPLACE MACRO clustereval._mean_correction(reference, shift, low, high) AS
   CASE
     WHEN reference + shift BETWEEN low AND high
@@ -245,7 +245,7 @@ CREATE OR REPLACE MACRO clustereval._state_counts(states) AS TABLE
 
 -- One row per cluster and coordinate (i, from 1), from all states of the cluster: its key
 -- (partition_key, cluster), the number of points n, and of the coordinate the mean, mean +
--- correction, the sum of squared deviations from it (m2), the least and the greatest value (low,
+-- correction, the sum of squared deviations from it (m2), the smallest and the largest value (low,
 -- high). The formula is Chan, Golub and LeVeque's for any number of parts: m2 = sum of m2_i + sum
 -- of n_i (mean_i - mean)^2. The means are centered by reference, their mean but for rounding,
 -- before anything is squared. states: rows of _state_rows.

@@ -9,7 +9,7 @@
 
 -- One row per cell: partition_key and cluster, which identify it, n points, and the centers of its
 -- two clusters: whole_n and whole_center of the whole clustering, and reduced_n and reduced_center
--- of the reduced one. A mean lies between the least and the greatest of those it is made of:
+-- of the reduced one. A mean lies between the smallest and the largest of those it is made of:
 -- rounding would otherwise move equal numbers. coordinates: rows of _moved_moments by cell;
 -- distance is an option.
 CREATE OR REPLACE MACRO clustereval._cells_with_centers(coordinates, distance) AS TABLE

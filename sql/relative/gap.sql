@@ -72,7 +72,7 @@ CREATE OR REPLACE MACRO clustereval._uniform_numbers(stream_keys, scrambled_id) 
   );
 
 -- One row per partition (partition_key): its number of points n, of dimensions dims, and the lists
--- of the least and greatest values of its coordinates, low and high. Raises the error of vectors
+-- of the smallest and largest values of its coordinates, low and high. Raises the error of vectors
 -- that are not finite, or of different lengths. rows: rows of _points with one cluster.
 CREATE OR REPLACE MACRO clustereval._bounding_boxes(rows) AS TABLE
   WITH moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(rows, 'mean')),

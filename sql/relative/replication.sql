@@ -22,8 +22,8 @@ CREATE OR REPLACE MACRO clustereval._pair_shares(cells, label_sizes) AS TABLE
   WHERE labels.label_size > 1
   GROUP BY labels.partition_key, labels.label;
 
--- One row per partition_key: least, the least share of a label, and weakest, the label that has it,
--- the lowest of equals.
+-- One row per partition_key: least, the smallest share of a label, and weakest, the label that has
+-- it, the lowest of equals.
 CREATE OR REPLACE MACRO clustereval._weakest_labels(pair_shares) AS TABLE
   WITH least_shares AS (
     SELECT *, MIN(share) OVER (PARTITION BY partition_key) AS least
@@ -66,10 +66,10 @@ CREATE OR REPLACE MACRO clustereval._clustering_distances(groups) AS TABLE
 -- Tables
 ---------------------------------------------------------------------------------------------------
 
--- Prediction strength of a clustering of test data: the least, over its clusters, of the share of
--- the pairs of a cluster's rows that the clustering of the training data also puts together. label
--- is the test data's own clustering, and cluster the cluster of the nearest training centroid. One
--- row per partition: partition_key, n, n_dropped, n_noise, n_labels, n_clusters,
+-- Prediction strength of a clustering of test data: the smallest, over its clusters, of the share
+-- of the pairs of a cluster's rows that the clustering of the training data also puts together.
+-- label is the test data's own clustering, and cluster the cluster of the nearest training
+-- centroid. One row per partition: partition_key, n, n_dropped, n_noise, n_labels, n_clusters,
 -- prediction_strength and weakest_label, the label where the share is least (the lowest of equals).
 -- Labels of one row have no pairs and are passed over. tbl is a table; weight is a row's
 -- multiplicity, noise the value of cluster that marks noise, which noise_as counts as one
@@ -115,7 +115,7 @@ CREATE OR REPLACE MACRO clustereval.prediction_strength(
 -- per partition: partition_key, n (rows that count, of all resamples), n_dropped (rows with a NULL
 -- cluster), n_resamples, instability and std_error (NULL for one resample). tbl is a table with one
 -- row per resample and row of the data; cluster_1, cluster_2 and resample are its columns, weight
--- is a row's multiplicity. With partition_by := k, the k with the least instability is chosen.
+-- is a row's multiplicity. With partition_by := k, the k with the smallest instability is chosen.
 -- Examples:
 --   FROM clustereval.bootstrap_instability(assignments, species, cluster, flower % 3);
 CREATE OR REPLACE MACRO clustereval.bootstrap_instability(
