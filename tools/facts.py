@@ -101,9 +101,12 @@ def main() -> None:
     # In a new process each: a step imports what those before it have written.
     spawn = get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=spawn, max_tasks_per_child=1) as pool:
-        for paths in pool.map(write_stale_files, range(len(STEPS))):
-            for path in paths:
-                sys.stdout.write(f"{path.relative_to(ROOT)}\n")
+        try:
+            for paths in pool.map(write_stale_files, range(len(STEPS))):
+                for path in paths:
+                    sys.stdout.write(f"{path.relative_to(ROOT)}\n")
+        except ValueError as error:
+            raise SystemExit(f"make facts: {error}") from error
 
 
 if __name__ == "__main__":
