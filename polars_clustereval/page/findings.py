@@ -20,7 +20,7 @@ from polars_clustereval.cli.reports import REPORTS, Meaning, explain
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.plots.charts import count
 
-from .silhouettes import average_by_cluster, average_clusters
+from .silhouettes import average_by_cluster, average_clusters, choose_method, describe_method
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -115,8 +115,15 @@ def make_findings(source: Source, options: Options, *, has_pictures: bool) -> Fi
         )
     if values.keys() >= {"weight", "vector"}:
         raise ClusterEvalError("report: --weight is for labels alone; leave out --vector")
+    found: dict[str, pl.DataFrame] = {}
+    choice = ""
+    if "vector" in values:
+        call = options.call(REPORTS["internal"])
+        found["internal_report"] = ENGINES[call.engine]([source], call)
+        options, choice = choose_method(options, found["internal_report"].row(0, named=True))
     calls = {call.report.function.__name__: call for call in _list_calls(options)}
-    found = _compute(source, calls, options, has_pictures=has_pictures)
+    missing = {name: call for name, call in calls.items() if name not in found}
+    found |= _compute(source, missing, options, has_pictures=has_pictures)
     tables = _Tables(
         external=_first_row(found, "external_report"),
         intervals=found.get("external_intervals"),
@@ -129,13 +136,14 @@ def make_findings(source: Source, options: Options, *, has_pictures: bool) -> Fi
     clusters = _join_cluster_tables(tables)
     first = next(name for name in ("external_report", "internal_report") if name in calls)
     notes = describe_unknown_noise([source], calls[first], found[first])
+    notes = [*notes, *([choice] if choice else [])]
     return Findings(
         facts=_list_facts(source, options, tables),
         warnings=[
             *_list_warnings(options, tables, clusters),
             *_warn_of_labels(source, calls.get("external_report")),
             *_warn_of_zero_vectors(source, calls.get("internal_report")),
-            *(f"{note}." for note in notes),
+            *(f"{note[0].upper()}{note[1:]}." if note == choice else f"{note}." for note in notes),
         ],
         notes=tuple(notes),
         headlines=[scores[name] for name in _HEADLINES if name in scores],
@@ -365,6 +373,8 @@ def _list_facts(source: Source, options: Options, tables: _Tables) -> list[tuple
         *("label", "cluster", "vector", "weight", "distance", "method", "noise", "noise_as"),
         "missing",
     )
+    if tables.internal is not None:
+        facts.append(("silhouettes", describe_method(options.values, tables.internal["n"])))
     facts += [
         (option_flag(name), str(options.values[name])) for name in chosen if name in options.values
     ]

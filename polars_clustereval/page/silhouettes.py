@@ -1,13 +1,65 @@
-"""Silhouettes: the tables of a page that follow from the silhouettes of the points.
+"""Silhouettes: how a page takes them, and its tables that follow from those of the points.
 
-Distances between points take longer than all else on a page: the silhouettes are computed once.
+Distances between points take longer than all else on a page: the silhouettes are computed once,
+and those of a sample if all of them would take too long.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
 import polars as pl
 
-__all__ = ["average_by_cluster", "average_clusters"]
+from polars_clustereval.base.growth import describe_seconds, estimate_seconds, find_growth
+from polars_clustereval.cli.reports import REPORTS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from polars_clustereval.cli.options import Options
+
+__all__ = ["average_by_cluster", "average_clusters", "choose_method", "describe_method"]
+
+#: The silhouettes of all points are computed if that is estimated to take no more seconds.
+LONGEST = 10.0
+#: Otherwise those of so many points, drawn with the same seed each time.
+SAMPLE_SIZE = 2000
+
+
+def choose_method(options: Options, counts: Mapping[str, Any]) -> tuple[Options, str]:
+    """Return the options with the method of the silhouettes, and a sentence if it is a sample.
+
+    `counts` is the row of internal_report. A method or a tolerance that is given stays.
+    """
+    call = options.call(REPORTS["samples"])
+    growth = find_growth("silhouette_samples", call.arguments)
+    if growth is None or options.values.keys() & {"method", "tolerance"}:
+        return options, ""
+    # No row is left, and none has dimensions, if all vectors are NULL.
+    sizes = {"n": counts["n"], "d": counts["n_dims"] or 0}
+    seconds = estimate_seconds(growth, call.engine, sizes)
+    if seconds <= LONGEST or counts["n"] <= SAMPLE_SIZE:
+        return options, ""
+    sample = {"method": "sample", "sample_size": SAMPLE_SIZE}
+    seed = options.values.get("random_state", 0)
+    sentence = (
+        f"the silhouette is that of a sample of {SAMPLE_SIZE:,} of {counts['n']:,} points (seed "
+        f"{seed}), since all points take about {describe_seconds(seconds)}; --method exact takes "
+        "all"
+    )
+    return replace(options, values={**options.values, **sample}), sentence
+
+
+def describe_method(values: Mapping[str, Any], n: int) -> str:
+    """Return how the silhouettes of n points were computed, given the options."""
+    method = values.get("method", "exact").lower()
+    if method == "sample":
+        seed = values.get("random_state", 0)
+        return f"sample of {values['sample_size']:,} points, seed {seed}"
+    if "tolerance" in values:
+        return f"within {values['tolerance']:g}"
+    return f"exact, {n:,} points" if method == "exact" else method
 
 
 def average_by_cluster(points: pl.DataFrame) -> pl.DataFrame:

@@ -15,7 +15,9 @@ import polars as pl
 import pytest
 import vl_convert
 
+from polars_clustereval.base.growth import GROWTH
 from polars_clustereval.internal.centroids import Points
+from polars_clustereval.page import silhouettes
 from polars_clustereval.page.findings import choose_clusters
 from tests.support import engines
 from tests.support.command_line import DUCKDB_AT_THE_GATE, FLOWERS, IRIS, KMEANS, QUICK, WIDE
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tests.support.command_line import Fail, Run
+    from tests.support.command_line import Fail, Noted, Run
     from tests.support.pages import Page
 
 NUMBER = r"(-?[\d,.]+(?:e[-+]\d+)?|–)"
@@ -201,6 +203,31 @@ def test_options_of_the_silhouette(run: Run) -> None:
         WIDE.split(","), "kmeans", method="sample", sample_size=20
     )
     assert float(value) == pytest.approx(sample["silhouette"].item(), rel=5e-4)
+
+
+def test_silhouettes_of_many_points_are_those_of_a_sample(
+    run: Run, noted: Noted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """150 rows of 4 coordinates are 90,000 units of 1e-9 × the rate: half as long is too long."""
+    rate = GROWTH["silhouette_samples"][0].seconds["polars"]
+    exact = run("report", *BOTH, *QUICK)
+    monkeypatch.setattr(silhouettes, "SAMPLE_SIZE", 20)
+    monkeypatch.setattr(silhouettes, "LONGEST", 9.1e-5 * rate)
+    kept = run("report", *BOTH, *QUICK)
+    monkeypatch.setattr(silhouettes, "LONGEST", 8.9e-5 * rate)
+    sampled, notes = noted("report", *BOTH, *QUICK)
+    assert kept == exact
+    assert "silhouettes **exact, 150 points**" in exact
+    assert "silhouettes **sample of 20 points, seed 0**" in sampled
+    words = (
+        "silhouette is that of a sample of 20 of 150 points (seed 0), since all points take abou"
+    )
+    assert f"- ⚠ The {words}" in sampled
+    assert f"clustereval: the {words}" in notes
+    given = run("report", *BOTH, *QUICK, "--method", "sample", "--sample-size", "20")
+    assert headlines(sampled) == headlines(given)
+    for insists in (("--method", "exact"), ("--distance", "sqeuclidean")):
+        assert "exact, 150 points" in run("report", *BOTH, *QUICK, *insists)
 
 
 def test_weights_of_rows(run: Run, write_rows: Callable[..., Path]) -> None:
