@@ -14,7 +14,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_clustereval as ce
-from tests.support import registry
+from tests.support import registry, table_calls
 
 ROWS = 60
 COLUMNS = registry.tables(*registry.GIVEN)
@@ -113,16 +113,77 @@ def test_names_are_read_once() -> None:
 
 
 @pytest.mark.parametrize("table", OF_VECTORS)
-def test_lists_are_read_for_their_length(table: str) -> None:
-    check_readings(table, rows_with(random_vectors(pl.List)), at_call=1)
+def test_lists_are_read_for_their_length_on_collection(table: str) -> None:
+    check_readings(table, rows_with(random_vectors(pl.List)))
 
 
 @pytest.mark.parametrize("table", [table for table in OF_LABELS if table not in OF_RECORDS])
-def test_weights_are_read_to_be_checked(table: str) -> None:
-    check_readings(table, rows_with(random_vectors(pl.Array)), at_call=1, weight="weight")
+def test_weights_are_read_to_be_checked_on_collection(table: str) -> None:
+    check_readings(table, rows_with(random_vectors(pl.Array)), weight="weight")
 
 
-# Options of silhouette_score whose points stream, and how often they do at the call: for origins
+CALLS = table_calls.calls_of_tables(4)
+
+
+@pytest.mark.parametrize("table", CALLS)
+def test_no_frame_is_read_at_the_call(table: str) -> None:
+    """Nor a second frame, such as that of edges or centers."""
+    call, function = CALLS[table], getattr(ce, table)
+    given = [x.code if isinstance(x, table_calls.Given) else x for x in call.arguments]
+    frames = [x for x in given if isinstance(x, pl.DataFrame)]
+    sources = [Source(frame) for frame in frames]
+    of_sources = iter(sources)
+    lazy = [next(of_sources).lazy if isinstance(x, pl.DataFrame) else x for x in given]
+    result = function(*lazy, partition_by=call.partition_by)
+    assert isinstance(result, pl.LazyFrame)
+    assert not any(source.readings for source in sources)
+    collected = result.collect(engine="streaming")
+    assert all(source.readings for source in sources)
+    assert_frame_equal(collected, function(*given, partition_by=call.partition_by))
+
+
+def test_centers_in_memory_leave_the_plan_open() -> None:
+    """The points stream through a plan that shows them."""
+    rows, *others = CALLS["assign_nearest"].arguments
+    result = ce.assign_nearest(rows.lazy(), *others, partition_by="run")
+    assert "DF [" in result.explain(engine="streaming")
+
+
+@pytest.mark.parametrize("table", registry.DRAWN_BY_NUMPY)
+def test_drawn_tables_read_nothing_at_the_call(table: str) -> None:
+    options = {"n_resamples": 9} if "n_resamples" in registry.parameters(table) else {}
+    check_readings(table, rows_with(random_vectors(pl.Array)), **options)
+
+
+@pytest.mark.parametrize("way", ["streaming", "in-memory"])
+def test_errors_of_data_come_on_collection(way: Any) -> None:
+    frame = rows_with(random_vectors(pl.List)).with_columns(weight=-1)
+    result = ce.external_report(frame.lazy(), "label", "cluster", weight="weight")
+    with pytest.raises(ce.ClusterEvalError, match="weight: expected whole numbers >= 0, got -1"):
+        result.collect(engine=way)
+    result = ce.internal_report(frame.lazy(), "vector", "cluster", weights=[1, 2, 3])
+    with pytest.raises(ce.ClusterEvalError, match="expected one for each of 2 dimensions, got 3"):
+        result.collect(engine=way)
+
+
+def test_a_deferred_result_is_a_frame_as_others() -> None:
+    """Filters, selections and slices of a plan that depends on the rows."""
+    frame = rows_with(random_vectors(pl.List))
+    result = ce.internal_cluster_report(frame.lazy(), "vector", "cluster")
+    whole = ce.internal_cluster_report(frame, "vector", "cluster")
+    assert result.collect_schema() == whole.schema
+    for change in (
+        lambda x: x.filter(pl.col("cluster") > 0).select("n"),
+        lambda x: x.head(2).filter(pl.col("cluster") > 0),
+        lambda x: x.filter(pl.col("cluster") > 0).head(1),
+        lambda x: x.select(pl.len()),
+        lambda x: x.join(x.select("cluster"), on="cluster"),
+    ):
+        assert_frame_equal(change(result).collect(), change(whole), check_row_order=False)
+
+
+# The known exceptions, which read at the call: options of silhouettes whose points stream, and how
+# often they do then: for origins
 # (cosine has none), for centers, and for bounds twice more or, without second moments, once.
 STREAMED = {
     ("sqeuclidean", "exact"): 2,

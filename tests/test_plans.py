@@ -146,7 +146,7 @@ def test_a_reading_and_an_aggregate_more_are_seen(
 #: Python that its plan may have. These check the points, and compute what is not an expression.
 CALLS: list[tuple[str, dict[str, Any], list[str], int, int]] = [
     ("external_report", {}, [], 2, 0),
-    ("external_report", {"partition_by": "run", "weight": "run"}, ["purity"], 2, 0),
+    ("external_report", {"partition_by": "run"}, ["purity"], 2, 0),
     ("entity_resolution_report", {}, [], 1, 0),
     ("external_intervals", {}, [], 3, 0),
     ("internal_report", {}, [], 3, 2),

@@ -25,6 +25,7 @@ FOLDERS = (
 PYTHON_ONLY = {
     *("base/data_arguments", "base/frames", "base/metric_facts", "base/quoting"),
     *(
+        "base/deferral",
         "base/growth",
         "base/tables",
         "base/unknown_names",

@@ -21,6 +21,7 @@ from .data_arguments import (
     select_advice,
     type_name,
 )
+from .deferral import collect_now
 
 Column = str | pl.Expr
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
@@ -274,7 +275,7 @@ def check_weight(lazy: pl.LazyFrame, weight: Column | None, keys: Mapping[str, s
 
     `keys` are the partition columns, as check_partition_keys returns them. Raise an error if a
     weight is not a whole number >= 0, or the sum of a partition is too large. For this the column
-    is read at once, of a LazyFrame too.
+    is read before the others; of a LazyFrame on collection, see collect_now.
     """
     if weight is None:
         # Int8 takes the least memory, and is summed as Int64.
@@ -289,7 +290,7 @@ def check_weight(lazy: pl.LazyFrame, weight: Column | None, keys: Mapping[str, s
     bad = ~whole.fill_null(False)
     total = expr.cast(pl.Int128, strict=False).sum().alias("total")
     facts = lazy.select(expr.filter(bad).first(), bad.any().alias("any_bad"), total)
-    value, any_bad, total_weight = facts.collect(engine="streaming").row(0)
+    value, any_bad, total_weight = collect_now(facts).row(0)
     if any_bad:
         raise _weight_error("NULL" if value is None else str(value))
     if total_weight > MAX_TOTAL_WEIGHT:
@@ -304,7 +305,7 @@ def _check_partition_totals(lazy: pl.LazyFrame, total: pl.Expr, keys: Mapping[st
     """
     by = key_columns(keys)
     totals = lazy.group_by(by).agg(total) if by else lazy.select(total)
-    largest = totals.select(pl.col("total").max()).collect(engine="streaming").item()
+    largest = collect_now(totals.select(pl.col("total").max())).item()
     if largest > MAX_TOTAL_WEIGHT:
         raise ClusterEvalError(
             f"weight: expected a sum of at most {MAX_TOTAL_WEIGHT}, got {largest}; "

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, get_args
 
 from .data_arguments import check_calls
+from .deferral import defer_reading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,13 +71,15 @@ def table_function(
 ) -> Callable[[Function], Function]:
     """Return the decorator that declares a table function; see Table for the parameters.
 
-    A function of one frame gets a check of its calls, see check_calls.
+    A function of one frame gets a check of its calls, see check_calls. None reads a LazyFrame
+    before its result is collected, see defer_reading.
     """
 
     def declare(function: Function) -> Function:
         """Keep the declaration by the function's name."""
         is_of_one_frame = function.__code__.co_varnames[0] == "frame"
-        checked = check_calls(function) if is_of_one_frame else function
+        deferred = defer_reading(function)
+        checked = check_calls(deferred) if is_of_one_frame else deferred
         _DECLARED[function.__name__] = Table(checked, kind, order, guide, is_portable, has_macro)
         return checked
 

@@ -227,7 +227,7 @@ def external_report(
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
     weight : str or Expr, optional
-        Multiplicity of each row, a whole number >= 0. The column is checked at once.
+        Multiplicity of each row, a whole number >= 0. The column is checked first.
     partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately. NULL is a group too.
     noise : object, optional

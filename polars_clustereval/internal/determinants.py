@@ -620,7 +620,7 @@ def determinant_report(
     ----------
     frame : DataFrame or LazyFrame
         The points to evaluate, one per row. A LazyFrame is read when the result is collected, and
-        streams below 32 dimensions; the greatest length of a List column is read at once.
+        streams below 32 dimensions.
     vector, cluster, partition_by, noise, noise_as, missing : as in internal_report
 
     Returns

@@ -351,9 +351,8 @@ def pairwise_report(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The points to evaluate, one per row. A LazyFrame is read when the result is collected; the
-        greatest length of a List column is read at once. All points are held in memory, and the
-        distances of one partition at a time, 8 bytes per pair.
+        The points to evaluate, one per row. A LazyFrame is read when the result is collected. All
+        points are held in memory, and the distances of one partition at a time, 8 bytes per pair.
     n_neighbors : int
         Number of nearest neighbors of each point that connectivity compares, at least 1; all other
         points if there are fewer.

@@ -75,7 +75,7 @@ def internal_report(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The points, one per row. A LazyFrame streams; the length of lists is looked up at once.
+        The points, one per row. A LazyFrame streams; lists are read once more, for their length.
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns of the coordinates.
     cluster : str or Expr

@@ -21,6 +21,7 @@ from polars_clustereval.base.checks import (
     key_columns,
     raise_on_collect,
 )
+from polars_clustereval.base.deferral import collect_now
 from polars_clustereval.base.exact import clamped_mean, to_double
 from polars_clustereval.base.frames import Terms, join_partitions, join_small, to_user_frame
 from polars_clustereval.base.tables import table_function
@@ -94,7 +95,7 @@ class _States(NamedTuple):
 def _read_states(
     frame: pl.DataFrame | pl.LazyFrame, partition_by: Keys, results: Sequence[str]
 ) -> _States:
-    """Return the rows of a table of states; they are read and checked at once.
+    """Return the rows of a table of states; they are read and checked first.
 
     `results` are the names of the columns of the caller's result: a partition column of such a name
     is an error.
@@ -162,7 +163,7 @@ def _check_lengths(rows: pl.LazyFrame) -> int:
         *(pl.when(has_points).then(fault) for fault in of_points),
     ]
     facts = rows.select(dims=dims, fault=pl.coalesce(faults).min())
-    known, fault = facts.collect(engine="streaming").row(0)
+    known, fault = collect_now(facts).row(0)
     _raise_fault(fault)
     return known or 0
 
@@ -195,7 +196,7 @@ def _check_values(rows: pl.LazyFrame) -> None:
         pl.when(~((low <= mean) & (mean <= high))).then(order),
     ]
     values = _explode_states(rows).select(fault=pl.coalesce(faults).min())
-    _raise_fault(values.collect(engine="streaming").item())
+    _raise_fault(collect_now(values).item())
 
 
 def _finite_fault(name: str) -> pl.Expr:
@@ -484,8 +485,8 @@ def merge_cluster_states(frame: Frame, *, partition_by: Keys = None) -> Frame:
     ----------
     frame : DataFrame or LazyFrame
         One or several tables of cluster_states below each other. n_dropped, n_noise and
-        mean_correction may be missing or NULL, which is 0. It is checked at once, of a LazyFrame
-        too; a LazyFrame is merged when the result is collected, and streams.
+        mean_correction may be missing or NULL, which is 0. A LazyFrame is checked
+        and merged when the result is collected.
     partition_by : str, Expr or sequence of these, optional
         Columns whose groups are merged separately. NULL is a group of its own.
 
@@ -538,8 +539,8 @@ def internal_report_from_states(
     ----------
     frame : DataFrame or LazyFrame
         One or several tables of cluster_states below each other; states of the same cluster are
-        merged. n_dropped, n_noise and mean_correction may be missing or NULL, which is 0. It is
-        checked at once, of a LazyFrame too.
+        merged. n_dropped, n_noise and mean_correction may be missing or NULL, which is 0. A
+        LazyFrame is checked when the result is collected.
     distance : {'euclidean', 'sqeuclidean'}
         Distance of the points, in any letter case. Sums of other distances do not merge.
     partition_by : str, Expr or sequence of these, optional

@@ -24,6 +24,7 @@ from polars_clustereval.base.checks import (
     show_value,
 )
 from polars_clustereval.base.data_arguments import column_advice, type_name
+from polars_clustereval.base.deferral import collect_now
 from polars_clustereval.base.exact import to_double
 from polars_clustereval.base.tables import table_function
 from polars_clustereval.errors import ClusterEvalError
@@ -196,7 +197,7 @@ def _list_coordinates(
     """Return the coordinates of a column `expr` of lists of numbers of type `inner`.
 
     There are as many as the longest list has in the rows with a vector where `counts` is true;
-    these rows are read immediately. Coordinates that a shorter list does not have are NULL.
+    these rows are read to make the plan. Coordinates that a shorter list does not have are NULL.
     """
     length = expr.list.len()
     if missing == "drop":
@@ -204,7 +205,7 @@ def _list_coordinates(
     else:
         has_vector = _has_vector(expr, expr.list.max(), length)
     longest = lazy.select(length.filter(counts & has_vector).max().alias("length"))
-    dims = longest.collect(engine="streaming").item() or 0
+    dims = collect_now(longest).item() or 0
     return Coordinates(
         exprs=[to_double(expr.list.get(i, null_on_oob=True)) for i in range(max(dims, 1))],
         length=length,

@@ -19,6 +19,7 @@ from polars_clustereval.base.checks import (
     key_columns,
     show_value,
 )
+from polars_clustereval.base.deferral import collect_now, reading_memory
 from polars_clustereval.base.frames import join_small, to_user_frame
 from polars_clustereval.base.tables import table_function
 from polars_clustereval.errors import ClusterEvalError
@@ -70,12 +71,14 @@ def read_centers(centroids: pl.DataFrame | pl.LazyFrame, points: Points) -> Give
     """Return the rows of the user's frame `centroids` as centers for the points.
 
     The frame has the columns cluster, centroid (lists or arrays of numbers) and the partition
-    columns of the points. It is collected now. Rows without a cluster or a centroid are left out.
+    columns of the points. It is collected here. Rows without a cluster or a centroid are left out.
     """
     lazy = _check_centroids(centroids, points)
     keys, form = points.partition_keys, points.form
     present = lazy.filter(pl.col("cluster").is_not_null() & pl.col("centroid").is_not_null())
-    rows = present.select(*key_columns(points.keys), "cluster", "centroid").collect()
+    present = present.select(*key_columns(points.keys), "cluster", "centroid")
+    # The centers in a DataFrame are known when the plan is made.
+    rows = collect_now(present) if isinstance(centroids, pl.LazyFrame) else present.collect()
     rows = rows.sort(*keys, "cluster", nulls_last=True)
     places = rows.select(keys).unique(maintain_order=True).with_row_index("place")
     places = places.with_columns(pl.col("place").cast(pl.Int64))
@@ -85,7 +88,8 @@ def read_centers(centroids: pl.DataFrame | pl.LazyFrame, points: Points) -> Give
     fault = _center_fault(rows["centroid"], form.dims)
     if fault is not None or not rows.height:
         return GivenCenters(table, np.zeros((0, form.dims)), places, firsts, fault)
-    coordinates = check_vector(rows.lazy(), "centroid", pl.lit(True))
+    with reading_memory():
+        coordinates = check_vector(rows.lazy(), "centroid", pl.lit(True))
     scaled = form.add_points(rows.lazy().select(form.raw_columns(coordinates))).collect()
     return GivenCenters(table, form.to_matrix(scaled, "x"), places, firsts, None)
 
@@ -251,14 +255,14 @@ def assign_nearest(
     ----------
     frame : DataFrame or LazyFrame
         The points to assign, one per row. A LazyFrame is read when the result is collected, and
-        streams; the greatest length of a List column is looked up at once.
+        streams; a List column is read once more, for its greatest length.
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
         where it is NULL (for several columns: where all are) are left out.
     centroids : DataFrame or LazyFrame
         The centers: columns cluster, centroid (lists of numbers) and the columns of partition_by,
         such as the function `centroids` returns them. Rows without a cluster or a centroid are left
-        out. A LazyFrame is collected at the call.
+        out. A LazyFrame is collected with the result.
     id : str or Expr, optional
         Identifies a point; by default its row number in the frame, from 0.
     partition_by : str, Expr or sequence of these, optional

@@ -101,7 +101,7 @@ def cross_validation(
     ----------
     frame : DataFrame or LazyFrame
         The held out points, one per row. A LazyFrame is read when the result is collected, and
-        streams; the greatest length of a List column is looked up at once.
+        streams; a List column is read once more, for its greatest length.
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
         where it is NULL (for several columns: where all are) are left out.
@@ -112,7 +112,7 @@ def cross_validation(
         Fold that the point is held out in.
     centroids : DataFrame or LazyFrame
         The centers of the models: columns fold, cluster, centroid (lists of numbers) and the
-        columns of partition_by. A LazyFrame is collected at the call.
+        columns of partition_by. A LazyFrame is collected with the result.
     metric : str
         Metric of external_report that compares the two clusterings; the points' own clusters are
         the label.

@@ -24,6 +24,7 @@ from polars_clustereval.base.checks import (
     raise_on_collect,
     show_value,
 )
+from polars_clustereval.base.deferral import collect_now
 from polars_clustereval.base.exact import to_double
 from polars_clustereval.base.frames import aggregate_by, join_partitions, join_small, to_user_frame
 from polars_clustereval.base.tables import table_function
@@ -270,14 +271,14 @@ def _principal_axes(points: _Vectors) -> _Axes:
     boxes = points.bounding_boxes().select(*keys, "n", "n_bad")
     checked = points.with_fault_check(boxes, boxes)
     joined = join_partitions(checked, keys, aggregate_by(points.rows, keys, means))
-    kept = joined.filter(pl.col("n") > 0).collect(engine="streaming")
+    kept = collect_now(joined.filter(pl.col("n") > 0))
     centers = kept.with_row_index("number")
     rows = _number_rows(points, centers, _columns("m", d))
     centered = [pl.col(x) - pl.col(f"m_{i}") for i, x in enumerate(points.x)]
     products = {
         f"s_{i}_{j}": (centered[i] * centered[j]).sum() for i in range(d) for j in range(i + 1)
     }
-    sums = rows.group_by("number").agg(**products).sort("number").collect(engine="streaming")
+    sums = collect_now(rows.group_by("number").agg(**products).sort("number"))
     scatter = np.empty((centers.height, d, d))
     for i in range(d):
         for j in range(i + 1):
@@ -366,7 +367,7 @@ def uniform_reference(
     method : {'box', 'pca'}
         Uniform in the box that the points span, with sides along the coordinates or along their
         principal components (Python only: the SQL macro has no such decomposition). For 'pca' the
-        means and products of the coordinates are summed at once, of a LazyFrame too.
+        means and products of the coordinates are summed before points are drawn.
     random_state : int
         The seed, a whole number >= 0.
     frame, partition_by, missing : as in internal_report

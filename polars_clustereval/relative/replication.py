@@ -217,7 +217,7 @@ def bootstrap_instability(
     resample : str or Expr
         What identifies the resample, that is, the pair of bootstrap samples.
     weight : str or Expr, optional
-        Multiplicity of each row, a whole number >= 0. The column is checked at once.
+        Multiplicity of each row, a whole number >= 0. The column is checked first.
     partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately, such as the number of clusters. NULL is a
         group too.

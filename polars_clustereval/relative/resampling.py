@@ -24,6 +24,7 @@ from polars_clustereval.base.checks import (
     is_whole_number,
     show_value,
 )
+from polars_clustereval.base.deferral import collect_now
 from polars_clustereval.base.metric_facts import metric_facts, metrics_of
 from polars_clustereval.base.tables import table_function
 from polars_clustereval.errors import ClusterEvalError
@@ -102,7 +103,7 @@ def _read_sample(table: ContingencyTable) -> _Sample:
     """Return the cells of `table`, which are computed here, sorted and with numbers for values."""
     keys = {f"user_{name}": user for name, user in table.keys.items()}
     own = [pl.col(inner).alias(name) for inner, name in zip(table.keys, keys, strict=True)]
-    cells = table.cells.select(*own, "label", "cluster", "n", "copies").collect(engine="streaming")
+    cells = collect_now(table.cells.select(*own, "label", "cluster", "n", "copies"))
     cells = cells.sort(*keys, "label", "cluster", nulls_last=True).with_columns(
         row=pl.int_range(pl.len(), dtype=pl.Int64)
     )
@@ -380,7 +381,7 @@ def bootstrap_intervals(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The rows to evaluate. The cells of a LazyFrame too are counted at once.
+        The rows to evaluate. Their cells are counted first; those of a LazyFrame on collection.
     weight : str or Expr, optional
         Multiplicity of each row, a whole number >= 0, such as n of contingency_matrix.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
@@ -484,7 +485,7 @@ def permutation_test(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The rows to evaluate. The cells of a LazyFrame too are counted at once.
+        The rows to evaluate. Their cells are counted first; those of a LazyFrame on collection.
     metric : str
         A metric of external_report with a best value, which says whether high or low scores are
         better. Mutual information has none; its normalized form has the same p-value.

@@ -1,0 +1,124 @@
+"""deferral: calls on a LazyFrame whose plan depends on the rows, which are read on collection.
+
+The number of coordinates of lists, for example, decides on the columns of the plan. Such a call
+ends where it would read rows, and is made again when its result is collected. The schema of the
+result is that of the same call on frames without rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import polars as pl
+from polars.io.plugins import register_io_source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+
+__all__ = ["collect_now", "defer_reading", "reading_memory"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+#: Whether a call on a LazyFrame makes its plan, for which it must not read rows.
+_is_planning: ContextVar[bool] = ContextVar("_is_planning", default=False)
+
+# Before Polars 2 an error of an IO source comes as a ComputeError.
+_HAS_ERRORS_OF_SOURCES = int(pl.__version__.partition(".")[0]) >= 2
+
+
+class _RowsNeededError(Exception):
+    """A call on a LazyFrame has come to where it reads rows."""
+
+
+def collect_now(lazy: pl.LazyFrame) -> pl.DataFrame:
+    """Return the rows of a frame that a call needs to make its plan.
+
+    A call on a LazyFrame ends here, and is made again when its result is collected.
+    """
+    if _is_planning.get():
+        raise _RowsNeededError
+    return lazy.collect(engine="streaming")
+
+
+def reading_memory() -> AbstractContextManager[None]:
+    """Return a context in which collect_now reads frames that are in memory already."""
+    return _planning(is_planning=False)
+
+
+def defer_reading(function: Function) -> Function:
+    """Return a table function that reads no row of a LazyFrame before its result is collected.
+
+    Its first parameter is a frame, of whose kind the result is.
+    """
+    parameter = function.__code__.co_varnames[0]
+
+    @wraps(function)
+    def planned(*args: Any, **kwargs: Any) -> Any:
+        """Call the function, later if it reads rows; it has the function's own docstring."""
+        first = args[0] if args else kwargs.get(parameter)
+        if not isinstance(first, pl.LazyFrame):
+            with _planning(is_planning=False):
+                return function(*args, **kwargs)
+        try:
+            with _planning(is_planning=True):
+                return function(*args, **kwargs)
+        except _RowsNeededError:
+            return _defer(function, args, kwargs)
+
+    return cast("Function", planned)
+
+
+@contextmanager
+def _planning(*, is_planning: bool) -> Iterator[None]:
+    """Say in the ``with`` block whether reading rows ends the call."""
+    token = _is_planning.set(is_planning)
+    try:
+        yield
+    finally:
+        _is_planning.reset(token)
+
+
+def _defer(
+    function: Callable[..., pl.LazyFrame], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> pl.LazyFrame:
+    """Return the result of a call that is made when this is collected."""
+    with _planning(is_planning=False):
+        named = {name: _without_rows(x) for name, x in kwargs.items()}
+        schema = function(*map(_without_rows, args), **named).collect_schema()
+
+    def read(
+        with_columns: list[str] | None = None,
+        predicate: pl.Expr | None = None,
+        n_rows: int | None = None,
+        batch_size: int | None = None,  # noqa: ARG001 - Polars gives it
+    ) -> Iterator[pl.DataFrame]:
+        """Yield the rows that a plan asks for, all at once."""
+        with _planning(is_planning=False):
+            rows = function(*args, **kwargs)
+            rows = rows if n_rows is None else rows.head(n_rows)
+            rows = rows if predicate is None else rows.filter(predicate)
+            rows = rows if with_columns is None else rows.select(with_columns)
+            collected = rows.collect(engine="streaming")
+        yield collected
+
+    if _HAS_ERRORS_OF_SOURCES:
+        return register_io_source(read, schema=schema, is_pure=True)
+    return pl.LazyFrame({"call": [0]}).map_batches(
+        lambda _: next(read()),
+        predicate_pushdown=False,
+        projection_pushdown=False,
+        slice_pushdown=False,
+        schema=schema,
+    )
+
+
+def _without_rows(argument: object) -> object:
+    """Return an argument as it is, a LazyFrame without its rows."""
+    if not isinstance(argument, pl.LazyFrame):
+        return argument
+    return pl.LazyFrame(schema=argument.collect_schema())
