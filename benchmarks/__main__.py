@@ -9,7 +9,7 @@ from pathlib import Path
 from subprocess import CalledProcessError
 from typing import TYPE_CHECKING
 
-from benchmarks import cases, revisions, table
+from benchmarks import cases, pages, revisions, table
 from benchmarks.runner import AnswersDifferError, measure_case
 
 if TYPE_CHECKING:
@@ -33,8 +33,7 @@ def main() -> None:
     text = "\n\n".join([table.describe_machine(options.repeats), *sections])
     print(text)
     if options.output is not None:
-        options.output.parent.mkdir(parents=True, exist_ok=True)
-        options.output.write_text(f"# Benchmark\n\n{text}\n", encoding="utf-8")
+        pages.write_results(options.output, text)
 
 
 def _measure_sections(options: argparse.Namespace, folder: Path) -> Iterator[str]:

@@ -15,7 +15,7 @@ import tempfile
 from operator import attrgetter
 from pathlib import Path
 
-from benchmarks import cases, table
+from benchmarks import cases, pages, table
 from benchmarks.runner import measure_case
 
 #: Accepted ratio of the seconds of external_report to those of the bare GROUP BY.
@@ -39,8 +39,7 @@ def main(arguments: list[str] | None = None) -> None:
     text = f"{table.describe_machine(options.repeats)}\n\n{table.format_section(result)}\n"
     sys.stdout.write(text)
     if options.output is not None:
-        options.output.parent.mkdir(parents=True, exist_ok=True)
-        options.output.write_text(f"# Benchmark\n\n{text}", encoding="utf-8")
+        pages.write_results(options.output, text)
     bare, report = (job for job in case.jobs if job.what in (cases.BARE, cases.FULL))
     times = result.compute_ratio(attrgetter("seconds"), report, bare)
     if times > MOST_TIMES_BARE:

@@ -15,7 +15,7 @@ import duckdb
 import pytest
 
 from benchmarks import __main__ as program
-from benchmarks import billion_rows, cases, jobs, revisions, runner, table
+from benchmarks import billion_rows, cases, jobs, pages, revisions, runner, table
 from benchmarks.cases import Case, Job
 from benchmarks.data import (
     Gaussian,
@@ -410,98 +410,64 @@ def took(seconds: float, peak_mb: float) -> Measurement:
 
 # Numbers of the pages -------------------------------------------------------------------------
 
-REPORT_100M = "One clustering, 100,000,000 rows"
-#: Rows of README's table: words of it, then the title and the job of the result, and the other
-#: times in the last column with engine and job.
-PRINTED: dict[str, tuple[str, str, list[tuple[str, str]]]] = {
-    "100 million rows": (
-        REPORT_100M,
-        "external_report",
-        [
-            ("DuckDB", cases.BARE),
-            ("Polars", cases.BARE),
-            ("scikit-learn", "adjusted_rand_score"),
-        ],
-    ),
-    "10,000 clusterings": (
-        "10,000 clusterings of 1,000 rows",
-        "external_report",
-        [("scikit-learn", "ARI, NMI, V (500 runs, scaled)")],
-    ),
-    "`adjusted_mutual_info_score` of the report": (
-        "Adjusted mutual information, 100,000 rows",
-        cases.REPORT_AMI,
-        [("scikit-learn", cases.AMI)],
-    ),
-    "1 million × 16, 20 clusters | 0.23": (
-        "Internal indices, 1,000,000 × 16",
-        cases.FOUR,
-        [("scikit-learn", cases.CH_DB)],
-    ),
-    "100,000 × 384": (
-        "Internal indices, 100,000 × 384",
-        cases.FOUR,
-        [("scikit-learn", cases.CH_DB)],
-    ),
-    "20 million × 8": (
-        "Internal indices, 20,000,000 × 8",
-        cases.FOUR,
-        [("DuckDB", cases.SUMS), ("Polars", cases.SUMS)],
-    ),
-    "euclidean, 50,000": (
-        "Silhouettes, euclidean, 50,000 × 16, 20 near",
-        cases.SILHOUETTE,
-        [("scikit-learn", cases.SILHOUETTE)],
-    ),
-    "cityblock, 1 million": ("Silhouettes, cityblock, 1,000,000", cases.SILHOUETTE, []),
-    "sqeuclidean, 1 million": (
-        "Silhouettes, sqeuclidean",
-        cases.SILHOUETTE,
-        [("Spark", "ClusteringEvaluator")],
-    ),
-    "cosine, 1 million": (
-        "Silhouettes, cosine",
-        cases.SILHOUETTE,
-        [("Spark", "ClusteringEvaluator")],
-    ),
-    "`dunn_index`, 100,000": (
-        "Dunn's index, euclidean, 100,000 × 8, 20 near",
-        cases.DUNN,
-        [("scipy", "all pairs, in blocks")],
-    ),
-}
-NUMBER = re.compile(r"\b\d+(?:\.\d+)?\b")
+
+@pytest.mark.parametrize("path", pages.PAGES, ids=lambda path: path.name)
+def test_times_of_the_pages_are_those_of_the_results(path: Path) -> None:
+    """After a change of either: python -m benchmarks.pages."""
+    text = path.read_text(encoding="utf-8")
+    assert "<!-- times: " in text
+    assert pages.fill_page(text, pages.read_results()) == text
 
 
-def published_seconds() -> dict[str, dict[tuple[str, str], float]]:
-    """Seconds by the title of the case, then by engine and job, from benchmarks/results."""
-    found: dict[str, dict[tuple[str, str], float]] = {}
-    for path in (ROOT / "benchmarks" / "results").glob("*.md"):
-        for section in path.read_text(encoding="utf-8").split("\n## ")[1:]:
-            title, _, body = section.partition("\n")
-            rows = [line.strip("|").split("|") for line in body.splitlines() if line[:1] == "|"]
-            found[title] = {
-                (row[0].strip(), row[1].strip()): float(row[2]) for row in rows[2:] if row[2]
-            }
-    return found
+TOY_RESULTS = """# Benchmark
+
+## Toy, 10 rows
+
+| engine | what | seconds | × bare | peak MB |
+| ------ | ---- | ------: | -----: | ------: |
+| DuckDB | bare |    0.25 |        |     100 |
+| DuckDB | sum  |   0.524 |    2.1 |     120 |
+| Polars | sum  |     136 |        |      90 |
+| other  | sum  |   17327 |        |      80 |
+"""
 
 
-def test_times_of_the_readme_are_those_of_the_results() -> None:
-    section = (ROOT / "README.md").read_text(encoding="utf-8").split("\n## How fast\n")[1]
-    rows = [line for line in section.split("\n## ")[0].splitlines() if line.startswith("|")][2:]
-    assert len(rows) == len(PRINTED)
-    published = published_seconds()
-    for row, (words, (title, what, others)) in zip(rows, PRINTED.items(), strict=True):
-        assert words in row
-        [seconds] = [times for name, times in published.items() if name.startswith(title)]
-        *_, first, second, last = row.strip("| ").split(" | ")
-        printed = [first, second, *(NUMBER.findall(last)[-len(others) :] if others else [])]
-        if title == REPORT_100M:
-            printed = [first, second, *NUMBER.findall(last)]
-        wanted = [seconds["DuckDB", what], seconds["Polars", what], *(seconds[o] for o in others)]
-        for text, value in zip(printed, wanted, strict=True):
-            digits = len(text.partition(".")[2])
-            assert float(text) == pytest.approx(value, abs=0.5001 * 10**-digits), (row, text)
+def test_a_block_has_the_seconds_of_its_jobs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "toy.md").write_text(TOY_RESULTS, encoding="utf-8")
+    results = pages.read_results(tmp_path)
+    assert results["Toy, 10 rows"]["DuckDB", "sum"] == ["0.524", "2.1", "120"]
+    row = pages.Row("sums", "Toy", "sum", "bare {DuckDB: bare}, other {other: sum} (scaled)")
+    monkeypatch.setattr(pages, "README_ROWS", (row,))
+    page = "above\n<!-- times: readme -->\nold\n<!-- end of times -->\nbelow\n"
+    filled = pages.fill_page(page, results)
+    assert filled.splitlines()[:2] == ["above", "<!-- times: readme -->"]
+    assert "| sums | 0.52 | 136 | bare 0.25, other 4.8 hours (scaled) |\n" in filled
+    assert filled.endswith("<!-- end of times -->\nbelow\n")
+    assert "old" not in filled
+    assert pages.fill_page(filled, results) == filled
+    with pytest.raises(ValueError, match="expected results of one case 'None', got"):
+        pages.find_case(results, "None")
+    (tmp_path / "two.md").write_text(TOY_RESULTS, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"two\.md: another file has results of 'Toy, 10 rows'"):
+        pages.read_results(tmp_path)
+
+
+def test_published_results_change_the_pages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "README.md"
+    page.write_text("<!-- times: readme -->\n<!-- end of times -->\n", encoding="utf-8")
+    results = {name: tmp_path / name for name in ("published", "others")}
+    for name, value in (("ROOT", tmp_path), ("RESULTS", results["published"]), ("PAGES", (page,))):
+        monkeypatch.setattr(pages, name, value)
+    monkeypatch.setattr(pages, "README_ROWS", (pages.Row("sums", "Toy", "sum", ""),))
+    pages.write_results(results["others"] / "toy.md", TOY_RESULTS)
+    assert "sums" not in page.read_text(encoding="utf-8")
+    pages.write_results(results["published"] / "toy.md", TOY_RESULTS)
+    assert "| sums | 0.52 | 136 |" in page.read_text(encoding="utf-8")
+    assert capsys.readouterr().out == "README.md\n"
 
 
 # Revisions -------------------------------------------------------------------------------------
