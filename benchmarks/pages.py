@@ -6,6 +6,7 @@ blocks after the results of a run; `python -m benchmarks.pages` writes them alon
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from pathlib import Path
@@ -177,10 +178,30 @@ def _billion_table(results: dict[str, Lines]) -> list[str]:
     return lines
 
 
+def _minutes_table(results: dict[str, Lines]) -> list[str]:
+    """Return the table of the rows at which a call takes a minute, the fewest first."""
+    of_case = find_case(results, "Rows at which the default call takes a minute")
+    lines = [
+        "| table | input | DuckDB | grows as | Polars | grows as |",
+        "|---|---|---:|---|---:|---|",
+    ]
+    rows = sorted(of_case.items(), key=lambda item: min(map(_read_rows, item[1][::2])))
+    for (name, kind), cells in rows:
+        lines.append(f"| {' | '.join([f'`{name}`', kind, *cells])} |")
+    return lines
+
+
+def _read_rows(cell: str) -> float:
+    """Return the number of rows in a cell such as ≈ 1,200,000; infinity if there is none."""
+    digits = "".join(x for x in cell if x.isdigit() and x.isascii())
+    return float(digits) if digits else math.inf
+
+
 #: The lines of each block, from the results.
 BLOCKS: dict[str, Callable[[dict[str, Lines]], list[str]]] = {
     "readme": _readme_table,
     "billion": _billion_table,
+    "minutes": _minutes_table,
 }
 
 

@@ -4,7 +4,7 @@ A block stands between a mark, `<!-- metrics: pair counting -->`, and its end,
 `<!-- end of metrics -->`. A mark says what the block lists: metrics, the rows of all metrics of
 these families; notation, the letters of a family; scores, those of these tables; sources, the
 sources of the scores of these tables; tables, all of them, in the order of the pages in the
-navigation.
+navigation; growth, the tables whose time grows faster than their rows.
 """
 
 from __future__ import annotations
@@ -13,16 +13,19 @@ import inspect
 from typing import TYPE_CHECKING
 
 import polars_clustereval as ce
+from polars_clustereval.base.growth import GROWTH, describe_product
 from polars_clustereval.base.score_facts import NO_TOTAL, entries_of
 from polars_clustereval.base.tables import declared_tables
 from polars_clustereval.catalogue import NOTATION
 from polars_clustereval.catalogue.docstrings import join_lines, read_sections
+from polars_clustereval.errors import Setting
 from tools.metrics_page import page_titles, row
 from tools.table_columns import columns_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from polars_clustereval.base.growth import Growth
     from polars_clustereval.base.metric_facts import MetricFacts
     from polars_clustereval.base.score_facts import Entry
 
@@ -112,6 +115,26 @@ def list_tables(_: Sequence[str]) -> list[str]:
     return table_lines(("name", "what", "columns"), [table_row(name) for name, _ in tables])
 
 
+def growth_row(name: str, growth: Growth) -> str:
+    """A table with the options that its growth is of, seconds for 10^9 and faster options."""
+    options = [
+        str(Setting(x, values[0]))
+        for x, values in growth.when.items()
+        if values[0] is not None and inspect.signature(getattr(ce, name)).parameters.get(x)
+    ]
+    known = inspect.signature(getattr(ce, name)).parameters
+    faster = ", ".join(f"`{x}`" for x in growth.faster if x.parameter in known)
+    product = describe_product(growth.factors).replace(" x ", " × ").replace("^2", "²")
+    times = [f"{growth.seconds[engine]:g}" for engine in ("duckdb", "polars")]
+    return row(f"`{name}`", ", ".join(f"`{x}`" for x in options), product, *times, faster)
+
+
+def list_growth(_: Sequence[str]) -> list[str]:
+    heads = ("table", "with", "the time grows with", "DuckDB", "Polars", "faster")
+    rows = [growth_row(name, x) for name, growths in GROWTH.items() for x in growths]
+    return table_lines(heads, rows)
+
+
 # Pages ---------------------------------------------------------------------------------------
 
 
@@ -123,6 +146,7 @@ def fill_blocks(page: str, metrics: Sequence[MetricFacts]) -> str:
         "scores": list_scores,
         "sources": list_sources,
         "tables": list_tables,
+        "growth": list_growth,
     }
     lines: list[str] = []
     end = ""

@@ -1,27 +1,49 @@
 """growth: the tables whose time grows faster than their rows, and estimates of their seconds.
 
 An estimate is a product of sizes, such as n n d, times measured seconds for each 10^9 of it. It
-tells seconds from minutes and hours, not more.
+tells seconds from minutes and hours, not more. The docstrings, the comments of the macros,
+docs/scale.md, the page and the warnings of the command line all have it from here.
 """
 
 from __future__ import annotations
 
-from math import prod
+import re
+import textwrap
+from inspect import signature
+from math import inf, prod
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from polars_clustereval.errors import Setting
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Collection, Mapping
 
-__all__ = ["GROWTH", "Growth", "describe_seconds", "estimate_seconds", "find_growth"]
+__all__ = [
+    "GROWTH",
+    "SIZES",
+    "Growth",
+    "add_growth_note",
+    "describe_product",
+    "describe_seconds",
+    "estimate_seconds",
+    "find_growth",
+]
+
+#: What the letters of sizes stand for.
+SIZES = MappingProxyType(
+    {"n": "rows", "k": "clusters", "l": "labels", "r": "runs", "s": "rows per cluster"}
+    | {"d": "coordinates"}
+)
+#: The coordinates of the examples in docstrings, and their clusters where these count too.
+_EXAMPLE = MappingProxyType({"d": 8.0, "r": 10.0})
+_MINUTE = 60.0
 
 
 class Growth(NamedTuple):
     """How the time of a table grows with some of its options."""
 
-    #: Letters of sizes (n rows, k clusters, d coordinates), whose product is the work.
+    #: Letters of SIZES, whose product is the work.
     factors: str
     #: By engine: the seconds for each 10^9 of this product, on two cores.
     seconds: Mapping[str, float]
@@ -29,32 +51,89 @@ class Growth(NamedTuple):
     when: Mapping[str, tuple[object, ...]] = MappingProxyType({})
     #: Options that are faster.
     faster: tuple[Setting, ...] = ()
+    #: The largest product that is computed as a whole: beyond it, in parts or not at all.
+    most: float = inf
+    #: What else there is to say of it.
+    remark: str = ""
+
+
+#: For exact silhouettes, and for Dunn's index.
+_OVERLAP = (
+    "That is for clusters that overlap a little; where none can be ruled out by its center, it is "
+    "up to five times as long."
+)
 
 
 def _silhouettes(*faster: Setting, **when: tuple[object, ...]) -> tuple[Growth, ...]:
-    """Return the growth of a table of exact silhouettes, the default distance first.
-
-    Normal clusters that overlap a little; without any order of the clusters in space, for which no
-    cluster is ruled out, it is up to five times as much.
-    """
+    """Return the growth of a table of exact silhouettes, the default distance first."""
     return tuple(
-        Growth("nnd", {"duckdb": duckdb, "polars": polars}, {"distance": names, **when}, faster)
+        Growth(
+            "nnd",
+            {"duckdb": duckdb, "polars": polars},
+            {"distance": names, **when},
+            faster,
+            remark=_OVERLAP,
+        )
         for names, duckdb, polars in (
             (("euclidean",), 0.2, 0.05),
-            (("chebyshev",), 0.5, 0.3),
-            (("minkowski",), 3.0, 1.5),
+            (("chebyshev",), 9.0, 0.3),
+            (("minkowski",), 18.0, 1.2),
         )
     )
 
 
+#: Distances between all centers.
+_CENTERS = (
+    Growth(
+        "kkd",
+        {"duckdb": 3.5, "polars": 3.0},
+        remark="With fewer clusters it is as the rows are.",
+    ),
+)
 _A_SAMPLE = (Setting("method", "sample"), Setting("sample_size", 2000))
+_EXACT: Mapping[str, Any] = MappingProxyType({"method": ("exact",), "tolerance": (None,)})
 
-#: The growth of tables by their names; the first entry of a table is that of its default call.
+#: The growth of tables by their names, one entry for each choice of options that differs.
 GROWTH: Mapping[str, tuple[Growth, ...]] = MappingProxyType(
     {
-        "silhouette_samples": _silhouettes(Setting("distance", "sqeuclidean")),
-        "silhouette_clusters": _silhouettes(Setting("distance", "sqeuclidean")),
-        "silhouette_score": _silhouettes(*_A_SAMPLE, method=("exact",), tolerance=(None,)),
+        "silhouette_samples": _silhouettes(*_A_SAMPLE, **_EXACT),
+        "silhouette_clusters": _silhouettes(*_A_SAMPLE, **_EXACT),
+        "silhouette_score": _silhouettes(*_A_SAMPLE, **_EXACT),
+        "elbow": _silhouettes(Setting("silhouette", "simplified"), silhouette=("exact",)),
+        "dunn_index": (
+            Growth(
+                "nnd",
+                {"duckdb": 3.0, "polars": 0.3},
+                {"generalized": (True,)},
+                (Setting("generalized", False),),
+            ),
+            Growth("nnd", {"duckdb": 0.02, "polars": 0.01}, remark=_OVERLAP),
+        ),
+        "cluster_diameters": (Growth("nnd", {"duckdb": 0.02, "polars": 0.01}, remark=_OVERLAP),),
+        "pairwise_report": (
+            Growth(
+                "nn",
+                {"duckdb": 800.0, "polars": 140.0},
+                remark="More than max_points rows, by default 5,000, are an error.",
+            ),
+        ),
+        "matching_report": (
+            Growth(
+                "lkk",
+                {"duckdb": 70.0, "polars": 2.6},
+                most=8e9,
+                remark="That is for clusters that have nothing to do with the labels; where most "
+                "rows of a cluster have one label, it is as the rows are.",
+            ),
+        ),
+        "column_stability": (Growth("nsd", {"duckdb": 2.0, "polars": 0.4}),),
+        "run_agreement": (Growth("nr", {"duckdb": 60.0, "polars": 50.0}),),
+        "run_consensus": (Growth("nr", {"duckdb": 60.0, "polars": 50.0}),),
+        "neighbor_report": (Growth("nkd", {"duckdb": 24.0, "polars": 12.0}),),
+        "internal_report": _CENTERS,
+        "internal_cluster_report": _CENTERS,
+        "internal_summary": _CENTERS,
+        "internal_report_from_states": _CENTERS,
     }
 )
 
@@ -72,18 +151,85 @@ def find_growth(table: str, options: Mapping[str, object]) -> Growth | None:
 
 
 def estimate_seconds(growth: Growth, engine: str, sizes: Mapping[str, float]) -> float:
-    """Return about how many seconds a table takes in an engine, with sizes by their letters."""
-    return prod(float(sizes[x]) for x in growth.factors) / 1e9 * growth.seconds[engine]
+    """Return about how many seconds a table takes in an engine, with sizes by their letters.
+
+    A product that is not computed as a whole takes no time that is known: 0.
+    """
+    product = prod(float(sizes[x]) for x in growth.factors)
+    return product / 1e9 * growth.seconds[engine] if product <= growth.most else 0.0
+
+
+# ----------------------------------------------------------------------------------------------
+# Words
+# ----------------------------------------------------------------------------------------------
 
 
 def describe_seconds(seconds: float) -> str:
     """Return a time in words, with one digit, in the largest unit of which it is more than two."""
     for unit, size in (("days", 86400), ("hours", 3600), ("minutes", 60)):
         if seconds > 2 * size:
-            return f"{_round_to_one_digit(seconds / size):,.0f} {unit}"
-    return f"{max(1.0, _round_to_one_digit(seconds)):.0f} seconds"
+            return f"{_round(seconds / size, 1):,.0f} {unit}"
+    return f"{max(1.0, _round(seconds, 1)):.0f} seconds"
 
 
-def _round_to_one_digit(value: float) -> float:
-    """Return a number >= 0 with its first digit only."""
-    return float(f"{value:.0e}")
+def _round(value: float, digits: int) -> float:
+    """Return a number >= 0 with its first digits only."""
+    return float(f"{value:.{digits - 1}e}")
+
+
+def describe_product(factors: str) -> str:
+    """Return the product of sizes in words, such as rows^2 x coordinates."""
+    letters = dict.fromkeys(factors)
+    powers = {x: factors.count(x) for x in letters}
+    return " x ".join(f"{SIZES[x]}^{n}" if n > 1 else SIZES[x] for x, n in powers.items())
+
+
+def _describe_minute(growth: Growth, engine: str) -> str:
+    """Return the size at which a table takes a minute in an engine, such as 240,000."""
+    free = [x for x in growth.factors if x not in _EXAMPLE]
+    # All rows of the example are in 50 clusters.
+    known = prod(_EXAMPLE.get(x, 1.0) for x in growth.factors) * (0.02 if "s" in free else 1.0)
+    product = min(_MINUTE / growth.seconds[engine] * 1e9, growth.most)
+    return f"{_round((product / known) ** (1 / len(free)), 2):,.0f}"
+
+
+def _write_note(growth: Growth, parameters: Collection[str]) -> str:
+    """Return what the docstring of a table with these parameters says of its time."""
+    sizes = [_describe_minute(growth, engine) for engine in ("duckdb", "polars")]
+    what = " and ".join(SIZES[x] for x in dict.fromkeys(growth.factors) if x in "nlk")
+    more = {"d": " of 8 coordinates", "r": " of 10 runs"}
+    given = "".join(text for x, text in more.items() if x in growth.factors)
+    given += " in 50 clusters" if "s" in growth.factors else ""
+    faster = " and ".join(str(x) for x in growth.faster if x.parameter in parameters)
+    time = (
+        f"The time grows with {describe_product(growth.factors)}: on two cores, a minute for about "
+        f"{sizes[0]} {what}{given} in DuckDB and {sizes[1]} in Polars."
+    )
+    sentences = [
+        time,
+        growth.remark,
+        f"Faster: {faster}." if faster else "",
+    ]
+    return " ".join(filter(None, sentences))
+
+
+def add_growth_note(function: Callable[..., Any]) -> None:
+    """Add to the docstring of a table function how the time of its default call grows.
+
+    It comes first in its Notes; nothing is added if the time grows as the rows do.
+    """
+    parameters = signature(function).parameters
+    defaults = {x.name: x.default for x in parameters.values() if x.default is not x.empty}
+    growth = find_growth(function.__name__, defaults)
+    if growth is None or function.__doc__ is None:
+        return
+    indent = " " * 4
+    note = textwrap.indent(textwrap.fill(_write_note(growth, parameters), 96), indent)
+    head = f"\n{indent}Notes\n{indent}-----\n"
+    if head not in function.__doc__:
+        later = re.search(rf"\n{indent}(References|Examples)\n", function.__doc__)
+        place = later.start() + 1 if later else len(function.__doc__)
+        doc = function.__doc__
+        function.__doc__ = f"{doc[:place]}{head[1:]}{note}\n\n{doc[place:]}"
+        return
+    function.__doc__ = function.__doc__.replace(head, f"{head}{note}\n\n", 1)

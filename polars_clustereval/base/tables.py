@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, 
 
 from .data_arguments import check_calls
 from .deferral import defer_reading
+from .growth import add_growth_note
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,6 +79,7 @@ def table_function(
     def declare(function: Function) -> Function:
         """Keep the declaration by the function's name."""
         is_of_one_frame = function.__code__.co_varnames[0] == "frame"
+        add_growth_note(function)
         deferred = defer_reading(function)
         checked = check_calls(deferred) if is_of_one_frame else deferred
         _DECLARED[function.__name__] = Table(checked, kind, order, guide, is_portable, has_macro)

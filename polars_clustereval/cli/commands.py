@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
+from polars_clustereval.base.quoting import escape_controls
 from polars_clustereval.catalogue import describe
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.macros import bundle, check_new_file, write_database
 
 from .doubts import doubt_input
 from .engines import ENGINES
+from .estimates import warn_of_time
 from .messages import USER_ERRORS, summarize_error
 from .noise import describe_unknown_noise
 from .options import option_flag
 from .output import ENCODERS, check_output, infer_format, quote_formulas
+from .reports import REPORTS
 from .schemas import list_schemas, read_schema
 from .sources import find_sources
 from .terminal import render_table
@@ -73,6 +76,7 @@ def run_report(options: Options) -> Outcome:
     check_output(options.output, [path for source in sources for path in source.paths])
     format_name = _choose_format(options)
     call = options.call(options.report)
+    _write_note(warn_of_time(sources[0], call))
     try:
         result = ENGINES[call.engine](sources, call)
     except USER_ERRORS as error:
@@ -85,6 +89,13 @@ def run_report(options: Options) -> Outcome:
     )
     content = _write_result(_sort_rows(result, options.report), format_name, call, options)
     return Outcome(content, options.output, notes)
+
+
+def _write_note(note: str) -> None:
+    """Write a note on standard error now, before what may take long; nothing if it is empty."""
+    if note:
+        sys.stderr.write(f"clustereval: {escape_controls(note)}\n")
+        sys.stderr.flush()
 
 
 def run_resolution(options: Options) -> Outcome:
@@ -249,6 +260,8 @@ def run_page(options: Options) -> Outcome:
     output = options.html or options.output
     is_html = options.html is not None or options.format == "html"
     check_output(output, source.paths)
+    if "vector" in options.values and options.values.get("method", "").lower() == "exact":
+        _write_note(warn_of_time(source, options.call(REPORTS["samples"])))
     try:
         findings = make_findings(source, options, has_pictures=is_html)
         if not is_html:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import inspect
+
 import pytest
 
+import polars_clustereval as ce
 from polars_clustereval.base.growth import (
     GROWTH,
     Growth,
+    add_growth_note,
+    describe_product,
     describe_seconds,
     estimate_seconds,
     find_growth,
 )
+from polars_clustereval.base.tables import declared_tables
+from tests.support.stated_ranges import comments
 
 
 def test_an_estimate_is_a_product_of_sizes() -> None:
@@ -56,3 +63,70 @@ def test_tables_that_grow_with_their_rows_have_no_growth() -> None:
 )
 def test_seconds_in_words(seconds: float, words: str) -> None:
     assert describe_seconds(seconds) == words
+
+
+@pytest.mark.parametrize("table", GROWTH)
+def test_docstring_and_comment_say_how_the_time_grows(table: str) -> None:
+    declared = declared_tables()[table]
+    parameters = inspect.signature(declared.function).parameters
+    defaults = {name: x.default for name, x in parameters.items() if x.default is not x.empty}
+    growth = find_growth(table, defaults)
+    docs = " ".join((inspect.getdoc(declared.function) or "").split())
+    words = "The time grows with"
+    if growth is None:
+        assert words not in docs
+        return
+    sentence = f"{words} {describe_product(growth.factors)}: on two cores, a minute for about "
+    assert sentence in docs
+    assert sentence in comments()[table]
+
+
+def test_the_size_in_the_docstring_is_that_of_a_minute() -> None:
+    """√(60 s / 0.2 s × 10⁹ / 8 coordinates) rows in DuckDB."""
+    growth = GROWTH["silhouette_score"][0]
+    assert (growth.factors, growth.seconds["duckdb"], growth.seconds["polars"]) == (
+        "nnd",
+        0.2,
+        0.05,
+    )
+    docs = " ".join((ce.silhouette_score.__doc__ or "").split())
+    sizes = "a minute for about 190,000 rows of 8 coordinates in DuckDB and 390,000 in Polars."
+    assert sizes in docs
+    for engine, rows in (("duckdb", 190_000), ("polars", 390_000)):
+        assert estimate_seconds(growth, engine, {"n": rows, "d": 8}) == pytest.approx(60, rel=0.05)
+
+
+@pytest.mark.parametrize("table", GROWTH)
+def test_a_note_is_added_once_before_the_other_notes(table: str) -> None:
+    docs = inspect.getdoc(declared_tables()[table].function) or ""
+    assert docs.count("\nNotes\n-----\n") == 1
+    assert docs.count("The time grows with") <= 1
+    note = docs.partition("\nNotes\n-----\n")[2].partition("\n\n")[0]
+    assert max(map(len, note.splitlines())) <= 96
+
+
+def test_a_docstring_without_notes_gets_a_section() -> None:
+    def silhouette_score(frame: object, distance: str = "euclidean") -> None:
+        """Mean.
+
+        Examples
+        --------
+        None.
+        """
+
+    # The docstrings of the package are indented by four.
+    silhouette_score.__doc__ = "Mean.\n\n    Examples\n    --------\n    None.\n    "
+    add_growth_note(silhouette_score)
+    lines = inspect.getdoc(silhouette_score).splitlines()  # type: ignore[union-attr]
+    assert lines[:4] == ["Mean.", "", "Notes", "-----"]
+    assert lines[4].startswith("The time grows with rows^2 x coordinates: ")
+    assert lines[lines.index("Examples") - 1] == ""
+    silhouette_score.__doc__ = None
+    add_growth_note(silhouette_score)
+    assert silhouette_score.__doc__ is None
+
+
+def test_a_product_that_is_not_computed_takes_no_time() -> None:
+    growth = GROWTH["matching_report"][0]
+    assert estimate_seconds(growth, "polars", {"l": 2000, "k": 2000}) > 0
+    assert estimate_seconds(growth, "polars", {"l": 2001, "k": 2000}) == 0

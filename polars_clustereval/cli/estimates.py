@@ -1,0 +1,154 @@
+"""Estimates: a warning before a report that will take minutes, as its input tells."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from inspect import signature
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_clustereval.base.growth import (
+    describe_product,
+    describe_seconds,
+    estimate_seconds,
+    find_growth,
+)
+from polars_clustereval.base.quoting import quote_identifier
+
+from .engines import open_rows, read_rows
+from .files import scan_files
+from .messages import USER_ERRORS
+from .options import option_flag, write_setting
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from polars_clustereval.base.growth import Growth
+    from polars_clustereval.errors import Setting
+
+    from .options import Call
+    from .sources import Source
+
+__all__ = ["warn_of_time"]
+
+#: Seconds from which on a report is worth a warning.
+LONG = 60.0
+#: Rows in which labels and clusters are counted if only these count, so that it costs little.
+_PREFIX = 1_000_000
+
+#: The parameters whose values are counted, by their letters; s, the rows of a cluster, needs k.
+_COUNTED = {"k": "cluster", "l": "label", "r": "run"}
+
+
+def warn_of_time(source: Source, call: Call) -> str:
+    """Return a sentence if a report is estimated to take more than a minute, otherwise ''.
+
+    Rows are counted, and columns that identify something are read only if there are many.
+    """
+    growth = find_growth(call.report.function.__name__, call.arguments)
+    if growth is None:
+        return ""
+    try:
+        n, seconds = _estimate(growth, source, call)
+    except USER_ERRORS:
+        return ""  # the report has the same error
+    if seconds <= LONG:
+        return ""
+    faster = ", or ".join(_list_advice(growth, call))
+    return (
+        f"{n:,} rows: this will take about {describe_seconds(seconds)}; the time grows with "
+        f"{describe_product(growth.factors)}{'; faster: ' if faster else ''}{faster}"
+    )
+
+
+def _estimate(growth: Growth, source: Source, call: Call) -> tuple[int, float]:
+    """Return the rows of the input of a report, and about how many seconds it takes."""
+    with _open_queries(source, call) as (ask, arguments):
+        n = ask("count(*)", "{rows}")
+        sizes = dict.fromkeys(growth.factors, float(n))
+        if "d" in sizes:
+            sizes["d"] = _count_dims(ask, arguments["vector"])
+        # There are no more clusters, labels or runs than rows.
+        if growth.most == inf and estimate_seconds(growth, call.engine, sizes) <= LONG:
+            return n, 0.0
+        return n, ask(*_format_sum(growth, arguments, sizes)) * growth.seconds[call.engine] / 1e9
+
+
+@contextmanager
+def _open_queries(source: Source, call: Call) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Yield a function that queries the rows of a report's first input, and its arguments.
+
+    The function returns the only value of what it is told to select; {rows} stands for the rows
+    after FROM.
+    """
+    table = call.report.inputs[0]
+    if scan_files(source) is None:
+        with open_rows(source, call, table) as (connection, rows, arguments):
+
+            def ask_duckdb(selected: str, origin: str) -> Any:
+                """Return the value from DuckDB."""
+                query = f"SELECT {selected} FROM {origin.format(rows=rows)}"
+                found = connection.execute(query).fetchone()
+                return None if found is None else found[0]
+
+            yield ask_duckdb, arguments
+        return
+    frame, arguments = read_rows(source, call, table)
+
+    def ask_polars(selected: str, origin: str) -> Any:
+        """Return the value from Polars, whose name for the frame is self."""
+        query = f"SELECT {selected} AS value FROM {origin.format(rows='self')}"
+        found = frame.sql(query).collect(engine="streaming")
+        return found.item() if found.height else None
+
+    yield ask_polars, arguments
+
+
+def _count_dims(ask: Callable[[str, str], Any], columns: list[str]) -> float:
+    """Return the number of coordinates of the columns of a vector, or of the first list in one."""
+    if len(columns) > 1:
+        return float(len(columns))
+    name = quote_identifier(columns[0])
+    first = ask(name, f"{{rows}} WHERE {name} IS NOT NULL LIMIT 1")
+    return float(len(first)) if isinstance(first, list | tuple | pl.Series) else 1.0
+
+
+def _format_sum(
+    growth: Growth, arguments: dict[str, Any], sizes: dict[str, float]
+) -> tuple[str, str]:
+    """Return the SQL of the work of all partitions: what is selected, and what follows FROM."""
+    letters = {"k" if x == "s" else x for x in growth.factors}
+    counts = ["CAST(count(*) AS DOUBLE) AS n"] + [
+        f"CAST(count(DISTINCT {quote_identifier(arguments[_COUNTED[x]])}) AS DOUBLE) AS {x}"
+        for x in sorted(letters & _COUNTED.keys())
+    ]
+    keys = [*(arguments.get("partition_by") or ()), *([arguments["k"]] if "k" in arguments else [])]
+    by = f" GROUP BY {', '.join(map(quote_identifier, keys))}" if keys else ""
+    origin = "{rows}"
+    if "n" not in growth.factors:
+        origin = f"(SELECT * FROM {{rows}} LIMIT {_PREFIX}) AS start"
+    values = {"s": "n / k", "d": repr(sizes.get("d", 1.0))}
+    product = " * ".join(f"({values.get(x, x)})" for x in growth.factors)
+    groups = f"(SELECT {', '.join(counts)} FROM {origin}{by}) AS sizes"
+    work = f"(SELECT {product} AS work FROM {groups}) AS products"
+    limit = "" if growth.most == inf else f" WHERE work <= {growth.most:.1f}"
+    return "coalesce(sum(work), 0.0)", f"{work}{limit}"
+
+
+def _list_advice(growth: Growth, call: Call) -> list[str]:
+    """Return the options that are faster than those of a call, as they are typed in the shell."""
+    known = signature(call.report.function).parameters
+    settings = [x for x in growth.faster if x.parameter in known]
+    advice = [" ".join(map(_write_change, settings))] if settings else []
+    if growth.seconds["polars"] < growth.seconds[call.engine]:
+        advice.append("--engine polars")
+    return advice
+
+
+def _write_change(setting: Setting) -> str:
+    """Return the option that makes a setting, or that has to be left out for it."""
+    flag = option_flag(setting.parameter)
+    is_left_out = setting.value is False and not flag.startswith("--no-")
+    return f"no {flag}" if is_left_out else write_setting(setting)
