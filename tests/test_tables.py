@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -81,7 +82,7 @@ def test_a_declaration_keeps_the_function_of_two_frames_as_it_is() -> None:
     known = dict(TABLES)
     declared = table_function("two runs", guide="transitions")(function)
     try:
-        assert declared is function
+        assert inspect.unwrap(declared) is function
         assert declared_tables()["function"].kind == "two runs"
     finally:
         from polars_clustereval.base import tables

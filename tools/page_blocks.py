@@ -13,7 +13,7 @@ import inspect
 from typing import TYPE_CHECKING
 
 import polars_clustereval as ce
-from polars_clustereval.base.growth import GROWTH, describe_product
+from polars_clustereval.base.growth import describe_product
 from polars_clustereval.base.score_facts import NO_TOTAL, entries_of
 from polars_clustereval.base.tables import declared_tables
 from polars_clustereval.catalogue import NOTATION
@@ -131,7 +131,9 @@ def growth_row(name: str, growth: Growth) -> str:
 
 def list_growth(_: Sequence[str]) -> list[str]:
     heads = ("table", "with", "the time grows with", "DuckDB", "Polars", "faster")
-    rows = [growth_row(name, x) for name, growths in GROWTH.items() for x in growths]
+    rows = [
+        growth_row(name, growth) for name, x in declared_tables().items() for growth in x.growth
+    ]
     return table_lines(heads, rows)
 
 

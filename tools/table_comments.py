@@ -25,7 +25,7 @@ HEAD = """\
 #: How the section Returns of a table begins; what follows is right for SQL too.
 RETURNS = re.compile(r"DataFrame or LazyFrame\s+Same kind as `frame\w*`(?:, |: )")
 #: Sentences about what Polars does with a plan or a stream, and numpy with the points in memory.
-ONLY_IN_PYTHON = re.compile(r"\b(LazyFrame|in memory|streams?)\b")
+ONLY_IN_PYTHON = re.compile(r"\b(LazyFrame|Polars|in memory|streams?)\b")
 #: Words of Polars, and the same in SQL.
 IN_SQL = (
     (r"\bframe_(labels|clusters|before|after)\b", r"tbl_\1"),

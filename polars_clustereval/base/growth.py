@@ -1,5 +1,6 @@
-"""growth: the tables whose time grows faster than their rows, and estimates of their seconds.
+"""growth: times that grow faster than the rows of a table, and estimates of their seconds.
 
+A table declares its growth above its function, see tables.
 An estimate is a product of sizes, such as n n d, times measured seconds for each 10^9 of it. It
 tells seconds from minutes and hours, not more. The docstrings, the comments of the macros,
 docs/scale.md, the page and the warnings of the command line all have it from here.
@@ -17,11 +18,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from polars_clustereval.errors import Setting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
 __all__ = [
-    "GROWTH",
+    "ASSIGNMENT",
+    "EXTREME_DISTANCES",
+    "GENERALIZED_DISTANCES",
+    "NEAR_PAIRS",
+    "PAIRS_OF_CENTERS",
+    "PAIRS_OF_RUNS",
+    "POINTS_TO_CENTERS",
+    "SILHOUETTES",
     "SIZES",
+    "SORTED_PAIRS",
+    "SWEPT_SILHOUETTES",
     "Growth",
     "add_growth_note",
     "describe_product",
@@ -57,15 +67,13 @@ class Growth(NamedTuple):
     remark: str = ""
 
 
-#: For exact silhouettes, and for Dunn's index.
-_OVERLAP = (
-    "That is for clusters that overlap a little; where none can be ruled out by its center, it is "
-    "up to five times as long."
-)
+#: For tables that exclude pairs of points by centers.
+_OVERLAP = "Clusters of which none can be excluded by its center take up to five times as long."
+_A_SAMPLE = (Setting("method", "sample"), Setting("sample_size", 2000))
 
 
-def _silhouettes(*faster: Setting, **when: tuple[object, ...]) -> tuple[Growth, ...]:
-    """Return the growth of a table of exact silhouettes, the default distance first."""
+def _exact_silhouettes(*faster: Setting, **when: tuple[object, ...]) -> tuple[Growth, ...]:
+    """Return the growth of a table of exact silhouettes, of the default distance first."""
     return tuple(
         Growth(
             "nnd",
@@ -82,69 +90,60 @@ def _silhouettes(*faster: Setting, **when: tuple[object, ...]) -> tuple[Growth, 
     )
 
 
-#: Distances between all centers.
-_CENTERS = (
+#: Exact silhouettes, and those of a sweep.
+SILHOUETTES = _exact_silhouettes(*_A_SAMPLE, method=("exact",), tolerance=(None,))
+SWEPT_SILHOUETTES = _exact_silhouettes(Setting("silhouette", "simplified"), silhouette=("exact",))
+#: The largest and the smallest distances of points, within and between clusters.
+EXTREME_DISTANCES = (Growth("nnd", {"duckdb": 0.02, "polars": 0.01}, remark=_OVERLAP),)
+#: Sums of the distances of all pairs, if they are asked for.
+GENERALIZED_DISTANCES = (
+    Growth(
+        "nnd",
+        {"duckdb": 3.0, "polars": 0.3},
+        {"generalized": (True,)},
+        (Setting("generalized", False),),
+    ),
+    *EXTREME_DISTANCES,
+)
+#: The distances of all pairs, sorted.
+SORTED_PAIRS = (
+    Growth(
+        "nn",
+        {"duckdb": 800.0, "polars": 140.0},
+        remark="More than max_points rows, by default 5,000, are an error.",
+    ),
+)
+#: Distances of points to all centers, and between all centers.
+POINTS_TO_CENTERS = (Growth("nkd", {"duckdb": 24.0, "polars": 12.0}),)
+PAIRS_OF_CENTERS = (
     Growth(
         "kkd",
         {"duckdb": 3.5, "polars": 3.0},
-        remark="With fewer clusters it is as the rows are.",
+        remark="With fewer clusters it grows as the rows do.",
     ),
 )
-_A_SAMPLE = (Setting("method", "sample"), Setting("sample_size", 2000))
-_EXACT: Mapping[str, Any] = MappingProxyType({"method": ("exact",), "tolerance": (None,)})
-
-#: The growth of tables by their names, one entry for each choice of options that differs.
-GROWTH: Mapping[str, tuple[Growth, ...]] = MappingProxyType(
-    {
-        "silhouette_samples": _silhouettes(*_A_SAMPLE, **_EXACT),
-        "silhouette_clusters": _silhouettes(*_A_SAMPLE, **_EXACT),
-        "silhouette_score": _silhouettes(*_A_SAMPLE, **_EXACT),
-        "elbow": _silhouettes(Setting("silhouette", "simplified"), silhouette=("exact",)),
-        "dunn_index": (
-            Growth(
-                "nnd",
-                {"duckdb": 3.0, "polars": 0.3},
-                {"generalized": (True,)},
-                (Setting("generalized", False),),
-            ),
-            Growth("nnd", {"duckdb": 0.02, "polars": 0.01}, remark=_OVERLAP),
-        ),
-        "cluster_diameters": (Growth("nnd", {"duckdb": 0.02, "polars": 0.01}, remark=_OVERLAP),),
-        "pairwise_report": (
-            Growth(
-                "nn",
-                {"duckdb": 800.0, "polars": 140.0},
-                remark="More than max_points rows, by default 5,000, are an error.",
-            ),
-        ),
-        "matching_report": (
-            Growth(
-                "lkk",
-                {"duckdb": 70.0, "polars": 2.6},
-                most=8e9,
-                remark="That is for clusters that have nothing to do with the labels; where most "
-                "rows of a cluster have one label, it is as the rows are.",
-            ),
-        ),
-        "column_stability": (Growth("nsd", {"duckdb": 2.0, "polars": 0.4}),),
-        "run_agreement": (Growth("nr", {"duckdb": 60.0, "polars": 50.0}),),
-        "run_consensus": (Growth("nr", {"duckdb": 60.0, "polars": 50.0}),),
-        "neighbor_report": (Growth("nkd", {"duckdb": 24.0, "polars": 12.0}),),
-        "internal_report": _CENTERS,
-        "internal_cluster_report": _CENTERS,
-        "internal_summary": _CENTERS,
-        "internal_report_from_states": _CENTERS,
-    }
+#: The best matching of labels and clusters that have nothing to do with each other.
+ASSIGNMENT = (
+    Growth(
+        "lkk",
+        {"duckdb": 70.0, "polars": 2.6},
+        most=8e9,
+        remark="Where most rows of a cluster have one label, it grows as the rows do.",
+    ),
 )
+#: All pairs of points of two clusters with a common point.
+NEAR_PAIRS = (Growth("nsd", {"duckdb": 2.0, "polars": 0.4}),)
+#: All pairs of runs.
+PAIRS_OF_RUNS = (Growth("nr", {"duckdb": 60.0, "polars": 50.0}),)
 
 
-def find_growth(table: str, options: Mapping[str, object]) -> Growth | None:
-    """Return how the time of a table grows with these options, None if it is as its rows do.
+def find_growth(growths: Sequence[Growth], options: Mapping[str, object]) -> Growth | None:
+    """Return that of the growths of a table which holds with these options, None if none does.
 
     `options` are the values of its parameters; texts are in any letter case.
     """
     given = {name: x.lower() if isinstance(x, str) else x for name, x in options.items()}
-    for growth in GROWTH.get(table, ()):
+    for growth in growths:
         if all(given.get(name, values[0]) in values for name, values in growth.when.items()):
             return growth
     return None
@@ -193,7 +192,7 @@ def _describe_minute(growth: Growth, engine: str) -> str:
     return f"{_round((product / known) ** (1 / len(free)), 2):,.0f}"
 
 
-def _write_note(growth: Growth, parameters: Collection[str]) -> str:
+def _describe_growth(growth: Growth, parameters: Collection[str]) -> str:
     """Return what the docstring of a table with these parameters says of its time."""
     sizes = [_describe_minute(growth, engine) for engine in ("duckdb", "polars")]
     what = " and ".join(SIZES[x] for x in dict.fromkeys(growth.factors) if x in "nlk")
@@ -203,28 +202,29 @@ def _write_note(growth: Growth, parameters: Collection[str]) -> str:
     faster = " and ".join(str(x) for x in growth.faster if x.parameter in parameters)
     time = (
         f"The time grows with {describe_product(growth.factors)}: on two cores, a minute for about "
-        f"{sizes[0]} {what}{given} in DuckDB and {sizes[1]} in Polars."
+        f"{sizes[0]} {what}{given} in DuckDB."
     )
     sentences = [
         time,
+        f"In Polars these are {sizes[1]}.",
         growth.remark,
         f"Faster: {faster}." if faster else "",
     ]
     return " ".join(filter(None, sentences))
 
 
-def add_growth_note(function: Callable[..., Any]) -> None:
-    """Add to the docstring of a table function how the time of its default call grows.
+def add_growth_note(function: Callable[..., Any], growths: Sequence[Growth]) -> None:
+    """Add to the docstring of a table function with these growths that of its default call.
 
     It comes first in its Notes; nothing is added if the time grows as the rows do.
     """
     parameters = signature(function).parameters
     defaults = {x.name: x.default for x in parameters.values() if x.default is not x.empty}
-    growth = find_growth(function.__name__, defaults)
+    growth = find_growth(growths, defaults)
     if growth is None or function.__doc__ is None:
         return
     indent = " " * 4
-    note = textwrap.indent(textwrap.fill(_write_note(growth, parameters), 96), indent)
+    note = textwrap.indent(textwrap.fill(_describe_growth(growth, parameters), 96), indent)
     head = f"\n{indent}Notes\n{indent}-----\n"
     if head not in function.__doc__:
         later = re.search(rf"\n{indent}(References|Examples)\n", function.__doc__)

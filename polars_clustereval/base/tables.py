@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, 
 
 from .data_arguments import check_calls
 from .deferral import defer_reading
-from .growth import add_growth_note
+from .growth import add_growth_note, find_growth
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from .growth import Growth
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -57,6 +59,8 @@ class Table(NamedTuple):
     is_portable: bool
     #: Whether there is a macro of its name; numpy draws what the other tables score.
     has_macro: bool
+    #: How its time grows where that is faster than its rows, one for each choice of options.
+    growth: tuple[Growth, ...]
 
 
 _DECLARED: dict[str, Table] = {}
@@ -69,6 +73,7 @@ def table_function(
     order: tuple[str, ...] = (),
     is_portable: bool = False,
     has_macro: bool = True,
+    growth: tuple[Growth, ...] = (),
 ) -> Callable[[Function], Function]:
     """Return the decorator that declares a table function; see Table for the parameters.
 
@@ -79,10 +84,12 @@ def table_function(
     def declare(function: Function) -> Function:
         """Keep the declaration by the function's name."""
         is_of_one_frame = function.__code__.co_varnames[0] == "frame"
-        add_growth_note(function)
+        add_growth_note(function, growth)
         deferred = defer_reading(function)
         checked = check_calls(deferred) if is_of_one_frame else deferred
-        _DECLARED[function.__name__] = Table(checked, kind, order, guide, is_portable, has_macro)
+        _DECLARED[function.__name__] = Table(
+            checked, kind, order, guide, is_portable, has_macro, growth
+        )
         return checked
 
     return declare
@@ -105,3 +112,8 @@ def orders_of_portable_tables(*kinds: Kind) -> dict[str, tuple[str, ...]]:
     """
     tables = declared_tables(*kinds).items()
     return {name: ("partition_key", *x.order) for name, x in tables if x.is_portable}
+
+
+def growth_of(table: str, options: Mapping[str, object]) -> Growth | None:
+    """Return how the time of a table grows with these options, None if it is as its rows do."""
+    return find_growth(_DECLARED[table].growth, options)

@@ -13,9 +13,9 @@ from polars_clustereval.base.growth import (
     describe_product,
     describe_seconds,
     estimate_seconds,
-    find_growth,
 )
 from polars_clustereval.base.quoting import quote_identifier
+from polars_clustereval.base.tables import growth_of
 
 from .engines import open_rows, read_rows
 from .files import scan_files
@@ -39,7 +39,7 @@ LONG = 60.0
 _PREFIX = 1_000_000
 
 #: The parameters whose values are counted, by their letters; s, the rows of a cluster, needs k.
-_COUNTED = {"k": "cluster", "l": "label", "r": "run"}
+_COLUMNS_COUNTED = {"k": "cluster", "l": "label", "r": "run"}
 
 
 def warn_of_time(source: Source, call: Call) -> str:
@@ -47,7 +47,7 @@ def warn_of_time(source: Source, call: Call) -> str:
 
     Rows are counted, and columns that identify something are read only if there are many.
     """
-    growth = find_growth(call.report.function.__name__, call.arguments)
+    growth = growth_of(call.report.function.__name__, call.arguments)
     if growth is None:
         return ""
     try:
@@ -121,8 +121,8 @@ def _format_sum(
     """Return the SQL of the work of all partitions: what is selected, and what follows FROM."""
     letters = {"k" if x == "s" else x for x in growth.factors}
     counts = ["CAST(count(*) AS DOUBLE) AS n"] + [
-        f"CAST(count(DISTINCT {quote_identifier(arguments[_COUNTED[x]])}) AS DOUBLE) AS {x}"
-        for x in sorted(letters & _COUNTED.keys())
+        f"CAST(count(DISTINCT {quote_identifier(arguments[_COLUMNS_COUNTED[x]])}) AS DOUBLE) AS {x}"
+        for x in sorted(letters & _COLUMNS_COUNTED.keys())
     ]
     keys = [*(arguments.get("partition_by") or ()), *([arguments["k"]] if "k" in arguments else [])]
     by = f" GROUP BY {', '.join(map(quote_identifier, keys))}" if keys else ""

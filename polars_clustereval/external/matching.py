@@ -18,6 +18,7 @@ import polars as pl
 from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs, check_beta
 from polars_clustereval.base.exact import ratio, to_double
 from polars_clustereval.base.frames import join_partitions
+from polars_clustereval.base.growth import ASSIGNMENT
 from polars_clustereval.base.tables import table_function
 
 from .contingency import ROW_COUNTS, ContingencyTable, LabelOptions, read_contingency_table
@@ -164,7 +165,7 @@ def _matching_scores(row: Row, beta: float) -> Terms:
 # ----------------------------------------------------------------------------------------------
 
 
-@table_function("labels", guide="matching")
+@table_function("labels", guide="matching", growth=ASSIGNMENT)
 def matching_report(
     frame: Frame,
     label: Column,

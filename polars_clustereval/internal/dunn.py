@@ -17,6 +17,7 @@ import polars as pl
 from polars_clustereval.base.checks import show_value
 from polars_clustereval.base.exact import ratio
 from polars_clustereval.base.frames import Terms, aggregate_by, join_partitions, join_small
+from polars_clustereval.base.growth import EXTREME_DISTANCES, GENERALIZED_DISTANCES
 from polars_clustereval.base.tables import table_function
 from polars_clustereval.errors import ClusterEvalError
 
@@ -174,7 +175,7 @@ def _dunn_indices(*, generalized: bool) -> Terms:
 # ----------------------------------------------------------------------------------------------
 
 
-@table_function("points", guide="dunn", order=("cluster",))
+@table_function("points", guide="dunn", order=("cluster",), growth=EXTREME_DISTANCES)
 def cluster_diameters(
     frame: Frame,
     vector: Vector,
@@ -244,7 +245,7 @@ def cluster_diameters(
     return points.to_result(frame, rows, points.own_keys)
 
 
-@table_function("points", guide="dunn")
+@table_function("points", guide="dunn", growth=GENERALIZED_DISTANCES)
 def dunn_index(
     frame: Frame,
     vector: Vector,

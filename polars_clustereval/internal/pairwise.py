@@ -23,6 +23,7 @@ from polars_clustereval.base.checks import (
 )
 from polars_clustereval.base.exact import count_pairs, ratio, to_double
 from polars_clustereval.base.frames import Terms, aggregate_by, join_partitions
+from polars_clustereval.base.growth import SORTED_PAIRS
 from polars_clustereval.base.tables import table_function
 from polars_clustereval.errors import ClusterEvalError
 
@@ -330,7 +331,7 @@ def _pairwise_indices() -> Terms:
 # ----------------------------------------------------------------------------------------------
 
 
-@table_function("points", guide="pairwise")
+@table_function("points", guide="pairwise", growth=SORTED_PAIRS)
 def pairwise_report(
     frame: Frame,
     vector: Vector,

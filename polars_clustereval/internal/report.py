@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_clustereval.base.exact import finite_or_null
+from polars_clustereval.base.growth import PAIRS_OF_CENTERS
 from polars_clustereval.base.tables import table_function
 
 from .centroids import check_point_options, read_points
@@ -55,7 +56,7 @@ def internal_report_columns() -> tuple[str, ...]:
 # ----------------------------------------------------------------------------------------------
 
 
-@table_function("points", guide="internal", is_portable=True)
+@table_function("points", guide="internal", is_portable=True, growth=PAIRS_OF_CENTERS)
 def internal_report(
     frame: Frame,
     vector: Vector,
@@ -146,7 +147,9 @@ def internal_report(
     return points.to_result(frame, report_of_clusters(points, scores))
 
 
-@table_function("points", guide="internal", order=("cluster",), is_portable=True)
+@table_function(
+    "points", guide="internal", order=("cluster",), is_portable=True, growth=PAIRS_OF_CENTERS
+)
 def internal_cluster_report(
     frame: Frame,
     vector: Vector,

@@ -19,6 +19,7 @@ from polars_clustereval.base.frames import (
     join_partitions,
     join_small,
 )
+from polars_clustereval.base.growth import POINTS_TO_CENTERS
 from polars_clustereval.base.tables import table_function
 from polars_clustereval.errors import ClusterEvalError
 
@@ -326,7 +327,7 @@ def _add_points(points: Points, clusters: pl.DataFrame, sums: CenterNeighbors) -
 # ----------------------------------------------------------------------------------------------
 
 
-@table_function("points", guide="internal", is_portable=True)
+@table_function("points", guide="internal", is_portable=True, growth=POINTS_TO_CENTERS)
 def neighbor_report(
     frame: Frame,
     vector: Vector,

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from polars_clustereval.base.frames import Terms, aggregate_by, join_partitions
+from polars_clustereval.base.growth import SILHOUETTES
 from polars_clustereval.base.tables import table_function
 
 from .centroids import Points, check_point_options
@@ -275,7 +276,7 @@ def _cluster_silhouettes(points: Points, options: SilhouetteOptions) -> pl.LazyF
 # ----------------------------------------------------------------------------------------------
 
 
-@table_function("points", guide="silhouette", order=("id",), is_portable=True)
+@table_function("points", guide="silhouette", order=("id",), is_portable=True, growth=SILHOUETTES)
 def silhouette_samples(
     frame: Frame,
     vector: Vector,
@@ -361,7 +362,9 @@ def silhouette_samples(
     return points.to_result(frame, rows, ["id"])
 
 
-@table_function("points", guide="silhouette", order=("cluster",), is_portable=True)
+@table_function(
+    "points", guide="silhouette", order=("cluster",), is_portable=True, growth=SILHOUETTES
+)
 def silhouette_clusters(
     frame: Frame,
     vector: Vector,
@@ -431,7 +434,7 @@ def silhouette_clusters(
     return points.to_result(frame, rows, points.own_keys)
 
 
-@table_function("points", guide="silhouette", is_portable=True)
+@table_function("points", guide="silhouette", is_portable=True, growth=SILHOUETTES)
 def silhouette_score(
     frame: Frame,
     vector: Vector,

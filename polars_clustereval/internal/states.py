@@ -24,6 +24,7 @@ from polars_clustereval.base.checks import (
 from polars_clustereval.base.deferral import collect_now
 from polars_clustereval.base.exact import clamped_mean, to_double
 from polars_clustereval.base.frames import Terms, join_partitions, join_small, to_user_frame
+from polars_clustereval.base.growth import PAIRS_OF_CENTERS
 from polars_clustereval.base.tables import table_function
 from polars_clustereval.errors import ClusterEvalError
 
@@ -525,7 +526,7 @@ def merge_cluster_states(frame: Frame, *, partition_by: Keys = None) -> Frame:
     return to_user_frame(frame, merged.sort(by, nulls_last=True), states.keys)
 
 
-@table_function("states", guide="states")
+@table_function("states", guide="states", growth=PAIRS_OF_CENTERS)
 def internal_report_from_states(
     frame: Frame,
     *,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_clustereval.base.frames import list_meanings, to_user_frame
+from polars_clustereval.base.growth import PAIRS_OF_CENTERS
 from polars_clustereval.base.score_facts import entries_of
 from polars_clustereval.base.tables import table_function
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from .vectors import Missing, Vector
 
 
-@table_function("points", guide="internal", order=("metric",))
+@table_function("points", guide="internal", order=("metric",), growth=PAIRS_OF_CENTERS)
 def internal_summary(
     frame: Frame,
     vector: Vector,

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_clustereval.base.growth import describe_seconds, estimate_seconds, find_growth
+from polars_clustereval.base.growth import describe_seconds, estimate_seconds
+from polars_clustereval.base.tables import growth_of
 from polars_clustereval.cli.reports import REPORTS
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def choose_method(options: Options, counts: Mapping[str, Any]) -> tuple[Options,
     `counts` is the row of internal_report. A method or a tolerance that is given stays.
     """
     call = options.call(REPORTS["samples"])
-    growth = find_growth("silhouette_samples", call.arguments)
+    growth = growth_of("silhouette_samples", call.arguments)
     if growth is None or options.values.keys() & {"method", "tolerance"}:
         return options, ""
     # No row is left, and none has dimensions, if all vectors are NULL.

@@ -20,6 +20,7 @@ from polars_clustereval.base.checks import (
 )
 from polars_clustereval.base.exact import finite_or_null, ratio, to_double
 from polars_clustereval.base.frames import add_stages, to_user_frame
+from polars_clustereval.base.growth import SWEPT_SILHOUETTES
 from polars_clustereval.base.tables import table_function
 from polars_clustereval.internal.centroids import check_point_options, read_points
 from polars_clustereval.internal.distances import plain_distance_name
@@ -301,7 +302,7 @@ def _add_indices(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
 # ----------------------------------------------------------------------------------------------
 
 
-@table_function("sweep", guide="choosing_k", order=("k",))
+@table_function("sweep", guide="choosing_k", order=("k",), growth=SWEPT_SILHOUETTES)
 def elbow(
     frame: Frame,
     vector: Vector,

@@ -22,6 +22,7 @@ from polars_clustereval.base.checks import (
     show_value,
 )
 from polars_clustereval.base.frames import to_user_frame
+from polars_clustereval.base.growth import NEAR_PAIRS
 from polars_clustereval.base.tables import table_function
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.internal.centroids import Points, check_point_options, read_points
@@ -174,7 +175,7 @@ def _check_place(place: int | None, dims: int) -> None:
 # ----------------------------------------------------------------------------------------------
 
 
-@table_function("removed columns", guide="held_out", order=("removed",))
+@table_function("removed columns", guide="held_out", order=("removed",), growth=NEAR_PAIRS)
 def column_stability(
     frame: Frame,
     vector: Vector,

@@ -30,6 +30,7 @@ from polars_clustereval.base.checks import (
 )
 from polars_clustereval.base.exact import ratio
 from polars_clustereval.base.frames import join_partitions, join_small, to_user_frame
+from polars_clustereval.base.growth import PAIRS_OF_RUNS
 from polars_clustereval.base.metric_facts import metric_facts, metrics_of
 from polars_clustereval.base.tables import table_function
 from polars_clustereval.errors import ClusterEvalError
@@ -418,7 +419,7 @@ _STABILITY = (
 )
 
 
-@table_function("runs", guide="stability", order=("run_1", "run_2"))
+@table_function("runs", guide="stability", order=("run_1", "run_2"), growth=PAIRS_OF_RUNS)
 def run_agreement(
     frame: Frame,
     id: Column,  # noqa: A002 -- the name in SQL
@@ -504,7 +505,7 @@ def run_agreement(
     return to_user_frame(frame, pairs.select(*table.keys, *_AGREEMENT), table.keys)
 
 
-@table_function("runs", guide="stability", order=("rank",))
+@table_function("runs", guide="stability", order=("rank",), growth=PAIRS_OF_RUNS)
 def run_consensus(
     frame: Frame,
     id: Column,  # noqa: A002 -- the name in SQL

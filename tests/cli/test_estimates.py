@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from polars_clustereval.base.growth import GROWTH, estimate_seconds
+from polars_clustereval.base.growth import ASSIGNMENT, estimate_seconds
+from polars_clustereval.base.tables import declared_tables
 from polars_clustereval.cli import commands, estimates, main
 from polars_clustereval.errors import ClusterEvalError
 from tests.support.command_line import CALLS, FLOWERS, IRIS, KMEANS, VARIANT_CALLS
@@ -33,7 +34,7 @@ def estimated(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def seconds_of(table: str, place: int = 0, engine: str = "polars", **sizes: float) -> float:
-    return estimate_seconds(GROWTH[table][place], engine, sizes)
+    return estimate_seconds(declared_tables()[table].growth[place], engine, sizes)
 
 
 def test_a_report_of_few_rows_has_no_warning(run: Run) -> None:
@@ -118,8 +119,8 @@ def test_each_number_of_clusters_of_a_sweep_is_estimated(
 def test_what_is_refused_or_falls_into_parts_has_no_estimate(
     run: Run, estimated: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    limited = GROWTH["matching_report"][0]._replace(most=26.0)
-    monkeypatch.setattr(estimates, "find_growth", lambda *_: limited)
+    limited = ASSIGNMENT[0]._replace(most=26.0)
+    monkeypatch.setattr(estimates, "growth_of", lambda *_: limited)
     run("matching", IRIS, *KMEANS, "--engine", "polars")
     assert not estimated
 

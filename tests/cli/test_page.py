@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 import vl_convert
 
-from polars_clustereval.base.growth import GROWTH
+from polars_clustereval.base.growth import SILHOUETTES
 from polars_clustereval.internal.centroids import Points
 from polars_clustereval.page import silhouettes
 from polars_clustereval.page.findings import choose_clusters
@@ -209,7 +209,7 @@ def test_silhouettes_of_many_points_are_those_of_a_sample(
     run: Run, noted: Noted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """150 rows of 4 coordinates are 90,000 units of 1e-9 × the rate: half as long is too long."""
-    rate = GROWTH["silhouette_samples"][0].seconds["polars"]
+    rate = SILHOUETTES[0].seconds["polars"]
     exact = run("report", *BOTH, *QUICK)
     monkeypatch.setattr(silhouettes, "SAMPLE_SIZE", 20)
     monkeypatch.setattr(silhouettes, "LONGEST", 9.1e-5 * rate)
