@@ -327,10 +327,16 @@ CREATE OR REPLACE MACRO clustereval.silhouette_samples(
   __ce_population AS NOT MATERIALIZED (
     SELECT * FROM query(clustereval._select_population(distance, p, reference_size))
   ),
-  __ce_ids_check AS (SELECT * FROM clustereval._check_ids(__ce_population)),
+  __ce_ids AS (
+    SELECT
+      member.row_no, member.number, member.partition_no,
+      member.id, member.has_default_id
+    FROM __ce_population AS member
+  ),
+  __ce_ids_check AS (SELECT * FROM clustereval._check_ids(__ce_ids)),
   __ce_drawn AS MATERIALIZED (
     SELECT * FROM clustereval._drawn_members(
-      __ce_population, __ce_ids_check, sample_size, reference_size, random_state
+      __ce_population, __ce_ids, __ce_ids_check, sample_size, reference_size, random_state
     )
   ),
   __ce_sample AS NOT MATERIALIZED (SELECT * FROM __ce_drawn WHERE is_query),
@@ -429,10 +435,16 @@ CREATE OR REPLACE MACRO clustereval.silhouette_clusters(
   __ce_population AS NOT MATERIALIZED (
     SELECT * FROM query(clustereval._select_population(distance, p, reference_size))
   ),
-  __ce_ids_check AS (SELECT * FROM clustereval._check_ids(__ce_population)),
+  __ce_ids AS (
+    SELECT
+      member.row_no, member.number, member.partition_no,
+      member.id, member.has_default_id
+    FROM __ce_population AS member
+  ),
+  __ce_ids_check AS (SELECT * FROM clustereval._check_ids(__ce_ids)),
   __ce_drawn AS MATERIALIZED (
     SELECT * FROM clustereval._drawn_members(
-      __ce_population, __ce_ids_check, sample_size, reference_size, random_state
+      __ce_population, __ce_ids, __ce_ids_check, sample_size, reference_size, random_state
     )
   ),
   __ce_sample AS NOT MATERIALIZED (SELECT * FROM __ce_drawn WHERE is_query),
@@ -572,10 +584,16 @@ CREATE OR REPLACE MACRO clustereval.silhouette_score(
   __ce_population AS NOT MATERIALIZED (
     SELECT * FROM query(clustereval._select_population(distance, p, reference_size))
   ),
-  __ce_ids_check AS (SELECT * FROM clustereval._check_ids(__ce_population)),
+  __ce_ids AS (
+    SELECT
+      member.row_no, member.number, member.partition_no,
+      member.id, member.has_default_id
+    FROM __ce_population AS member
+  ),
+  __ce_ids_check AS (SELECT * FROM clustereval._check_ids(__ce_ids)),
   __ce_drawn AS MATERIALIZED (
     SELECT * FROM clustereval._drawn_members(
-      __ce_population, __ce_ids_check, sample_size, reference_size, random_state
+      __ce_population, __ce_ids, __ce_ids_check, sample_size, reference_size, random_state
     )
   ),
   __ce_sample AS NOT MATERIALIZED (SELECT * FROM __ce_drawn WHERE is_query),

@@ -58,9 +58,10 @@ CREATE OR REPLACE MACRO clustereval._sample_key(x0, seed) AS
 -- The rows of members (_cluster_members) that method 'sample' draws, with two more columns.
 -- is_query: the sample_size points of each partition with the smallest sample keys (_sample_key),
 -- or all points without one. is_reference: the same for reference_size and each cluster, but no
--- point without one. ids_check is read for the error that _check_ids raises for a repeated id.
+-- point without one. ids are the same rows without points; ids_check is read for the error that
+-- _check_ids raises for a repeated id.
 CREATE OR REPLACE MACRO clustereval._drawn_members(
-  members, ids_check, sample_size, reference_size, random_state
+  members, ids, ids_check, sample_size, reference_size, random_state
 ) AS TABLE
   WITH keyed AS (
     SELECT
@@ -71,7 +72,7 @@ CREATE OR REPLACE MACRO clustereval._drawn_members(
       clustereval._sample_key(
         place % 2147483647, (CAST(random_state AS BIGINT) + 1000000007) % 2147483647
       ) AS reference_key
-    FROM clustereval._id_places(members)
+    FROM clustereval._id_places(ids)
   ),
   ranked AS (
     SELECT
