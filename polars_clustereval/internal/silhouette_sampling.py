@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 PRIME = 2**31 - 1
 #: Added to random_state for the keys of references, so that they are drawn apart from the queries.
 REFERENCE_SEED = 1_000_000_007
+#: Standard deviations by which more rows than expected to be drawn are ranked.
+_MARGIN = 10.0
 #: Distances of a block of queries and references.
 _CELLS = 2**20
 
@@ -98,7 +100,7 @@ def draw_points(points: Points, options: SilhouetteOptions) -> Points:
     keyed = join_small(rows, points.cluster_keys, sizes).with_columns(
         query_key=_sample_key(state), reference_key=_sample_key(state + REFERENCE_SEED)
     )
-    marks = _draw(keyed, points, options, margin=10.0)
+    marks = _draw(keyed, points, options, margin=_MARGIN)
     if marks is None:
         marks = _draw(keyed, points, options, margin=None)
     assert marks is not None
