@@ -519,7 +519,7 @@ def silhouette_clusters(
     def build(frame: Frame) -> Frame:
         """Return the table of the clusters of the frame."""
         points = read_queried_points(
-            frame, vector, cluster, point_options, options, key=id, results=_CLUSTER_COLUMNS
+            frame, vector, cluster, point_options, options, key=id, results=_MEAN_COLUMNS
         )
         rows = _cluster_silhouettes(points, options)
         if method == "sample":
@@ -532,7 +532,7 @@ def silhouette_clusters(
         error = _std_error() if method == "sample" else _NO_ERROR
         rows = rows.select(
             *points.cluster_keys,
-            *_CLUSTER_COLUMNS[1:-1],
+            *_MEAN_COLUMNS[1:-1],
             pl.when(pl.col("silhouette").is_not_null()).then(error).alias("std_error"),
         )
         return points.to_result(frame, rows, points.own_keys)
@@ -674,7 +674,7 @@ def silhouette_score(
 
 _NO_ERROR = pl.lit(None, pl.Float64)
 _SAMPLE_COLUMNS = ("id", "cluster", "neighbor", "a", "b", "silhouette", "std_error")
-_CLUSTER_COLUMNS = ("cluster", "n", "a", "b", "silhouette", "std_error")
+_MEAN_COLUMNS = ("cluster", "n", "a", "b", "silhouette", "std_error")
 _SCORE_COLUMNS = (
     *("n", "n_dropped", "n_noise", "n_clusters", "n_singletons", "n_evaluated"),
     *("silhouette", "silhouette_macro", "silhouette_max", "silhouette_lower", "silhouette_upper"),

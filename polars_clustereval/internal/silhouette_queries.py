@@ -125,7 +125,7 @@ def read_queried_points(
 
 
 def call_deferred(
-    frame: Frame, build: Callable[[Frame], Frame], distance: Distance, options: SilhouetteOptions
+    frame: Frame, build: Callable[[Any], Any], distance: Distance, options: SilhouetteOptions
 ) -> Frame:
     """Return build(frame), the table of the user's frame.
 
@@ -134,7 +134,8 @@ def call_deferred(
     """
     is_deferred = follows_from_moments(distance, options) or options.draws_references(distance)
     if not (is_deferred and isinstance(frame, pl.LazyFrame)):
-        return build(frame)
+        table: Frame = build(frame)
+        return table
     schema = build(pl.DataFrame(schema=frame.collect_schema())).collect_schema()
     return pl.defer(lambda: build(frame).lazy().collect(engine="streaming"), schema=schema)
 

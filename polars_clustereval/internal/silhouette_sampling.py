@@ -34,7 +34,7 @@ REFERENCE_SEED = 1_000_000_007
 #: Standard deviations by which more rows than expected to be drawn are ranked.
 _MARGIN = 10.0
 #: Distances of a block of queries and references.
-_CELLS = 2**20
+_DISTANCES_AT_ONCE = 2**20
 
 
 # ----------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ def _draw(
         """Return the sample key from which on rows are left out of a draw of this size."""
         if size is None or margin is None:
             return pl.lit(PRIME)
-        share = (size + margin * size**0.5 + margin**2) / pl.col(population)
+        share = float(size + margin * size**0.5 + margin**2) / pl.col(population)
         return (share * PRIME).clip(None, PRIME).cast(pl.Int64)
 
     draws = (
@@ -275,7 +275,7 @@ def _squared_influences(
     """
     starts = np.flatnonzero(np.diff(group, prepend=-1))
     squares = np.zeros(len(starts))
-    step = max(1, _CELLS // len(target.y))
+    step = max(1, _DISTANCES_AT_ONCE // len(target.y))
     carried = np.zeros(len(target.y))
     for start in range(0, len(x), step):
         rows = slice(start, start + step)

@@ -150,8 +150,8 @@ CREATE OR REPLACE MACRO clustereval._silhouette_value(a, b) AS
 
 -- One row per point of mean_distances (_mean_distances): its columns, partition_no, total (points
 -- of the partition), cluster_size, and bounds of its silhouette, lower and upper, equal if the mean
--- distances are exact. They are NULL if there is one cluster, or as many as points, and 0 in a cluster of one
--- point. clusters are the rows of _cluster_moments.
+-- distances are exact. They are NULL if there is one cluster, or as many as points, and 0 in a
+-- cluster of one point. clusters are the rows of _cluster_moments.
 CREATE OR REPLACE MACRO clustereval._point_silhouettes(mean_distances, clusters) AS TABLE
   SELECT
     query.*,
@@ -284,9 +284,8 @@ CREATE OR REPLACE MACRO clustereval._mean_distances(
 --   FROM clustereval.silhouette_samples(points, [x, y, z], cluster, distance := 'cityblock');
 CREATE OR REPLACE MACRO clustereval.silhouette_samples(
   tbl, vector, cluster, id := CAST(NULL AS BIGINT), distance := 'euclidean', p := 2,
-  partition_by := NULL, noise := NULL, noise_as := NULL, weights := NULL,
-  method := 'exact', sample_size := NULL, reference_size := NULL, random_state := 0,
-  missing := 'error'
+  partition_by := NULL, noise := NULL, noise_as := NULL, weights := NULL, method := 'exact',
+  sample_size := NULL, reference_size := NULL, random_state := 0, missing := 'error'
 ) AS TABLE
   WITH __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
@@ -541,8 +540,8 @@ CREATE OR REPLACE MACRO clustereval._silhouette_totals(silhouettes) AS TABLE
 CREATE OR REPLACE MACRO clustereval.silhouette_score(
   tbl, vector, cluster, id := CAST(NULL AS BIGINT), distance := 'euclidean', p := 2,
   partition_by := NULL, noise := NULL, noise_as := NULL, weights := NULL, method := 'exact',
-  tolerance := NULL, sample_size := NULL, reference_size := NULL, confidence := 0.95, random_state := 0,
-  missing := 'error'
+  tolerance := NULL, sample_size := NULL, reference_size := NULL, confidence := 0.95,
+  random_state := 0, missing := 'error'
 ) AS TABLE
   WITH __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(

@@ -51,7 +51,8 @@ CREATE OR REPLACE MACRO clustereval._sample_key_from_x1(x0, x1, seed) AS
   clustereval._sample_key_from_x2(x0, x1, clustereval._square_step(x1, seed));
 -- Sample key of a point, a pseudorandom integer below 2^31 - 1: the points with the smallest keys
 -- are the sample, the same in every engine. x0 is the point's position among the sorted ids, seed
--- the random_state for queries, 1000000007 more for references, both modulo 2^31 - 1. The first of four steps is linear in x0 and the seed.
+-- the random_state for queries, 1000000007 more for references, both modulo 2^31 - 1. The first of
+-- four steps is linear in x0 and the seed.
 CREATE OR REPLACE MACRO clustereval._sample_key(x0, seed) AS
   clustereval._sample_key_from_x1(x0, (x0 * 48271 + seed * 69621 + 1) % 2147483647, seed);
 

@@ -56,7 +56,7 @@ def two_runs(distance: str) -> tuple[pl.DataFrame, list[Silhouettes]]:
     return pl.concat(frames), parts
 
 
-def rows_of(draw: Draw, function: str) -> list[dict[str, Any]]:
+def drawn_rows(draw: Draw, function: str) -> list[dict[str, Any]]:
     if function == SCORE:
         return [draw.score(0.9)]
     return draw.clusters() if function == CLUSTERS else draw.samples()
@@ -85,7 +85,7 @@ def test_values_and_errors_are_those_of_the_oracle(
     wanted = [
         {"run": run} | row
         for run, part in enumerate(parts)
-        for row in rows_of(Draw(part, size, seed, references), function)
+        for row in drawn_rows(Draw(part, size, seed, references), function)
     ]
     assert_points(got, wanted, tolerance=NUMERIC, floor=1e-9)
 
@@ -159,7 +159,7 @@ def test_more_rows_are_ranked_if_too_few_have_small_keys(monkeypatch: pytest.Mon
 
 
 @cache
-def population(kind: str) -> pl.DataFrame:
+def unequal_points(kind: str) -> pl.DataFrame:
     """Some thousand points in clusters that are unequal in size and shape."""
     rng = np.random.default_rng(3)
     sizes = {"unequal": (1200, 700, 300, 60, 15), "many": (250,) * 10}[kind]
@@ -172,7 +172,7 @@ def population(kind: str) -> pl.DataFrame:
 
 def standardized_errors(kind: str, seeds: range, **how: Any) -> Any:
     """(estimate - exact) / std_error of the scores of these seeds."""
-    rows = population(kind)
+    rows = unequal_points(kind)
     exact = ce.silhouette_score(rows, "vector", "cluster")["silhouette"].item()
     found = []
     for seed in seeds:
