@@ -117,18 +117,18 @@ CREATE OR REPLACE MACRO clustereval._select_population(distance, p, reference_si
 
 -- Text of a query for all rows of the CTE with the variances of references, or for no row.
 CREATE OR REPLACE MACRO clustereval._select_reference_variances(distance, p, reference_size) AS
-  CASE
+  concat('SELECT * FROM ', CASE
     WHEN clustereval._draws_references(distance, p, reference_size)
-    THEN 'SELECT * FROM __ce_reference_variances'
-    ELSE 'SELECT number AS group_no, 0.0 AS variance FROM __ce_clusters WHERE FALSE'
-  END;
+    THEN '__ce_reference_variances'
+    ELSE '__ce_no_errors'
+  END);
 
 -- Text of a query for all rows of the CTE with the standard errors of a sample, or for no row.
 CREATE OR REPLACE MACRO clustereval._select_errors(method) AS
-  CASE
-    WHEN method = 'sample' THEN 'SELECT * FROM __ce_sample_errors'
-    ELSE 'SELECT number AS group_no, total_variance AS std_error FROM __ce_clusters WHERE FALSE'
-  END;
+  concat('SELECT * FROM ', CASE
+    WHEN method = 'sample' THEN '__ce_sample_errors'
+    ELSE '__ce_no_errors'
+  END);
 
 -- Text of a query for all rows of a CTE of _mean_distances with one row for each point and cluster
 -- between which a mean distance is computed: one for cityblock (also minkowski of order p = 1), one
@@ -352,6 +352,14 @@ CREATE OR REPLACE MACRO clustereval.silhouette_samples(
   __ce_silhouettes AS (
     SELECT * FROM clustereval._point_silhouettes(__ce_mean_distances, __ce_clusters)
   ),
+  __ce_no_errors AS NOT MATERIALIZED (
+    SELECT
+      number AS group_no,
+      CAST(NULL AS DOUBLE) AS variance,
+      CAST(NULL AS DOUBLE) AS std_error
+    FROM __ce_clusters
+    WHERE FALSE
+  ),
   __ce_reference_variances AS NOT MATERIALIZED (
     SELECT * FROM clustereval._reference_variances(
       __ce_mean_distances, __ce_queries, __ce_references, __ce_clusters,
@@ -459,6 +467,14 @@ CREATE OR REPLACE MACRO clustereval.silhouette_clusters(
   ),
   __ce_silhouettes AS (
     SELECT * FROM clustereval._point_silhouettes(__ce_mean_distances, __ce_clusters)
+  ),
+  __ce_no_errors AS NOT MATERIALIZED (
+    SELECT
+      number AS group_no,
+      CAST(NULL AS DOUBLE) AS variance,
+      CAST(NULL AS DOUBLE) AS std_error
+    FROM __ce_clusters
+    WHERE FALSE
   ),
   __ce_reference_variances AS NOT MATERIALIZED (
     SELECT * FROM clustereval._reference_variances(
@@ -608,6 +624,14 @@ CREATE OR REPLACE MACRO clustereval.silhouette_score(
   ),
   __ce_silhouettes AS (
     SELECT * FROM clustereval._point_silhouettes(__ce_mean_distances, __ce_clusters)
+  ),
+  __ce_no_errors AS NOT MATERIALIZED (
+    SELECT
+      number AS group_no,
+      CAST(NULL AS DOUBLE) AS variance,
+      CAST(NULL AS DOUBLE) AS std_error
+    FROM __ce_clusters
+    WHERE FALSE
   ),
   __ce_reference_variances AS NOT MATERIALIZED (
     SELECT * FROM clustereval._reference_variances(
