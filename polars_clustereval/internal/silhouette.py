@@ -39,7 +39,7 @@ from .silhouette_queries import (
     is_squared_distance,
     read_queried_points,
 )
-from .silhouette_sampling import draw_points, estimate_means, mark_queries
+from .silhouette_sampling import draw_points, estimate_silhouettes, mark_queries
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +70,7 @@ def _point_silhouettes(
         evaluate = partial(
             _estimate_partition, schema=schema, distance=points.distance, level=level
         )
-        columns = ["id", "is_query", "is_reference", "size"]
+        columns = ["id", "is_query", "is_reference", "size", "is_odd"]
         return map_partitions(draw_points(points, options), evaluate, schema, columns)
     marked = mark_queries(points, options)
     if follows_from_moments(points.distance, options):
@@ -143,11 +143,13 @@ def _estimate_partition(
     """
     if not part.rows["is_query"].any():
         return pl.DataFrame(schema=schema)
-    means, variances = estimate_means(part, distance, level)
+    means, unbiased, variances = estimate_silhouettes(part, distance, level)
     all_sizes = part.rows["size"].to_numpy()[part.starts[:-1]]
     sizes = all_sizes[part.numbers[part.rows["is_query"].to_numpy()]]
     is_clustering = 2 <= len(all_sizes) < all_sizes.sum()
     columns = means.silhouette_columns(sizes, is_clustering=is_clustering)
+    if level != "point" and is_clustering:
+        columns[2:] = unbiased
     rows = _silhouette_rows(part, means.neighbor, columns, np.ones(len(sizes), dtype=bool))
     return rows.with_columns(reference_variance=pl.Series(variances))
 

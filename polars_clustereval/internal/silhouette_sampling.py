@@ -89,8 +89,9 @@ def mark_queries(points: Points, options: SilhouetteOptions) -> Points:
 def draw_points(points: Points, options: SilhouetteOptions) -> Points:
     """Return the queries and references of the points, collected now; no other row is held.
 
-    Their rows have is_query and is_reference, and `size`, the number of points of the cluster. The
-    keys of all rows are read first, the vectors of the drawn ones then.
+    Their rows have is_query and is_reference, `size`, the number of points of the cluster, and
+    is_odd, whether the rank among the points of the cluster is odd, which halves the references.
+    The keys of all rows are read first, the vectors of the drawn ones then.
     """
     keys, n = points.partition_keys, pl.col("n")
     total = n.sum().over(keys) if keys else n.sum()
@@ -136,12 +137,17 @@ def _draw(
     for name, size, population, by in draws:
         key, number = f"{name}_key", pl.col(population) if size is None else size
         rank = _rank_by(key, by)
-        candidates = candidates.with_columns((rank <= number).alias(f"is_{name}"))
+        candidates = candidates.with_columns(rank.alias(f"{name}_rank"))
+        candidates = candidates.with_columns((pl.col(f"{name}_rank") <= number).alias(f"is_{name}"))
         is_late = pl.col(f"is_{name}") & (pl.col(key) >= limits[name])
         if candidates.select(is_late.any()).item():
             return None
     chosen = candidates.filter(pl.col("is_query") | pl.col("is_reference"))
-    return chosen.select(*points.partition_keys, "id", "is_query", "is_reference", "size")
+    return chosen.select(
+        *points.partition_keys,
+        *("id", "is_query", "is_reference", "size"),
+        is_odd=pl.col("reference_rank") % 2 == 1,
+    )
 
 
 # ----------------------------------------------------------------------------------------------
@@ -164,6 +170,8 @@ class _Drawn(NamedTuple):
     counts: Integers
     #: (m,): place of each query among the references of its cluster, -1 if it is none.
     places: Integers
+    #: Which references of each cluster are of its first half.
+    halves: list[Booleans]
 
     @property
     def own_counts(self) -> Integers:
@@ -185,31 +193,84 @@ def _split_drawn(part: Partition, distance: Distance) -> _Drawn:
         [TargetPoints(y, distance) for y in references],
         np.diff(starts),
         np.where(is_reference, number_in_all, -1)[is_query],
+        np.split(part.rows["is_odd"].to_numpy()[is_reference], starts[1:-1]),
     )
 
 
-def estimate_means(part: Partition, distance: Distance, level: str) -> tuple[MeanDistances, Floats]:
-    """Return the mean distances of a partition's queries to its references, and variances (m,).
+class Estimates(NamedTuple):
+    """Estimated silhouettes of the m queries of a partition, with their error."""
 
-    The means are those of m queries, estimates of those to all points. The variances are those of
-    mean silhouettes, by the draw of the references: of each query alone, of the queries of its
-    cluster or of all queries of the partition, for the level 'point', 'cluster' or 'partition'.
+    #: Means of distances to the references, whose silhouettes have a bias of the order 1 / t.
+    means: MeanDistances
+    #: (m,): silhouettes without this bias, for means of many.
+    silhouettes: Floats
+    #: (m,): variance, by the draw of the references, of the mean silhouette of a query's group.
+    variances: Floats
+
+
+def estimate_silhouettes(part: Partition, distance: Distance, level: str) -> Estimates:
+    """Return the estimates for a partition's queries, from the distances to its references.
+
+    A group is each query, the queries of each cluster or all queries of the partition, for the
+    level 'point', 'cluster' or 'partition'.
     """
     drawn = _split_drawn(part, distance)
+    own_sizes = drawn.sizes[drawn.own]
+    means, deviations = _reference_means(drawn)
+    found = _own_and_nearest(means, drawn.own)
+    plain, _ = found.silhouettes(own_sizes)
+    varied = [
+        _own_and_nearest(np.maximum(means + x, 0.0), drawn.own).silhouettes(own_sizes)[0]
+        for x in (deviations, -deviations)
+    ]
+    unbiased = np.clip(2 * plain - (varied[0] + varied[1]) / 2, -1.0, 1.0)
+    return Estimates(found, unbiased, _reference_variances(drawn, found, level))
+
+
+def _own_and_nearest(means: Floats, own: Integers) -> MeanDistances:
+    """Return a and b from the mean distances (m, k) of m queries to all clusters.
+
+    own (m,) are the numbers of the queries' clusters.
+    """
+    others = means.copy()
+    a = take_own_means(others, own)
+    m, k = means.shape
+    neighbor = others.argmin(axis=1) if k > 1 else np.full(m, -1)
+    b = others.min(axis=1) if k > 1 else np.full(m, np.nan)
+    return MeanDistances(a, a, b, b, neighbor)
+
+
+def _reference_means(drawn: _Drawn) -> tuple[Floats, Floats]:
+    """Return mean distances (m, k) of the queries to references, and what the draw varies them by.
+
+    The latter (m, k) is half the difference between the means of two halves of the references,
+    times the root of the share of the cluster that is not drawn. A query itself is left out.
+    """
     m, k = len(drawn.x), len(drawn.sizes)
-    means = np.empty((m, k))
+    means, deviations = np.empty((m, k)), np.zeros((m, k))
 
     def set_means(number: int) -> None:
-        """Set the means of the distances of all queries to the references of a cluster."""
-        means[:, number] = drawn.targets[number].sums(drawn.x) / drawn.counts[number]
+        """Set the means and deviations of one cluster."""
+        target, is_first = drawn.targets[number], drawn.halves[number]
+        is_in = (drawn.own == number) & (drawn.places >= 0)
+        in_first = is_in & is_first[np.where(is_in, drawn.places, 0)]
+        n, share = len(is_first), len(is_first) / drawn.sizes[number]
+        if share == 1:
+            means[:, number] = target.sums(drawn.x) / np.maximum(n - is_in, 1)
+            return
+        sums = [
+            TargetPoints(target.y[half], target.distance).sums(drawn.x)
+            for half in (is_first, ~is_first)
+        ]
+        n_first = is_first.sum() - in_first
+        n_second = n - is_in - n_first
+        means[:, number] = (sums[0] + sums[1]) / np.maximum(n - is_in, 1)
+        difference = sums[0] / np.maximum(n_first, 1) - sums[1] / np.maximum(n_second, 1)
+        has_both = (n_first > 0) & (n_second > 0)
+        deviations[:, number] = np.where(has_both, difference, 0.0) * (1 - share) ** 0.5 / 2
 
     run_in_threads(set_means, range(k), int(m * drawn.counts.sum() * drawn.x.shape[1]))
-    own = take_own_means(means, drawn.own) * drawn.counts[drawn.own]
-    own = np.where(drawn.sizes[drawn.own] == 1, 0.0, own / np.maximum(drawn.own_counts, 1))
-    neighbor = means.argmin(axis=1) if k > 1 else np.full(m, -1)
-    other = means.min(axis=1) if k > 1 else np.full(m, np.nan)
-    found = MeanDistances(own, own, other, other, neighbor)
-    return found, _reference_variances(drawn, found, level)
+    return means, deviations
 
 
 def _silhouette_gradients(own: Floats, other: Floats) -> tuple[Floats, Floats]:
@@ -224,7 +285,7 @@ def _silhouette_gradients(own: Floats, other: Floats) -> tuple[Floats, Floats]:
 
 
 def _reference_variances(drawn: _Drawn, means: MeanDistances, level: str) -> Floats:
-    """Return the variances (m,) that estimate_means describes, for its means."""
+    """Return the variances (m,) of Estimates, for their means, by groups of this level."""
     m, k = len(drawn.x), len(drawn.sizes)
     variances = np.zeros(m)
     if k < 2:

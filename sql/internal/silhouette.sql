@@ -115,6 +115,14 @@ CREATE OR REPLACE MACRO clustereval._select_population(distance, p, reference_si
     ELSE '__ce_members'
   END);
 
+-- Text of a query for all rows of the CTE with the silhouettes that are averaged.
+CREATE OR REPLACE MACRO clustereval._select_silhouettes_to_average(distance, p, reference_size) AS
+  concat('SELECT * FROM ', CASE
+    WHEN clustereval._draws_references(distance, p, reference_size)
+    THEN '__ce_unbiased_silhouettes'
+    ELSE '__ce_plain_silhouettes'
+  END);
+
 -- Text of a query for all rows of the CTE with the variances of references, or for no row.
 CREATE OR REPLACE MACRO clustereval._select_reference_variances(distance, p, reference_size) AS
   concat('SELECT * FROM ', CASE
@@ -465,8 +473,14 @@ CREATE OR REPLACE MACRO clustereval.silhouette_clusters(
       reference_size
     )
   ),
-  __ce_silhouettes AS (
+  __ce_plain_silhouettes AS (
     SELECT * FROM clustereval._point_silhouettes(__ce_mean_distances, __ce_clusters)
+  ),
+  __ce_unbiased_silhouettes AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._unbiased_silhouettes(__ce_plain_silhouettes)
+  ),
+  __ce_silhouettes AS (
+    SELECT * FROM query(clustereval._select_silhouettes_to_average(distance, p, reference_size))
   ),
   __ce_no_errors AS NOT MATERIALIZED (
     SELECT
@@ -622,8 +636,14 @@ CREATE OR REPLACE MACRO clustereval.silhouette_score(
       reference_size
     )
   ),
-  __ce_silhouettes AS (
+  __ce_plain_silhouettes AS (
     SELECT * FROM clustereval._point_silhouettes(__ce_mean_distances, __ce_clusters)
+  ),
+  __ce_unbiased_silhouettes AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._unbiased_silhouettes(__ce_plain_silhouettes)
+  ),
+  __ce_silhouettes AS (
+    SELECT * FROM query(clustereval._select_silhouettes_to_average(distance, p, reference_size))
   ),
   __ce_no_errors AS NOT MATERIALIZED (
     SELECT

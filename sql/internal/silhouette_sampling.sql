@@ -56,10 +56,10 @@ CREATE OR REPLACE MACRO clustereval._sample_key_from_x1(x0, x1, seed) AS
 CREATE OR REPLACE MACRO clustereval._sample_key(x0, seed) AS
   clustereval._sample_key_from_x1(x0, (x0 * 48271 + seed * 69621 + 1) % 2147483647, seed);
 
--- The rows of members (_cluster_members) that method 'sample' draws, with two more columns.
+-- The rows of members (_cluster_members) that method 'sample' draws, with more columns.
 -- is_query: the sample_size points of each partition with the smallest sample keys (_sample_key),
 -- or all points without one. is_reference: the same for reference_size and each cluster, but no
--- point without one. ids are the same rows without points; ids_check is read for the error that
+-- point without one; reference_rank is the rank among the points of the cluster. ids are the same rows without points; ids_check is read for the error that
 -- _check_ids raises for a repeated id.
 CREATE OR REPLACE MACRO clustereval._drawn_members(
   members, ids, ids_check, sample_size, reference_size, random_state
@@ -91,11 +91,12 @@ CREATE OR REPLACE MACRO clustereval._drawn_members(
   marked AS (
     SELECT
       row_no,
+      reference_rank,
       COALESCE(query_rank <= sample_size, TRUE) AS is_query,
       COALESCE(reference_rank <= reference_size, FALSE) AS is_reference
     FROM ranked
   )
-  SELECT member.*, marked.is_query, marked.is_reference
+  SELECT member.*, marked.is_query, marked.is_reference, marked.reference_rank
   FROM query_table(members) AS member
   JOIN marked ON marked.row_no = member.row_no
   WHERE (marked.is_query OR marked.is_reference)
@@ -106,43 +107,107 @@ CREATE OR REPLACE MACRO clustereval._drawn_members(
 ---------------------------------------------------------------------------------------------------
 
 -- A table of mean distances, estimates from the distances to the references, which are rows of
--- _drawn_members. The mean distance to the own cluster leaves out the query itself.
+-- _drawn_members. The mean distance to the own cluster leaves out the query itself. Four more
+-- columns, a_more, b_more, a_less and b_less, are a and b after every mean distance has grown or
+-- shrunk by half of what the references of odd rank have more than those of even rank, times the
+-- root of the share of the cluster that is not drawn: as much as the draw makes it vary.
 CREATE OR REPLACE MACRO clustereval._reference_means(
   queries, reference_points, clusters, plain_distance, p, reference_size
 ) AS TABLE
-  WITH reference_counts AS MATERIALIZED (
-    SELECT
-      number,
-      n AS size,
-      LEAST(n, CAST(reference_size AS BIGINT)) AS n
-    FROM query_table(clusters)
+  -- A half of the references of a cluster has a number of its own, twice that of the cluster.
+  WITH halves AS NOT MATERIALIZED (
+    SELECT number * 2 + reference_rank % 2 AS number, point FROM query_table(reference_points)
   ),
+  half_counts AS MATERIALIZED (SELECT number, COUNT(*) AS n FROM halves GROUP BY number),
   target_lists AS NOT MATERIALIZED (
     SELECT
       query.row_no, query.number,
-      range(query.partition_no, query.partition_no + own.n_clusters) AS targets
+      range(query.partition_no * 2, (query.partition_no + own.n_clusters) * 2) AS targets
     FROM query_table(queries) AS query
     JOIN query_table(clusters) AS own ON own.number = query.number
   ),
   sums AS (
     SELECT * FROM clustereval._distance_sums(
-      queries, reference_points, reference_counts, target_lists, plain_distance, p
+      queries, halves, half_counts, target_lists, plain_distance, p
     )
+  ),
+  half_sums AS NOT MATERIALIZED (
+    SELECT
+      summed.row_no, summed.number, summed.sum,
+      summed.target // 2 AS target,
+      summed.target % 2 AS half,
+      counted.n - CASE
+        WHEN query.is_reference AND summed.target = query.number * 2 + query.reference_rank % 2
+        THEN 1
+        ELSE 0
+      END AS n
+    FROM sums AS summed
+    JOIN half_counts AS counted ON counted.number = summed.target
+    JOIN query_table(queries) AS query ON query.row_no = summed.row_no
+  ),
+  target_sums AS (
+    SELECT
+      row_no, number, target,
+      SUM(sum) AS sum,
+      SUM(n) AS n,
+      MAX(CASE WHEN half = 1 AND n > 0 THEN sum / n END)
+        - MAX(CASE WHEN half = 0 AND n > 0 THEN sum / n END) AS difference
+    FROM half_sums
+    GROUP BY row_no, number, target
   ),
   target_distances AS NOT MATERIALIZED (
     SELECT
       summed.row_no, summed.number, summed.target,
+      CASE WHEN summed.n = 0 THEN 0.0 ELSE summed.sum / summed.n END AS distance,
       CASE
-        WHEN summed.target <> summed.number THEN summed.sum / counted.n
-        WHEN counted.size = 1 THEN 0.0
-        WHEN query.is_reference THEN summed.sum / (counted.n - 1)
-        ELSE summed.sum / counted.n
-      END AS distance
-    FROM sums AS summed
-    JOIN reference_counts AS counted ON counted.number = summed.target
-    JOIN query_table(queries) AS query ON query.row_no = summed.row_no
+        WHEN cluster.n > reference_size AND summed.difference IS NOT NULL
+        THEN sqrt(1 - CAST(reference_size AS DOUBLE) / cluster.n) * summed.difference / 2
+        ELSE 0.0
+      END AS deviation
+    FROM target_sums AS summed
+    JOIN query_table(clusters) AS cluster ON cluster.number = summed.target
+  ),
+  varied AS NOT MATERIALIZED (
+    SELECT
+      *,
+      GREATEST(distance + deviation, 0.0) AS more,
+      GREATEST(distance - deviation, 0.0) AS less
+    FROM target_distances
   )
-  SELECT * FROM clustereval._own_and_nearest_means(target_distances);
+  SELECT
+    row_no, number,
+    TRUE AS exact,
+    MAX(distance) FILTER (WHERE target = number) AS a_lower,
+    MAX(distance) FILTER (WHERE target = number) AS a_upper,
+    MIN(distance) FILTER (WHERE target <> number) AS b_lower,
+    MIN(distance) FILTER (WHERE target <> number) AS b_upper,
+    clustereval._value_at_least_key(target, distance, target <> number) AS neighbor,
+    MAX(more) FILTER (WHERE target = number) AS a_more,
+    MIN(more) FILTER (WHERE target <> number) AS b_more,
+    MAX(less) FILTER (WHERE target = number) AS a_less,
+    MIN(less) FILTER (WHERE target <> number) AS b_less
+  FROM varied
+  GROUP BY row_no, number;
+
+-- The rows of silhouettes (_point_silhouettes, of the means of _reference_means) without their
+-- bias, for means of many: the silhouette is no linear function of a and b, and b is the smallest
+-- of several estimates. Twice the silhouette minus the mean of those of varied means leaves out
+-- what is of the order 1 / reference_size.
+CREATE OR REPLACE MACRO clustereval._unbiased_silhouettes(silhouettes) AS TABLE
+  WITH corrected AS (
+    SELECT
+      *,
+      CASE
+        WHEN lower IS NULL OR cluster_size = 1 THEN lower
+        ELSE GREATEST(-1.0, LEAST(1.0, 2 * lower - (
+          clustereval._silhouette_value(a_more, b_more)
+            + clustereval._silhouette_value(a_less, b_less)
+        ) / 2))
+      END AS silhouette
+    FROM query_table(silhouettes)
+  )
+  SELECT * EXCLUDE (lower, upper, silhouette), silhouette AS lower, silhouette AS upper
+  FROM corrected;
 
 ---------------------------------------------------------------------------------------------------
 -- Errors
