@@ -188,6 +188,7 @@ def standardized_errors(kind: str, seeds: range, **how: Any) -> Any:
     [
         ("unequal", {"sample_size": 200, "reference_size": 50}),
         ("many", {"sample_size": 500}),
+        ("many", {"reference_size": 20}),
     ],
 )
 def test_errors_are_of_the_size_that_is_told(kind: str, how: dict[str, Any]) -> None:
@@ -203,6 +204,7 @@ def test_errors_are_of_the_size_that_is_told(kind: str, how: dict[str, Any]) -> 
         ("unequal", {"sample_size": 200, "reference_size": 50}),
         ("unequal", {"sample_size": 200}),
         ("unequal", {"reference_size": 100}),
+        ("many", {"reference_size": 50}),
         ("many", {"sample_size": 200, "reference_size": 50}),
     ],
 )

@@ -44,8 +44,28 @@ class Draw:
             for key, places in part.members.items()
         }
 
-    def row(self, i: int, weights: dict[int, float] | None = None) -> Row:
-        """The row of a point, with references that count as often as their weights say."""
+    def deviation(self, i: int, key: Any) -> float:
+        """What the mean distance of a point to a cluster varies by, from halves of references."""
+        references = self.references[key]
+        share = len(references) / len(self.part.members[key])
+        halves = [
+            [float(self.part.apart[i, r]) for r in references[start::2] if r != i]
+            for start in (0, 1)
+        ]
+        if share == 1 or not all(halves):
+            return 0.0
+        return math.sqrt(1 - share) * (mean(halves[0]) - mean(halves[1])) / 2
+
+    def unbiased(self, i: int) -> float:
+        """The silhouette of a point in a mean of many."""
+        varied = [self.row(i, sign=sign)["silhouette"] for sign in (1, -1)]
+        return float(min(1.0, max(-1.0, 2 * self.row(i)["silhouette"] - mean(varied))))
+
+    def row(self, i: int, weights: dict[int, float] | None = None, sign: int = 0) -> Row:
+        """The row of a point, with references that count as often as their weights say.
+
+        Mean distances are greater by their deviation times the sign.
+        """
         key, part = self.part.keys[i], self.part
         means = {}
         for other, references in self.references.items():
@@ -54,6 +74,8 @@ class Draw:
                 terms = [t for t, r in zip(terms, references, strict=True) if r != i]
             total = math.fsum(weight for _, weight in terms)
             means[other] = math.fsum(d * w for d, w in terms) / total if terms else 0.0
+            if sign:
+                means[other] = max(0.0, means[other] + sign * self.deviation(i, other))
         a = means.pop(key)
         neighbor = min(means, key=lambda other: means[other])
         b = means[neighbor]
@@ -83,7 +105,7 @@ class Draw:
         m = len(points)
         if m == 1 < n:
             return None
-        values = [self.row(i)["silhouette"] for i in points]
+        values = [self.unbiased(i) for i in points]
         sampled = (1 - m / n) * variance(values) / m if m < n else 0.0
         return math.sqrt(sampled + self.reference_variance(points))
 
@@ -101,7 +123,8 @@ class Draw:
             found: Row = dict.fromkeys(("a", "b", "silhouette", "std_error"))
             if chosen:
                 mine = [self.row(i) for i in chosen]
-                found = {name: mean(row[name] for row in mine) for name in ("a", "b", "silhouette")}
+                found = {name: mean(row[name] for row in mine) for name in ("a", "b")}
+                found["silhouette"] = mean(self.unbiased(i) for i in chosen)
                 found["std_error"] = self.std_error(chosen, len(places))
             rows.append({"cluster": plain(key), "n": len(places), **found})
         return rows
@@ -109,7 +132,7 @@ class Draw:
     def score(self, confidence: float) -> Row:
         if not self.part.is_clustering:
             return self.part.counts(0) | dict.fromkeys(SCORES)
-        rows = {i: self.row(i)["silhouette"] for i in self.queries}
+        rows = {i: self.unbiased(i) for i in self.queries}
         found = self.part.scores(rows)
         error = self.std_error(self.queries, self.part.n)
         whole, found["std_error"] = found["silhouette"], error
