@@ -626,8 +626,10 @@ def silhouette_score(
     / m, from the variance s^2 of m silhouettes out of n. For references there is added, for each
     cluster of N points, t of them references, (1 - t / N) t / (t - 1) times the sum of the squared
     influences: that of a reference is the mean over the sampled points of ds/da or ds/db times what
-    its distance has more than the mean, divided by t. The estimates of a and b are unbiased, the
-    silhouette of them has a bias of the order 1 / t.
+    its distance has more than the mean, divided by t. Estimates of a and b are unbiased; that the
+    silhouette is not linear in them, and b the smallest of several, is corrected in the means of
+    silhouettes by 2 s - (s+ + s-) / 2, of means that are varied by the difference of two halves of
+    the references.
     In SQL: ``FROM clustereval.silhouette_score(tbl, [x, y], cluster)``.
 
     References
