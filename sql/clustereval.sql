@@ -33,6 +33,7 @@
 .read internal/determinants.sql
 .read internal/mean_distances.sql
 .read internal/mean_distance_bounds.sql
+.read internal/silhouette_sampling.sql
 .read internal/silhouette.sql
 .read internal/dunn.sql
 .read internal/pairwise.sql

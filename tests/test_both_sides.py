@@ -78,12 +78,12 @@ def columns_with_a_macro() -> dict[str, str]:
     """
     tables = dict.fromkeys(registry.WITH_SCORES["points"], "vector")
     tables["matching_report"] = "label"
-    pairs = ("n_within_pairs", "n_between_pairs")
+    none = ("n_within_pairs", "n_between_pairs", "std_error")
     return {
         column: f"{table}(tbl, {first}, cluster)"
         for table, first in tables.items()
         for column in getattr(ce, table)(FRAME, first, "cluster").columns
-        if column not in (*COUNTS, *pairs, "dunn_index")
+        if column not in (*COUNTS, *none, "dunn_index")
     }
 
 
@@ -221,14 +221,18 @@ WITHOUT: dict[str, tuple[str, ...]] = {
     "determinant_report": ("id", "distance", "p", "center", "weights"),
     # Pairs have no center.
     "pairwise_report": ("id", "center"),
-    "silhouette_clusters": ("id", "center"),
+    "silhouette_clusters": ("center",),
     "silhouette_samples": ("center",),
     "silhouette_score": ("center",),
 }
 MORE = {
     "dunn_index": ("generalized",),
     "pairwise_report": ("n_neighbors", "max_points"),
-    "silhouette_score": ("method", "tolerance", "sample_size", "confidence", "random_state"),
+    "silhouette_samples": ("method", "sample_size", "reference_size", "random_state"),
+    "silhouette_clusters": ("method", "sample_size", "reference_size", "random_state"),
+    "silhouette_score": (
+        *("method", "tolerance", "sample_size", "reference_size", "confidence", "random_state"),
+    ),
 }
 
 

@@ -59,7 +59,7 @@ TABLES = {
 
 
 def is_score(column: str) -> bool:
-    return not re.fullmatch(r"n|n_\w+", column)
+    return not re.fullmatch(r"n|n_\w+|std_error", column)
 
 
 @pytest.fixture(scope="module")

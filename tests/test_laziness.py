@@ -182,33 +182,53 @@ def test_a_deferred_result_is_a_frame_as_others() -> None:
         assert_frame_equal(change(result).collect(), change(whole), check_row_order=False)
 
 
-# The known exceptions, which read at the call: options of silhouettes whose points stream, and how
-# often they do then: for origins
-# (cosine has none), for centers, and for bounds twice more or, without second moments, once.
+# Options of silhouette_score whose points stream, and how often they do on collection: for origins
+# (cosine has none), for centers, for bounds twice more or, without second moments, once, for keys
+# of a draw, and for the silhouettes, or the drawn points.
 STREAMED = {
-    ("sqeuclidean", "exact"): 2,
-    ("cosine", "exact"): 1,
-    ("euclidean", "simplified"): 2,
-    ("euclidean", "bounds"): 4,
-    ("cityblock", "bounds"): 3,
+    ("sqeuclidean", "exact"): 3,
+    ("cosine", "exact"): 2,
+    ("euclidean", "simplified"): 3,
+    ("euclidean", "bounds"): 5,
+    ("cityblock", "bounds"): 4,
+    ("euclidean", "sample"): 4,
 }
+DRAWN = {"sample_size": 9, "reference_size": 5}
 
 
 @pytest.mark.parametrize(("distance", "method"), STREAMED)
 @pytest.mark.parametrize("dims", [2, 40])
-def test_streamed_silhouettes_read_the_points_again(distance: str, method: str, dims: int) -> None:
-    """Moments of clusters are computed at the call; the points themselves are not kept.
-
-    Those of long vectors take a pass for the centers, and one more for the other moments.
-    """
-    at_call = STREAMED[distance, method] + (dims == 40 and method != "bounds")
+def test_streamed_silhouettes_read_nothing_at_the_call(
+    distance: str, method: str, dims: int
+) -> None:
+    """The points are not kept. Long vectors take one more pass, for the other moments."""
+    more = dims == 40 and method in ("exact", "simplified")
     frame = rows_with(random_vectors(pl.Array, dims))
-    check_readings("silhouette_score", frame, at_call, distance=distance, method=method)
+    options = {"distance": distance, "method": method, **(DRAWN if method == "sample" else {})}
+    readings = check_readings("silhouette_score", frame, **options)
+    assert readings == STREAMED[distance, method] + more
 
 
 @pytest.mark.parametrize("table", ["silhouette_samples", "silhouette_clusters"])
-@pytest.mark.parametrize("distance", ["sqeuclidean", "cosine"])
+@pytest.mark.parametrize("distance", ["sqeuclidean", "cosine", "euclidean"])
 def test_streamed_silhouettes_of_points_and_clusters(table: str, distance: str) -> None:
-    check_readings(
-        table, rows_with(random_vectors(pl.Array)), STREAMED[distance, "exact"], distance=distance
-    )
+    method = "sample" if distance == "euclidean" else "exact"
+    options = {"distance": distance, "method": method, **(DRAWN if method == "sample" else {})}
+    readings = check_readings(table, rows_with(random_vectors(pl.Array)), **options)
+    assert readings == STREAMED[distance, method]
+
+
+@pytest.mark.parametrize("table", ["silhouette_score", "silhouette_samples"])
+def test_lists_of_streamed_silhouettes_are_not_read_at_the_call(table: str) -> None:
+    check_readings(table, rows_with(random_vectors(pl.List)), distance="cosine")
+
+
+def test_columns_of_a_deferred_table_are_selected() -> None:
+    frame = rows_with(random_vectors(pl.Array))
+    given = "vector", "cluster"
+    lazy = ce.silhouette_samples(frame.lazy(), *given, partition_by="run", distance="cosine")
+    whole = ce.silhouette_samples(frame, *given, partition_by="run", distance="cosine")
+    assert lazy.collect_schema() == whole.schema
+    low = pl.col("silhouette") < 0
+    chosen = lazy.filter(low).select("run", "id").head(3).collect(engine="streaming")
+    assert_frame_equal(chosen, whole.filter(low).select("run", "id").head(3))

@@ -154,7 +154,7 @@ CALLS: list[tuple[str, dict[str, Any], list[str], int, int]] = [
     ("internal_cluster_report", {}, [], 3, 2),
     ("centroids", {}, [], 3, 1),
     ("neighbor_report", {}, [], 3, 2),
-    ("silhouette_score", {"distance": "sqeuclidean"}, [], 4, 2),
+    ("silhouette_score", {}, [], 3, 2),
 ]
 
 

@@ -213,6 +213,8 @@ FEWER_CHOICES = {
     ("cluster_states", "noise_as"): ("cluster", "drop"),
     ("internal_report_from_states", "distance"): ("euclidean", "sqeuclidean"),
     ("to_sql", "method"): ("exact", "simplified"),
+    ("silhouette_clusters", "method"): ("exact", "sample"),
+    ("silhouette_samples", "method"): ("exact", "sample"),
 }
 AVERAGES = ("arithmetic", "geometric", "min", "max")
 

@@ -17,10 +17,10 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
 
-__all__ = ["collect_now", "defer_reading", "reading_memory"]
+__all__ = ["collect_all_now", "collect_now", "defer_reading", "reading_memory"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -40,9 +40,14 @@ def collect_now(lazy: pl.LazyFrame) -> pl.DataFrame:
 
     A call on a LazyFrame ends here, and is made again when its result is collected.
     """
+    return collect_all_now([lazy])[0]
+
+
+def collect_all_now(frames: Sequence[pl.LazyFrame]) -> list[pl.DataFrame]:
+    """Return the rows of several frames, as collect_now does those of one."""
     if _is_planning.get():
         raise _RowsNeededError
-    return lazy.collect(engine="streaming")
+    return pl.collect_all(frames, engine="streaming")
 
 
 def reading_memory() -> AbstractContextManager[None]:

@@ -150,7 +150,7 @@ def _add_page(commands: Any) -> None:
     points = ("distance", "p", "weights")
     for name in ("label", "vector", "weight", *points, "noise", "noise_as", "missing"):
         _add_option(command, name)
-    for name in ("method", "tolerance", "sample_size", "random_state"):
+    for name in ("method", "tolerance", "sample_size", "reference_size", "random_state"):
         _add_option(command, name, f"of the silhouette: {OPTIONS[name]['help']}")
     add = command.add_argument
     add("--engine", choices=ENGINES, help="duckdb, polars; default: the faster one for each table")

@@ -137,7 +137,7 @@ def _describe_choice(options: Options) -> str:
 def _check_sample_size(options: Options) -> None:
     """Raise an error if the options ask for a sample, but not for its size."""
     is_sample = options.values.get("method", "").lower() == "sample"
-    if is_sample and "sample_size" not in options.values:
+    if is_sample and not {"sample_size", "reference_size"} & options.values.keys():
         raise ClusterEvalError(
             "--method sample needs --sample-size, the number of points to evaluate"
         )

@@ -143,6 +143,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "method": _option("NAME", "exact (default), simplified, bounds, sample"),
     "tolerance": _number("stop when the bounds of the score are this close"),
     "sample_size": _number("number of points evaluated by --method sample"),
+    "reference_size": _number(
+        "with --method sample: compare with this many points of each cluster, not with all"
+    ),
     "confidence": _number("confidence of a sample's limits; default 0.95"),
     "random_state": _number("seed of the sample; default 0"),
     "generalized": _switch(

@@ -347,8 +347,11 @@ def _render_listing(result: pl.DataFrame, keys: list[str], report: Report) -> st
     """Return the table of a report of many rows for each clustering: the first ones, and a legend.
 
     `keys` are the partition columns of `result`. Where the terminal is too narrow for all columns,
-    those before the last one, by which the rows are sorted, are left out.
+    those before the last one, by which the rows are sorted, are left out. So is std_error where
+    nothing has one.
     """
+    if "std_error" in result.columns and not result["std_error"].count():
+        result = result.drop("std_error")
     head = result.head(_MAX_LISTED)
     names = result.columns[len(keys) :]
     columns = [_format_listed_column(head[name], report) for name in names]

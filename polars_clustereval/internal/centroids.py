@@ -26,6 +26,7 @@ from polars_clustereval.base.checks import (
     raise_on_collect,
     show_value,
 )
+from polars_clustereval.base.deferral import collect_all_now, collect_now
 from polars_clustereval.base.frames import (
     Terms,
     aggregate_by,
@@ -191,7 +192,7 @@ class Points:
             return replace(self, rows=form.add_points(rows))
         origins = form.find_origins(self.kept_rows, self.cluster_keys, keys).cache()
         if is_eager:
-            table = origins.collect(engine="streaming")
+            table = collect_now(origins)
             if not form.has_origins(table):
                 form = replace(form, is_moved=False)
                 return replace(self, rows=form.add_points(rows), form=form)
@@ -314,13 +315,11 @@ class Points:
         """
         if isinstance(self.form, LongVectors):
             # Together, the engine would hold all points: it reads them once for two plans.
-            centers = self.all_centers.collect(engine="streaming")
-            spreads = self.with_frames(all_centers=centers.lazy()).spreads.collect(
-                engine="streaming"
-            )
+            centers = collect_now(self.all_centers)
+            spreads = collect_now(self.with_frames(all_centers=centers.lazy()).spreads)
         else:
             plans = [self.all_centers, self.spreads]
-            centers, spreads = pl.collect_all(plans, engine="streaming")
+            centers, spreads = collect_all_now(plans)
         if spreads["n_invalid"].sum():
             raise self.fault_error()
         return self.with_frames(all_centers=centers.lazy(), spreads=spreads.lazy())

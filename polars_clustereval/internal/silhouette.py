@@ -6,13 +6,13 @@ A query is a point whose silhouette is computed; see silhouette_queries.
 from __future__ import annotations
 
 from functools import partial
-from math import log, sqrt
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
 
-from polars_clustereval.base.frames import Terms, aggregate_by, join_partitions
+from polars_clustereval.base.frames import Terms, aggregate_by, join_partitions, join_small
 from polars_clustereval.base.growth import SILHOUETTES
 from polars_clustereval.base.tables import table_function
 
@@ -30,14 +30,16 @@ from .mean_distances import (
     stream_moments,
 )
 from .silhouette_queries import (
+    MeansMethod,
     Method,
     SilhouetteOptions,
+    check_means_options,
     check_silhouette_options,
     follows_from_moments,
     is_squared_distance,
-    mark_queries,
     read_queried_points,
 )
+from .silhouette_sampling import draw_points, estimate_silhouettes, mark_queries
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,18 +56,27 @@ if TYPE_CHECKING:
 
 
 def _point_silhouettes(
-    points: Points, options: SilhouetteOptions, *, with_neighbor: bool
+    points: Points, options: SilhouetteOptions, level: str, *, with_neighbor: bool
 ) -> pl.LazyFrame:
     """Return one row per query, a point whose silhouette is computed: all points, or a sample.
 
     Columns: those that identify the cluster, a, b (NULL if only bounded), lower and upper (bounds
-    of the silhouette) and is_exact; with_neighbor also id and neighbor (the nearest other cluster).
+    of the silhouette), is_exact and reference_variance, that of the mean silhouette of its group by
+    the draw of references (a group is a 'point', 'cluster' or 'partition', the level);
+    with_neighbor also id and neighbor (the nearest other cluster).
     """
+    schema = _silhouette_schema(points)
+    if options.draws_references(points.distance):
+        evaluate = partial(
+            _estimate_partition, schema=schema, distance=points.distance, level=level
+        )
+        columns = ["id", "is_query", "is_reference", "size", "is_odd"]
+        return map_partitions(draw_points(points, options), evaluate, schema, columns)
     marked = mark_queries(points, options)
     if follows_from_moments(points.distance, options):
         queries = marked.kept_rows.filter("is_query")
         return _stream_silhouettes(points, queries, options.method, with_neighbor=with_neighbor)
-    schema, distance, tolerance = _silhouette_schema(points), points.distance, options.tolerance
+    distance, tolerance = points.distance, options.tolerance
     evaluate_many = partial(_evaluate_small_partitions, distance=distance)
     return map_partitions(
         marked,
@@ -77,7 +88,7 @@ def _point_silhouettes(
 
 
 def _silhouette_schema(points: Points) -> pl.Schema:
-    """Return the schema of silhouettes: id, cluster, neighbor, a, b, lower, upper, is_exact."""
+    """Return the schema of silhouettes: id, cluster, neighbor, and the columns of numbers."""
     types = points.rows.select("id", "cluster").collect_schema()
     single = {"singleton_no": pl.Int64()} if points.has_singletons else {}
     return pl.Schema(
@@ -88,6 +99,7 @@ def _silhouette_schema(points: Points) -> pl.Schema:
             "neighbor": types["cluster"],
             **dict.fromkeys(SILHOUETTE_COLUMNS, pl.Float64()),
             "is_exact": pl.Boolean(),
+            "reference_variance": pl.Float64(),
         }
     )
 
@@ -121,6 +133,27 @@ def _evaluate_partition(
     return _silhouette_rows(part, means.neighbor, columns, is_exact)
 
 
+def _estimate_partition(
+    part: Partition, schema: pl.Schema, distance: Distance, level: str
+) -> pl.DataFrame:
+    """Return one row per point of a partition whose is_query is true: its estimated silhouette.
+
+    `part` has the queries and the references of the clusters, and the columns is_query,
+    is_reference and size; `level` is that of reference_variance, see _point_silhouettes.
+    """
+    if not part.rows["is_query"].any():
+        return pl.DataFrame(schema=schema)
+    means, unbiased, variances = estimate_silhouettes(part, distance, level)
+    all_sizes = part.rows["size"].to_numpy()[part.starts[:-1]]
+    sizes = all_sizes[part.numbers[part.rows["is_query"].to_numpy()]]
+    is_clustering = 2 <= len(all_sizes) < all_sizes.sum()
+    columns = means.silhouette_columns(sizes, is_clustering=is_clustering)
+    if level != "point" and is_clustering:
+        columns[2:] = unbiased
+    rows = _silhouette_rows(part, means.neighbor, columns, np.ones(len(sizes), dtype=bool))
+    return rows.with_columns(reference_variance=pl.Series(variances))
+
+
 def _evaluate_small_partitions(parts: Partitions, distance: Distance) -> pl.DataFrame:
     """Return the rows of _evaluate_partition for many partitions of few points, all exact."""
     queries = np.flatnonzero(parts.rows["is_query"].to_numpy())
@@ -143,7 +176,8 @@ def _silhouette_rows(
     first_points = np.where(neighbor < 0, -1, part.starts[neighbor])
     neighbors = _gather_neighbors(part.rows["cluster"], first_points)
     rows = part.rows.filter("is_query")
-    return rows.hstack([neighbors, *_as_series(columns), pl.Series("is_exact", is_exact)])
+    found = rows.hstack([neighbors, *_as_series(columns), pl.Series("is_exact", is_exact)])
+    return found.with_columns(reference_variance=pl.lit(0.0))
 
 
 def _stream_silhouettes(
@@ -190,6 +224,7 @@ def _stream_silhouettes(
                 )
             neighbors[rows] = np.where(means.neighbor < 0, -1, means.neighbor + start)
         columns = [*_as_series(values), pl.Series("is_exact", np.full(len(numbers), is_exact))]
+        columns.append(pl.Series("reference_variance", np.zeros(len(numbers))))
         if with_neighbor:
             columns.append(_gather_neighbors(table["cluster"], neighbors))
         return batch.hstack(columns).select(types.names())
@@ -202,8 +237,9 @@ def _stream_silhouettes(
 
 def score_table(points: Points, options: SilhouetteOptions) -> pl.LazyFrame:
     """Return the rows of silhouette_score, one per partition: counts and scores."""
-    clusters = _cluster_silhouettes(points, options)
+    clusters = _cluster_silhouettes(points, options, "partition")
     n, mean = pl.col("n_queries"), pl.col("silhouette")
+    deviation = mean - (mean * n).sum() / n.sum()
     terms = {
         "n_queries": n.sum(),
         "n_query_clusters": pl.len(),
@@ -213,6 +249,8 @@ def score_table(points: Points, options: SilhouetteOptions) -> pl.LazyFrame:
         "largest": mean.max(),
         "lower": (pl.col("lower") * n).sum() / n.sum(),
         "upper": (pl.col("upper") * n).sum() / n.sum(),
+        "squares": (pl.col("squares") + n * deviation * deviation).sum(),
+        "reference_variance": pl.col("reference_variance").first(),
     }
     keys = points.partition_keys
     totals = aggregate_by(clusters, keys, terms)
@@ -227,11 +265,12 @@ def score_table(points: Points, options: SilhouetteOptions) -> pl.LazyFrame:
 
 
 def _score_terms(options: SilhouetteOptions) -> Terms:
-    """Return the columns silhouette to silhouette_upper of silhouette_score as expressions.
+    """Return the columns silhouette to std_error of silhouette_score as expressions.
 
     They use columns of a row per partition: n, n_clusters; n_queries, n_query_clusters (points with
     a silhouette, and their clusters); mean, lower, upper (means of the silhouettes and of their
-    bounds); macro and largest (mean and maximum of the clusters' mean silhouettes).
+    bounds); macro and largest (mean and maximum of the clusters' mean silhouettes); and those of
+    _std_error.
     """
     mean = pl.col("mean")
     has_mean = options.method != "bounds"
@@ -239,35 +278,56 @@ def _score_terms(options: SilhouetteOptions) -> Terms:
     has_all_clusters = pl.lit(has_mean) & (pl.col("n_query_clusters") == pl.col("n_clusters"))
     limits: dict[str, pl.Expr] = {"lower": pl.col("lower"), "upper": pl.col("upper")}
     if options.method == "simplified":
-        limits = dict.fromkeys(limits, pl.lit(None, pl.Float64))
+        limits = dict.fromkeys(limits, _NO_ERROR)
     if options.method == "sample":
-        # Hoeffding's inequality for the mean of numbers from -1 to 1.
-        n_queries = pl.col("n_queries")
-        error = sqrt(2 * log(2 / (1 - options.confidence))) / n_queries.cast(pl.Float64).sqrt()
-        error = pl.when(n_queries < pl.col("n")).then(error).otherwise(0.0)
-        limits = {"lower": (mean - error).clip(-1.0), "upper": (mean + error).clip(None, 1.0)}
+        error = -NormalDist().inv_cdf((1 - options.confidence) / 2) * _std_error()
+        # One silhouette says nothing of how far the others are from it.
+        is_known = mean.is_null() | error.is_not_null()
+        limits = {
+            "lower": pl.when(is_known).then((mean - error).clip(-1.0, 1.0)).otherwise(-1.0),
+            "upper": pl.when(is_known).then((mean + error).clip(-1.0, 1.0)).otherwise(1.0),
+        }
     return {
         "silhouette": pl.when(has_mean).then(mean),
         "silhouette_macro": pl.when(has_all_clusters).then("macro"),
         "silhouette_max": pl.when(has_all_clusters).then("largest"),
         "silhouette_lower": limits["lower"],
         "silhouette_upper": limits["upper"],
+        "std_error": _std_error() if options.method == "sample" else _NO_ERROR,
     }
 
 
-def _cluster_silhouettes(points: Points, options: SilhouetteOptions) -> pl.LazyFrame:
+def _std_error() -> pl.Expr:
+    """Return the standard error of the mean of sampled silhouettes; NULL for one of several points.
+
+    It uses the columns n, n_queries (points, and those of the sample), squares (sum of the squared
+    deviations of the silhouettes from their mean) and reference_variance.
+    """
+    n, m = (pl.col(name).cast(pl.Float64) for name in ("n", "n_queries"))
+    sampled = pl.when(m > 1).then(pl.col("squares") / (m - 1) / m * (1 - m / n))
+    variance = pl.when(m < n).then(sampled).otherwise(0.0)
+    return (variance + pl.col("reference_variance")).sqrt()
+
+
+def _cluster_silhouettes(
+    points: Points, options: SilhouetteOptions, level: str = "cluster"
+) -> pl.LazyFrame:
     """Return one row per cluster that has queries, the points whose silhouettes are computed.
 
     Columns: those that identify the cluster; the means of a, b, silhouette (the middle of lower and
-    upper), lower and upper over its queries; n_queries, and n_exact, how many of them are exact.
+    upper), lower and upper over its queries; n_queries, and n_exact, how many of them are exact;
+    squares, the sum of the squared deviations of the silhouettes from their mean; and
+    reference_variance, of the mean silhouette of the cluster or the partition (`level`).
     """
     lower, upper = pl.col("lower"), pl.col("upper")
-    rows = _point_silhouettes(points, options, with_neighbor=False)
+    rows = _point_silhouettes(points, options, level, with_neighbor=False)
     rows = rows.with_columns(silhouette=(lower + upper) / 2)
     return rows.group_by(points.cluster_keys).agg(
         pl.col("a", "b", "silhouette", "lower", "upper").mean(),
         n_queries=pl.len().cast(pl.Int64),
         n_exact=pl.col("is_exact").cast(pl.Int64).sum(),
+        squares=pl.col("silhouette").var(ddof=0) * pl.len(),
+        reference_variance=pl.col("reference_variance").first(),
     )
 
 
@@ -289,6 +349,10 @@ def silhouette_samples(
     noise: Any = None,
     noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
+    method: MeansMethod = "exact",
+    sample_size: int | None = None,
+    reference_size: int | None = None,
+    random_state: int = 0,
     missing: Missing = "error",
 ) -> Frame:
     """Silhouette of each point: how much nearer it is to its own cluster than to the nearest other.
@@ -299,26 +363,31 @@ def silhouette_samples(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        One point per row. For 'sqeuclidean' and 'cosine' moments of the clusters are computed at
-        the call, and a LazyFrame streams; for others all points are in memory on collection.
+        One point per row. For 'sqeuclidean' and 'cosine' the points stream; with reference_size the
+        drawn points alone are in memory on collection, otherwise all points.
     id : str or Expr, optional
         Identifies a point; by default its row number in the frame, from 0.
+    method : {'exact', 'sample'}
+        All points, or those of a sample; see silhouette_score.
+    sample_size, reference_size, random_state : as in silhouette_score
     vector, cluster, distance, p, partition_by, noise, noise_as : as in internal_report
     weights, missing : as in internal_report
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per point, sorted by partition and id: the partition columns,
-        id, cluster, neighbor (the nearest other cluster, the lowest of equals), a, b and
-        silhouette. A point alone in its cluster has a = 0 and silhouette 0; silhouette is also 0 if
-        a = b = 0. With one cluster neighbor, b and silhouette are NULL; silhouette is also NULL if
-        every point is a cluster. Noise points counted as singletons have cluster NULL.
+        Same kind as `frame`, one row per point, or per sampled point, sorted by partition and id:
+        the partition columns, id, cluster, neighbor (the nearest other cluster, the lowest of
+        equals), a, b, silhouette, and std_error, the standard error of the silhouette by the draw
+        of references (NULL unless method is 'sample'). A point alone in its cluster has a = 0 and
+        silhouette 0; silhouette is also 0 if a = b = 0. With one cluster neighbor, b and silhouette
+        are NULL; silhouette is also NULL if every point is a cluster. Noise points counted as
+        singletons have cluster NULL.
 
     Raises
     ------
     ClusterEvalError
-        As for internal_report, and if an id occurs twice in a partition.
+        As for silhouette_score, and if an id occurs twice in a partition.
 
     Notes
     -----
@@ -342,7 +411,7 @@ def silhouette_samples(
     [(0, 3.0, 8.5, 0.6470588235294118), (1, 2.5, 7.5, 0.6666666666666666), (2, 4.5, 3.5, \
 -0.2222222222222222), (3, 1.0, 7.0, 0.8571428571428571), (4, 1.0, 6.0, 0.8333333333333334)]
     """
-    columns, options = ("id", "cluster", "neighbor", "a", "b", "silhouette"), SilhouetteOptions()
+    options = check_means_options(method, sample_size, reference_size, random_state)
     point_options = check_point_options(
         distance=plain_distance_name(distance, p),
         p=p,
@@ -353,12 +422,18 @@ def silhouette_samples(
         missing=missing,
     )
     points = read_queried_points(
-        frame, vector, cluster, point_options, options, key=id, results=columns
+        frame, vector, cluster, point_options, options, key=id, results=_SAMPLE_COLUMNS
     )
-    rows = _point_silhouettes(points, options, with_neighbor=True)
+    rows = _point_silhouettes(points, options, "point", with_neighbor=True)
     if id is not None:
         rows = points.with_id_check(rows)
-    rows = rows.select(*points.keys, *columns[:-1], pl.col("lower").alias("silhouette"))
+    error = pl.col("reference_variance").sqrt() if method == "sample" else _NO_ERROR
+    rows = rows.select(
+        *points.keys,
+        *_SAMPLE_COLUMNS[:-2],
+        pl.col("lower").alias("silhouette"),
+        pl.when(pl.col("lower").is_not_null()).then(error).alias("std_error"),
+    )
     return points.to_result(frame, rows, ["id"])
 
 
@@ -369,6 +444,7 @@ def silhouette_clusters(
     frame: Frame,
     vector: Vector,
     cluster: Column,
+    id: Column | None = None,  # noqa: A002 -- the name in SQL
     *,
     distance: DistanceName = "euclidean",
     p: float = 2,
@@ -376,6 +452,10 @@ def silhouette_clusters(
     noise: Any = None,
     noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
+    method: MeansMethod = "exact",
+    sample_size: int | None = None,
+    reference_size: int | None = None,
+    random_state: int = 0,
     missing: Missing = "error",
 ) -> Frame:
     """Mean silhouette of each cluster.
@@ -385,8 +465,13 @@ def silhouette_clusters(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        One point per row. For 'sqeuclidean' and 'cosine' moments of the clusters are computed at
-        the call, and a LazyFrame streams; for others all points are in memory on collection.
+        One point per row. For 'sqeuclidean' and 'cosine' the points stream; with reference_size the
+        drawn points alone are in memory on collection, otherwise all points.
+    id : str or Expr, optional
+        Identifies a point; its order decides on the sample. By default the row number from 0.
+    method : {'exact', 'sample'}
+        All points, or those of a sample; see silhouette_score.
+    sample_size, reference_size, random_state : as in silhouette_score
     vector, cluster, distance, p, partition_by, noise, noise_as : as in internal_report
     weights, missing : as in internal_report
 
@@ -394,14 +479,16 @@ def silhouette_clusters(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per cluster, sorted by partition and cluster: the partition
-        columns, cluster, n points, and the means of their a, b and silhouette (see
-        silhouette_samples). With noise_as 'singletons' each noise point has a row of its own,
-        cluster NULL.
+        columns, cluster, n points, the means of their a, b and silhouette (see silhouette_samples),
+        and std_error, the standard error of silhouette (NULL unless method is 'sample'). The means
+        of a sample are those of the cluster's sampled points: NULL if there is none, and std_error
+        if there is one of several. With noise_as 'singletons' each noise point has a row of its
+        own, cluster NULL.
 
     Raises
     ------
     ClusterEvalError
-        As for silhouette_samples, which has an id besides.
+        As for silhouette_score.
 
     Notes
     -----
@@ -417,7 +504,7 @@ def silhouette_clusters(
     >>> ce.silhouette_clusters(points, ["x"], "cluster").select("cluster", "n", "a", "b").rows()
     [('a', 3, 3.3333333333333335, 6.5), ('b', 2, 1.0, 6.5)]
     """
-    columns, options = ("cluster", "n", "a", "b", "silhouette"), SilhouetteOptions()
+    options = check_means_options(method, sample_size, reference_size, random_state)
     point_options = check_point_options(
         distance=plain_distance_name(distance, p),
         p=p,
@@ -427,9 +514,22 @@ def silhouette_clusters(
         noise_as=noise_as,
         missing=missing,
     )
-    points = read_queried_points(frame, vector, cluster, point_options, options, results=columns)
-    rows = _cluster_silhouettes(points, options).select(
-        *points.cluster_keys, pl.col("n_queries").alias("n"), "a", "b", "silhouette"
+    points = read_queried_points(
+        frame, vector, cluster, point_options, options, key=id, results=_MEAN_COLUMNS
+    )
+    rows = _cluster_silhouettes(points, options)
+    if method == "sample":
+        sizes = points.spreads.filter(pl.col("n") > 0).select(*points.cluster_keys, "n")
+        rows = join_small(sizes, points.cluster_keys, rows, "left")
+    else:
+        rows = rows.with_columns(n=pl.col("n_queries"))
+    if id is not None and method == "sample":
+        rows = points.with_id_check(rows)
+    error = _std_error() if method == "sample" else _NO_ERROR
+    rows = rows.select(
+        *points.cluster_keys,
+        *_MEAN_COLUMNS[1:-1],
+        pl.when(pl.col("silhouette").is_not_null()).then(error).alias("std_error"),
     )
     return points.to_result(frame, rows, points.own_keys)
 
@@ -450,6 +550,7 @@ def silhouette_score(
     method: Method = "exact",
     tolerance: float | None = None,
     sample_size: int | None = None,
+    reference_size: int | None = None,
     confidence: float = 0.95,
     random_state: int = 0,
     missing: Missing = "error",
@@ -461,13 +562,13 @@ def silhouette_score(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        One point per row. For 'sqeuclidean' and 'cosine' moments of the clusters are computed at
-        the call, and a LazyFrame streams; for others all points are in memory on collection.
+        One point per row. For 'sqeuclidean' and 'cosine' the points stream; with reference_size the
+        drawn points alone are in memory on collection, otherwise all points.
     id : str or Expr, optional
         Identifies a point; its order decides on the sample. By default the row number from 0.
     method : {'exact', 'simplified', 'bounds', 'sample'}
         Exact mean distances; distances to the centers in their place; certified bounds of the exact
-        score from moments of the clusters; or exact silhouettes of some points. 'simplified' and
+        score from moments of the clusters; or the silhouettes of some points. 'simplified' and
         'bounds' stream.
     tolerance : float, optional
         With method 'exact': largest width of the interval from silhouette_lower to
@@ -475,10 +576,14 @@ def silhouette_score(
         of the widest bounds first; the others count with the middle of their bounds. Other
         distances are always exact.
     sample_size : int, optional
-        With method 'sample': how many points are evaluated, each against all points; all if there
-        are fewer.
+        With method 'sample': how many points are evaluated; all if there are fewer, or with a
+        reference_size if it is None.
+    reference_size : int, optional
+        With method 'sample': how many points of each cluster, drawn at random, the evaluated points
+        are compared with, at least 2; all of a cluster that has fewer. By default, and for
+        'sqeuclidean' and 'cosine', whose means need no pairs of points, they are compared with all.
     confidence : float
-        With method 'sample': probability, between 0 and 1, that silhouette_lower and
+        With method 'sample': probability, between 0 and 1, at which silhouette_lower and
         silhouette_upper enclose the exact score.
     random_state : int
         With method 'sample': the seed. The sample is the same in every engine.
@@ -489,13 +594,14 @@ def silhouette_score(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per partition, sorted: the partition columns; n points,
-        n_dropped and n_noise rows, n_clusters, n_singletons; n_evaluated, the points whose exact
-        silhouette is used; silhouette, the mean over the points; silhouette_macro, the mean over
-        the clusters of their means, and silhouette_max, the largest of these; silhouette_lower and
-        silhouette_upper, which enclose the exact mean. Both equal silhouette for 'exact' and are
-        NULL for 'simplified'; the three means are NULL for 'bounds', the last two of them also for
-        'sample' if it misses a cluster. Scores are NULL if there are fewer than 2 clusters, or as
-        many as points.
+        n_dropped and n_noise rows, n_clusters, n_singletons; n_evaluated, the points whose
+        silhouette is computed; silhouette, the mean over the points; silhouette_macro, the mean
+        over the clusters of their means, and silhouette_max, the largest of these;
+        silhouette_lower and silhouette_upper, which enclose the exact mean; and std_error, the
+        standard error of silhouette with method 'sample', otherwise NULL. The limits equal
+        silhouette for 'exact' and are NULL for 'simplified'; the three means are NULL for 'bounds',
+        the last two of them also for 'sample' if it misses a cluster. Scores are NULL if there are
+        fewer than 2 clusters, or as many as points.
 
     Raises
     ------
@@ -505,17 +611,26 @@ def silhouette_score(
 
     Notes
     -----
-    Mean distances: see silhouette_samples. The limits of a sample are Hoeffding's, sqrt(2 ln(2 / (1
-    - confidence)) / sample_size) around the mean. a and b of a sampled point are exact, so the mean
-    is unbiased, unlike scikit-learn's, which takes a and b from the sample alone.
+    Mean distances: see silhouette_samples. The limits of a sample are silhouette -/+ z std_error,
+    with z the normal quantile, and -1 and 1 for a sample of one of several points. Compared with
+    all points, a and b of a sampled point are exact, so the mean is unbiased, unlike
+    scikit-learn's, which takes a and b from the sample alone. The variance is then (1 - m / n) s^2
+    / m, from the variance s^2 of m silhouettes out of n. For references there is added, for each
+    cluster of N points, t of them references, (1 - t / N) t / (t - 1) times the sum of the squared
+    influences: that of a reference is the mean over the sampled points of ds/da or ds/db times what
+    its distance has more than the mean, divided by t. Estimates of a and b are unbiased; that the
+    silhouette is not linear in them, and b the smallest of several, is corrected in the means of
+    silhouettes by 2 s - (s+ + s-) / 2, of means that are varied by the difference of two halves of
+    the references.
     In SQL: ``FROM clustereval.silhouette_score(tbl, [x, y], cluster)``.
 
     References
     ----------
     Rousseeuw (1987) and Gaido (2023), as for silhouette_samples. Hruschka, de Castro and Campello
     (2004), Evolutionary algorithms for clustering gene-expression data, for method 'simplified'.
-    Hoeffding (1963), Probability inequalities for sums of bounded random variables,
-    doi:10.1080/01621459.1963.10500830.
+    Altieri, Pietracaprina, Pucci, Sarpe and Vandin (2026), Scalable and Distributed Silhouette
+    Approximation, arXiv:2607.01993, for references drawn from each cluster. Cochran (1977),
+    Sampling Techniques, for the variance.
 
     Examples
     --------
@@ -528,7 +643,7 @@ def silhouette_score(
     [(0.4396, 0.5881)]
     """
     options = check_silhouette_options(
-        SilhouetteOptions(method, tolerance, sample_size, confidence, random_state)
+        SilhouetteOptions(method, tolerance, sample_size, confidence, random_state, reference_size)
     )
     point_options = check_point_options(
         distance=plain_distance_name(distance, p),
@@ -548,7 +663,11 @@ def silhouette_score(
     return points.to_result(frame, rows)
 
 
+_NO_ERROR = pl.lit(None, pl.Float64)
+_SAMPLE_COLUMNS = ("id", "cluster", "neighbor", "a", "b", "silhouette", "std_error")
+_MEAN_COLUMNS = ("cluster", "n", "a", "b", "silhouette", "std_error")
 _SCORE_COLUMNS = (
     *("n", "n_dropped", "n_noise", "n_clusters", "n_singletons", "n_evaluated"),
     *("silhouette", "silhouette_macro", "silhouette_max", "silhouette_lower", "silhouette_upper"),
+    "std_error",
 )

@@ -5,11 +5,8 @@ A query is such a point: every point, or those of a sample.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
-
-import polars as pl
 
 from polars_clustereval.base.checks import (
     check_choice,
@@ -20,12 +17,15 @@ from polars_clustereval.base.checks import (
     is_whole_number,
     show_value,
 )
+from polars_clustereval.base.deferral import collect_now
 from polars_clustereval.errors import ClusterEvalError
 
 from .centroids import PointOptions, Points, read_points
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import polars as pl
 
     from polars_clustereval.base.checks import Column
 
@@ -34,9 +34,8 @@ if TYPE_CHECKING:
 
 Method = Literal["exact", "simplified", "bounds", "sample"]
 METHODS = get_args(Method)
-
-#: Modulus of the sample keys, a prime: products of two lesser numbers are below 2^63.
-PRIME = 2**31 - 1
+#: Methods that yield silhouettes of single points.
+MeansMethod = Literal["exact", "sample"]
 
 
 class SilhouetteOptions(NamedTuple):
@@ -47,11 +46,16 @@ class SilhouetteOptions(NamedTuple):
     sample_size: int | None = None
     confidence: float = 0.95
     random_state: int = 0
+    reference_size: int | None = None
+
+    def draws_references(self, distance: Distance) -> bool:
+        """Return whether mean distances are estimated from references, not computed exactly."""
+        return self.reference_size is not None and not is_squared_distance(distance)
 
 
 def check_silhouette_options(options: SilhouetteOptions) -> SilhouetteOptions:
     """Return the options of silhouette_score unchanged, or raise the error of the first bad one."""
-    method, tolerance, size, confidence, state = options
+    method, tolerance, size, confidence, state, references = options
     check_choice("method", method, METHODS)
     if tolerance is not None and not (is_number(tolerance) and float(tolerance) > 0):
         raise ClusterEvalError(f"tolerance: expected a number > 0, got {show_value(tolerance)}")
@@ -59,11 +63,33 @@ def check_silhouette_options(options: SilhouetteOptions) -> SilhouetteOptions:
         raise ClusterEvalError(f"tolerance: goes with method 'exact', got method '{method}'")
     if size is not None and method != "sample":
         raise ClusterEvalError(f"sample_size: goes with method 'sample', got method '{method}'")
-    if method == "sample" and not is_whole_number(size, 1):
+    is_given = size is not None or (method == "sample" and references is None)
+    if is_given and not is_whole_number(size, 1):
         raise ClusterEvalError(f"sample_size: expected a whole number >= 1, got {show_value(size)}")
+    if references is not None and method != "sample":
+        raise ClusterEvalError(f"reference_size: goes with method 'sample', got method '{method}'")
+    if references is not None and not is_whole_number(references, 2):
+        raise ClusterEvalError(
+            f"reference_size: expected a whole number >= 2, got {show_value(references)}"
+        )
     check_confidence(confidence)
     check_random_state(state)
     return options
+
+
+def check_means_options(
+    method: str, sample_size: int | None, reference_size: int | None, random_state: int
+) -> SilhouetteOptions:
+    """Return the options of silhouette_samples; raise the error of the first bad one."""
+    check_choice("method", method, get_args(MeansMethod))
+    return check_silhouette_options(
+        SilhouetteOptions(
+            method,
+            sample_size=sample_size,
+            random_state=random_state,
+            reference_size=reference_size,
+        )
+    )
 
 
 def read_queried_points(
@@ -81,15 +107,22 @@ def read_queried_points(
 
     frame, vector, cluster and key are arguments of silhouette_score (key is its id); `results` are
     the names of the result's columns, which partition columns must not have. inner_key is that of
-    read_points. If points are to stream, the moments of their clusters are computed now.
+    read_points. If points are to stream, the moments of their clusters are computed now, and if
+    references are drawn from them, the sizes of the clusters.
     """
     row_id: Any = "number" if key is None else check_column(frame.lazy(), key, "id")
     streams = follows_from_moments(point_options.distance, options)
+    draws = options.draws_references(point_options.distance)
     read = partial(read_points, frame, vector, cluster, point_options, results=results)
-    points = read(row_id=row_id, inner_key=inner_key, is_eager=streams)
+    points = read(row_id=row_id, inner_key=inner_key, is_eager=streams or draws)
     if is_squared_distance(points.distance) or options.method != "bounds":
         points = points.without_distances()
-    return points.precompute() if streams else points
+    if not draws:
+        return points.precompute() if streams else points
+    spreads = collect_now(points.spreads)
+    if spreads["n_invalid"].sum():
+        raise points.fault_error()
+    return points.with_frames(spreads=spreads.lazy())
 
 
 def follows_from_moments(distance: Distance, options: SilhouetteOptions) -> bool:
@@ -100,29 +133,3 @@ def follows_from_moments(distance: Distance, options: SilhouetteOptions) -> bool
 def is_squared_distance(distance: Distance) -> bool:
     """Return whether the distance is sqeuclidean, or cosine (half of that of unit vectors)."""
     return distance.name in ("sqeuclidean", "cosine")
-
-
-def mark_queries(points: Points, options: SilhouetteOptions) -> Points:
-    """Return the points with a column is_query: whether a point's silhouette is computed.
-
-    It is true for all points, or with a sample_size for that many in each partition: those with the
-    least sample keys. A sample key is a pseudorandom number made of random_state and the position
-    of the point's id among the sorted ids of the partition, the same in every engine.
-    """
-    if options.sample_size is None:
-        return replace(points, rows=points.rows.with_columns(is_query=pl.lit(True)))
-    group = [pl.col(key) for key in points.keys] or [pl.lit(0)]
-    seed = int(options.random_state) % PRIME
-    rows = points.kept_rows.sort([*points.keys, "id"], nulls_last=True).with_row_index("place")
-    place = pl.col("place").cast(pl.Int64)
-    rows = rows.with_columns(place=place - place.min().over(group))
-    for step in (
-        {"x0": pl.col("place") % PRIME},
-        {"x1": (pl.col("x0") * 48271 + (seed * 69621 + 1)) % PRIME},
-        {"x2": (pl.col("x1") * pl.col("x1") + seed) % PRIME},
-        {"x3": (pl.col("x2") * 39373 + pl.col("x0")) % PRIME},
-        {"sample_key": (pl.col("x3") * pl.col("x3") + pl.col("x1")) % PRIME},
-    ):
-        rows = rows.with_columns(**step)
-    rank = pl.struct("sample_key", "place").rank("ordinal").over(group)
-    return replace(points, rows=rows.with_columns(is_query=rank <= int(options.sample_size)))

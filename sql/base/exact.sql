@@ -97,3 +97,59 @@ CREATE OR REPLACE MACRO clustereval._deviance(x, m, d, v) AS
     WHEN abs(v) < 0.1 THEN v * (d + 2.0 * x * (v * v) * clustereval._atanh_tail(v * v))
     ELSE x * ln(GREATEST(x, 1.0) / m) - d
   END;
+
+---------------------------------------------------------------------------------------------------
+-- Normal quantile
+---------------------------------------------------------------------------------------------------
+
+-- q times the quotient of two polynomials in r = 0.180625 - q^2, for 0 <= q <= 0.425 (AS 241).
+CREATE OR REPLACE MACRO clustereval._central_normal_quantile(q, r) AS
+  q * (((((((2.5090809287301226727e3 * r + 3.3430575583588128105e4) * r
+    + 6.7265770927008700853e4) * r + 4.5921953931549871457e4) * r
+    + 1.3731693765509461125e4) * r + 1.9715909503065514427e3) * r
+    + 1.3314166789178437745e2) * r + 3.3871328727963666080e0)
+  / (((((((5.2264952788528545610e3 * r + 2.8729085735721942674e4) * r
+    + 3.9307895800092710610e4) * r + 2.1213794301586595867e4) * r
+    + 5.3941960214247511077e3) * r + 6.8718700749205790830e2) * r
+    + 4.2313330701600911252e1) * r + 1.0e0);
+
+-- The quotient of two polynomials in r = sqrt(-ln(tail)) - 1.6, for tails of exp(-25) to 0.075 (AS
+-- 241).
+CREATE OR REPLACE MACRO clustereval._outer_normal_quantile(r) AS
+  (((((((7.74545014278341407640e-4 * r + 2.27238449892691845833e-2) * r
+    + 2.41780725177450611770e-1) * r + 1.27045825245236838258e0) * r
+    + 3.64784832476320460504e0) * r + 5.76949722146069140550e0) * r
+    + 4.63033784615654529590e0) * r + 1.42343711074968357734e0)
+  / (((((((1.05075007164441684324e-9 * r + 5.47593808499534494600e-4) * r
+    + 1.51986665636164571966e-2) * r + 1.48103976427480074590e-1) * r
+    + 6.89767334985100004550e-1) * r + 1.67638483018380384940e0) * r
+    + 2.05319162663775882187e0) * r + 1.0e0);
+
+-- The quotient of two polynomials in r = sqrt(-ln(tail)) - 5, for tails below exp(-25) (AS 241).
+CREATE OR REPLACE MACRO clustereval._far_normal_quantile(r) AS
+  (((((((2.01033439929228813265e-7 * r + 2.71155556874348757815e-5) * r
+    + 1.24266094738807843860e-3) * r + 2.65321895265761230930e-2) * r
+    + 2.96560571828504891230e-1) * r + 1.78482653991729133580e0) * r
+    + 5.46378491116411436990e0) * r + 6.65790464350110377720e0)
+  / (((((((2.04426310338993978564e-15 * r + 1.42151175831644588870e-7) * r
+    + 1.84631831751005468180e-5) * r + 7.86869131145613259100e-4) * r
+    + 1.48753612908506148525e-2) * r + 1.36929880922735805310e-1) * r
+    + 5.99832206555887937690e-1) * r + 1.0e0);
+
+-- The number that a standard normal one exceeds with probability `tail`, where 0 < tail < 0.5; the
+-- parameter q is 0.5 - tail.
+CREATE OR REPLACE MACRO clustereval._normal_quantile_of_tail(q, tail) AS
+  CASE
+    WHEN q <= 0.425 THEN clustereval._central_normal_quantile(q, 0.180625e0 - q * q)
+    WHEN tail >= exp(-25.0) THEN clustereval._outer_normal_quantile(sqrt(-ln(tail)) - 1.6e0)
+    ELSE clustereval._far_normal_quantile(sqrt(-ln(tail)) - 5.0e0)
+  END;
+
+-- z such that a standard normal number lies between -z and z with probability `confidence`, from 0
+-- to 1, both excluded: the quantile of (1 + confidence) / 2. Wichura's algorithm AS 241 (PPND16),
+-- with a relative error of 1e-16. The lower tail (1 - confidence) / 2 is computed first, since it
+-- keeps its digits if confidence is near 1.
+CREATE OR REPLACE MACRO clustereval._normal_quantile(confidence) AS
+  clustereval._normal_quantile_of_tail(
+    CAST(confidence AS DOUBLE) / 2, (1 - CAST(confidence AS DOUBLE)) / 2
+  );

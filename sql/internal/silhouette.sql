@@ -15,7 +15,7 @@
 -- silhouette_score. query_text is SELECT TRUE from _valid_point_options, which _check_options runs,
 -- so that options are checked before any row is read.
 CREATE OR REPLACE MACRO clustereval._valid_silhouette_options(
-  method, tolerance, sample_size, confidence, random_state, query_text
+  method, tolerance, sample_size, reference_size, confidence, random_state, query_text
 ) AS
   CASE
     WHEN coalesce(method, '') NOT IN ('exact', 'simplified', 'bounds', 'sample')
@@ -27,7 +27,7 @@ CREATE OR REPLACE MACRO clustereval._valid_silhouette_options(
     THEN error(concat('tolerance: expected a number > 0, got ', clustereval._show_value(tolerance)))
     WHEN tolerance IS NOT NULL AND method <> 'exact'
     THEN error(concat('tolerance: goes with method ''exact'', got method ''', method, ''''))
-    WHEN (sample_size IS NOT NULL OR method = 'sample')
+    WHEN (sample_size IS NOT NULL OR (method = 'sample' AND reference_size IS NULL))
       AND NOT coalesce(
         sample_size >= 1 AND sample_size < 9e18 AND sample_size = floor(sample_size), FALSE
       )
@@ -36,6 +36,15 @@ CREATE OR REPLACE MACRO clustereval._valid_silhouette_options(
     ))
     WHEN sample_size IS NOT NULL AND method <> 'sample'
     THEN error(concat('sample_size: goes with method ''sample'', got method ''', method, ''''))
+    WHEN reference_size IS NOT NULL AND method <> 'sample'
+    THEN error(concat('reference_size: goes with method ''sample'', got method ''', method, ''''))
+    WHEN reference_size IS NOT NULL
+      AND NOT (
+        reference_size >= 2 AND reference_size < 9e18 AND reference_size = floor(reference_size)
+      )
+    THEN error(concat(
+      'reference_size: expected a whole number >= 2, got ', clustereval._show_value(reference_size)
+    ))
     WHEN NOT coalesce(confidence > 0 AND confidence < 1, FALSE)
     THEN error(concat(
       'confidence: expected a number between 0 and 1, got ', clustereval._show_value(confidence)
@@ -50,14 +59,37 @@ CREATE OR REPLACE MACRO clustereval._valid_silhouette_options(
     ELSE query_text
   END;
 
+-- As _valid_silhouette_options, for silhouette_samples and silhouette_clusters.
+CREATE OR REPLACE MACRO clustereval._valid_means_options(
+  method, sample_size, reference_size, random_state, query_text
+) AS
+  CASE
+    WHEN coalesce(method, '') NOT IN ('exact', 'sample')
+    THEN error(concat(
+      'method: expected one of ''exact'', ''sample'', got ',
+      coalesce('''' || method || '''', 'NULL')
+    ))
+    ELSE clustereval._valid_silhouette_options(
+      method, NULL, sample_size, reference_size, 0.95, random_state, query_text
+    )
+  END;
+
+-- TRUE if mean distances are estimated from references, by these options of silhouette_score.
+CREATE OR REPLACE MACRO clustereval._draws_references(distance, p, reference_size) AS
+  reference_size IS NOT NULL
+    AND clustereval._plain_distance_name(distance, p) NOT IN ('sqeuclidean', 'cosine');
+
 -- Text of a query for all rows of the CTE of _mean_distances that computes mean distances as these
 -- options of silhouette_score require. CTEs that are not named are neither bound nor run.
-CREATE OR REPLACE MACRO clustereval._select_mean_distances(distance, p, method, tolerance) AS
+CREATE OR REPLACE MACRO clustereval._select_mean_distances(
+  distance, p, method, tolerance, reference_size
+) AS
   concat('SELECT * FROM ', CASE
     WHEN method = 'simplified' THEN 'simplified_means'
     WHEN clustereval._plain_distance_name(distance, p) IN ('sqeuclidean', 'cosine')
     THEN 'squared_means'
     WHEN method = 'bounds' THEN 'means_of_bounds'
+    WHEN reference_size IS NOT NULL THEN 'reference_means'
     WHEN tolerance IS NOT NULL AND clustereval._plain_distance_name(distance, p) = 'euclidean'
     THEN 'tolerant_means'
     ELSE 'exact_means'
@@ -75,6 +107,37 @@ CREATE OR REPLACE MACRO clustereval._select_queries(distance, p, method) AS
     ELSE '__ce_members'
   END);
 
+-- Text of a query for all rows of the CTE that points are drawn from: they stream if distances to
+-- references alone are computed, since only what is drawn has to be held then.
+CREATE OR REPLACE MACRO clustereval._select_population(distance, p, reference_size) AS
+  concat('SELECT * FROM ', CASE
+    WHEN clustereval._draws_references(distance, p, reference_size) THEN '__ce_streamed_members'
+    ELSE '__ce_members'
+  END);
+
+-- Text of a query for all rows of the CTE with the silhouettes that are averaged.
+CREATE OR REPLACE MACRO clustereval._select_silhouettes_to_average(distance, p, reference_size) AS
+  concat('SELECT * FROM ', CASE
+    WHEN clustereval._draws_references(distance, p, reference_size)
+    THEN '__ce_unbiased_silhouettes'
+    ELSE '__ce_plain_silhouettes'
+  END);
+
+-- Text of a query for all rows of the CTE with the variances of references, or for no row.
+CREATE OR REPLACE MACRO clustereval._select_reference_variances(distance, p, reference_size) AS
+  concat('SELECT * FROM ', CASE
+    WHEN clustereval._draws_references(distance, p, reference_size)
+    THEN '__ce_reference_variances'
+    ELSE '__ce_no_errors'
+  END);
+
+-- Text of a query for all rows of the CTE with the standard errors of a sample, or for no row.
+CREATE OR REPLACE MACRO clustereval._select_errors(method) AS
+  concat('SELECT * FROM ', CASE
+    WHEN method = 'sample' THEN '__ce_sample_errors'
+    ELSE '__ce_no_errors'
+  END);
+
 -- Text of a query for all rows of a CTE of _mean_distances with one row for each point and cluster
 -- between which a mean distance is computed: one for cityblock (also minkowski of order p = 1), one
 -- for other distances.
@@ -83,83 +146,6 @@ CREATE OR REPLACE MACRO clustereval._select_targets(distance, p) AS
     WHEN clustereval._plain_distance_name(distance, p) = 'cityblock' THEN 'cityblock_targets'
     ELSE 'bounds'
   END);
-
----------------------------------------------------------------------------------------------------
--- Clusters, points and samples of them
----------------------------------------------------------------------------------------------------
-
--- One row per member (a point that counts, a row of _cluster_members): row_no, and place, its
--- position from 0 in its partition, sorted by id, or by row number if no id was given.
-CREATE OR REPLACE MACRO clustereval._id_places(members) AS TABLE
-  SELECT
-    row_no, number, partition_no,
-    CAST(row_number() OVER (
-      PARTITION BY partition_no ORDER BY
-        CASE WHEN NOT has_default_id THEN id END ASC NULLS LAST, row_no ASC NULLS LAST
-    ) - 1 AS BIGINT) AS place
-  FROM query_table(members);
-
--- No row; raises an error if an id occurs twice in a partition. members are the rows of
--- _cluster_members, one per point that counts.
-CREATE OR REPLACE MACRO clustereval._check_ids(members) AS TABLE
-  WITH repeated AS (
-    SELECT partition_no, id, COUNT(*) AS n
-    FROM query_table(members)
-    WHERE NOT has_default_id
-    GROUP BY partition_no, id
-    HAVING COUNT(*) > 1
-  )
-  SELECT CAST(error(concat(
-    'id: expected one row for each id of a partition, got ', n, ' rows with ',
-    clustereval._show_value(id)
-  )) AS BOOLEAN) AS valid
-  FROM (FROM repeated ORDER BY id ASC NULLS LAST, partition_no ASC NULLS LAST LIMIT 1);
-
--- x squared plus `added`, modulo 2^31 - 1, of integers below 2^31: a step of _sample_key.
-CREATE OR REPLACE MACRO clustereval._square_step(x, added) AS (x * x + added) % 2147483647;
--- Sample key (see _sample_key) from x0, the position of a point among the sorted ids, and x1 and
--- x2, the results of the first two steps. The third step is linear in x2 and x0, the fourth its
--- square plus x1. A macro has no variables: a result used twice has to be a parameter.
-CREATE OR REPLACE MACRO clustereval._sample_key_from_x2(x0, x1, x2) AS
-  clustereval._square_step((x2 * 39373 + x0) % 2147483647, x1);
--- Sample key (see _sample_key) from x0, the position of a point among the sorted ids, x1, the
--- result of the first step, and the seed. The second step is x1 squared plus the seed.
-CREATE OR REPLACE MACRO clustereval._sample_key_from_x1(x0, x1, seed) AS
-  clustereval._sample_key_from_x2(x0, x1, clustereval._square_step(x1, seed));
--- Sample key of a point, a pseudorandom integer below 2^31 - 1: the points with the smallest keys
--- are the sample, the same in every engine. x0 is the point's position among the sorted ids, seed
--- the random_state, both modulo 2^31 - 1. The first of four steps is linear in x0 and the seed.
-CREATE OR REPLACE MACRO clustereval._sample_key(x0, seed) AS
-  clustereval._sample_key_from_x1(x0, (x0 * 48271 + seed * 69621 + 1) % 2147483647, seed);
-
--- The rows of members (_cluster_members) that method 'sample' evaluates: the sample_size points of
--- each partition with the smallest sample keys (_sample_key), which depend on random_state.
--- ids_check is read for the error that _check_ids raises for a repeated id.
-CREATE OR REPLACE MACRO clustereval._sample_members(
-  members, ids_check, sample_size, random_state
-) AS TABLE
-  WITH keyed AS (
-    SELECT
-      row_no, partition_no, place,
-      clustereval._sample_key(
-        place % 2147483647, CAST(random_state AS BIGINT) % 2147483647
-      ) AS sample_key
-    FROM clustereval._id_places(members)
-  ),
-  ranked AS (
-    SELECT
-      row_no,
-      row_number() OVER (
-        PARTITION BY partition_no
-        ORDER BY sample_key ASC NULLS LAST, place ASC NULLS LAST
-      ) AS rank
-    FROM keyed
-  )
-  SELECT member.*
-  FROM query_table(members) AS member
-  JOIN ranked ON ranked.row_no = member.row_no
-  WHERE ranked.rank <= sample_size
-    AND COALESCE((SELECT MIN(valid) FROM query_table(ids_check)), TRUE);
 
 ---------------------------------------------------------------------------------------------------
 -- Silhouettes of queries
@@ -171,13 +157,14 @@ CREATE OR REPLACE MACRO clustereval._silhouette_value(a, b) AS
   CASE WHEN GREATEST(a, b) = 0 THEN 0.0 ELSE (b - a) / GREATEST(a, b) END;
 
 -- One row per point of mean_distances (_mean_distances): its columns, partition_no, total (points
--- of the partition), and bounds of its silhouette, lower and upper, equal if the mean distances are
--- exact. They are NULL if there is one cluster, or as many as points, and 0 in a cluster of one
--- point. clusters are the rows of _cluster_moments.
+-- of the partition), cluster_size, and bounds of its silhouette, lower and upper, equal if the mean
+-- distances are exact. They are NULL if there is one cluster, or as many as points, and 0 in a
+-- cluster of one point. clusters are the rows of _cluster_moments.
 CREATE OR REPLACE MACRO clustereval._point_silhouettes(mean_distances, clusters) AS TABLE
   SELECT
     query.*,
     own.partition_no, own.total,
+    own.n AS cluster_size,
     CASE
       WHEN NOT clustereval._is_clustering(own.total, own.n_clusters) THEN NULL
       WHEN own.n = 1 THEN 0.0
@@ -245,10 +232,10 @@ CREATE OR REPLACE MACRO clustereval._tolerant_means(
 -- One row (row_no) per row of queries, points whose silhouettes are computed: bounds of its mean
 -- distances to its own cluster, number (a_lower, a_upper), and to the nearest other, neighbor
 -- (b_lower, b_upper). If exact, the bounds are equal; otherwise neighbor is NULL. members are all
--- points (both: rows of _cluster_members), clusters the rows of _cluster_moments; the rest are
--- options of silhouette_score.
+-- points (both: rows of _cluster_members), reference_points rows of _drawn_members, clusters the
+-- rows of _cluster_moments; the rest are options of silhouette_score.
 CREATE OR REPLACE MACRO clustereval._mean_distances(
-  queries, members, clusters, distance, p, method, tolerance
+  queries, members, reference_points, clusters, distance, p, method, tolerance, reference_size
 ) AS TABLE
   WITH simplified_means AS NOT MATERIALIZED (
     SELECT * FROM clustereval._simplified_means(
@@ -279,13 +266,21 @@ CREATE OR REPLACE MACRO clustereval._mean_distances(
       clustereval._plain_distance_name(distance, p), p
     )
   ),
+  reference_means AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._reference_means(
+      queries, reference_points, clusters,
+      clustereval._plain_distance_name(distance, p), p, reference_size
+    )
+  ),
   tolerant_means AS NOT MATERIALIZED (
     SELECT * FROM clustereval._tolerant_means(
       bounds, members, clusters, clustereval._plain_distance_name(distance, p), p,
       tolerance
     )
   )
-  SELECT * FROM query(clustereval._select_mean_distances(distance, p, method, tolerance));
+  SELECT * FROM query(clustereval._select_mean_distances(
+    distance, p, method, tolerance, reference_size
+  ));
 
 ---------------------------------------------------------------------------------------------------
 -- Tables
@@ -297,7 +292,8 @@ CREATE OR REPLACE MACRO clustereval._mean_distances(
 --   FROM clustereval.silhouette_samples(points, [x, y, z], cluster, distance := 'cityblock');
 CREATE OR REPLACE MACRO clustereval.silhouette_samples(
   tbl, vector, cluster, id := CAST(NULL AS BIGINT), distance := 'euclidean', p := 2,
-  partition_by := NULL, noise := NULL, noise_as := NULL, weights := NULL, missing := 'error'
+  partition_by := NULL, noise := NULL, noise_as := NULL, weights := NULL, method := 'exact',
+  sample_size := NULL, reference_size := NULL, random_state := 0, missing := 'error'
 ) AS TABLE
   WITH __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
@@ -331,18 +327,60 @@ CREATE OR REPLACE MACRO clustereval.silhouette_samples(
   __ce_clusters AS MATERIALIZED (
     SELECT * FROM clustereval._cluster_moments(__ce_coordinates, __ce_spreads, distance)
   ),
-  __ce_members AS MATERIALIZED (
+  __ce_streamed_members AS NOT MATERIALIZED (
     SELECT * FROM clustereval._cluster_members(__ce_points, __ce_clusters, __ce_points_check)
   ),
-  __ce_ids_check AS (SELECT * FROM clustereval._check_ids(__ce_members)),
+  __ce_members AS MATERIALIZED (SELECT * FROM __ce_streamed_members),
+  __ce_population AS NOT MATERIALIZED (
+    SELECT * FROM query(clustereval._select_population(distance, p, reference_size))
+  ),
+  __ce_ids AS (
+    SELECT
+      member.row_no, member.number, member.partition_no,
+      member.id, member.has_default_id
+    FROM __ce_population AS member
+  ),
+  __ce_ids_check AS (SELECT * FROM clustereval._check_ids(__ce_ids)),
+  __ce_drawn AS MATERIALIZED (
+    SELECT * FROM clustereval._drawn_members(
+      __ce_population, __ce_ids, __ce_ids_check, sample_size, reference_size, random_state
+    )
+  ),
+  __ce_sample AS NOT MATERIALIZED (SELECT * FROM __ce_drawn WHERE is_query),
+  __ce_references AS NOT MATERIALIZED (SELECT * FROM __ce_drawn WHERE is_reference),
+  __ce_queries AS NOT MATERIALIZED (
+    SELECT * FROM query(clustereval._select_queries('euclidean', 2, method))
+  ),
   __ce_mean_distances AS (
     SELECT * FROM clustereval._mean_distances(
-      __ce_members, __ce_members, __ce_clusters, distance, p, 'exact', NULL
+      __ce_queries, __ce_members, __ce_references, __ce_clusters, distance, p, method, NULL,
+      reference_size
     )
   ),
   __ce_silhouettes AS (
     SELECT * FROM clustereval._point_silhouettes(__ce_mean_distances, __ce_clusters)
-  )
+  ),
+  __ce_no_errors AS NOT MATERIALIZED (
+    SELECT
+      number AS group_no,
+      CAST(NULL AS DOUBLE) AS variance,
+      CAST(NULL AS DOUBLE) AS std_error
+    FROM __ce_clusters
+    WHERE FALSE
+  ),
+  __ce_reference_variances AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._reference_variances(
+      __ce_mean_distances, __ce_queries, __ce_references, __ce_clusters,
+      clustereval._plain_distance_name(distance, p), p, reference_size, 'point'
+    )
+  ),
+  __ce_variances AS NOT MATERIALIZED (
+    SELECT * FROM query(clustereval._select_reference_variances(distance, p, reference_size))
+  ),
+  __ce_sample_errors AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._sample_errors(__ce_silhouettes, __ce_variances, 'point')
+  ),
+  __ce_errors AS NOT MATERIALIZED (SELECT * FROM query(clustereval._select_errors(method)))
   SELECT
     own.partition_key,
     clustereval._row_id(member.id, member.row_no - 1, member.has_default_id) AS id,
@@ -350,14 +388,17 @@ CREATE OR REPLACE MACRO clustereval.silhouette_samples(
     nearest.cluster AS neighbor,
     scored.a_lower AS a,
     scored.b_lower AS b,
-    scored.lower AS silhouette
-  FROM __ce_members AS member
+    scored.lower AS silhouette,
+    errors.std_error
+  FROM __ce_queries AS member
   JOIN __ce_silhouettes AS scored ON scored.row_no = member.row_no AND scored.number = member.number
   JOIN __ce_clusters AS own ON own.number = member.number
   LEFT JOIN __ce_clusters AS nearest ON nearest.number = scored.neighbor
-  WHERE clustereval._check_options(
+  LEFT JOIN __ce_errors AS errors ON errors.group_no = member.row_no
+  WHERE clustereval._check_options(clustereval._valid_means_options(
+    method, sample_size, reference_size, random_state,
     clustereval._valid_point_options(distance, p, 'mean', weights, noise, noise_as, missing)
-  )
+  ))
     AND COALESCE((SELECT MIN(valid) FROM __ce_points_check), TRUE)
     AND COALESCE((SELECT MIN(valid) FROM __ce_ids_check), TRUE)
   ORDER BY own.partition_key ASC NULLS LAST, 2 ASC NULLS LAST;
@@ -366,13 +407,14 @@ CREATE OR REPLACE MACRO clustereval.silhouette_samples(
 -- Examples:
 --   FROM clustereval.silhouette_clusters(points, [x, y, z], cluster);
 CREATE OR REPLACE MACRO clustereval.silhouette_clusters(
-  tbl, vector, cluster, distance := 'euclidean', p := 2, partition_by := NULL, noise := NULL,
-  noise_as := NULL, weights := NULL, missing := 'error'
+  tbl, vector, cluster, id := CAST(NULL AS BIGINT), distance := 'euclidean', p := 2,
+  partition_by := NULL, noise := NULL, noise_as := NULL, weights := NULL, method := 'exact',
+  sample_size := NULL, reference_size := NULL, random_state := 0, missing := 'error'
 ) AS TABLE
   WITH __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
       tbl, vector, cluster, clustereval._plain_distance_name(distance, p), p, weights, partition_by,
-      noise, noise_as, missing
+      noise, noise_as, missing, id
     )
   ),
   __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, 'mean')),
@@ -405,21 +447,69 @@ CREATE OR REPLACE MACRO clustereval.silhouette_clusters(
     SELECT * FROM clustereval._cluster_members(__ce_points, __ce_clusters, __ce_points_check)
   ),
   __ce_members AS MATERIALIZED (SELECT * FROM __ce_streamed_members),
+  __ce_population AS NOT MATERIALIZED (
+    SELECT * FROM query(clustereval._select_population(distance, p, reference_size))
+  ),
+  __ce_ids AS (
+    SELECT
+      member.row_no, member.number, member.partition_no,
+      member.id, member.has_default_id
+    FROM __ce_population AS member
+  ),
+  __ce_ids_check AS (SELECT * FROM clustereval._check_ids(__ce_ids)),
+  __ce_drawn AS MATERIALIZED (
+    SELECT * FROM clustereval._drawn_members(
+      __ce_population, __ce_ids, __ce_ids_check, sample_size, reference_size, random_state
+    )
+  ),
+  __ce_sample AS NOT MATERIALIZED (SELECT * FROM __ce_drawn WHERE is_query),
+  __ce_references AS NOT MATERIALIZED (SELECT * FROM __ce_drawn WHERE is_reference),
   __ce_queries AS NOT MATERIALIZED (
-    SELECT * FROM query(clustereval._select_queries(distance, p, 'exact'))
+    SELECT * FROM query(clustereval._select_queries(distance, p, method))
   ),
   __ce_mean_distances AS (
     SELECT * FROM clustereval._mean_distances(
-      __ce_queries, __ce_members, __ce_clusters, distance, p, 'exact', NULL
+      __ce_queries, __ce_members, __ce_references, __ce_clusters, distance, p, method, NULL,
+      reference_size
     )
   ),
+  __ce_plain_silhouettes AS (
+    SELECT * FROM clustereval._point_silhouettes(__ce_mean_distances, __ce_clusters)
+  ),
+  __ce_unbiased_silhouettes AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._unbiased_silhouettes(__ce_plain_silhouettes)
+  ),
+  __ce_silhouettes AS (
+    SELECT * FROM query(clustereval._select_silhouettes_to_average(distance, p, reference_size))
+  ),
+  __ce_no_errors AS NOT MATERIALIZED (
+    SELECT
+      number AS group_no,
+      CAST(NULL AS DOUBLE) AS variance,
+      CAST(NULL AS DOUBLE) AS std_error
+    FROM __ce_clusters
+    WHERE FALSE
+  ),
+  __ce_reference_variances AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._reference_variances(
+      __ce_mean_distances, __ce_queries, __ce_references, __ce_clusters,
+      clustereval._plain_distance_name(distance, p), p, reference_size, 'cluster'
+    )
+  ),
+  __ce_variances AS NOT MATERIALIZED (
+    SELECT * FROM query(clustereval._select_reference_variances(distance, p, reference_size))
+  ),
+  __ce_sample_errors AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._sample_errors(__ce_silhouettes, __ce_variances, 'cluster')
+  ),
+  __ce_errors AS NOT MATERIALIZED (SELECT * FROM query(clustereval._select_errors(method))),
   __ce_cluster_means AS (
     SELECT
       number,
       clustereval._compensated_sum(a_lower) / COUNT(*) AS a,
       clustereval._compensated_sum(b_lower) / COUNT(*) AS b,
       clustereval._compensated_sum(lower) / COUNT(*) AS silhouette
-    FROM clustereval._point_silhouettes(__ce_mean_distances, __ce_clusters)
+    FROM __ce_silhouettes
     GROUP BY number
   )
   SELECT
@@ -428,12 +518,15 @@ CREATE OR REPLACE MACRO clustereval.silhouette_clusters(
     own.n,
     averaged.a,
     averaged.b,
-    averaged.silhouette
+    averaged.silhouette,
+    errors.std_error
   FROM __ce_clusters AS own
   LEFT JOIN __ce_cluster_means AS averaged ON averaged.number = own.number
-  WHERE clustereval._check_options(
+  LEFT JOIN __ce_errors AS errors ON errors.group_no = own.number
+  WHERE clustereval._check_options(clustereval._valid_means_options(
+    method, sample_size, reference_size, random_state,
     clustereval._valid_point_options(distance, p, 'mean', weights, noise, noise_as, missing)
-  )
+  ))
     AND COALESCE((SELECT MIN(valid) FROM __ce_points_check), TRUE)
   ORDER BY own.number ASC NULLS LAST;
 
@@ -466,24 +559,19 @@ CREATE OR REPLACE MACRO clustereval._silhouette_totals(silhouettes) AS TABLE
   FROM summed
   GROUP BY partition_no;
 
--- With probability `confidence`, the most by which the mean of m numbers in [-1, 1] (silhouettes),
--- sampled out of n, differs from the mean of all n (Hoeffding); 0 if m = n.
-CREATE OR REPLACE MACRO clustereval._sampling_error(m, n, confidence) AS
-  CASE WHEN m = n THEN 0.0 ELSE sqrt(2 * ln(2 / (1 - CAST(confidence AS DOUBLE))) / m) END;
-
 -- Mean silhouette of the points of the table tbl (one row per point: its vector and cluster).
 -- Examples:
 --   FROM clustereval.silhouette_score(points, [x, y, z], cluster);
 --   FROM clustereval.silhouette_score(points, [x, y, z], cluster, method := 'bounds');
 --   FROM clustereval.silhouette_score(points, [x, y, z], cluster, tolerance := 0.01);
 --   FROM clustereval.silhouette_score(
---     points, [x, y, z], cluster, method := 'sample', sample_size := 4
+--     points, [x, y, z], cluster, method := 'sample', sample_size := 4, reference_size := 2
 --   );
 CREATE OR REPLACE MACRO clustereval.silhouette_score(
   tbl, vector, cluster, id := CAST(NULL AS BIGINT), distance := 'euclidean', p := 2,
   partition_by := NULL, noise := NULL, noise_as := NULL, weights := NULL, method := 'exact',
-  tolerance := NULL, sample_size := NULL, confidence := 0.95, random_state := 0,
-  missing := 'error'
+  tolerance := NULL, sample_size := NULL, reference_size := NULL, confidence := 0.95,
+  random_state := 0, missing := 'error'
 ) AS TABLE
   WITH __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
@@ -522,27 +610,68 @@ CREATE OR REPLACE MACRO clustereval.silhouette_score(
     SELECT * FROM clustereval._cluster_members(__ce_points, __ce_clusters, __ce_points_check)
   ),
   __ce_members AS MATERIALIZED (SELECT * FROM __ce_streamed_members),
-  __ce_ids_check AS (SELECT * FROM clustereval._check_ids(__ce_members)),
-  __ce_sample AS MATERIALIZED (
-    SELECT *
-    FROM clustereval._sample_members(__ce_members, __ce_ids_check, sample_size, random_state)
+  __ce_population AS NOT MATERIALIZED (
+    SELECT * FROM query(clustereval._select_population(distance, p, reference_size))
   ),
+  __ce_ids AS (
+    SELECT
+      member.row_no, member.number, member.partition_no,
+      member.id, member.has_default_id
+    FROM __ce_population AS member
+  ),
+  __ce_ids_check AS (SELECT * FROM clustereval._check_ids(__ce_ids)),
+  __ce_drawn AS MATERIALIZED (
+    SELECT * FROM clustereval._drawn_members(
+      __ce_population, __ce_ids, __ce_ids_check, sample_size, reference_size, random_state
+    )
+  ),
+  __ce_sample AS NOT MATERIALIZED (SELECT * FROM __ce_drawn WHERE is_query),
+  __ce_references AS NOT MATERIALIZED (SELECT * FROM __ce_drawn WHERE is_reference),
   __ce_queries AS NOT MATERIALIZED (
     SELECT * FROM query(clustereval._select_queries(distance, p, method))
   ),
   __ce_mean_distances AS (
     SELECT * FROM clustereval._mean_distances(
-      __ce_queries, __ce_members, __ce_clusters, distance, p, method, tolerance
+      __ce_queries, __ce_members, __ce_references, __ce_clusters, distance, p, method, tolerance,
+      reference_size
     )
   ),
-  __ce_silhouettes AS (
+  __ce_plain_silhouettes AS (
     SELECT * FROM clustereval._point_silhouettes(__ce_mean_distances, __ce_clusters)
   ),
+  __ce_unbiased_silhouettes AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._unbiased_silhouettes(__ce_plain_silhouettes)
+  ),
+  __ce_silhouettes AS (
+    SELECT * FROM query(clustereval._select_silhouettes_to_average(distance, p, reference_size))
+  ),
+  __ce_no_errors AS NOT MATERIALIZED (
+    SELECT
+      number AS group_no,
+      CAST(NULL AS DOUBLE) AS variance,
+      CAST(NULL AS DOUBLE) AS std_error
+    FROM __ce_clusters
+    WHERE FALSE
+  ),
+  __ce_reference_variances AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._reference_variances(
+      __ce_mean_distances, __ce_queries, __ce_references, __ce_clusters,
+      clustereval._plain_distance_name(distance, p), p, reference_size, 'partition'
+    )
+  ),
+  __ce_variances AS NOT MATERIALIZED (
+    SELECT * FROM query(clustereval._select_reference_variances(distance, p, reference_size))
+  ),
+  __ce_sample_errors AS NOT MATERIALIZED (
+    SELECT * FROM clustereval._sample_errors(__ce_silhouettes, __ce_variances, 'partition')
+  ),
+  __ce_errors AS NOT MATERIALIZED (SELECT * FROM query(clustereval._select_errors(method))),
   __ce_totals AS (SELECT * FROM clustereval._silhouette_totals(__ce_silhouettes)),
   __ce_scored AS (
-    SELECT own.partition_key, totals.*
+    SELECT own.partition_key, totals.*, errors.std_error
     FROM __ce_totals AS totals
     JOIN __ce_clusters AS own ON own.number = totals.partition_no
+    LEFT JOIN __ce_errors AS errors ON errors.group_no = totals.partition_no
     WHERE clustereval._is_clustering(own.total, own.n_clusters)
   )
   SELECT
@@ -564,22 +693,23 @@ CREATE OR REPLACE MACRO clustereval.silhouette_score(
     END AS silhouette_max,
     CASE
       WHEN method = 'sample' AND scored.n > 0
-      THEN GREATEST(-1.0, scored.middle - clustereval._sampling_error(
-        scored.n, counts.total, confidence
-      ))
+      THEN COALESCE(GREATEST(-1.0, 
+        scored.middle - clustereval._normal_quantile(confidence) * scored.std_error
+      ), -1.0)
       WHEN method IN ('exact', 'bounds') THEN scored.lower
     END AS silhouette_lower,
     CASE
       WHEN method = 'sample' AND scored.n > 0
-      THEN LEAST(1.0, scored.middle + clustereval._sampling_error(
-        scored.n, counts.total, confidence
-      ))
+      THEN COALESCE(LEAST(1.0, 
+        scored.middle + clustereval._normal_quantile(confidence) * scored.std_error
+      ), 1.0)
       WHEN method IN ('exact', 'bounds') THEN scored.upper
-    END AS silhouette_upper
+    END AS silhouette_upper,
+    scored.std_error
   FROM __ce_counts AS counts
   LEFT JOIN __ce_scored AS scored ON scored.partition_key IS NOT DISTINCT FROM counts.partition_key
   WHERE clustereval._check_options(clustereval._valid_silhouette_options(
-    method, tolerance, sample_size, confidence, random_state,
+    method, tolerance, sample_size, reference_size, confidence, random_state,
     clustereval._valid_point_options(distance, p, 'mean', weights, noise, noise_as, missing)
   ))
     AND COALESCE((SELECT MIN(valid) FROM __ce_points_check), TRUE)

@@ -11,7 +11,6 @@ import pytest
 from sklearn.datasets import load_digits, load_iris
 from sklearn.metrics import silhouette_samples as sklearn_samples
 
-from tests.support import silhouette_oracle as oracle
 from tests.support.point_engines import assert_points, call, call_by_case, one
 from tests.support.point_oracle import DISTANCES, Measure
 from tests.support.point_strategies import (
@@ -36,6 +35,7 @@ from tests.support.silhouette_cases import (
     values_of,
     vector_frame,
 )
+from tests.support.silhouette_draw import drawn, mixed
 from tests.support.silhouette_oracle import Silhouettes
 
 if TYPE_CHECKING:
@@ -76,8 +76,8 @@ def test_the_draw_of_the_oracle() -> None:
     x2 = 48272**2 - 2330185984 // prime * prime
     assert x2 == 182702337
     x3 = (x2 * 39373 + 1) % prime
-    assert oracle.mixed(1, 0) == (x3**2 + x1) % prime
-    assert oracle.drawn(3, 9, 5) == sorted(range(3), key=lambda q: oracle.mixed(q, 5))
+    assert mixed(1, 0) == (x3**2 + x1) % prime
+    assert drawn(range(3), 9, 5) == sorted(range(3), key=lambda q: mixed(q, 5))
 
 
 def test_ids(engine: Engine) -> None:

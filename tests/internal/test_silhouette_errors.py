@@ -52,6 +52,18 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
         {"sample_size": 3},
         "sample_size: goes with method 'sample', got method 'exact'",
     ),
+    "reference_size of exact": (
+        {"reference_size": 3},
+        "reference_size: goes with method 'sample', got method 'exact'",
+    ),
+    "reference_size 1": (
+        {"reference_size": 1, "method": "sample"},
+        "reference_size: expected a whole number >= 2, got 1",
+    ),
+    "reference_size 2.5": (
+        {"reference_size": 2.5, "method": "sample", "sample_size": 4},
+        "reference_size: expected a whole number >= 2, got 2.5",
+    ),
     "confidence 1": (
         {"confidence": 1},
         "confidence: expected a number between 0 and 1, got 1",
@@ -195,3 +207,19 @@ def test_an_id_may_be_in_several_partitions_and_dropped_rows(side: Engine) -> No
     got = call(side, SAMPLES, rows, id="name", partition_by="run")
     assert [row["id"] for row in got] == [*range(5), *range(5)]
     assert len({math.fsum([row["a"], row["b"]]) for row in got}) == 5
+
+
+@pytest.mark.parametrize("function", [SAMPLES, CLUSTERS])
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"method": "bounds"}, "method: expected one of 'exact', 'sample', got 'bounds'"),
+        ({"method": "sample"}, "sample_size: expected a whole number >= 1, got NULL"),
+        ({"random_state": -1}, f"{RANDOM_STATE} -1"),
+    ],
+)
+def test_a_bad_option_of_a_draw(
+    side: Engine, function: str, arguments: dict[str, Any], words: str
+) -> None:
+    with fails(side, words):
+        call(side, function, vector_frame(LINE, LINE_CLUSTERS), **arguments)

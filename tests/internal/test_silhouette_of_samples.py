@@ -17,6 +17,7 @@ from tests.support.silhouette_cases import (
     spread_points,
     vector_frame,
 )
+from tests.support.silhouette_draw import Draw
 from tests.support.silhouette_oracle import Silhouettes
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def test_the_sample_is_that_of_the_oracle(
     how = {"method": "sample", "sample_size": size, "random_state": seed, "confidence": 0.9}
     named = {} if column is None else {"id": column}
     got = call(engine, SCORE, rows, partition_by="run", distance=distance, **named, **how)
-    wanted = [{"run": run} | part.sample(size, 0.9, seed) for run, part in enumerate(parts)]
+    wanted = [{"run": run} | Draw(part, size, seed).score(0.9) for run, part in enumerate(parts)]
     assert_points(got, wanted, tolerance=1e-9, floor=1e-9)
 
 
@@ -95,7 +96,7 @@ def test_a_sample_of_each_partition(engine: Engine) -> None:
     got = call(engine, SCORE, rows, partition_by="run", **how)
     for run in range(3):
         part = Silhouettes(x[runs == run].tolist(), clusters[runs == run].tolist(), Measure())
-        wanted = {"run": run} | part.sample(12, 0.95, 0)
+        wanted = {"run": run} | Draw(part, 12, 0).score(0.95)
         assert_points([got[run]], [wanted], tolerance=1e-9, what=run)
     alone = {"run": 1} | one(engine, SCORE, rows.filter(pl.col("run") == 1), **how)
     assert_points([got[1]], [alone])

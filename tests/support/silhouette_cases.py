@@ -45,18 +45,60 @@ def values_of(row: Row, *names: str) -> list[Any]:
 # 0 and 1 in one cluster, 3 and 7 in another, 12 alone: a = 1, 1, 4, 4, 0.
 LINE = [[0.0], [1.0], [3.0], [7.0], [12.0]]
 LINE_CLUSTERS = [0, 0, 1, 1, 2]
-OF_LINE = [
-    {"id": 0, "cluster": 0, "neighbor": 1, "a": 1.0, "b": 5.0, "silhouette": 0.8},
-    {"id": 1, "cluster": 0, "neighbor": 1, "a": 1.0, "b": 4.0, "silhouette": 0.75},
-    {"id": 2, "cluster": 1, "neighbor": 0, "a": 4.0, "b": 2.5, "silhouette": -0.375},
-    {"id": 3, "cluster": 1, "neighbor": 2, "a": 4.0, "b": 5.0, "silhouette": 0.2},
-    {"id": 4, "cluster": 2, "neighbor": 1, "a": 0.0, "b": 7.0, "silhouette": 0.0},
+_OF_LINE = [
+    {
+        "id": 0,
+        "cluster": 0,
+        "neighbor": 1,
+        "a": 1.0,
+        "b": 5.0,
+        "silhouette": 0.8,
+        "std_error": None,
+    },
+    {
+        "id": 1,
+        "cluster": 0,
+        "neighbor": 1,
+        "a": 1.0,
+        "b": 4.0,
+        "silhouette": 0.75,
+        "std_error": None,
+    },
+    {
+        "id": 2,
+        "cluster": 1,
+        "neighbor": 0,
+        "a": 4.0,
+        "b": 2.5,
+        "silhouette": -0.375,
+        "std_error": None,
+    },
+    {
+        "id": 3,
+        "cluster": 1,
+        "neighbor": 2,
+        "a": 4.0,
+        "b": 5.0,
+        "silhouette": 0.2,
+        "std_error": None,
+    },
+    {
+        "id": 4,
+        "cluster": 2,
+        "neighbor": 1,
+        "a": 0.0,
+        "b": 7.0,
+        "silhouette": 0.0,
+        "std_error": None,
+    },
 ]
-CLUSTERS_OF_LINE = [
+OF_LINE = [row | {"std_error": None} for row in _OF_LINE]
+_CLUSTERS_OF_LINE = [
     {"cluster": 0, "n": 2, "a": 1.0, "b": 4.5, "silhouette": 0.775},
     {"cluster": 1, "n": 2, "a": 4.0, "b": 3.75, "silhouette": -0.0875},
     {"cluster": 2, "n": 1, "a": 0.0, "b": 7.0, "silhouette": 0.0},
 ]
+CLUSTERS_OF_LINE = [row | {"std_error": None} for row in _CLUSTERS_OF_LINE]
 SCORE_OF_LINE = {
     "n": 5,
     "n_dropped": 0,
@@ -69,6 +111,7 @@ SCORE_OF_LINE = {
     "silhouette_max": 0.775,
     "silhouette_lower": 0.275,
     "silhouette_upper": 0.275,
+    "std_error": None,
 }
 
 

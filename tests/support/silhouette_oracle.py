@@ -23,6 +23,7 @@ SCORES = (
     "silhouette_max",
     "silhouette_lower",
     "silhouette_upper",
+    "std_error",
 )
 
 
@@ -89,6 +90,7 @@ class Silhouettes:
             "a": a,
             "b": b,
             "silhouette": s,
+            "std_error": None,
         }
 
     def other_means(self, i: int) -> dict[Any, float]:
@@ -111,7 +113,7 @@ class Silhouettes:
         for key, places in self.members.items():
             mine = [self.rows[i] for i in places]
             means = {name: mean([row[name] for row in mine]) for name in ("a", "b", "silhouette")}
-            rows.append({"cluster": plain(key), "n": len(mine), **means})
+            rows.append({"cluster": plain(key), "n": len(mine), **means, "std_error": None})
         return rows
 
     def counts(self, n_evaluated: int) -> Row:
@@ -146,6 +148,7 @@ class Silhouettes:
             "silhouette_max": max(known) if complete else None,
             "silhouette_lower": whole,
             "silhouette_upper": whole,
+            "std_error": None,
         }
 
     def simplified(self) -> Row:
@@ -164,18 +167,6 @@ class Silhouettes:
         limits = {"silhouette_lower": None, "silhouette_upper": None}
         return self.counts(self.n) | self.scores(values) | limits
 
-    def sample(self, size: int, confidence: float, seed: int) -> Row:
-        if not self.is_clustering:
-            return self.counts(0) | dict.fromkeys(SCORES)
-        chosen = [self.in_order()[q] for q in drawn(self.n, size, seed)]
-        found = self.scores({i: self.rows[i]["silhouette"] for i in chosen})
-        m = len(chosen)
-        if m < self.n:
-            error = math.sqrt(2 * math.log(2 / (1 - confidence)) / m)
-            found["silhouette_lower"] = max(-1.0, found["silhouette"] - error)
-            found["silhouette_upper"] = min(1.0, found["silhouette"] + error)
-        return self.counts(m) | found
-
     def in_order(self) -> list[int]:
         return sorted(range(self.n), key=lambda i: self.ids[i])
 
@@ -188,17 +179,3 @@ def mean(values: list[Any]) -> float | None:
     if not values or None in values:
         return None
     return math.fsum(values) / len(values)
-
-
-def drawn(n: int, size: int, seed: int) -> list[int]:
-    """The places of the sample among those of all."""
-    return sorted(range(n), key=lambda q: (mixed(q, seed), q))[:size]
-
-
-def mixed(place: int, seed: int) -> int:
-    prime = 2147483647
-    x0, s = place % prime, seed % prime
-    x1 = (x0 * 48271 + s * 69621 + 1) % prime
-    x2 = (x1 * x1 + s) % prime
-    x3 = (x2 * 39373 + x0) % prime
-    return (x3 * x3 + x1) % prime

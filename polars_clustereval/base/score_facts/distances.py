@@ -18,10 +18,7 @@ _ROUSSEEUW = (
     "Rousseeuw (1987), Silhouettes: a graphical aid to the interpretation and validation of "
     "cluster analysis, doi:10.1016/0377-0427(87)90125-7."
 )
-_HOEFFDING = (
-    "Hoeffding (1963), Probability inequalities for sums of bounded random variables, "
-    "doi:10.1080/01621459.1963.10500830."
-)
+_COCHRAN = "Cochran (1977), Sampling Techniques, for the variance of a sample."
 #: The book has two decimals: 0.71-1.00, 0.51-0.70, 0.26-0.50 and up to 0.25.
 _KAUFMAN = Scale(
     ((0.70, "strong structure"), (0.50, "reasonable structure"), (0.25, "weak structure")),
@@ -88,7 +85,7 @@ _SILHOUETTE_SCORE = (
         "certified for 'bounds' and tolerance, with probability confidence for 'sample'",
         meaning="the same as silhouette: it is exact",
         special_cases=f"{_TWO_TO_N}; method 'simplified'",
-        source=_HOEFFDING,
+        source=_COCHRAN,
     ),
     _silhouette(
         name="silhouette_upper",
@@ -97,7 +94,7 @@ _SILHOUETTE_SCORE = (
         "certified for 'bounds' and tolerance, with probability confidence for 'sample'",
         meaning="the same as silhouette: it is exact",
         special_cases=f"{_TWO_TO_N}; method 'simplified'",
-        source=_HOEFFDING,
+        source=_COCHRAN,
     ),
 )
 

@@ -74,7 +74,7 @@ def _adapt_to_method(report: Report, arguments: Mapping[str, Any]) -> Report:
         heading = (("cluster", "distance", "tolerance"), ("vector",))
     elif method == "sample":
         texts = _describe_sample(arguments["confidence"])
-        sample = ("sample_size", "confidence", "random_state")
+        sample = tuple(name for name in _OF_A_SAMPLE if arguments[name] is not None)
         heading = (("cluster", "distance", "method"), sample, ("vector",))
     changed = {name: report.meanings[name]._replace(text=text) for name, text in texts.items()}
     # The words are for distances: squared ones and those to centers make silhouettes larger.
@@ -84,6 +84,7 @@ def _adapt_to_method(report: Report, arguments: Mapping[str, Any]) -> Report:
     return replace(report, heading=heading, meanings=meanings, readings=readings)
 
 
+_OF_A_SAMPLE = ("sample_size", "reference_size", "confidence", "random_state")
 _CERTAIN_LIMITS = {
     "silhouette_lower": "the exact score is no less",
     "silhouette_upper": "the exact score is no more",
@@ -119,6 +120,7 @@ def _describe_sample(confidence: float) -> dict[str, str]:
         "silhouette_macro": "estimate: unweighted mean over the clusters",
         "silhouette_max": "estimate: mean of the best cluster",
         **{name: f"{limit} {text}" for name, text in _CERTAIN_LIMITS.items()},
+        "std_error": "standard error of silhouette",
     }
 
 
@@ -132,7 +134,8 @@ _SILHOUETTE = Report(
     heading=(("cluster", "distance", "method"), ("vector",)),
     meanings=_POINT_COUNTS
     | explain({"n_evaluated": "points whose own silhouette is computed"})
-    | look_up("silhouette_score"),
+    | look_up("silhouette_score")
+    | explain({"std_error": "standard error of a sample's silhouette"}),
     titles={"n": "counts", "silhouette": "from -1 to 1"},
     comparison=(
         *("n", "n_clusters", "n_evaluated", "silhouette", "silhouette_macro", "silhouette_max"),
@@ -157,6 +160,7 @@ _SAMPLES = Report(
             "a": ("low", "mean distance to its own cluster"),
             "b": ("high", "mean distance to the neighbor"),
             "silhouette": "(b - a) / max(a, b), from -1; low ones first",
+            "std_error": "standard error of a silhouette by --reference-size",
         }
     ),
     any_magnitude=True,

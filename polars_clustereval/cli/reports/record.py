@@ -124,7 +124,7 @@ class Report:
     @property
     def has_intervals(self) -> bool:
         """Whether the report has a row per metric, with the limits of an interval."""
-        return "std_error" in self.meanings
+        return {"std_error", "lower"} <= self.meanings.keys()
 
     @property
     def is_listing(self) -> bool:

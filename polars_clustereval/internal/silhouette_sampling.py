@@ -1,0 +1,355 @@
+"""silhouette_sampling: silhouettes of sampled points, and their means against sampled references.
+
+A query is a point whose silhouette is computed. A reference is one of the points of a cluster that
+its mean distances are estimated from: t of them, drawn without replacement, or all of a cluster
+that has no more. The same references serve all queries, so their error does not average out over
+the queries: it is the variance of sums of influences, one for each reference.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from polars_clustereval.base.deferral import collect_now
+from polars_clustereval.base.frames import join_small
+
+from .kernels.distance_blocks import TargetPoints
+from .kernels.threads import run_in_threads
+from .mean_distances import MeanDistances, take_own_means
+
+if TYPE_CHECKING:
+    from .centroids import Points
+    from .distances import Distance
+    from .kernels.arrays import Booleans, Floats, Integers
+    from .kernels.partitions import Partition
+    from .silhouette_queries import SilhouetteOptions
+
+#: Modulus of the sample keys, a prime: products of two lesser numbers are below 2^63.
+PRIME = 2**31 - 1
+#: Added to random_state for the keys of references, so that they are drawn apart from the queries.
+REFERENCE_SEED = 1_000_000_007
+#: Standard deviations by which more rows than expected to be drawn are ranked.
+_MARGIN = 10.0
+#: Distances of a block of queries and references.
+_DISTANCES_AT_ONCE = 2**20
+
+
+# ----------------------------------------------------------------------------------------------
+# Draws
+# ----------------------------------------------------------------------------------------------
+
+
+def _with_places(points: Points, rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Return the rows with `place`: the position of the id among those of the partition, from 0."""
+    if points.keys or points.has_user_id:
+        rows = rows.sort([*points.keys, "id"], nulls_last=True)
+    place = pl.col("place").cast(pl.Int64)
+    rows = rows.with_row_index("place")
+    if not points.keys:
+        return rows.with_columns(place)
+    return rows.with_columns(place=place - place.min().over(points.partition_keys))
+
+
+def _sample_key(seed: int) -> pl.Expr:
+    """Return the sample key of a row, from its column place and the seed.
+
+    A sample key is a pseudorandom number below PRIME, the same in every engine.
+    """
+    seed %= PRIME
+    x0 = pl.col("place") % PRIME
+    x1 = (x0 * 48271 + (seed * 69621 + 1)) % PRIME
+    x2 = (x1 * x1 + seed) % PRIME
+    x3 = (x2 * 39373 + x0) % PRIME
+    return (x3 * x3 + x1) % PRIME
+
+
+def _rank_by(key: str, by: list[str]) -> pl.Expr:
+    """Return the rank of each row by this sample key, from 1, in its group of the columns `by`."""
+    rank = pl.struct(key, "place").rank("ordinal")
+    return rank.over(by) if by else rank
+
+
+def mark_queries(points: Points, options: SilhouetteOptions) -> Points:
+    """Return the points with a column is_query: whether a point's silhouette is computed.
+
+    It is true for all points, or with a sample_size for that many in each partition: those with the
+    least sample keys of random_state.
+    """
+    if options.sample_size is None:
+        return replace(points, rows=points.rows.with_columns(is_query=pl.lit(True)))
+    rows = _with_places(points, points.kept_rows)
+    rows = rows.with_columns(query_key=_sample_key(int(options.random_state)))
+    rank = _rank_by("query_key", points.partition_keys)
+    return replace(points, rows=rows.with_columns(is_query=rank <= int(options.sample_size)))
+
+
+def draw_points(points: Points, options: SilhouetteOptions) -> Points:
+    """Return the queries and references of the points, collected now; no other row is held.
+
+    Their rows have is_query and is_reference, `size`, the number of points of the cluster, and
+    is_odd, whether the rank among the points of the cluster is odd, which halves the references.
+    The keys of all rows are read first, the vectors of the drawn ones then.
+    """
+    keys, n = points.partition_keys, pl.col("n")
+    total = n.sum().over(keys) if keys else n.sum()
+    sizes = points.spreads.filter(n > 0).select(*points.cluster_keys, size="n", total=total)
+    rows = _with_places(points, points.kept_rows.select(*points.cluster_keys, "id"))
+    state = int(options.random_state)
+    keyed = join_small(rows, points.cluster_keys, sizes).with_columns(
+        query_key=_sample_key(state), reference_key=_sample_key(state + REFERENCE_SEED)
+    )
+    marks = _draw(keyed, points, options, margin=_MARGIN)
+    if marks is None:
+        marks = _draw(keyed, points, options, margin=None)
+    assert marks is not None
+    by = [*keys, "id"]
+    drawn = join_small(points.kept_rows, by, marks.lazy())
+    return replace(points, rows=collect_now(drawn).lazy())
+
+
+def _draw(
+    keyed: pl.LazyFrame, points: Points, options: SilhouetteOptions, margin: float | None
+) -> pl.DataFrame | None:
+    """Return the ids of queries and references with their marks, the rows of least sample keys.
+
+    keyed has all points with both keys and the sizes of their clusters and partitions. Only the
+    rows of small keys are held and ranked: those expected to be enough, and `margin` standard
+    deviations more, or all without one. The result is None if they are not enough.
+    """
+
+    def limit(size: int | None, population: str) -> pl.Expr:
+        """Return the sample key from which on rows are left out of a draw of this size."""
+        if size is None or margin is None:
+            return pl.lit(PRIME)
+        share = float(size + margin * size**0.5 + margin**2) / pl.col(population)
+        return (share * PRIME).clip(None, PRIME).cast(pl.Int64)
+
+    draws = (
+        ("query", options.sample_size, "total", points.partition_keys),
+        ("reference", options.reference_size, "size", points.cluster_keys),
+    )
+    limits = {name: limit(size, population) for name, size, population, _ in draws}
+    is_candidate = [pl.col(f"{name}_key") < value for name, value in limits.items()]
+    candidates = collect_now(keyed.filter(pl.any_horizontal(is_candidate)))
+    for name, size, population, by in draws:
+        key, number = f"{name}_key", pl.col(population) if size is None else size
+        rank = _rank_by(key, by)
+        candidates = candidates.with_columns(rank.alias(f"{name}_rank"))
+        candidates = candidates.with_columns((pl.col(f"{name}_rank") <= number).alias(f"is_{name}"))
+        is_late = pl.col(f"is_{name}") & (pl.col(key) >= limits[name])
+        if candidates.select(is_late.any()).item():
+            return None
+    chosen = candidates.filter(pl.col("is_query") | pl.col("is_reference"))
+    return chosen.select(
+        *points.partition_keys,
+        *("id", "is_query", "is_reference", "size"),
+        is_odd=pl.col("reference_rank") % 2 == 1,
+    )
+
+
+# ----------------------------------------------------------------------------------------------
+# Mean distances to references, and their errors
+# ----------------------------------------------------------------------------------------------
+
+
+class _Drawn(NamedTuple):
+    """The m queries and the references of one partition, in k clusters."""
+
+    #: (m, d): the queries, sorted by cluster.
+    x: Floats
+    #: (m,): number of each query's cluster.
+    own: Integers
+    #: (k,): number of points of each cluster.
+    sizes: Integers
+    #: The references of each cluster, which distances are computed to.
+    targets: list[TargetPoints]
+    #: (k,): number of references of each cluster.
+    counts: Integers
+    #: (m,): place of each query among the references of its cluster, -1 if it is none.
+    places: Integers
+    #: Which references of each cluster are of its first half.
+    halves: list[Booleans]
+
+    @property
+    def own_counts(self) -> Integers:
+        """(m,): number of references in each query's own cluster, besides itself."""
+        return self.counts[self.own] - (self.places >= 0)
+
+
+def _split_drawn(part: Partition, distance: Distance) -> _Drawn:
+    """Return the queries and references of a partition that has both in its rows."""
+    is_query = part.rows["is_query"].to_numpy()
+    is_reference = part.rows["is_reference"].to_numpy()
+    starts = np.concatenate([[0], np.cumsum(is_reference)])[part.starts]
+    number_in_all = np.cumsum(is_reference) - 1 - starts[part.numbers]
+    references = np.split(part.x[is_reference], starts[1:-1])
+    return _Drawn(
+        part.x[is_query],
+        part.numbers[is_query],
+        part.rows["size"].to_numpy()[part.starts[:-1]],
+        [TargetPoints(y, distance) for y in references],
+        np.diff(starts),
+        np.where(is_reference, number_in_all, -1)[is_query],
+        np.split(part.rows["is_odd"].to_numpy()[is_reference], starts[1:-1]),
+    )
+
+
+class Estimates(NamedTuple):
+    """Estimated silhouettes of the m queries of a partition, with their error."""
+
+    #: Means of distances to the references, whose silhouettes have a bias of the order 1 / t.
+    means: MeanDistances
+    #: (m,): silhouettes without this bias, for means of many.
+    silhouettes: Floats
+    #: (m,): variance, by the draw of the references, of the mean silhouette of a query's group.
+    variances: Floats
+
+
+def estimate_silhouettes(part: Partition, distance: Distance, level: str) -> Estimates:
+    """Return the estimates for a partition's queries, from the distances to its references.
+
+    A group is each query, the queries of each cluster or all queries of the partition, for the
+    level 'point', 'cluster' or 'partition'.
+    """
+    drawn = _split_drawn(part, distance)
+    own_sizes = drawn.sizes[drawn.own]
+    means, deviations = _reference_means(drawn)
+    found = _own_and_nearest(means, drawn.own)
+    plain, _ = found.silhouettes(own_sizes)
+    varied = [
+        _own_and_nearest(np.maximum(means + x, 0.0), drawn.own).silhouettes(own_sizes)[0]
+        for x in (deviations, -deviations)
+    ]
+    unbiased = np.clip(2 * plain - (varied[0] + varied[1]) / 2, -1.0, 1.0)
+    return Estimates(found, unbiased, _reference_variances(drawn, found, level))
+
+
+def _own_and_nearest(means: Floats, own: Integers) -> MeanDistances:
+    """Return a and b from the mean distances (m, k) of m queries to all clusters.
+
+    own (m,) are the numbers of the queries' clusters.
+    """
+    others = means.copy()
+    a = take_own_means(others, own)
+    m, k = means.shape
+    neighbor = others.argmin(axis=1) if k > 1 else np.full(m, -1)
+    b = others.min(axis=1) if k > 1 else np.full(m, np.nan)
+    return MeanDistances(a, a, b, b, neighbor)
+
+
+def _reference_means(drawn: _Drawn) -> tuple[Floats, Floats]:
+    """Return mean distances (m, k) of the queries to references, and what the draw varies them by.
+
+    The latter (m, k) is half the difference between the means of two halves of the references,
+    times the root of the share of the cluster that is not drawn. A query itself is left out.
+    """
+    m, k = len(drawn.x), len(drawn.sizes)
+    means, deviations = np.empty((m, k)), np.zeros((m, k))
+
+    def set_means(number: int) -> None:
+        """Set the means and deviations of one cluster."""
+        target, is_first = drawn.targets[number], drawn.halves[number]
+        is_in = (drawn.own == number) & (drawn.places >= 0)
+        in_first = is_in & is_first[np.where(is_in, drawn.places, 0)]
+        n, share = len(is_first), len(is_first) / drawn.sizes[number]
+        if share == 1:
+            means[:, number] = target.sums(drawn.x) / np.maximum(n - is_in, 1)
+            return
+        sums = [
+            TargetPoints(target.y[half], target.distance).sums(drawn.x)
+            for half in (is_first, ~is_first)
+        ]
+        n_first = is_first.sum() - in_first
+        n_second = n - is_in - n_first
+        means[:, number] = (sums[0] + sums[1]) / np.maximum(n - is_in, 1)
+        difference = sums[0] / np.maximum(n_first, 1) - sums[1] / np.maximum(n_second, 1)
+        has_both = (n_first > 0) & (n_second > 0)
+        deviations[:, number] = np.where(has_both, difference, 0.0) * (1 - share) ** 0.5 / 2
+
+    run_in_threads(set_means, range(k), int(m * drawn.counts.sum() * drawn.x.shape[1]))
+    return means, deviations
+
+
+def _silhouette_gradients(own: Floats, other: Floats) -> tuple[Floats, Floats]:
+    """Return the derivatives (m,) of silhouettes by a and by b, from `own` and `other`, a and b."""
+    largest = np.maximum(own, other)
+    inverse = np.divide(1.0, largest, out=np.zeros_like(largest), where=largest != 0)
+    is_near = own <= other
+    return (
+        np.where(is_near, -inverse, -other * inverse * inverse),
+        np.where(is_near, own * inverse * inverse, inverse),
+    )
+
+
+def _reference_variances(drawn: _Drawn, means: MeanDistances, level: str) -> Floats:
+    """Return the variances (m,) of Estimates, for their means, by groups of this level."""
+    m, k = len(drawn.x), len(drawn.sizes)
+    variances = np.zeros(m)
+    if k < 2:
+        return variances
+    groups = {"point": np.arange(m), "cluster": drawn.own, "partition": np.zeros(m, dtype=int)}
+    group = groups[level]
+    by_own, by_other = _silhouette_gradients(means.a_lower, means.b_lower)
+    by_own = by_own / np.maximum(drawn.own_counts, 1)
+    by_own[drawn.sizes[drawn.own] == 1] = by_other[drawn.sizes[drawn.own] == 1] = 0.0
+    totals = np.zeros(group[-1] + 1 if m else 0)
+
+    def influences(number: int) -> Floats:
+        """Return the squared influences of a cluster's references, summed for each group."""
+        n, size = int(drawn.counts[number]), int(drawn.sizes[number])
+        if n == size:
+            return np.zeros(len(totals))
+        is_own = drawn.own == number
+        queries = np.flatnonzero(is_own | (means.neighbor == number))
+        is_own = is_own[queries]
+        weights = np.where(is_own, by_own[queries], by_other[queries] / n)
+        middle = np.where(is_own, means.a_lower[queries], means.b_lower[queries])
+        places = np.where(is_own, drawn.places[queries], -1)
+        squares = _squared_influences(
+            drawn.targets[number], drawn.x[queries], weights, middle, places, group[queries]
+        )
+        found = np.zeros(len(totals))
+        found[np.unique(group[queries])] = squares
+        return found * (1 - n / size) * n / (n - 1)
+
+    for found in run_in_threads(influences, range(k), int(m * drawn.counts.max()) * 2):
+        totals += found
+    return np.asarray((totals / np.bincount(group) ** 2)[group])
+
+
+def _squared_influences(
+    target: TargetPoints,
+    x: Floats,
+    weights: Floats,
+    means: Floats,
+    places: Integers,
+    group: Integers,
+) -> Floats:
+    """Return the sums of squared influences of references for each group of queries, in order.
+
+    The influence of a reference on a group is the sum over its queries x (m, d) of the weight times
+    what its distance has more than the mean; `places` (m,) tell which reference a query itself is,
+    -1 for none. group (m,) is sorted.
+    """
+    starts = np.flatnonzero(np.diff(group, prepend=-1))
+    squares = np.zeros(len(starts))
+    step = max(1, _DISTANCES_AT_ONCE // len(target.y))
+    carried = np.zeros(len(target.y))
+    for start in range(0, len(x), step):
+        rows = slice(start, start + step)
+        terms = target.distances(x[rows]) - means[rows, None]
+        is_itself: Booleans = places[rows] >= 0
+        terms[np.flatnonzero(is_itself), places[rows][is_itself]] = 0.0
+        terms *= weights[rows, None]
+        first = np.searchsorted(starts, start, side="right") - 1
+        cuts = starts[(starts > start) & (starts < start + step)] - start
+        sums = np.add.reduceat(terms, np.concatenate([[0], cuts]), axis=0)
+        sums[0] += carried
+        squares[first : first + len(sums)] = np.einsum("ij,ij->i", sums, sums)
+        ends_here = start + step in starts
+        carried = np.zeros(len(target.y)) if ends_here else sums[-1]
+    return squares
