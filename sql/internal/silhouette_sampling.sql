@@ -99,7 +99,8 @@ CREATE OR REPLACE MACRO clustereval._sample_key(x0, seed) AS
 -- The rows of members (_cluster_members) that method 'sample' draws, with more columns.
 -- is_query: the sample_size points of each partition with the smallest sample keys (_sample_key),
 -- or all points without one. is_reference: the same for reference_size and each cluster, but no
--- point without one; reference_rank is the rank among the points of the cluster. ids are the same rows without points; ids_check is read for the error that
+-- point without one; reference_rank is the rank among the points of the cluster. ids are the
+-- same rows without points; ids_check is read for the error that
 -- _check_ids raises for a repeated id.
 CREATE OR REPLACE MACRO clustereval._drawn_members(
   members, ids, ids_check, sample_size, reference_size, random_state
