@@ -74,11 +74,6 @@ CREATE OR REPLACE MACRO clustereval._valid_means_options(
     )
   END;
 
--- TRUE if mean distances are estimated from references, by these options of silhouette_score.
-CREATE OR REPLACE MACRO clustereval._draws_references(distance, p, reference_size) AS
-  reference_size IS NOT NULL
-    AND clustereval._plain_distance_name(distance, p) NOT IN ('sqeuclidean', 'cosine');
-
 -- Text of a query for all rows of the CTE of _mean_distances that computes mean distances as these
 -- options of silhouette_score require. CTEs that are not named are neither bound nor run.
 CREATE OR REPLACE MACRO clustereval._select_mean_distances(
@@ -105,37 +100,6 @@ CREATE OR REPLACE MACRO clustereval._select_queries(distance, p, method) AS
     WHEN clustereval._plain_distance_name(distance, p) IN ('sqeuclidean', 'cosine')
     THEN '__ce_streamed_members'
     ELSE '__ce_members'
-  END);
-
--- Text of a query for all rows of the CTE that points are drawn from: they stream if distances to
--- references alone are computed, since only what is drawn has to be held then.
-CREATE OR REPLACE MACRO clustereval._select_population(distance, p, reference_size) AS
-  concat('SELECT * FROM ', CASE
-    WHEN clustereval._draws_references(distance, p, reference_size) THEN '__ce_streamed_members'
-    ELSE '__ce_members'
-  END);
-
--- Text of a query for all rows of the CTE with the silhouettes that are averaged.
-CREATE OR REPLACE MACRO clustereval._select_silhouettes_to_average(distance, p, reference_size) AS
-  concat('SELECT * FROM ', CASE
-    WHEN clustereval._draws_references(distance, p, reference_size)
-    THEN '__ce_unbiased_silhouettes'
-    ELSE '__ce_plain_silhouettes'
-  END);
-
--- Text of a query for all rows of the CTE with the variances of references, or for no row.
-CREATE OR REPLACE MACRO clustereval._select_reference_variances(distance, p, reference_size) AS
-  concat('SELECT * FROM ', CASE
-    WHEN clustereval._draws_references(distance, p, reference_size)
-    THEN '__ce_reference_variances'
-    ELSE '__ce_no_errors'
-  END);
-
--- Text of a query for all rows of the CTE with the standard errors of a sample, or for no row.
-CREATE OR REPLACE MACRO clustereval._select_errors(method) AS
-  concat('SELECT * FROM ', CASE
-    WHEN method = 'sample' THEN '__ce_sample_errors'
-    ELSE '__ce_no_errors'
   END);
 
 -- Text of a query for all rows of a CTE of _mean_distances with one row for each point and cluster

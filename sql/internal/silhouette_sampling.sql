@@ -8,6 +8,46 @@
 -- _drawn_members and _mean_distances.
 
 ---------------------------------------------------------------------------------------------------
+-- Options
+---------------------------------------------------------------------------------------------------
+
+-- TRUE if mean distances are estimated from references, by these options of silhouette_score.
+CREATE OR REPLACE MACRO clustereval._draws_references(distance, p, reference_size) AS
+  reference_size IS NOT NULL
+    AND clustereval._plain_distance_name(distance, p) NOT IN ('sqeuclidean', 'cosine');
+
+-- Text of a query for all rows of the CTE that points are drawn from: they stream if distances to
+-- references alone are computed, since only what is drawn has to be held then.
+CREATE OR REPLACE MACRO clustereval._select_population(distance, p, reference_size) AS
+  concat('SELECT * FROM ', CASE
+    WHEN clustereval._draws_references(distance, p, reference_size) THEN '__ce_streamed_members'
+    ELSE '__ce_members'
+  END);
+
+-- Text of a query for all rows of the CTE with the silhouettes that are averaged.
+CREATE OR REPLACE MACRO clustereval._select_silhouettes_to_average(distance, p, reference_size) AS
+  concat('SELECT * FROM ', CASE
+    WHEN clustereval._draws_references(distance, p, reference_size)
+    THEN '__ce_unbiased_silhouettes'
+    ELSE '__ce_plain_silhouettes'
+  END);
+
+-- Text of a query for all rows of the CTE with the variances of references, or for no row.
+CREATE OR REPLACE MACRO clustereval._select_reference_variances(distance, p, reference_size) AS
+  concat('SELECT * FROM ', CASE
+    WHEN clustereval._draws_references(distance, p, reference_size)
+    THEN '__ce_reference_variances'
+    ELSE '__ce_no_errors'
+  END);
+
+-- Text of a query for all rows of the CTE with the standard errors of a sample, or for no row.
+CREATE OR REPLACE MACRO clustereval._select_errors(method) AS
+  concat('SELECT * FROM ', CASE
+    WHEN method = 'sample' THEN '__ce_sample_errors'
+    ELSE '__ce_no_errors'
+  END);
+
+---------------------------------------------------------------------------------------------------
 -- Draws of points
 ---------------------------------------------------------------------------------------------------
 
@@ -59,7 +99,8 @@ CREATE OR REPLACE MACRO clustereval._sample_key(x0, seed) AS
 -- The rows of members (_cluster_members) that method 'sample' draws, with more columns.
 -- is_query: the sample_size points of each partition with the smallest sample keys (_sample_key),
 -- or all points without one. is_reference: the same for reference_size and each cluster, but no
--- point without one; reference_rank is the rank among the points of the cluster. ids are the same rows without points; ids_check is read for the error that
+-- point without one; reference_rank is the rank among the points of the cluster. ids are the
+-- same rows without points; ids_check is read for the error that
 -- _check_ids raises for a repeated id.
 CREATE OR REPLACE MACRO clustereval._drawn_members(
   members, ids, ids_check, sample_size, reference_size, random_state
