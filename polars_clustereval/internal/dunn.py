@@ -257,7 +257,7 @@ def dunn_index(
     noise: Any = None,
     noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
-    generalized: bool = True,
+    generalized: bool = False,
     missing: Missing = "error",
 ) -> Frame:
     """Dunn's index and its generalizations: least separation / largest diameter of the clusters.

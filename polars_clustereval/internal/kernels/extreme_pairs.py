@@ -5,14 +5,14 @@ The triangle inequality excludes most pairs, whose distances are never computed.
 
 from __future__ import annotations
 
-from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from . import measured_pairs
-from .arrays import expand_range_blocks, measure_differences
+from .arrays import expand_range_blocks, expand_ranges, measure_differences
 from .distance_blocks import DISTANCES_PER_BLOCK, TILE_POINTS, distance_blocks, distance_matrix
+from .threads import run_in_threads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,8 +28,22 @@ _CANDIDATES = 64
 _LIKELY_PAIRS = 32
 #: Number of clusters up to which each point is compared with every ball.
 _MAX_CLUSTERS_FOR_BORDER = 256
-#: Coordinates that make the cells of the grid.
-_GRID_AXES = 4
+#: Coordinates that divide the cells of a grid, at most.
+_GRID_AXES = 5
+#: Odd numbers that make one key of the numbers of a cell (modulo 2^64). Cells of equal keys only add
+#: pairs to be compared.
+_CELL_FACTORS = np.array(
+    [
+        0x1F83D9ABFB41BD6B,
+        0x5BE0CD19137E2179,
+        0x3C6EF372FE94F82B,
+        0x6A09E667F3BCC909,
+        0x510E527FADE682D1,
+    ],
+    dtype=np.int64,
+)
+#: Points whose near points are searched together.
+_POINTS_PER_BLOCK = 2**13
 #: Number of points up to which all pairs are measured, since a grid would take longer.
 _MAX_POINTS_WITHOUT_GRID = 512
 
@@ -235,23 +249,51 @@ def _separation_by_grid(x: Floats, numbers: Integers, metric: Metric, bound: flo
     """Return the least metric distance between points of different clusters, at most `bound`.
 
     x (m, d) are the points and `numbers` (m,) the numbers of their clusters, in ascending order. No
-    coordinate of two points differs by more than their distance: only points in the same or
-    adjacent cells of a grid of width `bound` are measured. A quarter of the points is searched
-    first, since their least distance is a tighter bound: narrower cells hold fewer pairs.
+    coordinate of two points differs by more than their distance: in a grid, only points in the same
+    cell or near its border are measured. Pairs within cells, first of a sixteenth of the points,
+    then of all, give a tighter bound: narrower cells hold fewer pairs.
     """
     if len(x) <= _MAX_POINTS_WITHOUT_GRID:
         return _separation_by_all_pairs(x, numbers, metric, bound)
-    bound = _separation_by_grid(x[::4], numbers[::4], metric, bound)
-    if bound == 0:
-        return bound
-    grid = _Grid(x, bound)
-    if grid.approximate_pairs > len(x) ** 2 / 16:
+    deviations = x.std(axis=0)
+    for step in (16, 1):
+        grid = _Grid.of_cells(x[::step], bound, deviations)
+        bound = _least_within_cells(grid, numbers[::step], metric, bound)
+        if bound == 0:
+            return bound
+    grid = _Grid.within_reach(x, bound, deviations)
+    if grid.approximate_steps > len(x) ** 2 / 16:
         return _separation_by_all_pairs(x, numbers, metric, bound)
-    for i, j in grid:
+
+    def least_distance(points: Integers) -> float:
+        """Return the least distance of these points from others, at most `bound`."""
+        least = bound
+        for i, j in grid.pairs_within_reach(points):
+            different = numbers[i] != numbers[j]
+            i, j = i[different], j[different]
+            if len(i):
+                least = min(least, float(metric.row_distances(x[i], x[j]).min()))
+        return least
+
+    blocks = np.array_split(np.arange(len(x)), -(-len(x) // _POINTS_PER_BLOCK))
+    return min(run_in_threads(least_distance, blocks, x.size))
+
+
+def _least_within_cells(grid: _Grid, numbers: Integers, metric: Metric, bound: float) -> float:
+    """Return the least metric distance of points of different clusters in a cell, at most `bound`.
+
+    `numbers` (m,) are the numbers of the clusters of the grid's points. It is `bound` if the cells
+    hold so many pairs that it would take longer than it can save.
+    """
+    starts, stops = grid.followers_in_cells()
+    if int((stops - starts).sum()) > len(numbers) ** 2 / 256:
+        return bound
+    for i, j in expand_range_blocks(starts, stops, DISTANCES_PER_BLOCK):
+        i, j = grid.order[i], grid.order[j]
         different = numbers[i] != numbers[j]
         i, j = i[different], j[different]
         if len(i):
-            bound = min(bound, float(metric.row_distances(x[i], x[j]).min()))
+            bound = min(bound, float(metric.row_distances(grid.x[i], grid.x[j]).min()))
     return bound
 
 
@@ -265,60 +307,102 @@ def _separation_by_all_pairs(x: Floats, numbers: Integers, metric: Metric, bound
 
 
 class _Grid:
-    """Pairs of points in the same or adjacent cells of a grid, each pair once.
+    """Cells of equal width along some axes, by which points that are near each other are found."""
 
-    Iteration yields the pairs in blocks. Cells have whole numbers, and those that are adjacent
-    along the last axis have consecutive ones. A line of cells is all cells that differ along the
-    last axis only.
-    """
+    def __init__(self, x: Floats, axes: Integers, width: float, reach: float) -> None:
+        """Assign points x (m, d) to cells of this width along the axes, coordinates in order.
 
-    def __init__(self, x: Floats, width: float) -> None:
-        """Assign points x (m, d) to cells along their (at most 4) axes of largest variance.
-
-        Cells are at least `width` wide, so that points at most this far apart are in the same cell
-        or in adjacent ones.
+        At most _GRID_AXES of the axes divide the cells. `reach` is how far from each other the
+        coordinates of two points may be: at most the width.
         """
-        axes = np.argsort(-x.var(axis=0))[:_GRID_AXES]
-        coordinates = x[:, axes] - x[:, axes].min(axis=0)
-        # Wider cells if the number of a cell would exceed 64 bits.
-        widths = np.maximum(width * (1 + 1e-9), coordinates.max(axis=0) / 2**14)
-        cells = np.floor(coordinates / widths).astype(np.int64) + 1
-        self.strides = np.cumprod([1, *(cells.max(axis=0)[:0:-1] + 2)])[::-1]
-        numbers = cells @ self.strides
-        self.order = np.argsort(numbers, kind="stable")
-        self.numbers = numbers[self.order]
+        self.x, self.axes, self.width, self.reach = x, axes, width, reach
+        self.origin = x[:, axes].min(axis=0)
+        cells = self._number_cells(x[:, axes])
+        keys = cells @ _CELL_FACTORS[: len(axes)]
+        self.order = np.argsort(keys, kind="stable")
+        self.keys, starts = np.unique(keys[self.order], return_index=True)
+        self.starts = np.append(starts, len(x))
+        self.other_axes = np.empty(0, dtype=np.int64)
+
+    @classmethod
+    def of_cells(cls, x: Floats, bound: float, deviations: Floats) -> _Grid:
+        """Return a grid in whose cells most of the points x (m, d) that are nearer than `bound` are.
+
+        `deviations` (d,) are the standard deviations of the coordinates.
+        """
+        axes = np.argsort(-deviations)[:_GRID_AXES]
+        return cls(x, axes, max(1.5 * bound, float(deviations.max()) * 1e-7), 0.0)
+
+    @classmethod
+    def within_reach(cls, x: Floats, bound: float, deviations: Floats) -> _Grid:
+        """Return a grid that finds all pairs of points x (m, d) that are nearer than `bound`.
+
+        Cells three times as wide as the reach have few points near a border. Where that is wide
+        against the spread of the points, most points would be in few cells: then the cells are as
+        wide as the reach. `deviations` (d,) are the standard deviations of the coordinates.
+        """
+        largest = float(deviations.max())
+        is_wide = 3 * bound > largest
+        # The second terms are rounding errors of coordinates and of the numbers of cells.
+        reach = bound * (1 + 1e-9) + largest * 1e-11
+        width = max((1.001 if is_wide else 3.0) * reach, largest * 1e-7)
+        spread = int(np.count_nonzero(1.5 * deviations > bound))
+        count = max(1, min(_GRID_AXES - is_wide, spread))
+        axes = np.argsort(-deviations)
+        grid = cls(x, axes[:count], width, reach)
+        grid.other_axes = axes[count : count + 2]
+        return grid
+
+    def _number_cells(self, coordinates: Floats) -> Integers:
+        """Return the numbers of the cells (m, axes) of `coordinates` (m, axes) along each axis."""
+        return np.floor((coordinates - self.origin) / self.width).astype(np.int64)
+
+    def followers_in_cells(self) -> tuple[Integers, Integers]:
+        """Return for each point in `order` where those after it in its cell start and stop."""
+        stops = np.repeat(self.starts[1:], np.diff(self.starts))
+        return np.arange(1, len(stops) + 1), stops
+
+    def _cells_within_reach(self, points: Integers) -> tuple[Integers, Integers]:
+        """Return the cells that hold points within reach of given points, rows of x.
+
+        They are pairs of a given point, as an index of `points`, and of the place of a cell in
+        `keys`. Along the first axis only points from the given one on are searched.
+        """
+        coordinates = self.x[np.ix_(points, self.axes)]
+        backward = np.full(len(self.axes), self.reach)
+        backward[0] = 0.0
+        first = self._number_cells(coordinates - backward)
+        spans = self._number_cells(coordinates + self.reach) - first
+        owners, keys = np.arange(len(points)), first @ _CELL_FACTORS[: len(self.axes)]
+        for span, factor in zip(spans.T, _CELL_FACTORS, strict=False):
+            i, step = expand_ranges(np.zeros(len(owners), dtype=np.int64), span[owners] + 1)
+            owners, keys = owners[i], keys[i] + step * factor
+        places = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        found = self.keys[places] == keys
+        return owners[found], places[found]
 
     @property
-    def neighbor_line_offsets(self) -> list[int]:
-        """What to add to a cell's number to reach each line of cells adjacent to its own, and 0.
+    def approximate_steps(self) -> int:
+        """Estimated number of pairs that are compared, and of cells that are looked up."""
+        points = np.arange(0, len(self.x), -(-len(self.x) // 1024))
+        _, places = self._cells_within_reach(points)
+        pairs = (self.starts[places + 1] - self.starts[places]).sum()
+        return int(pairs + len(places)) * len(self.x) // len(points)
 
-        Only one of any two opposite offsets is listed, so that no pair of points is found twice.
+    def pairs_within_reach(self, points: Integers) -> Iterator[tuple[Integers, Integers]]:
+        """Yield pairs of points, as rows of x, whose coordinates are within reach of each other.
+
+        The first is one of the given points; coordinates are compared on a few axes. All pairs of
+        points that are within reach are among those of all points.
         """
-        steps = product((-1, 0, 1), repeat=len(self.strides) - 1)
-        return sorted({abs(int(np.dot(step, self.strides[:-1]))) for step in steps})
-
-    @property
-    def approximate_pairs(self) -> int:
-        """Estimated number of pairs: those in each point's own line of cells, times all lines."""
-        start, stop = self._partner_ranges(0)
-        return len(self.neighbor_line_offsets) * int((stop - start).sum())
-
-    def _partner_ranges(self, offset: int) -> tuple[Integers, Integers]:
-        """Return the start (m,) and stop (m,) of each point's partners in a line of cells.
-
-        The points are sorted by cell; the partners of one are consecutive. `offset` is one of
-        neighbor_line_offsets: the partners lie in the cell at that offset and the two beside it.
-        For offset 0 they are the points after the point in its own cell and those in the next cell.
-        """
-        beside = self.numbers + offset
-        stop = np.searchsorted(self.numbers, beside + 1, side="right")
-        if not offset:
-            return np.arange(1, len(self.numbers) + 1), stop
-        return np.searchsorted(self.numbers, beside - 1), stop
-
-    def __iter__(self) -> Iterator[tuple[Integers, Integers]]:
-        """Yield blocks of pairs: the rows of x of their first points, and of their second."""
-        for offset in self.neighbor_line_offsets:
-            start, stop = self._partner_ranges(offset)
-            for i, j in expand_range_blocks(start, stop, DISTANCES_PER_BLOCK):
-                yield self.order[i], self.order[j]
+        owners, places = self._cells_within_reach(points)
+        starts, stops = self.starts[places], self.starts[places + 1]
+        for a, b in expand_range_blocks(starts, stops, DISTANCES_PER_BLOCK):
+            i, j = points[owners[a]], self.order[b]
+            for axis in (self.axes[0], *self.other_axes):
+                column = self.x[:, axis]
+                difference = column[j] - column[i]
+                is_near = difference <= self.reach
+                is_near &= difference >= (0.0 if axis == self.axes[0] else -self.reach)
+                i, j = i[is_near], j[is_near]
+            yield i, j
