@@ -100,11 +100,12 @@ CREATE OR REPLACE MACRO clustereval._metric_diameters(members, distance, p) AS T
   ),
   outer_points AS MATERIALIZED (
     SELECT
-      member.number, member.row_no, member.point, member.center_distance,
-      bound.diameter - member.center_distance AS needed_distance
+      member.number, MIN(member.row_no) AS row_no, member.point, member.center_distance,
+      MAX(bound.diameter) - member.center_distance AS needed_distance
     FROM query_table(members) AS member
     JOIN bounds AS bound ON bound.number = member.number
     WHERE member.center_distance + member.radius > bound.diameter
+    GROUP BY member.number, member.point, member.center_distance
   ),
   largest AS (
     SELECT number, diameter FROM bounds
@@ -179,9 +180,10 @@ CREATE OR REPLACE MACRO clustereval._separation_bounds(members, balls, distance,
   JOIN candidates AS other ON other.pair = one.pair AND other.number > one.number
   GROUP BY one.partition_no;
 
--- The points (partition_no, number of the cluster, row_no, point) whose _metric distance to a point
--- of another cluster may be below a bound: they are nearer than bound + radius to that cluster's
--- center. Above 256 clusters all points: comparing with every ball would cost too much. members and
+-- The points (partition_no, number of the cluster, row_no, point), equal ones of a cluster once,
+-- whose _metric distance to a point of another cluster may be below a bound: they are nearer than
+-- bound + radius to that cluster's center. Above 256 clusters, where that would cost too much, all
+-- points. members and
 -- balls name the tables of _points_in_balls (one row per point) and _bounding_balls (one per
 -- cluster), bounds one with the bound of each partition (separation).
 CREATE OR REPLACE MACRO clustereval._border_points(members, balls, bounds, distance, p) AS TABLE
@@ -198,9 +200,10 @@ CREATE OR REPLACE MACRO clustereval._border_points(members, balls, bounds, dista
     UNION ALL
     SELECT row_no FROM query_table(members) WHERE n_clusters > 256
   )
-  SELECT partition_no, number, row_no, point
+  SELECT partition_no, number, MIN(row_no) AS row_no, point
   FROM query_table(members)
-  WHERE row_no IN (SELECT row_no FROM rows);
+  WHERE row_no IN (SELECT row_no FROM rows)
+  GROUP BY partition_no, number, point;
 
 -- One row per partition (partition_no), with the axes of the grids in which near points are found:
 -- axes, a list of the (at most) seven coordinates of largest variance, as indices from 1, in
@@ -224,15 +227,14 @@ CREATE OR REPLACE MACRO clustereval._grid_axes(coordinates, clusters, balls) AS 
   SELECT
     axis.partition_no, ball.center AS origin,
     arg_max(axis.i, axis.variance, 7) AS axes,
-    list_transform(MAX(axis.variance, 7), lambda variance: sqrt(variance)) AS deviations,
+    list_transform(MAX(axis.variance, 7), lambda v: sqrt(v)) AS deviations,
     sqrt(MAX(axis.variance)) AS deviation
   FROM variances AS axis
   JOIN query_table(balls) AS ball ON ball.number = axis.partition_no
   GROUP BY axis.partition_no, ball.center;
 
--- Number of the grid cell of the vector x, moved by `shift`, along one axis, the coordinate of index
--- `axis` (from 1). Cells have this width; cell 0 starts at the vector origin. 0 if axis is NULL: the
--- grid has fewer.
+-- Number of the grid cell of the vector x, moved by `shift`, along one axis, the coordinate of
+-- index `axis` (from 1); 0 if that is NULL. Cells have this width; cell 0 starts at origin.
 CREATE OR REPLACE MACRO clustereval._cell_along_axis(x, origin, axis, width, shift) AS
   coalesce(TRY_CAST(floor((x[axis] - origin[axis] + shift) / width) AS BIGINT), 0);
 
@@ -248,10 +250,9 @@ CREATE OR REPLACE MACRO clustereval._grid_cell(x, origin, axes, width) AS
   );
 
 -- One row per partition (partition_no): separation, an upper bound of the smallest _metric distance
--- of points of different clusters: the least found in a cell of a grid, or the given bound if that
--- is less. Its cells are wider than the given bound by half, so that few of the nearest pairs are
--- divided by a border. members names the points (a table as of _border_points), bounds a table with
--- the bound of each partition (separation), axes that of _grid_axes.
+-- of points of different clusters: the smallest within a cell of a grid, or the given bound if that
+-- is less. The cells are half wider than that bound, so that a border divides few of the nearest
+-- pairs. members, bounds, axes: as for _separations_by_grid.
 CREATE OR REPLACE MACRO clustereval._separations_within_cells(
   members, bounds, axes, distance, p
 ) AS TABLE
@@ -289,12 +290,11 @@ CREATE OR REPLACE MACRO clustereval._separations_within_cells(
   GROUP BY partition_no;
 
 -- One row per partition whose bound (separation) is not 0, with the grid in which
--- _separations_by_grid compares points: reach, how far from each other the coordinates of two
--- points may be; axes, a list of the coordinates that the cells divide, and other_axes, of up to two
--- others; width of the cells; origin, the vector where cell 0 starts. Cells three times as wide as
--- the reach have few points near a border. Where that is wide against the spread of the points, most
--- points would be in few cells: then the cells are as wide as the reach. bounds and axes are the
--- parameters of _separations_by_grid.
+-- _separations_by_grid compares points: reach, how much coordinates of compared points may differ;
+-- axes, a list of the coordinates that divide the cells, and other_axes, of up to two others; width
+-- of the cells; origin, the vector where cell 0 starts. Cells three times as wide as the reach have
+-- few points near a border. If that is wide for the spread of the points, which would be in few
+-- cells, they are as wide as the reach. bounds and axes: as for _separations_by_grid.
 CREATE OR REPLACE MACRO clustereval._separation_grids(bounds, axes) AS TABLE
   WITH grids AS (
     SELECT
@@ -335,37 +335,26 @@ CREATE OR REPLACE MACRO clustereval._cell_steps() AS TABLE
   CROSS JOIN steps AS four
   CROSS JOIN steps AS five;
 
--- One row per given point and cell of its grid (cell, a hash of its numbers) that holds points with
--- a coordinate within reach of each of its own: number and point; x_1, its coordinate on the first
--- axis, to x_1_stop, and x_2_start, x_2_stop, x_3_start and x_3_stop, on two axes that do not divide
--- the cells, are the limits of theirs. points and grids name the tables of _border_points and
--- _separation_grids.
-CREATE OR REPLACE MACRO clustereval._cells_within_reach(points, grids) AS TABLE
+-- One row per point and cell of the grid (cell, a hash as of _grid_cell) that may hold points
+-- within reach: number and point, and the limits of their coordinates: x_1, its own, to x_1_stop on
+-- the first axis; x_2_start to x_2_stop and x_3_start to x_3_stop on two axes that do not divide
+-- the cells. members and grids name the tables of _border_points and _separation_grids.
+CREATE OR REPLACE MACRO clustereval._cells_within_reach(members, grids) AS TABLE
   WITH cells AS (
     SELECT
-      point.partition_no, point.number, point.point, grid.axes, grid.other_axes, grid.reach,
-      clustereval._cell_along_axis(point.point, grid.origin, grid.axes[1], grid.width, 0.0)
-        AS first_1,
-      clustereval._cell_along_axis(point.point, grid.origin, grid.axes[2], grid.width, -grid.reach)
-        AS first_2,
-      clustereval._cell_along_axis(point.point, grid.origin, grid.axes[3], grid.width, -grid.reach)
-        AS first_3,
-      clustereval._cell_along_axis(point.point, grid.origin, grid.axes[4], grid.width, -grid.reach)
-        AS first_4,
-      clustereval._cell_along_axis(point.point, grid.origin, grid.axes[5], grid.width, -grid.reach)
-        AS first_5,
-      clustereval._cell_along_axis(point.point, grid.origin, grid.axes[1], grid.width, grid.reach)
-        AS last_1,
-      clustereval._cell_along_axis(point.point, grid.origin, grid.axes[2], grid.width, grid.reach)
-        AS last_2,
-      clustereval._cell_along_axis(point.point, grid.origin, grid.axes[3], grid.width, grid.reach)
-        AS last_3,
-      clustereval._cell_along_axis(point.point, grid.origin, grid.axes[4], grid.width, grid.reach)
-        AS last_4,
-      clustereval._cell_along_axis(point.point, grid.origin, grid.axes[5], grid.width, grid.reach)
-        AS last_5
-    FROM query_table(points) AS point
-    JOIN query_table(grids) AS grid ON grid.partition_no = point.partition_no
+      member.partition_no, number, point, axes, other_axes, reach,
+      clustereval._cell_along_axis(point, origin, axes[1], width, 0.0) AS first_1,
+      clustereval._cell_along_axis(point, origin, axes[2], width, -reach) AS first_2,
+      clustereval._cell_along_axis(point, origin, axes[3], width, -reach) AS first_3,
+      clustereval._cell_along_axis(point, origin, axes[4], width, -reach) AS first_4,
+      clustereval._cell_along_axis(point, origin, axes[5], width, -reach) AS first_5,
+      clustereval._cell_along_axis(point, origin, axes[1], width, reach) AS last_1,
+      clustereval._cell_along_axis(point, origin, axes[2], width, reach) AS last_2,
+      clustereval._cell_along_axis(point, origin, axes[3], width, reach) AS last_3,
+      clustereval._cell_along_axis(point, origin, axes[4], width, reach) AS last_4,
+      clustereval._cell_along_axis(point, origin, axes[5], width, reach) AS last_5
+    FROM query_table(members) AS member
+    JOIN query_table(grids) AS grid ON grid.partition_no = member.partition_no
   )
   SELECT
     cell.partition_no, cell.number, cell.point,
@@ -387,10 +376,9 @@ CREATE OR REPLACE MACRO clustereval._cells_within_reach(points, grids) AS TABLE
 
 -- One row per partition (partition_no): separation, the smallest _metric distance of given points
 -- of different clusters, or the given bound if that is less. Points differ in no coordinate by more
--- than their distance. In a grid, each point is compared with those that are in its own cell or near
--- its border, and from there on along the first axis. members names the points (a table as of
--- _border_points), bounds a table with the bound of each partition (separation), axes that of
--- _grid_axes.
+-- than their distance. In a grid, each point is compared with those in its own cell or near its
+-- border, and only onward along the first axis. members names the points, as of _border_points,
+-- bounds the bound of each partition (separation), axes the table of _grid_axes.
 CREATE OR REPLACE MACRO clustereval._separations_by_grid(
   members, bounds, axes, distance, p
 ) AS TABLE
@@ -440,8 +428,7 @@ CREATE OR REPLACE MACRO clustereval._metric_separations(members, balls, axes, di
     SELECT * FROM clustereval._separation_bounds(members, balls, distance, p)
   ),
   border AS MATERIALIZED (
-    SELECT *
-    FROM clustereval._border_points(members, balls, first_bounds, distance, p)
+    SELECT * FROM clustereval._border_points(members, balls, first_bounds, distance, p)
   ),
   sample AS NOT MATERIALIZED (SELECT * FROM border WHERE row_no % 16 = 0),
   sample_bounds AS MATERIALIZED (
@@ -452,8 +439,7 @@ CREATE OR REPLACE MACRO clustereval._metric_separations(members, balls, axes, di
     SELECT *
     FROM clustereval._separations_within_cells(border, sample_bounds, axes, distance, p)
   )
-  SELECT *
-  FROM clustereval._separations_by_grid(border, bounds, axes, distance, p);
+  SELECT * FROM clustereval._separations_by_grid(border, bounds, axes, distance, p);
 
 ---------------------------------------------------------------------------------------------------
 -- Ratios

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from . import measured_pairs
-from .arrays import expand_range_blocks, expand_ranges, measure_differences
+from .arrays import measure_differences
+from .cell_grids import CellGrid, flag_first_copies
 from .distance_blocks import DISTANCES_PER_BLOCK, TILE_POINTS, distance_blocks, distance_matrix
 from .threads import run_in_threads
 
@@ -28,20 +29,6 @@ _CANDIDATES = 64
 _LIKELY_PAIRS = 32
 #: Number of clusters up to which each point is compared with every ball.
 _MAX_CLUSTERS_FOR_BORDER = 256
-#: Coordinates that divide the cells of a grid, at most.
-_GRID_AXES = 5
-#: Odd numbers that make one key of the numbers of a cell (modulo 2^64). Cells of equal keys only add
-#: pairs to be compared.
-_CELL_FACTORS = np.array(
-    [
-        0x1F83D9ABFB41BD6B,
-        0x5BE0CD19137E2179,
-        0x3C6EF372FE94F82B,
-        0x6A09E667F3BCC909,
-        0x510E527FADE682D1,
-    ],
-    dtype=np.int64,
-)
 #: Points whose near points are searched together.
 _POINTS_PER_BLOCK = 2**13
 #: Number of points up to which all pairs are measured, since a grid would take longer.
@@ -135,6 +122,9 @@ def _largest_distance(x: Floats, metric: Metric) -> float:
     x, radii = x[outward], radii[outward]
     candidates = x[:_CANDIDATES]
     largest = max(metric.matrix(candidates, candidates).max(), metric.row_distances(x, x[0]).max())
+    is_outer = radii > largest - radii[0]
+    is_outer[is_outer] = flag_first_copies(x[is_outer], np.zeros(is_outer.sum(), np.int64))
+    x, radii = x[is_outer], radii[is_outer]
     start = 0
     while start < len(x):
         stop = int(np.searchsorted(-radii, radii[start] - largest))
@@ -255,46 +245,30 @@ def _separation_by_grid(x: Floats, numbers: Integers, metric: Metric, bound: flo
     """
     if len(x) <= _MAX_POINTS_WITHOUT_GRID:
         return _separation_by_all_pairs(x, numbers, metric, bound)
-    deviations = x.std(axis=0)
-    for step in (16, 1):
-        grid = _Grid.of_cells(x[::step], bound, deviations)
-        bound = _least_within_cells(grid, numbers[::step], metric, bound)
-        if bound == 0:
-            return bound
-    grid = _Grid.within_reach(x, bound, deviations)
-    if grid.approximate_steps > len(x) ** 2 / 16:
-        return _separation_by_all_pairs(x, numbers, metric, bound)
+    is_first = flag_first_copies(x, numbers)
+    x, numbers = x[is_first], numbers[is_first]
 
-    def least_distance(points: Integers) -> float:
-        """Return the least distance of these points from others, at most `bound`."""
+    def least_distance(pairs: Iterator[tuple[Integers, Integers]]) -> float:
+        """Return the least distance of the pairs of points in different clusters, or `bound`."""
         least = bound
-        for i, j in grid.pairs_within_reach(points):
+        for i, j in pairs:
             different = numbers[i] != numbers[j]
             i, j = i[different], j[different]
             if len(i):
                 least = min(least, float(metric.row_distances(x[i], x[j]).min()))
         return least
 
+    deviations = x.std(axis=0)
+    for step in (16, 1):
+        pairs = CellGrid.for_bounds(x[::step], bound, deviations).pairs_in_cells()
+        bound = least_distance((i * step, j * step) for i, j in pairs)
+        if bound == 0:
+            return bound
+    grid = CellGrid.within_reach(x, bound, deviations)
+    if grid.approximate_steps > len(x) ** 2 / 16:
+        return _separation_by_all_pairs(x, numbers, metric, bound)
     blocks = np.array_split(np.arange(len(x)), -(-len(x) // _POINTS_PER_BLOCK))
-    return min(run_in_threads(least_distance, blocks, x.size))
-
-
-def _least_within_cells(grid: _Grid, numbers: Integers, metric: Metric, bound: float) -> float:
-    """Return the least metric distance of points of different clusters in a cell, at most `bound`.
-
-    `numbers` (m,) are the numbers of the clusters of the grid's points. It is `bound` if the cells
-    hold so many pairs that it would take longer than it can save.
-    """
-    starts, stops = grid.followers_in_cells()
-    if int((stops - starts).sum()) > len(numbers) ** 2 / 256:
-        return bound
-    for i, j in expand_range_blocks(starts, stops, DISTANCES_PER_BLOCK):
-        i, j = grid.order[i], grid.order[j]
-        different = numbers[i] != numbers[j]
-        i, j = i[different], j[different]
-        if len(i):
-            bound = min(bound, float(metric.row_distances(grid.x[i], grid.x[j]).min()))
-    return bound
+    return min(run_in_threads(least_distance, list(map(grid.pairs_within_reach, blocks)), x.size))
 
 
 def _separation_by_all_pairs(x: Floats, numbers: Integers, metric: Metric, bound: float) -> float:
@@ -304,105 +278,3 @@ def _separation_by_all_pairs(x: Floats, numbers: Integers, metric: Metric, bound
         for tile in range(stop, len(x), TILE_POINTS):
             bound = min(bound, metric.least_distance(x[start:stop], x[tile : tile + TILE_POINTS]))
     return bound
-
-
-class _Grid:
-    """Cells of equal width along some axes, by which points that are near each other are found."""
-
-    def __init__(self, x: Floats, axes: Integers, width: float, reach: float) -> None:
-        """Assign points x (m, d) to cells of this width along the axes, coordinates in order.
-
-        At most _GRID_AXES of the axes divide the cells. `reach` is how far from each other the
-        coordinates of two points may be: at most the width.
-        """
-        self.x, self.axes, self.width, self.reach = x, axes, width, reach
-        self.origin = x[:, axes].min(axis=0)
-        cells = self._number_cells(x[:, axes])
-        keys = cells @ _CELL_FACTORS[: len(axes)]
-        self.order = np.argsort(keys, kind="stable")
-        self.keys, starts = np.unique(keys[self.order], return_index=True)
-        self.starts = np.append(starts, len(x))
-        self.other_axes = np.empty(0, dtype=np.int64)
-
-    @classmethod
-    def of_cells(cls, x: Floats, bound: float, deviations: Floats) -> _Grid:
-        """Return a grid in whose cells most of the points x (m, d) that are nearer than `bound` are.
-
-        `deviations` (d,) are the standard deviations of the coordinates.
-        """
-        axes = np.argsort(-deviations)[:_GRID_AXES]
-        return cls(x, axes, max(1.5 * bound, float(deviations.max()) * 1e-7), 0.0)
-
-    @classmethod
-    def within_reach(cls, x: Floats, bound: float, deviations: Floats) -> _Grid:
-        """Return a grid that finds all pairs of points x (m, d) that are nearer than `bound`.
-
-        Cells three times as wide as the reach have few points near a border. Where that is wide
-        against the spread of the points, most points would be in few cells: then the cells are as
-        wide as the reach. `deviations` (d,) are the standard deviations of the coordinates.
-        """
-        largest = float(deviations.max())
-        is_wide = 3 * bound > largest
-        # The second terms are rounding errors of coordinates and of the numbers of cells.
-        reach = bound * (1 + 1e-9) + largest * 1e-11
-        width = max((1.001 if is_wide else 3.0) * reach, largest * 1e-7)
-        spread = int(np.count_nonzero(1.5 * deviations > bound))
-        count = max(1, min(_GRID_AXES - is_wide, spread))
-        axes = np.argsort(-deviations)
-        grid = cls(x, axes[:count], width, reach)
-        grid.other_axes = axes[count : count + 2]
-        return grid
-
-    def _number_cells(self, coordinates: Floats) -> Integers:
-        """Return the numbers of the cells (m, axes) of `coordinates` (m, axes) along each axis."""
-        return np.floor((coordinates - self.origin) / self.width).astype(np.int64)
-
-    def followers_in_cells(self) -> tuple[Integers, Integers]:
-        """Return for each point in `order` where those after it in its cell start and stop."""
-        stops = np.repeat(self.starts[1:], np.diff(self.starts))
-        return np.arange(1, len(stops) + 1), stops
-
-    def _cells_within_reach(self, points: Integers) -> tuple[Integers, Integers]:
-        """Return the cells that hold points within reach of given points, rows of x.
-
-        They are pairs of a given point, as an index of `points`, and of the place of a cell in
-        `keys`. Along the first axis only points from the given one on are searched.
-        """
-        coordinates = self.x[np.ix_(points, self.axes)]
-        backward = np.full(len(self.axes), self.reach)
-        backward[0] = 0.0
-        first = self._number_cells(coordinates - backward)
-        spans = self._number_cells(coordinates + self.reach) - first
-        owners, keys = np.arange(len(points)), first @ _CELL_FACTORS[: len(self.axes)]
-        for span, factor in zip(spans.T, _CELL_FACTORS, strict=False):
-            i, step = expand_ranges(np.zeros(len(owners), dtype=np.int64), span[owners] + 1)
-            owners, keys = owners[i], keys[i] + step * factor
-        places = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        found = self.keys[places] == keys
-        return owners[found], places[found]
-
-    @property
-    def approximate_steps(self) -> int:
-        """Estimated number of pairs that are compared, and of cells that are looked up."""
-        points = np.arange(0, len(self.x), -(-len(self.x) // 1024))
-        _, places = self._cells_within_reach(points)
-        pairs = (self.starts[places + 1] - self.starts[places]).sum()
-        return int(pairs + len(places)) * len(self.x) // len(points)
-
-    def pairs_within_reach(self, points: Integers) -> Iterator[tuple[Integers, Integers]]:
-        """Yield pairs of points, as rows of x, whose coordinates are within reach of each other.
-
-        The first is one of the given points; coordinates are compared on a few axes. All pairs of
-        points that are within reach are among those of all points.
-        """
-        owners, places = self._cells_within_reach(points)
-        starts, stops = self.starts[places], self.starts[places + 1]
-        for a, b in expand_range_blocks(starts, stops, DISTANCES_PER_BLOCK):
-            i, j = points[owners[a]], self.order[b]
-            for axis in (self.axes[0], *self.other_axes):
-                column = self.x[:, axis]
-                difference = column[j] - column[i]
-                is_near = difference <= self.reach
-                is_near &= difference >= (0.0 if axis == self.axes[0] else -self.reach)
-                i, j = i[is_near], j[is_near]
-            yield i, j
