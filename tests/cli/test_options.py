@@ -82,8 +82,9 @@ def test_generalized_indices_of_dunn(run: Run, engine_name: str) -> None:
     generalized = {name for name in row if name.startswith("gdi_")}
     assert len(generalized) == 18
     assert {row[name] for name in generalized} == {None}
-    assert row == pytest.approx(full | dict.fromkeys(generalized), rel=1e-12)
     assert None not in full.values()
+    others = row.keys() - generalized
+    assert {x: row[x] for x in others} == pytest.approx({x: full[x] for x in others}, rel=1e-12)
     assert ("gdi_11" in run(*call), "gdi_11" in run(*call, "--generalized")) == (False, True)
     assert "gdi_11" not in run(*call, "--partition-by", "species")
 

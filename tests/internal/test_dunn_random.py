@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 N = 700
 
 
-def random_sets(seed: int, dims: int) -> dict[str, tuple[Floats, Integers]]:
+def sets_by_difficulty(seed: int, dims: int) -> dict[str, tuple[Floats, Integers]]:
     """Points and the numbers of their clusters, by what is special about them."""
     rng = np.random.default_rng(seed)
     k = int(rng.integers(2, 9))
@@ -84,7 +84,7 @@ def dunn_by_all_pairs(x: Floats, clusters: Integers, distance: str) -> tuple[flo
 @SEEDS
 @SEED
 def test_equals_all_pairs(engine: Engine, distance: str, dims: int, seed: int) -> None:
-    sets = random_sets(seed, dims)
+    sets = sets_by_difficulty(seed, dims)
     if distance == "cosine":
         del sets["far points"], sets["heavy tails"]
     frames = [pl.DataFrame({"vector": x.tolist(), "cluster": c}) for x, c in sets.values()]
@@ -101,7 +101,7 @@ def test_equals_all_pairs(engine: Engine, distance: str, dims: int, seed: int) -
 def test_no_pair_within_reach_is_lost(seed: int) -> None:
     """The grid finds a pair however near to its bound the distance is."""
     for dims in (1, 2, 5, 8):
-        for name, (x, _) in random_sets(seed, dims).items():
+        for name, (x, _) in sets_by_difficulty(seed, dims).items():
             d = cdist(x, x, "chebyshev")
             bound = float(np.quantile(d, 0.002)) or 1.0
             wanted = {(i, j) for i, j in np.argwhere(d <= bound).tolist() if i < j}
