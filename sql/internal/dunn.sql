@@ -205,15 +205,15 @@ CREATE OR REPLACE MACRO clustereval._border_points(members, balls, bounds, dista
   WHERE row_no IN (SELECT row_no FROM rows)
   GROUP BY partition_no, number, point;
 
--- One row per partition (partition_no), with the axes of the grids in which near points are found:
--- axes, a list of the (at most) seven coordinates of largest variance, as indices from 1, in
--- descending order; deviations, a list of their standard deviations; deviation, the largest;
+-- One row per partition (partition_no), with its n points and the axes of the grids that find near
+-- points: axes, a list of the (at most) seven coordinates of largest variance, as indices from 1,
+-- in descending order; deviations, a list of their standard deviations; deviation, the largest;
 -- origin, the vector where cell 0 starts. The parameters name the tables of _coordinate_moments
 -- (one row per cluster and coordinate), _measured_clusters and _bounding_balls (one per cluster).
 CREATE OR REPLACE MACRO clustereval._grid_axes(coordinates, clusters, balls) AS TABLE
   WITH variances AS (
     SELECT
-      ball.partition_no, coordinate.i,
+      ball.partition_no, coordinate.i, SUM(coordinate.n) AS n,
       SUM(coordinate.n * coordinate.variance) / SUM(coordinate.n)
         + clustereval._variance(coordinate.center) AS variance
     FROM query_table(coordinates) AS coordinate
@@ -225,7 +225,7 @@ CREATE OR REPLACE MACRO clustereval._grid_axes(coordinates, clusters, balls) AS 
     GROUP BY ball.partition_no, coordinate.i
   )
   SELECT
-    axis.partition_no, ball.center AS origin,
+    axis.partition_no, MAX(axis.n) AS n, ball.center AS origin,
     arg_max(axis.i, axis.variance, 7) AS axes,
     list_transform(MAX(axis.variance, 7), lambda v: sqrt(v)) AS deviations,
     sqrt(MAX(axis.variance)) AS deviation
@@ -274,9 +274,7 @@ CREATE OR REPLACE MACRO clustereval._separations_within_cells(
   least AS (
     SELECT partition_no, separation FROM query_table(bounds)
     UNION ALL
-    SELECT
-      one.partition_no,
-      MIN(clustereval._metric(one.point, other.point, distance, p))
+    SELECT one.partition_no, MIN(clustereval._metric(one.point, other.point, distance, p))
     FROM cells AS one
     JOIN cells AS other
       ON other.cell = one.cell
@@ -302,13 +300,17 @@ CREATE OR REPLACE MACRO clustereval._separation_grids(bounds, axes) AS TABLE
       -- The second terms are rounding errors of coordinates and of the numbers of cells.
       bound.separation * (1 + 1e-9) + axis.deviation * 1e-11 AS reach,
       3 * bound.separation > axis.deviation AS is_wide,
-      len(list_filter(axis.deviations, lambda s: 1.5 * s > bound.separation)) AS n_spread_axes
+      -- With further axes, a point would be compared with more cells than there are points.
+      LEAST(
+        len(list_filter(axis.deviations, lambda s: 1.5 * s > bound.separation)),
+        CAST(floor(ln(axis.n)) AS BIGINT) - 1
+      ) AS n_useful_axes
     FROM query_table(bounds) AS bound
     JOIN query_table(axes) AS axis ON axis.partition_no = bound.partition_no
     WHERE bound.separation > 0
   ),
   chosen AS (
-    SELECT *, GREATEST(1, LEAST(CASE WHEN is_wide THEN 4 ELSE 5 END, n_spread_axes)) AS n_axes
+    SELECT *, GREATEST(1, LEAST(CASE WHEN is_wide THEN 4 ELSE 5 END, n_useful_axes)) AS n_axes
     FROM grids
   )
   SELECT
@@ -397,9 +399,7 @@ CREATE OR REPLACE MACRO clustereval._separations_by_grid(
   least AS (
     SELECT partition_no, separation FROM query_table(bounds)
     UNION ALL
-    SELECT
-      one.partition_no,
-      MIN(clustereval._metric(one.point, other.point, distance, p))
+    SELECT one.partition_no, MIN(clustereval._metric(one.point, other.point, distance, p))
     FROM within_reach AS one
     JOIN cells AS other
       ON other.cell = one.cell
@@ -432,12 +432,10 @@ CREATE OR REPLACE MACRO clustereval._metric_separations(members, balls, axes, di
   ),
   sample AS NOT MATERIALIZED (SELECT * FROM border WHERE row_no % 16 = 0),
   sample_bounds AS MATERIALIZED (
-    SELECT *
-    FROM clustereval._separations_within_cells(sample, first_bounds, axes, distance, p)
+    SELECT * FROM clustereval._separations_within_cells(sample, first_bounds, axes, distance, p)
   ),
   bounds AS MATERIALIZED (
-    SELECT *
-    FROM clustereval._separations_within_cells(border, sample_bounds, axes, distance, p)
+    SELECT * FROM clustereval._separations_within_cells(border, sample_bounds, axes, distance, p)
   )
   SELECT * FROM clustereval._separations_by_grid(border, bounds, axes, distance, p);
 

@@ -142,7 +142,7 @@ def test_no_pair_within_reach_is_lost_in_sql(
         f"""CREATE OR REPLACE TEMP TABLE pair_bounds AS
         SELECT partition_no, 1.0::DOUBLE AS separation FROM one_side;
         CREATE OR REPLACE TEMP TABLE pair_axes AS
-        SELECT partition_no, {zero}::DOUBLE[] AS origin, range(1, {dims} + 1) AS axes,
+        SELECT partition_no, 1000 AS n, {zero}::DOUBLE[] AS origin, range(1, {dims} + 1) AS axes,
             {[spread] * dims}::DOUBLE[] AS deviations, {spread}::DOUBLE AS deviation
         FROM one_side"""
     )
