@@ -33,7 +33,7 @@ ASSIGN = "assign_nearest"
 ELBOW = "elbow"
 SILHOUETTE = "silhouette_score"
 BOUNDS = "silhouette_score(method='bounds')"
-DUNN = "dunn_index(generalized=False)"
+DUNN = "dunn_index"
 AGREEMENT = "run_agreement"
 MATCHING = "matching_report"
 GRAPH = "graph_report"
@@ -433,7 +433,7 @@ def list_bounds_cases() -> list[Case]:
 
 
 def list_dunn_cases() -> list[Case]:
-    """Return the cases of Dunn's index: clusters near each other, and distant ones."""
+    """Return the cases of Dunn's index: clusters that overlap, near each other, and distant."""
     return [
         Case(
             f"Dunn's index, euclidean, 100,000 × 8, 20 {kind} clusters",
@@ -445,7 +445,7 @@ def list_dunn_cases() -> list[Case]:
             ),
             tolerance=1e-9,
         )
-        for spread, kind in ((1.0, "near"), (5.0, "distant"))
+        for spread, kind in ((0.1, "overlapping"), (1.0, "near"), (5.0, "distant"))
     ]
 
 

@@ -466,9 +466,7 @@ def _prepare_duckdb_dunn(path: str) -> Run:
     con = duckdb.connect()
     register(con)
     con.execute(f"CREATE TABLE points AS FROM '{path}'")
-    call = (
-        f"dunn_index(points, [{', '.join(_list_coordinates(path))}], cluster, generalized := FALSE)"
-    )
+    call = f"dunn_index(points, [{', '.join(_list_coordinates(path))}], cluster)"
     query = f"SELECT {', '.join(DUNN_COLUMNS)} FROM clustereval.{call}"
     return lambda: con.sql(query).pl().to_dict(as_series=False)
 
@@ -479,7 +477,7 @@ def _prepare_polars_dunn(path: str) -> Run:
 
     def run() -> Answers:
         """Compute the index, and return DUNN_COLUMNS by name."""
-        index = ce.dunn_index(rows, columns, "cluster", generalized=False).select(DUNN_COLUMNS)
+        index = ce.dunn_index(rows, columns, "cluster").select(DUNN_COLUMNS)
         return index.collect(engine="streaming").to_dict(as_series=False)
 
     return run

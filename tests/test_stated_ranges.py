@@ -9,7 +9,7 @@ import itertools
 import re
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
@@ -166,11 +166,11 @@ def frame_of_partitions(sets: list[list[tuple[float, float]]]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=["run", "x", "y", "cluster"], orient="row")
 
 
-def reports_of_small_sets(side: Engine, table: str) -> list[Row]:
+def reports_of_small_sets(side: Engine, table: str, **options: Any) -> list[Row]:
     return [
         row
         for vector, frame in small_sets()
-        for row in call(side, table, frame, vector, partition_by="run")
+        for row in call(side, table, frame, vector, partition_by="run", **options)
     ]
 
 
@@ -185,7 +185,8 @@ def test_small_sets_of_points_keep_and_reach_the_ranges(side: Engine, table: str
 
 
 def test_small_sets_of_points_keep_the_ranges_of_dunn(side: Engine) -> None:
-    for name, row in itertools.product(DUNN, reports_of_small_sets(side, "dunn_index")):
+    rows = reports_of_small_sets(side, "dunn_index", generalized=True)
+    for name, row in itertools.product(DUNN, rows):
         assert_kept(stated_by(entries_of("dunn_index")[name]), name, row)
 
 

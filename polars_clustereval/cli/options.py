@@ -149,7 +149,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "confidence": _number("confidence of a sample's limits; default 0.95"),
     "random_state": _number("seed of the sample; default 0"),
     "generalized": _switch(
-        "store_false", "leave out gdi_11 to gdi_63, which need the distances of all pairs"
+        "store_true", "with gdi_11 to gdi_63, which need the distances of all pairs"
     ),
     "n_neighbors": _number("neighbors of a point for connectivity; default 10"),
     "max_points": _number("largest number of points that is accepted; default 5000"),

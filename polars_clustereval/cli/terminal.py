@@ -61,6 +61,7 @@ def render_table(
     report = replace(call.adapted_report, has_arrows=not is_plain)
     n_keys = next(i for i, name in enumerate(result.columns) if name in report.meanings)
     keys = result.columns[:n_keys]
+    result = result.drop(report.left_out)
     if report.is_listing:
         text = _render_listing(result, keys, report)
     elif report.has_intervals:

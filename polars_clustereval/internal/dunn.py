@@ -216,7 +216,9 @@ def cluster_diameters(
     Notes
     -----
     The diameter is exact. Points at distances r and s from the center are at most r + s apart, so
-    that most pairs are never measured; in many dimensions this excludes few pairs.
+    that most pairs are never measured. In many dimensions, or if most points are at the border of
+    their cluster, this excludes few pairs, and the time grows with the square of the number of
+    points.
     In SQL: ``FROM clustereval.cluster_diameters(tbl, [x, y], cluster)``.
 
     Examples
@@ -258,7 +260,7 @@ def dunn_index(
     noise: Any = None,
     noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
-    generalized: bool = True,
+    generalized: bool = False,
     missing: Missing = "error",
 ) -> Frame:
     """Dunn's index and its generalizations: least separation / largest diameter of the clusters.
@@ -270,8 +272,8 @@ def dunn_index(
     center : {'mean', 'median'}
         Centroid of a cluster, by coordinate; for cosine the direction of that of the unit vectors.
     generalized : bool
-        False leaves the columns gdi_11 … gdi_63 NULL, which need the distances of all pairs of
-        points; dunn_index needs few of them.
+        True computes the columns gdi_11 … gdi_63, too, which are NULL otherwise: they need the
+        distances of all pairs of points, where dunn_index needs few of them.
     vector, cluster, distance, p, partition_by, noise, noise_as, weights : as in internal_report
     missing : as in internal_report
 
@@ -286,11 +288,11 @@ def dunn_index(
           Dunn's index by some authors; equal to gdi_41;
         * max_diameter, the largest distance between two points of one cluster;
         * min_separation, the least distance between points of different clusters;
-        * gdi_ij = least δi of two clusters / largest Δj of a cluster. δ1 is the least distance
-          between their points, δ2 the largest, δ3 the mean, δ4 the distance between their
-          centroids, δ5 the mean distance of the points of both from the other's centroid, δ6 the
-          Hausdorff distance. Δ1 is the diameter, Δ2 the mean distance between two points (0 for a
-          single point), Δ3 twice the mean distance from the centroid.
+        * gdi_ij = least δi of two clusters / largest Δj of a cluster, NULL unless generalized.
+          δ1 is the least distance between their points, δ2 the largest, δ3 the mean, δ4 the
+          distance between their centroids, δ5 the mean distance of the points of both from the
+          other's centroid, δ6 the Hausdorff distance. Δ1 is the diameter, Δ2 the mean distance
+          between two points (0 for a single point), Δ3 twice the mean distance from the centroid.
 
         All indices: range [0, inf), best high. They are NULL for one cluster, for as many clusters
         as points, and if the diameter is 0; min_separation is NULL for one cluster.
@@ -302,8 +304,10 @@ def dunn_index(
 
     Notes
     -----
-    All values are exact. With generalized=False the triangle inequality excludes most pairs, which
-    are never measured; in many dimensions it excludes few.
+    All values are exact. Bounds exclude most pairs of points, which are never measured: 100,000
+    points of 8 dimensions take about a second. In many dimensions bounds exclude few, and
+    with generalized=True all pairs are measured: the time grows with the square of the number of
+    points, from seconds for 20,000 points to minutes for 100,000.
     In SQL: ``FROM clustereval.dunn_index(tbl, [x, y], cluster)``.
 
     References
@@ -316,7 +320,7 @@ def dunn_index(
     Two clusters with a gap of 6, the larger diameter 4:
 
     >>> four = pl.DataFrame({"x": [0, 2, 8, 12], "cluster": ["a", "a", "b", "b"]})
-    >>> report = ce.dunn_index(four, ["x"], "cluster")
+    >>> report = ce.dunn_index(four, ["x"], "cluster", generalized=True)
     >>> report.select("dunn_index", "centroid_dunn_index", "gdi_21", "gdi_43").rows()
     [(1.5, 2.25, 3.0, 2.25)]
     """

@@ -100,11 +100,12 @@ CREATE OR REPLACE MACRO clustereval._metric_diameters(members, distance, p) AS T
   ),
   outer_points AS MATERIALIZED (
     SELECT
-      member.number, member.row_no, member.point, member.center_distance,
-      bound.diameter - member.center_distance AS needed_distance
+      member.number, MIN(member.row_no) AS row_no, member.point, member.center_distance,
+      MAX(bound.diameter) - member.center_distance AS needed_distance
     FROM query_table(members) AS member
     JOIN bounds AS bound ON bound.number = member.number
     WHERE member.center_distance + member.radius > bound.diameter
+    GROUP BY member.number, member.point, member.center_distance
   ),
   largest AS (
     SELECT number, diameter FROM bounds
@@ -179,9 +180,10 @@ CREATE OR REPLACE MACRO clustereval._separation_bounds(members, balls, distance,
   JOIN candidates AS other ON other.pair = one.pair AND other.number > one.number
   GROUP BY one.partition_no;
 
--- The points (partition_no, number of the cluster, row_no, point) whose _metric distance to a point
--- of another cluster may be below a bound: they are nearer than bound + radius to that cluster's
--- center. Above 256 clusters all points: comparing with every ball would cost too much. members and
+-- The points (partition_no, number of the cluster, row_no, point), equal ones of a cluster once,
+-- whose _metric distance to a point of another cluster may be below a bound: they are nearer than
+-- bound + radius to that cluster's center. Above 256 clusters, where that would cost too much, all
+-- points. members and
 -- balls name the tables of _points_in_balls (one row per point) and _bounding_balls (one per
 -- cluster), bounds one with the bound of each partition (separation).
 CREATE OR REPLACE MACRO clustereval._border_points(members, balls, bounds, distance, p) AS TABLE
@@ -198,19 +200,20 @@ CREATE OR REPLACE MACRO clustereval._border_points(members, balls, bounds, dista
     UNION ALL
     SELECT row_no FROM query_table(members) WHERE n_clusters > 256
   )
-  SELECT partition_no, number, row_no, point
+  SELECT partition_no, number, MIN(row_no) AS row_no, point
   FROM query_table(members)
-  WHERE row_no IN (SELECT row_no FROM rows);
+  WHERE row_no IN (SELECT row_no FROM rows)
+  GROUP BY partition_no, number, point;
 
--- One row per partition (partition_no), with the axes of a grid in which _separations_by_grid finds
--- near points: axes, a list of the (at most) four coordinates of largest variance, as indices from
--- 1; deviation, the largest standard deviation; origin, the vector where cell 0 starts. The
--- parameters name the tables of _coordinate_moments (one row per cluster and coordinate),
--- _measured_clusters and _bounding_balls (one per cluster).
+-- One row per partition (partition_no), with its n points and the axes of the grids that find near
+-- points: axes, a list of the (at most) seven coordinates of largest variance, as indices from 1,
+-- in descending order; deviations, a list of their standard deviations; deviation, the largest;
+-- origin, the vector where cell 0 starts. The parameters name the tables of _coordinate_moments
+-- (one row per cluster and coordinate), _measured_clusters and _bounding_balls (one per cluster).
 CREATE OR REPLACE MACRO clustereval._grid_axes(coordinates, clusters, balls) AS TABLE
   WITH variances AS (
     SELECT
-      ball.partition_no, coordinate.i,
+      ball.partition_no, coordinate.i, SUM(coordinate.n) AS n,
       SUM(coordinate.n * coordinate.variance) / SUM(coordinate.n)
         + clustereval._variance(coordinate.center) AS variance
     FROM query_table(coordinates) AS coordinate
@@ -222,91 +225,192 @@ CREATE OR REPLACE MACRO clustereval._grid_axes(coordinates, clusters, balls) AS 
     GROUP BY ball.partition_no, coordinate.i
   )
   SELECT
-    axis.partition_no, ball.center AS origin,
-    arg_max(axis.i, axis.variance, 4) AS axes,
+    axis.partition_no, MAX(axis.n) AS n, ball.center AS origin,
+    arg_max(axis.i, axis.variance, 7) AS axes,
+    list_transform(MAX(axis.variance, 7), lambda v: sqrt(v)) AS deviations,
     sqrt(MAX(axis.variance)) AS deviation
   FROM variances AS axis
   JOIN query_table(balls) AS ball ON ball.number = axis.partition_no
   GROUP BY axis.partition_no, ball.center;
 
--- Number of the grid cell of the vector x along one axis, the coordinate of index `axis` (from 1).
--- Cells have this width; cell 0 starts at the vector origin. 0 if axis is NULL: the grid has fewer.
-CREATE OR REPLACE MACRO clustereval._cell_along_axis(x, origin, axis, width) AS
-  coalesce(floor((x[axis] - origin[axis]) / width), 0.0);
+-- Number of the grid cell of the vector x, moved by `shift`, along one axis, the coordinate of
+-- index `axis` (from 1); 0 if that is NULL. Cells have this width; cell 0 starts at origin.
+CREATE OR REPLACE MACRO clustereval._cell_along_axis(x, origin, axis, width, shift) AS
+  coalesce(TRY_CAST(floor((x[axis] - origin[axis] + shift) / width) AS BIGINT), 0);
 
--- One row per offset from a cell of a grid to itself or an adjacent cell, only one of any two
--- opposite offsets: the steps -1, 0 or 1 along each of four axes (step_1 .. step_4), and n_axes,
--- how many axes a grid must have for this offset.
-CREATE OR REPLACE MACRO clustereval._neighbor_cell_offsets() AS TABLE
-  WITH steps AS (SELECT step FROM (VALUES (-1.0), (0.0), (1.0)) AS step (step))
-  SELECT
-    first_axis.step AS step_1, second_axis.step AS step_2,
-    third_axis.step AS step_3, fourth_axis.step AS step_4,
-    CASE
-      WHEN fourth_axis.step <> 0 THEN 4
-      WHEN third_axis.step <> 0 THEN 3
-      WHEN second_axis.step <> 0 THEN 2
-      ELSE 1
-    END AS n_axes
-  FROM steps AS first_axis
-  CROSS JOIN steps AS second_axis
-  CROSS JOIN steps AS third_axis
-  CROSS JOIN steps AS fourth_axis
-  WHERE 27 * first_axis.step + 9 * second_axis.step + 3 * third_axis.step
-    + fourth_axis.step >= 0;
+-- The cell of the vector x in a grid along five axes, as a hash of its numbers (_cell_along_axis):
+-- equal hashes of different cells add pairs to be compared, and lose none.
+CREATE OR REPLACE MACRO clustereval._grid_cell(x, origin, axes, width) AS
+  hash(
+    clustereval._cell_along_axis(x, origin, axes[1], width, 0.0),
+    clustereval._cell_along_axis(x, origin, axes[2], width, 0.0),
+    clustereval._cell_along_axis(x, origin, axes[3], width, 0.0),
+    clustereval._cell_along_axis(x, origin, axes[4], width, 0.0),
+    clustereval._cell_along_axis(x, origin, axes[5], width, 0.0)
+  );
 
--- One row per partition (partition_no): separation, the smallest _metric distance of given points
--- of different clusters, or the given bound if that is less. Points differ in no coordinate by more
--- than their distance. In a grid of cells as wide as the bound, only points of the same or adjacent
--- cells are compared. members names the points (a table as of _border_points), bounds a table with
--- the bound of each partition (separation), axes that of _grid_axes.
-CREATE OR REPLACE MACRO clustereval._separations_by_grid(
+-- One row per partition (partition_no): separation, an upper bound of the smallest _metric distance
+-- of points of different clusters: the smallest within a cell of a grid, or the given bound if that
+-- is less. The cells are half wider than that bound, so that a border divides few of the nearest
+-- pairs. members, bounds, axes: as for _separations_by_grid.
+CREATE OR REPLACE MACRO clustereval._separations_within_cells(
   members, bounds, axes, distance, p
 ) AS TABLE
   WITH grids AS (
     SELECT
       bound.partition_no, axis.origin, axis.axes,
-      -- The second width keeps the numbers of the cells exact.
-      GREATEST(bound.separation * (1 + 1e-9), axis.deviation * 1e-7) AS width
+      GREATEST(1.5 * bound.separation, axis.deviation * 1e-7) AS width
     FROM query_table(bounds) AS bound
     JOIN query_table(axes) AS axis ON axis.partition_no = bound.partition_no
     WHERE bound.separation > 0
   ),
   cells AS MATERIALIZED (
     SELECT
-      member.partition_no, member.number, member.point,
-      len(grid.axes) AS n_axes,
-      clustereval._cell_along_axis(member.point, grid.origin, grid.axes[1], grid.width) AS cell_1,
-      clustereval._cell_along_axis(member.point, grid.origin, grid.axes[2], grid.width) AS cell_2,
-      clustereval._cell_along_axis(member.point, grid.origin, grid.axes[3], grid.width) AS cell_3,
-      clustereval._cell_along_axis(member.point, grid.origin, grid.axes[4], grid.width) AS cell_4
+      member.partition_no, member.number, member.row_no, member.point,
+      clustereval._grid_cell(member.point, grid.origin, grid.axes, grid.width) AS cell
     FROM query_table(members) AS member
     JOIN grids AS grid ON grid.partition_no = member.partition_no
-  ),
-  neighbor_cells AS NOT MATERIALIZED (
-    SELECT
-      cell.partition_no, cell.number, cell.point,
-      cell.cell_1 + step.step_1 AS cell_1,
-      cell.cell_2 + step.step_2 AS cell_2,
-      cell.cell_3 + step.step_3 AS cell_3,
-      cell.cell_4 + step.step_4 AS cell_4
-    FROM cells AS cell
-    JOIN clustereval._neighbor_cell_offsets() AS step ON step.n_axes <= cell.n_axes
   ),
   least AS (
     SELECT partition_no, separation FROM query_table(bounds)
     UNION ALL
-    SELECT
-      one.partition_no,
-      MIN(clustereval._metric(one.point, other.point, distance, p))
-    FROM neighbor_cells AS one
+    SELECT one.partition_no, MIN(clustereval._metric(one.point, other.point, distance, p))
+    FROM cells AS one
     JOIN cells AS other
-      ON other.partition_no = one.partition_no
-      AND other.cell_1 = one.cell_1
-      AND other.cell_2 = one.cell_2
-      AND other.cell_3 = one.cell_3
-      AND other.cell_4 = one.cell_4
+      ON other.cell = one.cell
+      AND other.partition_no = one.partition_no
+      AND other.row_no > one.row_no
       AND other.number <> one.number
+    GROUP BY one.partition_no
+  )
+  SELECT partition_no, MIN(separation) AS separation
+  FROM least
+  GROUP BY partition_no;
+
+-- One row per partition whose bound (separation) is not 0, with the grid in which
+-- _separations_by_grid compares points: reach, how much coordinates of compared points may differ;
+-- axes, a list of the coordinates that divide the cells, and other_axes, of up to two others; width
+-- of the cells; origin, the vector where cell 0 starts. Cells three times as wide as the reach have
+-- few points near a border. If that is wide for the spread of the points, which would be in few
+-- cells, they are as wide as the reach. bounds and axes: as for _separations_by_grid.
+CREATE OR REPLACE MACRO clustereval._separation_grids(bounds, axes) AS TABLE
+  WITH grids AS (
+    SELECT
+      axis.partition_no, axis.origin, axis.axes, axis.deviation,
+      -- The second terms are rounding errors of coordinates and of the numbers of cells.
+      bound.separation * (1 + 1e-9) + axis.deviation * 1e-11 AS reach,
+      3 * bound.separation > axis.deviation AS is_wide,
+      -- With further axes, a point would be compared with more cells than there are points.
+      LEAST(
+        len(list_filter(axis.deviations, lambda s: 1.5 * s > bound.separation)),
+        CAST(floor(ln(axis.n)) AS BIGINT) - 1
+      ) AS n_useful_axes
+    FROM query_table(bounds) AS bound
+    JOIN query_table(axes) AS axis ON axis.partition_no = bound.partition_no
+    WHERE bound.separation > 0
+  ),
+  chosen AS (
+    SELECT *, GREATEST(1, LEAST(CASE WHEN is_wide THEN 4 ELSE 5 END, n_useful_axes)) AS n_axes
+    FROM grids
+  )
+  SELECT
+    grid.partition_no, grid.origin, grid.reach, grid.axes[1:grid.n_axes] AS axes,
+    grid.axes[grid.n_axes + 1:grid.n_axes + 2] AS other_axes,
+    GREATEST(CASE WHEN is_wide THEN 1.001 ELSE 3.0 END * reach, deviation * 1e-7) AS width
+  FROM chosen AS grid;
+
+-- One row per cell that a point is compared with: spans, a number made of how many cells more than
+-- one (0, 1 or 2) it is compared with along each of five axes, and the steps (step_1 .. step_5) to
+-- the cell from the one of lowest numbers.
+CREATE OR REPLACE MACRO clustereval._cell_steps() AS TABLE
+  WITH steps AS (
+    SELECT span, step
+    FROM (VALUES (0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2)) AS axis (span, step)
+  )
+  SELECT
+    one.span + 3 * two.span + 9 * three.span + 27 * four.span + 81 * five.span AS spans,
+    one.step AS step_1, two.step AS step_2, three.step AS step_3, four.step AS step_4,
+    five.step AS step_5
+  FROM steps AS one
+  CROSS JOIN steps AS two
+  CROSS JOIN steps AS three
+  CROSS JOIN steps AS four
+  CROSS JOIN steps AS five;
+
+-- One row per point and cell of the grid (cell, a hash as of _grid_cell) that may hold points
+-- within reach: number and point, and the limits of their coordinates: x_1, its own, to x_1_stop on
+-- the first axis; x_2_start to x_2_stop and x_3_start to x_3_stop on two axes that do not divide
+-- the cells. members and grids name the tables of _border_points and _separation_grids.
+CREATE OR REPLACE MACRO clustereval._cells_within_reach(members, grids) AS TABLE
+  WITH cells AS (
+    SELECT
+      member.partition_no, number, point, axes, other_axes, reach,
+      clustereval._cell_along_axis(point, origin, axes[1], width, 0.0) AS first_1,
+      clustereval._cell_along_axis(point, origin, axes[2], width, -reach) AS first_2,
+      clustereval._cell_along_axis(point, origin, axes[3], width, -reach) AS first_3,
+      clustereval._cell_along_axis(point, origin, axes[4], width, -reach) AS first_4,
+      clustereval._cell_along_axis(point, origin, axes[5], width, -reach) AS first_5,
+      clustereval._cell_along_axis(point, origin, axes[1], width, reach) AS last_1,
+      clustereval._cell_along_axis(point, origin, axes[2], width, reach) AS last_2,
+      clustereval._cell_along_axis(point, origin, axes[3], width, reach) AS last_3,
+      clustereval._cell_along_axis(point, origin, axes[4], width, reach) AS last_4,
+      clustereval._cell_along_axis(point, origin, axes[5], width, reach) AS last_5
+    FROM query_table(members) AS member
+    JOIN query_table(grids) AS grid ON grid.partition_no = member.partition_no
+  )
+  SELECT
+    cell.partition_no, cell.number, cell.point,
+    hash(
+      cell.first_1 + step.step_1, cell.first_2 + step.step_2, cell.first_3 + step.step_3,
+      cell.first_4 + step.step_4, cell.first_5 + step.step_5
+    ) AS cell,
+    cell.point[cell.axes[1]] AS x_1,
+    cell.point[cell.axes[1]] + cell.reach AS x_1_stop,
+    coalesce(cell.point[cell.other_axes[1]] - cell.reach, 0.0) AS x_2_start,
+    coalesce(cell.point[cell.other_axes[1]] + cell.reach, 0.0) AS x_2_stop,
+    coalesce(cell.point[cell.other_axes[2]] - cell.reach, 0.0) AS x_3_start,
+    coalesce(cell.point[cell.other_axes[2]] + cell.reach, 0.0) AS x_3_stop
+  FROM cells AS cell
+  JOIN clustereval._cell_steps() AS step
+    ON step.spans = cell.last_1 - cell.first_1 + 3 * (cell.last_2 - cell.first_2)
+      + 9 * (cell.last_3 - cell.first_3) + 27 * (cell.last_4 - cell.first_4)
+      + 81 * (cell.last_5 - cell.first_5);
+
+-- One row per partition (partition_no): separation, the smallest _metric distance of given points
+-- of different clusters, or the given bound if that is less. Points differ in no coordinate by more
+-- than their distance. In a grid, each point is compared with those in its own cell or near its
+-- border, and only onward along the first axis. members names the points, as of _border_points,
+-- bounds the bound of each partition (separation), axes the table of _grid_axes.
+CREATE OR REPLACE MACRO clustereval._separations_by_grid(
+  members, bounds, axes, distance, p
+) AS TABLE
+  WITH grids AS MATERIALIZED (SELECT * FROM clustereval._separation_grids(bounds, axes)),
+  cells AS (
+    SELECT
+      member.partition_no, member.number, member.point,
+      member.point[grid.axes[1]] AS x_1,
+      coalesce(member.point[grid.other_axes[1]], 0.0) AS x_2,
+      coalesce(member.point[grid.other_axes[2]], 0.0) AS x_3,
+      clustereval._grid_cell(member.point, grid.origin, grid.axes, grid.width) AS cell
+    FROM query_table(members) AS member
+    JOIN grids AS grid ON grid.partition_no = member.partition_no
+  ),
+  within_reach AS (SELECT * FROM clustereval._cells_within_reach(members, grids)),
+  least AS (
+    SELECT partition_no, separation FROM query_table(bounds)
+    UNION ALL
+    SELECT one.partition_no, MIN(clustereval._metric(one.point, other.point, distance, p))
+    FROM within_reach AS one
+    JOIN cells AS other
+      ON other.cell = one.cell
+      AND other.partition_no = one.partition_no
+      AND other.number <> one.number
+      AND other.x_1 >= one.x_1
+      AND other.x_1 <= one.x_1_stop
+      AND other.x_2 >= one.x_2_start
+      AND other.x_2 <= one.x_2_stop
+      AND other.x_3 >= one.x_3_start
+      AND other.x_3 <= one.x_3_stop
     GROUP BY one.partition_no
   )
   SELECT partition_no, MIN(separation) AS separation
@@ -315,25 +419,25 @@ CREATE OR REPLACE MACRO clustereval._separations_by_grid(
 
 -- One row per partition of two clusters or more (partition_no): separation, the smallest distance
 -- of points of different clusters, as a _metric value: the euclidean distance for sqeuclidean, the
--- chord for cosine, otherwise the distance itself. A sixteenth of the points is searched first:
--- with their least distance as width, the cells of the grid hold few points. The parameters name
--- the tables of _points_in_balls (one row per point), _bounding_balls (one per cluster) and
--- _grid_axes (one per partition).
+-- chord for cosine, otherwise the distance itself. Pairs in a cell of a grid give a tight bound of
+-- it: first those of a sixteenth of the points, then of all, since narrower cells hold fewer
+-- points. The parameters name the tables of _points_in_balls (one row per point), _bounding_balls
+-- (one per cluster) and _grid_axes (one per partition).
 CREATE OR REPLACE MACRO clustereval._metric_separations(members, balls, axes, distance, p) AS TABLE
   WITH first_bounds AS MATERIALIZED (
     SELECT * FROM clustereval._separation_bounds(members, balls, distance, p)
   ),
   border AS MATERIALIZED (
-    SELECT *
-    FROM clustereval._border_points(members, balls, first_bounds, distance, p)
+    SELECT * FROM clustereval._border_points(members, balls, first_bounds, distance, p)
   ),
   sample AS NOT MATERIALIZED (SELECT * FROM border WHERE row_no % 16 = 0),
   sample_bounds AS MATERIALIZED (
-    SELECT *
-    FROM clustereval._separations_by_grid(sample, first_bounds, axes, distance, p)
+    SELECT * FROM clustereval._separations_within_cells(sample, first_bounds, axes, distance, p)
+  ),
+  bounds AS MATERIALIZED (
+    SELECT * FROM clustereval._separations_within_cells(border, sample_bounds, axes, distance, p)
   )
-  SELECT *
-  FROM clustereval._separations_by_grid(border, sample_bounds, axes, distance, p);
+  SELECT * FROM clustereval._separations_by_grid(border, bounds, axes, distance, p);
 
 ---------------------------------------------------------------------------------------------------
 -- Ratios
@@ -495,10 +599,10 @@ CREATE OR REPLACE MACRO clustereval.cluster_diameters(
 -- One row per partition: least separation of two clusters / largest diameter, in several forms.
 -- Examples:
 --   FROM clustereval.dunn_index(points, [x, y, z], cluster);
---   FROM clustereval.dunn_index(points, [x, y, z], cluster, generalized := FALSE);
+--   FROM clustereval.dunn_index(points, [x, y, z], cluster, generalized := TRUE);
 CREATE OR REPLACE MACRO clustereval.dunn_index(
   tbl, vector, cluster, distance := 'euclidean', p := 2, center := 'mean', partition_by := NULL,
-  noise := NULL, noise_as := NULL, weights := NULL, generalized := TRUE,
+  noise := NULL, noise_as := NULL, weights := NULL, generalized := FALSE,
   missing := 'error'
 ) AS TABLE
   WITH __ce_rows AS NOT MATERIALIZED (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import sys
 from dataclasses import FrozenInstanceError
@@ -22,6 +23,7 @@ from tests.support.command_line import (
     ENGINE_NAMES,
     ENGINE_NOTE,
     EXAMPLES,
+    FLOWERS,
     FRAME,
     IRIS,
     KMEANS,
@@ -70,6 +72,21 @@ def test_options_reach_the_engine(run: Run, engine_name: str) -> None:
         "pair_f_score", "v_measure_score", "bcubed_f_score", "normalized_mutual_info_score",
     }  # fmt: skip
     assert "adjusted_mutual_info" not in run("external", IRIS, *KMEANS, "--no-adjusted")
+
+
+def test_generalized_indices_of_dunn(run: Run, engine_name: str) -> None:
+    """Without the option they are NULL, and the terminal leaves them out."""
+    call = ("dunn", IRIS, *FLOWERS, "--engine", engine_name)
+    [row] = json.loads(run(*call, "--format", "json"))
+    [full] = json.loads(run(*call, "--generalized", "--format", "json"))
+    generalized = {name for name in row if name.startswith("gdi_")}
+    assert len(generalized) == 18
+    assert {row[name] for name in generalized} == {None}
+    assert None not in full.values()
+    others = row.keys() - generalized
+    assert {x: row[x] for x in others} == pytest.approx({x: full[x] for x in others}, rel=1e-12)
+    assert ("gdi_11" in run(*call), "gdi_11" in run(*call, "--generalized")) == (False, True)
+    assert "gdi_11" not in run(*call, "--partition-by", "species")
 
 
 def test_sql_is_the_bundle(run: Run, tmp_path: Path) -> None:

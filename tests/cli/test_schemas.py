@@ -223,7 +223,6 @@ def test_partitions_without_rows(noted: Noted, engine_name: str, tmp_path: Path)
     [
         ("external", "--no-adjusted", "adjusted_mutual_info_score"),
         ("external-confidence", "--no-adjusted", None),
-        ("dunn", "--no-generalized", None),
     ],
 )
 def test_columns_that_an_option_leaves_out(

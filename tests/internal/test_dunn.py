@@ -155,7 +155,7 @@ def test_zero_vectors_under_cosine(engine: Engine) -> None:
     rows = call(engine, "cluster_diameters", frame, distance="cosine")
     assert [row["diameter"] for row in rows] == pytest.approx([0.0, 1.0, 0.0, 1.0])
     part = Partition(*zip(*numbered(sets), strict=True), Measure("cosine"))
-    row = one(engine, "dunn_index", frame, distance="cosine")
+    row = one(engine, "dunn_index", frame, distance="cosine", generalized=True)
     assert_points([row], [oracle.dunn_index(part)])
     assert row["min_separation"] == 0.0
     assert row["gdi_52"] == pytest.approx(1 / 4)  # clusters 3 and 4: 0, 0 and 1, 0
@@ -216,14 +216,14 @@ CASES: dict[str, tuple[Rows, Row]] = {
 
 
 def test_line(engine: Engine) -> None:
-    row = one(engine, "dunn_index", vectors_of(LINE))
+    row = one(engine, "dunn_index", vectors_of(LINE), generalized=True)
     assert_points([{name: row[name] for name in OF_LINE}], [OF_LINE])
 
 
 def test_cases_of_two_coordinates(engine: Engine) -> None:
     """As partitions of one call, with the line along the first axis."""
     frames = [vectors_of([(v and [*v, 0.0][:2], c) for v, c in rows]) for rows, _ in CASES.values()]
-    several = call_by_case(engine, "dunn_index", frames)
+    several = call_by_case(engine, "dunn_index", frames, generalized=True)
     for (case, (_, expected)), [row] in zip(CASES.items(), several, strict=True):
         assert_points([{name: row[name] for name in expected}], [expected], what=case)
 
@@ -237,6 +237,13 @@ def test_case_of_the_oracle(case: str) -> None:
 
 def test_every_column_has_a_case() -> None:
     assert set(OF_LINE) == set(oracle.dunn_index(Partition([], [], Measure())))
+
+
+def test_the_generalized_indices_are_null_unless_asked_for(engine: Engine) -> None:
+    """They are columns all the same, and the other columns have the same values."""
+    row = one(engine, "dunn_index", vectors_of(LINE))
+    assert list(row) == list(OF_LINE)
+    assert_points([row], [OF_LINE | dict.fromkeys(GDI)])
 
 
 def test_diameters_of_the_twelve(engine: Engine) -> None:
@@ -262,7 +269,7 @@ OF_IRIS = {"kmeans": (0.098807, 0.671170), "agglomerative": (0.112795, 0.646326)
 def test_iris(engine: Engine) -> None:
     iris = pl.read_parquet(ROOT / "examples" / "iris.parquet")
     frames = [iris.select(*FLOWER, cluster=pl.col(labeling).cast(pl.Int64)) for labeling in OF_IRIS]
-    several = call_by_case(engine, "dunn_index", frames, FLOWER)
+    several = call_by_case(engine, "dunn_index", frames, FLOWER, generalized=True)
     for (labeling, expected), [row] in zip(OF_IRIS.items(), several, strict=True):
         found = (row["dunn_index"], row["centroid_dunn_index"])
         assert found == pytest.approx(expected, abs=5e-7), labeling
@@ -428,7 +435,7 @@ def all_pairs_of_blobs(n: int, distance: str) -> tuple[pl.DataFrame, Row]:
 @pytest.mark.parametrize("n", [600, pytest.param(2000, marks=pytest.mark.gate)])
 def test_all_pairs_of_many_points(engine: Engine, distance: str, n: int) -> None:
     frame, expected = all_pairs_of_blobs(n, distance)
-    row = one(engine, "dunn_index", frame, distance=distance)
+    row = one(engine, "dunn_index", frame, distance=distance, generalized=True)
     assert_points([row], [expected], tolerance=1e-9)
 
 
@@ -458,14 +465,14 @@ def index_of_blobs(distance: str = "euclidean") -> Row:
 def test_a_shift_changes_nothing(engine: Engine, distance: str) -> None:
     x, clusters = spread_blobs(600, 3, 4, 3.0)
     far = arrays(np.round(x, 3) + 1e8, clusters)
-    row = one(engine, "dunn_index", far, distance=distance, p=3)
+    row = one(engine, "dunn_index", far, distance=distance, p=3, generalized=True)
     assert_points([row], [index_of_blobs(distance)], tolerance=1e-6)
 
 
 @pytest.mark.parametrize("scale", [1e-120, 1e-12, 1e12, 1e120])
 def test_a_scale_changes_nothing(engine: Engine, scale: float) -> None:
     x, clusters = spread_blobs(600, 3, 4, 3.0)
-    far = one(engine, "dunn_index", arrays(np.round(x, 3) * scale, clusters))
+    far = one(engine, "dunn_index", arrays(np.round(x, 3) * scale, clusters), generalized=True)
     near = dict(index_of_blobs())
     for name in ("max_diameter", "min_separation"):
         assert far.pop(name) == pytest.approx(near.pop(name) * scale, rel=1e-9)
@@ -502,18 +509,20 @@ def test_there_are_inner_names() -> None:
 
 
 def test_columns_of_any_name(side: Engine) -> None:
-    assert_columns(side, "dunn_index", LINE_FRAME, NAMES, [OF_LINE])
+    assert_columns(side, "dunn_index", LINE_FRAME, NAMES, [OF_LINE], generalized=True)
 
 
 @pytest.mark.gate
 def test_columns_named_like_inner_ones_of_sql() -> None:
-    assert_columns(engines.make("duckdb"), "dunn_index", LINE_FRAME, INNER, [OF_LINE])
+    duckdb = engines.make("duckdb")
+    assert_columns(duckdb, "dunn_index", LINE_FRAME, INNER, [OF_LINE], generalized=True)
 
 
 @each_table
 def test_tables_of_any_name(con: duckdb.DuckDBPyConnection, one_by_one: bool) -> None:
     names = [*WITH, *PARAMETERS]
-    assert_tables(con, "dunn_index", LINE_FRAME, names, "[x, y], cluster", one_by_one=one_by_one)
+    given = "[x, y], cluster, generalized := TRUE"
+    assert_tables(con, "dunn_index", LINE_FRAME, names, given, one_by_one=one_by_one)
 
 
 # Errors --------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from scipy.spatial.distance import cdist, pdist
 
 from polars_clustereval.internal.distances import Distance
 from polars_clustereval.internal.kernels import extreme_pairs
+from polars_clustereval.internal.kernels.cell_grids import CellGrid
 from polars_clustereval.internal.kernels.partitions import Partition
 from tests.support.point_engines import call_by_case
 
@@ -131,5 +132,6 @@ def test_the_pair_is_not_the_first_estimate(name: str) -> None:
     border = extreme_pairs._flag_border_points(part, balls, EUCLIDEAN, 1.0)
     assert border[[0, part.starts[1]]].all()
     assert border.sum() > extreme_pairs._MAX_POINTS_WITHOUT_GRID
-    grid = extreme_pairs._Grid(part.x[border], 1.0)
-    assert grid.approximate_pairs < border.sum() ** 2 / 16, "the grid is used"
+    x = part.x[border]
+    grid = CellGrid.within_reach(x, 1.0, x.std(axis=0))
+    assert grid.approximate_steps < border.sum() ** 2 / 16, "the grid is used"

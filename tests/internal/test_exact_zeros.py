@@ -55,7 +55,7 @@ def check_silhouette(row: Row, _: str) -> None:
 #: By name: the table, its options and the check of its row.
 WITHOUT_SPREAD: dict[str, tuple[str, dict[str, Any], Callable[[Row, str], None]]] = {
     "report": ("internal_report", {}, check_scatter),
-    "dunn": ("dunn_index", {}, check_dunn),
+    "dunn": ("dunn_index", {"generalized": True}, check_dunn),
     "neighbors": ("neighbor_report", {}, check_neighbors),
     "exact": ("silhouette_score", {"method": "exact"}, check_silhouette),
     "simplified": ("silhouette_score", {"method": "simplified"}, check_silhouette),

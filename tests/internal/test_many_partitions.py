@@ -24,7 +24,7 @@ TABLES = {
     "silhouette_clusters": {},
     "silhouette_score": {},
     "cluster_diameters": {},
-    "dunn_index": {},
+    "dunn_index": {"generalized": True},
     "pairwise_report": {"n_neighbors": 2},
 }
 NOISE: list[Any] = [

@@ -42,7 +42,7 @@ CALLS = {
     "internal": (IRIS, *FLOWERS),
     "silhouette": (IRIS, *FLOWERS),
     "samples": (IRIS, *FLOWERS),
-    "dunn": (IRIS, *FLOWERS),
+    "dunn": (IRIS, *FLOWERS, "--generalized"),
     "pairwise": (IRIS, *FLOWERS),
     "elbow": (SWEEP, *FLOWERS, "--k", "k"),
 }

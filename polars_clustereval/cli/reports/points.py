@@ -172,6 +172,14 @@ _SAMPLES = Report(
 # Pairs of points, and numbers of clusters
 # ----------------------------------------------------------------------------------------------
 
+
+def _adapt_to_generalized(report: Report, arguments: Mapping[str, Any]) -> Report:
+    """Return the report without the generalized indices, which are NULL unless asked for."""
+    if arguments["generalized"]:
+        return report
+    return replace(report, left_out=tuple(x for x in report.meanings if x.startswith("gdi_")))
+
+
 _DUNN = Report(
     command="dunn",
     function=dunn_index,
@@ -191,6 +199,7 @@ _DUNN = Report(
         *("max_diameter", "min_separation"),
     ),
     any_magnitude=True,
+    adapt=_adapt_to_generalized,
 )
 
 _ELBOW = Report(

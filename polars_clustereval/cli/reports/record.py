@@ -96,6 +96,8 @@ class Report:
     #: Columns of the table of many clusterings; the first one with a best value sorts it. There are
     #: none in a report that has many rows for each clustering.
     comparison: tuple[str, ...] = ()
+    #: Columns that the terminal leaves out.
+    left_out: tuple[str, ...] = ()
     #: Whether values are of any size, rather than scores between 0 and 1.
     any_magnitude: bool = False
     #: In a report of many rows per clustering: the column that puts the worst rows first.

@@ -5,14 +5,15 @@ The triangle inequality excludes most pairs, whose distances are never computed.
 
 from __future__ import annotations
 
-from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from . import measured_pairs
-from .arrays import expand_range_blocks, measure_differences
+from .arrays import measure_differences
+from .cell_grids import CellGrid, flag_first_copies
 from .distance_blocks import DISTANCES_PER_BLOCK, TILE_POINTS, distance_blocks, distance_matrix
+from .threads import run_in_threads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,8 +29,8 @@ _CANDIDATES = 64
 _LIKELY_PAIRS = 32
 #: Number of clusters up to which each point is compared with every ball.
 _MAX_CLUSTERS_FOR_BORDER = 256
-#: Coordinates that make the cells of the grid.
-_GRID_AXES = 4
+#: Points whose near points are searched together.
+_POINTS_PER_BLOCK = 2**13
 #: Number of points up to which all pairs are measured, since a grid would take longer.
 _MAX_POINTS_WITHOUT_GRID = 512
 
@@ -121,6 +122,9 @@ def _largest_distance(x: Floats, metric: Metric) -> float:
     x, radii = x[outward], radii[outward]
     candidates = x[:_CANDIDATES]
     largest = max(metric.matrix(candidates, candidates).max(), metric.row_distances(x, x[0]).max())
+    is_outer = radii > largest - radii[0]
+    is_outer[is_outer] = flag_first_copies(x[is_outer], np.zeros(is_outer.sum(), np.int64))
+    x, radii = x[is_outer], radii[is_outer]
     start = 0
     while start < len(x):
         stop = int(np.searchsorted(-radii, radii[start] - largest))
@@ -235,24 +239,36 @@ def _separation_by_grid(x: Floats, numbers: Integers, metric: Metric, bound: flo
     """Return the least metric distance between points of different clusters, at most `bound`.
 
     x (m, d) are the points and `numbers` (m,) the numbers of their clusters, in ascending order. No
-    coordinate of two points differs by more than their distance: only points in the same or
-    adjacent cells of a grid of width `bound` are measured. A quarter of the points is searched
-    first, since their least distance is a tighter bound: narrower cells hold fewer pairs.
+    coordinate of two points differs by more than their distance: in a grid, only points in the same
+    cell or near its border are measured. Pairs within cells, first of a sixteenth of the points,
+    then of all, give a tighter bound: narrower cells hold fewer pairs.
     """
     if len(x) <= _MAX_POINTS_WITHOUT_GRID:
         return _separation_by_all_pairs(x, numbers, metric, bound)
-    bound = _separation_by_grid(x[::4], numbers[::4], metric, bound)
-    if bound == 0:
-        return bound
-    grid = _Grid(x, bound)
-    if grid.approximate_pairs > len(x) ** 2 / 16:
+    is_first = flag_first_copies(x, numbers)
+    x, numbers = x[is_first], numbers[is_first]
+
+    def least_distance(pairs: Iterator[tuple[Integers, Integers]]) -> float:
+        """Return the least distance of the pairs of points in different clusters, or `bound`."""
+        least = bound
+        for i, j in pairs:
+            different = numbers[i] != numbers[j]
+            i, j = i[different], j[different]
+            if len(i):
+                least = min(least, float(metric.row_distances(x[i], x[j]).min()))
+        return least
+
+    deviations = x.std(axis=0)
+    for step in (16, 1):
+        pairs = CellGrid.for_bounds(x[::step], bound, deviations).pairs_in_cells()
+        bound = least_distance((i * step, j * step) for i, j in pairs)
+        if bound == 0:
+            return bound
+    grid = CellGrid.within_reach(x, bound, deviations)
+    if grid.approximate_steps > len(x) ** 2 / 16:
         return _separation_by_all_pairs(x, numbers, metric, bound)
-    for i, j in grid:
-        different = numbers[i] != numbers[j]
-        i, j = i[different], j[different]
-        if len(i):
-            bound = min(bound, float(metric.row_distances(x[i], x[j]).min()))
-    return bound
+    blocks = np.array_split(np.arange(len(x)), -(-len(x) // _POINTS_PER_BLOCK))
+    return min(run_in_threads(least_distance, list(map(grid.pairs_within_reach, blocks)), x.size))
 
 
 def _separation_by_all_pairs(x: Floats, numbers: Integers, metric: Metric, bound: float) -> float:
@@ -262,63 +278,3 @@ def _separation_by_all_pairs(x: Floats, numbers: Integers, metric: Metric, bound
         for tile in range(stop, len(x), TILE_POINTS):
             bound = min(bound, metric.least_distance(x[start:stop], x[tile : tile + TILE_POINTS]))
     return bound
-
-
-class _Grid:
-    """Pairs of points in the same or adjacent cells of a grid, each pair once.
-
-    Iteration yields the pairs in blocks. Cells have whole numbers, and those that are adjacent
-    along the last axis have consecutive ones. A line of cells is all cells that differ along the
-    last axis only.
-    """
-
-    def __init__(self, x: Floats, width: float) -> None:
-        """Assign points x (m, d) to cells along their (at most 4) axes of largest variance.
-
-        Cells are at least `width` wide, so that points at most this far apart are in the same cell
-        or in adjacent ones.
-        """
-        axes = np.argsort(-x.var(axis=0))[:_GRID_AXES]
-        coordinates = x[:, axes] - x[:, axes].min(axis=0)
-        # Wider cells if the number of a cell would exceed 64 bits.
-        widths = np.maximum(width * (1 + 1e-9), coordinates.max(axis=0) / 2**14)
-        cells = np.floor(coordinates / widths).astype(np.int64) + 1
-        self.strides = np.cumprod([1, *(cells.max(axis=0)[:0:-1] + 2)])[::-1]
-        numbers = cells @ self.strides
-        self.order = np.argsort(numbers, kind="stable")
-        self.numbers = numbers[self.order]
-
-    @property
-    def neighbor_line_offsets(self) -> list[int]:
-        """What to add to a cell's number to reach each line of cells adjacent to its own, and 0.
-
-        Only one of any two opposite offsets is listed, so that no pair of points is found twice.
-        """
-        steps = product((-1, 0, 1), repeat=len(self.strides) - 1)
-        return sorted({abs(int(np.dot(step, self.strides[:-1]))) for step in steps})
-
-    @property
-    def approximate_pairs(self) -> int:
-        """Estimated number of pairs: those in each point's own line of cells, times all lines."""
-        start, stop = self._partner_ranges(0)
-        return len(self.neighbor_line_offsets) * int((stop - start).sum())
-
-    def _partner_ranges(self, offset: int) -> tuple[Integers, Integers]:
-        """Return the start (m,) and stop (m,) of each point's partners in a line of cells.
-
-        The points are sorted by cell; the partners of one are consecutive. `offset` is one of
-        neighbor_line_offsets: the partners lie in the cell at that offset and the two beside it.
-        For offset 0 they are the points after the point in its own cell and those in the next cell.
-        """
-        beside = self.numbers + offset
-        stop = np.searchsorted(self.numbers, beside + 1, side="right")
-        if not offset:
-            return np.arange(1, len(self.numbers) + 1), stop
-        return np.searchsorted(self.numbers, beside - 1), stop
-
-    def __iter__(self) -> Iterator[tuple[Integers, Integers]]:
-        """Yield blocks of pairs: the rows of x of their first points, and of their second."""
-        for offset in self.neighbor_line_offsets:
-            start, stop = self._partner_ranges(offset)
-            for i, j in expand_range_blocks(start, stop, DISTANCES_PER_BLOCK):
-                yield self.order[i], self.order[j]
