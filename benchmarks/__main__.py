@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 GROUPS = (
     *("report", "many", "ami", "intervals", "resolution", "matching", "graph"),
     *("transitions", "overlapping", "internal", "sweep", "agreement"),
-    *("assign", "scan", "silhouette", "bounds", "dunn", "small"),
+    *("assign", "neighbors", "scan", "silhouette", "bounds", "dunn", "small"),
 )
 
 
@@ -114,6 +114,7 @@ def _list_cases(options: argparse.Namespace) -> list[cases.Case]:
         "small": cases.list_small_cases,
         "agreement": cases.list_agreement_cases,
         "assign": cases.list_assign_cases,
+        "neighbors": cases.list_neighbor_cases,
     }
     return [case for name in GROUPS if name in options.only for case in groups[name]()]
 

@@ -30,6 +30,7 @@ INTERNAL = "internal_report"
 SUMS = "bare GROUP BY: sums of the columns, twice"
 CH_DB = "CH and DB"
 ASSIGN = "assign_nearest"
+NEIGHBORS = "neighbor_report"
 ELBOW = "elbow"
 SILHOUETTE = "silhouette_score"
 BOUNDS = "silhouette_score(method='bounds')"
@@ -342,6 +343,22 @@ def list_assign_cases() -> list[Case]:
                 Job("DuckDB", ASSIGN, "duckdb assign"),
                 Job("Polars", ASSIGN, "polars assign"),
                 Job(SKLEARN, "pairwise_distances_argmin_min", "sklearn assign"),
+            ),
+            tolerance=1e-9,
+        )
+    ]
+
+
+def list_neighbor_cases() -> list[Case]:
+    """Return the case of neighbor_report: the distances of many points to all centers."""
+    return [
+        Case(
+            "Distances to 100 centers, 1,000,000 × 8 Float64 columns in memory",
+            Gaussian(1_000_000, 8, 100, 2.0),
+            (
+                Job("DuckDB", NEIGHBORS, "duckdb neighbors"),
+                Job("Polars", NEIGHBORS, "polars neighbors"),
+                Job("numpy", "two nearest centers by products, in blocks", "numpy neighbors"),
             ),
             tolerance=1e-9,
         )

@@ -414,6 +414,55 @@ def _prepare_sklearn_assign(path: str) -> Run:
     return run
 
 
+def _prepare_duckdb_neighbors(path: str) -> Run:
+    """Return a function that runs neighbor_report in DuckDB on points that are read before."""
+    con = duckdb.connect()
+    register(con)
+    con.execute(f"CREATE TABLE points AS FROM '{path}'")
+    vector = f"[{', '.join(_list_coordinates(path))}]"
+    query = f"FROM clustereval.neighbor_report(points, {vector}, cluster)"
+    return lambda: con.sql(query).pl().select("wemmert_gancarski_index").to_dict(as_series=False)
+
+
+def _prepare_polars_neighbors(path: str) -> Run:
+    """Return a function that runs neighbor_report in Polars on points that are read before."""
+    rows, columns = pl.read_parquet(path).rechunk(), _list_coordinates(path)
+
+    def run() -> Answers:
+        """Return the index of Wemmert and Gancarski; the others are computed too."""
+        report = ce.neighbor_report(rows, columns, "cluster")
+        return report.select("wemmert_gancarski_index").to_dict(as_series=False)
+
+    return run
+
+
+def _prepare_numpy_neighbors(path: str) -> Run:
+    """Return a function that finds the two nearest centers by products of matrices, in blocks."""
+    import numpy as np
+
+    rows, step = pl.read_parquet(path), 10_000
+    points = rows.select(_list_coordinates(path)).to_numpy(order="c")
+    clusters = rows["cluster"].to_numpy()
+
+    def run() -> Answers:
+        """Return the index of Wemmert and Gancarski."""
+        sizes = np.bincount(clusters)
+        sums = [np.bincount(clusters, weights=x) for x in points.T]
+        centers = np.column_stack(sums) / sizes[:, None]
+        square_norms, terms = (centers * centers).sum(axis=1), np.zeros(len(centers))
+        for start in range(0, len(points), step):
+            x, own = points[start : start + step], clusters[start : start + step]
+            squares = (x * x).sum(axis=1)[:, None] + square_norms - 2 * x @ centers.T
+            distances = np.sqrt(np.maximum(squares, 0))
+            to_own = distances[np.arange(len(x)), own]
+            nearest = np.partition(distances, 1, axis=1)[:, :2]
+            to_other = np.where(nearest[:, 0] < to_own, nearest[:, 0], nearest[:, 1])
+            terms += np.bincount(own, weights=1 - to_own / to_other, minlength=len(centers))
+        return {"wemmert_gancarski_index": [float(np.maximum(terms, 0).sum() / len(points))]}
+
+    return run
+
+
 def _get_matrix(rows: pl.DataFrame) -> Any:
     """Return the points of the rows as a numpy matrix, one point per row."""
     if "vector" in rows.columns:
@@ -813,6 +862,9 @@ JOBS: dict[str, Callable[[str], Run]] = {
     "duckdb assign": _prepare_duckdb_assign,
     "polars assign": _prepare_polars_assign,
     "sklearn assign": _prepare_sklearn_assign,
+    "duckdb neighbors": _prepare_duckdb_neighbors,
+    "polars neighbors": _prepare_polars_neighbors,
+    "numpy neighbors": _prepare_numpy_neighbors,
     "duckdb agreement": partial(_prepare_duckdb, AGREEMENT),
     "polars agreement": partial(_prepare_polars, _build_agreement),
     "sklearn agreement": _prepare_sklearn_agreement,

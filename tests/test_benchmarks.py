@@ -50,6 +50,7 @@ GROUPS: dict[str, Callable[[], list[Case]]] = {
     "sweep": cases.list_sweep_cases,
     "agreement": cases.list_agreement_cases,
     "assign": cases.list_assign_cases,
+    "neighbors": cases.list_neighbor_cases,
     "scan": cases.list_scan_cases,
     "silhouette": cases.list_silhouette_cases,
     "bounds": cases.list_bounds_cases,

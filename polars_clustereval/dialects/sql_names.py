@@ -24,6 +24,7 @@ PLAIN_FORMS = {
     "_unnested_moments": "_coordinate_moments",
     "_own_and_nearest_squares": "_grouped_squares",
     "_cross_with_clusters": "_join_with_clusters",
+    "_center_distances": "_grouped_center_distances",
 }
 
 # Table macros that have another body in other engines. In _coordinate_blocks one block takes the

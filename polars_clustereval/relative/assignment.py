@@ -24,12 +24,8 @@ from polars_clustereval.base.frames import join_small, to_user_frame
 from polars_clustereval.base.tables import table_function
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.internal.centroids import Points, check_point_options, read_points
-from polars_clustereval.internal.kernels.distance_blocks import (
-    DISTANCES_PER_BLOCK,
-    direct_distance_matrix,
-    distance_matrix,
-)
-from polars_clustereval.internal.kernels.small_partitions import pair_distances
+from polars_clustereval.internal.kernels.center_neighbors import nearest_centers
+from polars_clustereval.internal.kernels.distance_blocks import DISTANCES_PER_BLOCK, TargetPoints
 from polars_clustereval.internal.kernels.streams import map_stream, split_batch
 from polars_clustereval.internal.vectors import Missing, Vector, check_vector
 
@@ -37,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from polars_clustereval.internal.distances import Distance, DistanceName
+    from polars_clustereval.internal.distances import DistanceName
     from polars_clustereval.internal.kernels.arrays import Floats, Integers
 
 # ----------------------------------------------------------------------------------------------
@@ -139,26 +135,6 @@ def _center_fault(vectors: pl.Series, dims: int) -> ClusterEvalError | None:
 # ----------------------------------------------------------------------------------------------
 
 
-#: Relative difference within which two distances from a product of matrices may be one.
-_TIE = 1e-9
-
-
-def nearest_centers(x: Floats, centers: Floats, distance: Distance) -> tuple[Integers, Floats]:
-    """Return the index (m,) of the center (k, d) nearest to each point x (m, d), and the distance.
-
-    The lowest of equally near centers is chosen. Where a product of matrices leaves it open which
-    is nearer, the distances are computed again from differences of coordinates, as DuckDB does.
-    """
-    d = distance_matrix(x, centers, distance)
-    nearest = d.argmin(axis=1)
-    least = d[np.arange(len(x)), nearest]
-    close = np.count_nonzero(d <= least[:, None] * (1 + _TIE) + np.finfo(float).tiny, axis=1)
-    tied = np.flatnonzero(close > 1)
-    exact = direct_distance_matrix(x[tied], np.asfortranarray(centers), distance)
-    nearest[tied] = exact.argmin(axis=1)
-    return nearest, pair_distances(x, np.arange(len(x)), centers, nearest, distance)
-
-
 def assigned_points(points: Points, centers: GivenCenters, columns: Sequence[str]) -> pl.LazyFrame:
     """Return one row per kept point: partition columns, `columns` of it, nearest and distance.
 
@@ -208,9 +184,8 @@ def _assign_batch(
     steps = [max(1, DISTANCES_PER_BLOCK // int(k)) for k in n_centers]
     with np.errstate(all="ignore"):
         for rows, place in split_batch(places, range(len(steps)), steps):
-            nearest, distances[rows] = nearest_centers(
-                x[rows], centers.vectors_of(place), points.distance
-            )
+            vectors = TargetPoints(centers.vectors_of(place), points.distance)
+            nearest, distances[rows] = nearest_centers(x[rows], vectors)
             numbers[rows] = centers.starts[place] + nearest
     if not np.isfinite(distances).all():
         raise points.fault_error()

@@ -186,6 +186,111 @@ CREATE OR REPLACE MACRO clustereval._pbm_index(
 -- Distances to every center
 ---------------------------------------------------------------------------------------------------
 
+-- List of the distances of a point x to a list of centers, by distance and p; for cosine all are
+-- unit vectors or zero. They are those of _distance without the forms for vectors at fault, which
+-- take ten times as long in a lambda: checks report those. try() is there because rows are measured
+-- before that. The name of the distance is compared outside of lambdas, where the engine does it
+-- once and not for each pair.
+CREATE OR REPLACE MACRO clustereval._distances_to_centers(x, centers, distance, p) AS
+  CASE lower(distance)
+    WHEN 'euclidean'
+    THEN list_transform(centers, lambda __ce_center: try(list_distance(x, __ce_center)))
+    WHEN 'sqeuclidean'
+    THEN list_transform(
+      list_transform(centers, lambda __ce_center: try(list_distance(x, __ce_center))),
+      lambda __ce_distance: __ce_distance * __ce_distance
+    )
+    WHEN 'cosine'
+    THEN CASE
+      WHEN try(list_inner_product(x, x)) = 0
+      THEN list_transform(centers, lambda __ce_center: 1.0)
+      ELSE list_transform(
+        centers,
+        lambda __ce_center: CASE
+          WHEN try(list_inner_product(__ce_center, __ce_center)) = 0 THEN 1.0
+          ELSE clustereval._zero_if_parallel(pow(try(list_distance(x, __ce_center)), 2) / 2)
+        END
+      )
+    END
+    WHEN 'cityblock'
+    THEN list_transform(
+      centers, lambda __ce_center: clustereval._unchecked_distance(x, __ce_center, 'cityblock', p)
+    )
+    WHEN 'chebyshev'
+    THEN list_transform(
+      centers, lambda __ce_center: clustereval._unchecked_distance(x, __ce_center, 'chebyshev', p)
+    )
+    ELSE list_transform(centers, lambda __ce_center: clustereval._minkowski(x, __ce_center, p))
+  END;
+
+-- One row per point that counts in a partition of several clusters: the number of its cluster, and
+-- its distances to the center of that (own) and to the nearest other center (other). Parameters:
+-- rows of _points and _measured_clusters, and options.
+CREATE OR REPLACE MACRO clustereval._grouped_center_distances(
+  points, clusters, distance, p
+) AS TABLE
+  SELECT
+    cluster.number,
+    MAX(clustereval._distance(point.point, cluster.center, distance, p)) AS own,
+    MIN(clustereval._distance(point.point, other.center, distance, p)) AS other
+  FROM query_table(points) AS point
+  JOIN query_table(clusters) AS cluster
+    ON cluster.partition_key IS NOT DISTINCT FROM point.partition_key
+    AND cluster.cluster IS NOT DISTINCT FROM point.cluster
+    AND cluster.singleton_no = point.singleton_no
+  JOIN query_table(clusters) AS other
+    ON other.partition_key IS NOT DISTINCT FROM point.partition_key
+    AND other.number <> cluster.number
+  WHERE point.kept
+  GROUP BY cluster.number, point.row_no;
+
+-- The rows of _grouped_center_distances. Each point holds its distances to all centers of its
+-- partition in a list, and the points stream. A list of the centers of all partitions is attached
+-- by a cross join, since a join by partition would copy the centers for each point.
+CREATE OR REPLACE MACRO clustereval._center_distances(points, clusters, distance, p) AS TABLE
+  WITH center_lists AS (
+    SELECT
+      partition_key,
+      MIN(number) - 1 AS numbers_before,
+      row_number() OVER (ORDER BY MIN(number) ASC NULLS LAST) AS place,
+      list(center ORDER BY number ASC NULLS LAST) AS centers
+    FROM query_table(clusters)
+    GROUP BY partition_key
+    HAVING COUNT(*) > 1
+  ),
+  all_centers AS (
+    SELECT list(centers ORDER BY place ASC NULLS LAST) AS center_lists
+    FROM center_lists
+  ),
+  places AS (
+    SELECT
+      own.partition_key, own.cluster, own.singleton_no, own.number, own.center,
+      own.number - part.numbers_before AS center_no,
+      part.place AS partition_no
+    FROM query_table(clusters) AS own
+    JOIN center_lists AS part ON part.partition_key IS NOT DISTINCT FROM own.partition_key
+  ),
+  measured AS NOT MATERIALIZED (
+    SELECT
+      own.number, own.center_no,
+      clustereval._distance(point.point, own.center, distance, p) AS own_distance,
+      clustereval._distances_to_centers(
+        point.point, all_centers.center_lists[own.partition_no], distance, p
+      ) AS distances
+    FROM query_table(points) AS point
+    JOIN places AS own
+      ON own.partition_key IS NOT DISTINCT FROM point.partition_key
+      AND own.cluster IS NOT DISTINCT FROM point.cluster
+      AND own.singleton_no = point.singleton_no
+    CROSS JOIN all_centers
+    WHERE point.kept
+  )
+  SELECT
+    number,
+    own_distance AS own,
+    LEAST(list_min(distances[:center_no - 1]), list_min(distances[center_no + 1:])) AS other
+  FROM measured;
+
 -- One row per partition (group of partition_by): Wemmert and Gancarski's index (wemmert_gancarski).
 -- A point contributes 1 - own / other, where own and other are its distances to the center of its
 -- cluster and to the nearest other center; a cluster contributes the sum over its points, or 0 if
@@ -195,44 +300,91 @@ CREATE OR REPLACE MACRO clustereval._pbm_index(
 CREATE OR REPLACE MACRO clustereval._wemmert_gancarski_totals(
   points, clusters, distance, p
 ) AS TABLE
-  WITH center_distances AS (
+  WITH cluster_sums AS (
     SELECT
-      own.partition_key, own.number, point.row_no,
-      MAX(clustereval._distance(point.point, own.center, distance, p)) AS own,
-      MIN(clustereval._distance(point.point, other.center, distance, p)) AS other
-    FROM query_table(points) AS point
-    JOIN query_table(clusters) AS own
-      ON own.partition_key IS NOT DISTINCT FROM point.partition_key
-      AND own.cluster IS NOT DISTINCT FROM point.cluster
-      AND own.singleton_no = point.singleton_no
-    JOIN query_table(clusters) AS other
-      ON other.partition_key IS NOT DISTINCT FROM point.partition_key
-      AND other.number <> own.number
-    WHERE point.kept
-    GROUP BY own.partition_key, own.number, point.row_no
-  ),
-  cluster_sums AS (
-    SELECT
-      partition_key, number,
+      number,
       COUNT(*) AS n,
       COUNT(CASE WHEN other = 0 AND own > 0 THEN 1 END) AS n_at_other,
       COUNT(CASE WHEN other = 0 AND own = 0 THEN 1 END) AS n_at_both,
       clustereval._compensated_sum(
         CASE WHEN other > 0 THEN 1.0 - own / other ELSE 0.0 END
       ) AS term_sum
-    FROM center_distances
-    GROUP BY partition_key, number
+    FROM clustereval._center_distances(points, clusters, distance, p)
+    GROUP BY number
   )
   SELECT
-    partition_key,
+    cluster.partition_key,
     CASE
-      WHEN SUM(n_at_both) = 0
+      WHEN SUM(sums.n_at_both) = 0
       THEN clustereval._compensated_sum(
-        CASE WHEN n_at_other = 0 THEN GREATEST(term_sum, 0.0) ELSE 0.0 END
-      ) / SUM(n)
+        CASE WHEN sums.n_at_other = 0 THEN GREATEST(sums.term_sum, 0.0) ELSE 0.0 END
+      ) / SUM(sums.n)
     END AS wemmert_gancarski
-  FROM cluster_sums
-  GROUP BY partition_key;
+  FROM cluster_sums AS sums
+  JOIN query_table(clusters) AS cluster ON cluster.number = sums.number
+  GROUP BY cluster.partition_key;
+
+-- One row per cluster (number) and target of it, a point near which S_Dbw counts the points of the
+-- cluster: the center of each cluster of its partition (other, which may be the same one), and the
+-- midpoint (is_midpoint) of both centers. reach is the distance of the target to the center of the
+-- cluster. clusters: rows of _measured_clusters.
+CREATE OR REPLACE MACRO clustereval._density_targets(clusters) AS TABLE
+  WITH center_pairs AS (
+    SELECT
+      own.number, own.center,
+      other.number AS other,
+      other.center AS other_center,
+      clustereval._euclidean(own.center, other.center) AS gap
+    FROM query_table(clusters) AS own
+    JOIN query_table(clusters) AS other
+      ON other.partition_key IS NOT DISTINCT FROM own.partition_key
+      AND other.number <> own.number
+  )
+  SELECT number, other, FALSE AS is_midpoint, other_center AS target, gap AS reach
+  FROM center_pairs
+  UNION ALL
+  SELECT
+    number, other, TRUE,
+    list_transform(center, lambda v, i: (v + other_center[i]) / 2),
+    gap / 2
+  FROM center_pairs
+  UNION ALL
+  SELECT number, number, FALSE, center, 0.0
+  FROM query_table(clusters);
+
+-- One row per target of a cluster (number, other and is_midpoint of _density_targets) that points
+-- of the cluster are near, within the density_radius of its partition: the number of these, n. By
+-- the triangle inequality, the distances of such a point and of the target to the center of the
+-- cluster differ by no more than the radius. Few others pass this test, which is wider by more than
+-- the rounding error of both. points: rows of _points; clusters: rows of _measured_clusters; radii:
+-- one row per partition.
+CREATE OR REPLACE MACRO clustereval._nearby_counts(points, clusters, radii) AS TABLE
+  WITH own_distances AS NOT MATERIALIZED (
+    SELECT
+      own.number, point.point, radius.density_radius,
+      clustereval._euclidean(point.point, own.center) AS own_distance
+    FROM query_table(points) AS point
+    JOIN query_table(clusters) AS own
+      ON own.partition_key IS NOT DISTINCT FROM point.partition_key
+      AND own.cluster IS NOT DISTINCT FROM point.cluster
+      AND own.singleton_no = point.singleton_no
+    JOIN query_table(radii) AS radius ON radius.partition_key IS NOT DISTINCT FROM own.partition_key
+    WHERE point.kept
+  ),
+  bounded AS NOT MATERIALIZED (
+    SELECT
+      number, point, density_radius,
+      own_distance - density_radius - 1e-9 * (own_distance + density_radius) AS lower,
+      own_distance + density_radius + 1e-9 * (own_distance + density_radius) AS upper
+    FROM own_distances
+  )
+  SELECT target.number, target.other, target.is_midpoint, COUNT(*) AS n
+  FROM bounded AS point
+  JOIN clustereval._density_targets(clusters) AS target ON target.number = point.number
+  WHERE target.reach >= point.lower
+    AND target.reach <= point.upper
+    AND clustereval._euclidean(point.point, target.target) <= point.density_radius
+  GROUP BY target.number, target.other, target.is_midpoint;
 
 -- One row per partition (group of partition_by): the inter-cluster density of S_Dbw (density). For
 -- a pair of clusters that is the number of their points near the midpoint of the two centers,
@@ -250,51 +402,37 @@ CREATE OR REPLACE MACRO clustereval._density_totals(points, clusters) AS TABLE
     FROM query_table(clusters)
     GROUP BY partition_key
   ),
-  center_pairs AS (
-    SELECT
-      own.partition_key, own.cluster, own.singleton_no, radius.density_radius,
-      LEAST(own.number, other.number) AS lower_number,
-      GREATEST(own.number, other.number) AS higher_number,
-      own.number < other.number AS own_is_lower,
-      own.center AS own_center,
-      other.center AS other_center
-    FROM query_table(clusters) AS own
-    JOIN query_table(clusters) AS other
-      ON other.partition_key IS NOT DISTINCT FROM own.partition_key
-      AND other.number <> own.number
-    JOIN density_radii AS radius ON radius.partition_key IS NOT DISTINCT FROM own.partition_key
+  nearby AS MATERIALIZED (
+    SELECT * FROM clustereval._nearby_counts(points, clusters, density_radii)
   ),
-  midpoints AS (
+  pair_counts AS (
     SELECT
-      *,
-      list_transform(own_center, lambda v, i: (v + other_center[i]) / 2) AS midpoint
-    FROM center_pairs
-  ),
-  nearby AS (
-    SELECT
-      pair.partition_key, pair.lower_number, pair.higher_number, pair.own_is_lower,
-      clustereval._euclidean(point.point, pair.own_center) <= pair.density_radius AS near_own,
-      clustereval._euclidean(point.point, pair.other_center) <= pair.density_radius AS near_other,
-      clustereval._euclidean(point.point, pair.midpoint) <= pair.density_radius AS near_midpoint
-    FROM query_table(points) AS point
-    JOIN midpoints AS pair
-      ON pair.partition_key IS NOT DISTINCT FROM point.partition_key
-      AND pair.cluster IS NOT DISTINCT FROM point.cluster
-      AND pair.singleton_no = point.singleton_no
-    WHERE point.kept
-  ),
-  nearby_counts AS (
-    SELECT
-      partition_key, lower_number, higher_number,
-      COUNT(CASE WHEN near_midpoint THEN 1 END) AS n_near_midpoint,
-      COUNT(
-        CASE WHEN CASE WHEN own_is_lower THEN near_own ELSE near_other END THEN 1 END
-      ) AS n_near_lower,
-      COUNT(
-        CASE WHEN CASE WHEN own_is_lower THEN near_other ELSE near_own END THEN 1 END
-      ) AS n_near_higher
+      LEAST(number, other) AS lower_number,
+      GREATEST(number, other) AS higher_number,
+      SUM(CASE WHEN is_midpoint THEN n ELSE 0 END) AS n_near_midpoint,
+      SUM(CASE WHEN NOT is_midpoint AND other < number THEN n ELSE 0 END) AS n_near_lower,
+      SUM(CASE WHEN NOT is_midpoint AND other > number THEN n ELSE 0 END) AS n_near_higher
     FROM nearby
-    GROUP BY partition_key, lower_number, higher_number
+    WHERE other <> number
+    GROUP BY LEAST(number, other), GREATEST(number, other)
+  ),
+  own_counts AS (
+    SELECT cluster.partition_key, cluster.number, COALESCE(own.n, 0) AS n
+    FROM query_table(clusters) AS cluster
+    LEFT JOIN nearby AS own ON own.number = cluster.number AND own.other = own.number
+  ),
+  counts AS (
+    SELECT
+      lower.partition_key,
+      COALESCE(pair.n_near_midpoint, 0) AS n_near_midpoint,
+      lower.n + COALESCE(pair.n_near_lower, 0) AS n_near_lower,
+      higher.n + COALESCE(pair.n_near_higher, 0) AS n_near_higher
+    FROM own_counts AS lower
+    JOIN own_counts AS higher
+      ON higher.partition_key IS NOT DISTINCT FROM lower.partition_key
+      AND higher.number > lower.number
+    LEFT JOIN pair_counts AS pair
+      ON pair.lower_number = lower.number AND pair.higher_number = higher.number
   )
   SELECT
     partition_key,
@@ -304,7 +442,7 @@ CREATE OR REPLACE MACRO clustereval._density_totals(points, clusters) AS TABLE
         clustereval._ratio(n_near_midpoint, GREATEST(n_near_lower, n_near_higher))
       ) / COUNT(*)
     END AS density
-  FROM nearby_counts
+  FROM counts
   GROUP BY partition_key;
 
 ---------------------------------------------------------------------------------------------------

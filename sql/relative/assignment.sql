@@ -29,21 +29,29 @@ CREATE OR REPLACE MACRO clustereval._given_centers(centroids, distance, p, weigh
     row_number() OVER (PARTITION BY partition_key ORDER BY cluster ASC NULLS LAST) - 1 AS number
   FROM scaled;
 
--- One row per partition and block of 512 of its centers, in order: partition_key, block (from 0),
--- n_blocks of the partition, and lists of the centers' clusters and points. With blocks a point
--- never meets more centers at a time than memory holds. centers: rows of _given_centers.
+-- One row per partition: partition_key, its place from 1, and its centers in blocks of 512: lists
+-- of lists of their clusters (cluster_blocks) and points (point_blocks). With blocks a point never
+-- meets more centers at a time than memory holds. centers: rows of _given_centers.
 CREATE OR REPLACE MACRO clustereval._center_blocks(centers) AS TABLE
   WITH numbered AS (
-    SELECT *, CAST(floor(number / 512.0) AS BIGINT) AS block
+    SELECT *, floor(number / 512.0) AS block
     FROM query_table(centers)
+  ),
+  blocks AS (
+    SELECT
+      partition_key, block,
+      list(cluster ORDER BY number ASC NULLS LAST) AS clusters,
+      list(point ORDER BY number ASC NULLS LAST) AS points
+    FROM numbered
+    GROUP BY partition_key, block
   )
   SELECT
-    partition_key, block,
-    MAX(block) OVER (PARTITION BY partition_key) + 1 AS n_blocks,
-    list(cluster ORDER BY number ASC NULLS LAST) AS clusters,
-    list(point ORDER BY number ASC NULLS LAST) AS points
-  FROM numbered
-  GROUP BY partition_key, block;
+    partition_key,
+    row_number() OVER (ORDER BY partition_key ASC NULLS LAST) AS place,
+    list(clusters ORDER BY block ASC NULLS LAST) AS cluster_blocks,
+    list(points ORDER BY block ASC NULLS LAST) AS point_blocks
+  FROM blocks
+  GROUP BY partition_key;
 
 -- No row. Raises an error if a partition of the points has no center, if centers and points have
 -- other numbers of coordinates, or weights another number, or if a coordinate is not finite. Every
@@ -153,21 +161,6 @@ CREATE OR REPLACE MACRO clustereval._check_assignment(
     OR totals.least_center_dims <> totals.dims
     OR totals.most_center_dims <> totals.dims;
 
--- Distance of a point x to a center y, by distance and p; for cosine both are unit vectors or zero.
--- It is _distance without the forms for vectors at fault, which take ten times as long in a lambda:
--- _check_assignment reports those. try() is there because rows are measured before that.
-CREATE OR REPLACE MACRO clustereval._center_distance(x, y, distance, p) AS
-  CASE lower(distance)
-    WHEN 'euclidean' THEN try(list_distance(x, y))
-    WHEN 'sqeuclidean' THEN pow(try(list_distance(x, y)), 2)
-    WHEN 'cosine'
-    THEN CASE
-      WHEN try(list_inner_product(x, x)) = 0 OR try(list_inner_product(y, y)) = 0 THEN 1.0
-      ELSE clustereval._zero_if_parallel(pow(try(list_distance(x, y)), 2) / 2)
-    END
-    ELSE clustereval._unchecked_distance(x, y, lower(distance), p)
-  END;
-
 -- d, the distance of a point to the nearest center. Raises an error if it is infinite.
 CREATE OR REPLACE MACRO clustereval._check_distance(d) AS
   CASE
@@ -178,60 +171,55 @@ CREATE OR REPLACE MACRO clustereval._check_distance(d) AS
 -- One row per point that counts: the columns of _points, distance to the nearest center of its
 -- partition, and nearest, the cluster of that center, the lowest of equally near ones. points: rows
 -- of _points; blocks: rows of _center_blocks; checked: the result of _check_assignment; distance
--- and p are options.
+-- and p are options. The centers of all partitions are attached by a cross join, since a join by
+-- partition would copy those of its partition for each point.
 CREATE OR REPLACE MACRO clustereval._assigned_points(points, blocks, checked, distance, p) AS TABLE
-  WITH measured AS NOT MATERIALIZED (
+  WITH all_centers AS (
     SELECT
-      point.partition_key, point.row_no, point.id, point.has_default_id,
-      point.cluster, block.clusters,
-      list_transform(
-        block.points,
-        lambda center: clustereval._center_distance(point.point, center, distance, p)
-      ) AS distances
-    FROM query_table(points) AS point
-    JOIN query_table(blocks) AS block
-      ON block.partition_key IS NOT DISTINCT FROM point.partition_key
-    WHERE point.kept AND block.n_blocks = 1
+      list(cluster_blocks ORDER BY place ASC NULLS LAST) AS clusters,
+      list(point_blocks ORDER BY place ASC NULLS LAST) AS points
+    FROM query_table(blocks)
   ),
-  measured_by_block AS NOT MATERIALIZED (
+  placed AS NOT MATERIALIZED (
     SELECT
-      point.partition_key, point.row_no, point.id, point.has_default_id,
-      point.cluster, block.block, block.clusters,
-      list_transform(
-        block.points,
-        lambda center: clustereval._center_distance(point.point, center, distance, p)
-      ) AS distances
+      point.partition_key, point.row_no, point.id, point.has_default_id, point.cluster, point.point,
+      all_centers.clusters[part.place] AS cluster_blocks,
+      all_centers.points[part.place] AS point_blocks
     FROM query_table(points) AS point
-    JOIN query_table(blocks) AS block
-      ON block.partition_key IS NOT DISTINCT FROM point.partition_key
-    WHERE point.kept AND block.n_blocks > 1
+    JOIN query_table(blocks) AS part
+      ON part.partition_key IS NOT DISTINCT FROM point.partition_key
+    CROSS JOIN all_centers
+    WHERE point.kept
   ),
-  nearest_by_block AS (
+  -- The smallest distance in each block, if there are several.
+  block_distances AS NOT MATERIALIZED (
     SELECT
-      any_value(partition_key) AS partition_key,
-      row_no,
-      any_value(id) AS id,
-      any_value(has_default_id) AS has_default_id,
-      any_value(cluster) AS cluster,
-      MIN({
-        'distance': list_min(distances),
-        'block': block,
-        'cluster': clusters[list_position(distances, list_min(distances))]
-      }) AS nearest
-    FROM measured_by_block
-    GROUP BY row_no
+      *,
+      CASE
+        WHEN len(point_blocks) > 1
+        THEN list_transform(
+          point_blocks,
+          lambda block: list_min(clustereval._distances_to_centers(point, block, distance, p))
+        )
+      END AS least
+    FROM placed
+  ),
+  nearest_blocks AS NOT MATERIALIZED (
+    SELECT *, COALESCE(list_position(least, list_min(least)), 1) AS block_no
+    FROM block_distances
+  ),
+  measured AS NOT MATERIALIZED (
+    SELECT
+      partition_key, row_no, id, has_default_id, cluster,
+      cluster_blocks[block_no] AS clusters,
+      clustereval._distances_to_centers(point, point_blocks[block_no], distance, p) AS distances
+    FROM nearest_blocks
   )
   SELECT
     partition_key, row_no, id, has_default_id, cluster,
     clusters[list_position(distances, list_min(distances))] AS nearest,
     clustereval._check_distance(list_min(distances)) AS distance
   FROM measured
-  WHERE COALESCE((SELECT MIN(valid) FROM query_table(checked)), TRUE)
-  UNION ALL
-  SELECT
-    partition_key, row_no, id, has_default_id, cluster,
-    nearest['cluster'], clustereval._check_distance(nearest['distance'])
-  FROM nearest_by_block
   WHERE COALESCE((SELECT MIN(valid) FROM query_table(checked)), TRUE);
 
 ---------------------------------------------------------------------------------------------------

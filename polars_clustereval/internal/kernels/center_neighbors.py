@@ -1,6 +1,6 @@
-"""center_neighbors: statistics of the distances of points to all centers, as the points stream by.
+"""center_neighbors: distances of points to all centers, as the points stream by.
 
-Only sums by cluster, and counts by pair of clusters, are kept; not the distances.
+Of the statistics only sums by cluster, and counts by pair of clusters, are kept; not the distances.
 """
 
 from __future__ import annotations
@@ -11,15 +11,70 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from .arrays import expand_range_blocks
+from .distance_blocks import DISTANCES_PER_BLOCK, TargetPoints, direct_distance_matrix
 from .small_partitions import pair_distances
+from .streams import split_batch
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from polars_clustereval.internal.distances import Distance
 
     from .arrays import Floats, Integers
 
 #: Pairs of a point and a center measured at a time: few arrays of this length fit into the cache.
 PAIRS_PER_BLOCK = 2**16
+#: Centers of a partition from which on a block of points is compared with all of them at once.
+_MANY_CENTERS = 16
+#: Relative difference within which two distances from a product of matrices may be one.
+_TIE = 1e-9
+
+
+def nearest_centers(x: Floats, centers: TargetPoints) -> tuple[Integers, Floats]:
+    """Return the index (m,) of the center nearest to each point x (m, d), and its distance (m,).
+
+    The lowest of equally near centers is chosen.
+    """
+    return _find_nearest(x, centers, _comparable_distances(x, centers))
+
+
+def _comparable_distances(x: Floats, centers: TargetPoints) -> Floats:
+    """Return distances (m, k) of points x (m, d) to centers; euclidean ones are squared.
+
+    They may come from a product of matrices: see _TIE.
+    """
+    if centers.distance.name in ("euclidean", "sqeuclidean"):
+        return centers.squares(x)
+    return centers.distances(x)
+
+
+def _find_nearest(x: Floats, centers: TargetPoints, d: Floats) -> tuple[Integers, Floats]:
+    """Return the index (m,) of the center nearest to each point x (m, d), and its distance (m,).
+
+    d (m, k) are _comparable_distances, infinite for centers that are left out. Where they leave it
+    open which center is nearest, the distances are computed again from differences of coordinates,
+    as DuckDB does. The lowest of equally near centers is chosen.
+    """
+    rows = np.arange(len(x))
+    nearest, least = _row_minima(d)
+    limit = least * (1 + _TIE) + np.finfo(float).tiny
+    d[rows, nearest] = np.inf
+    tied = np.flatnonzero(_row_minima(d)[1] <= limit)
+    if len(tied):
+        d[tied, nearest[tied]] = least[tied]
+        exact = direct_distance_matrix(x[tied], np.asfortranarray(centers.y), centers.distance)
+        exact[d[tied] > limit[tied, None]] = np.inf
+        nearest[tied] = exact.argmin(axis=1)
+    return nearest, pair_distances(x, rows, centers.y, nearest, centers.distance)
+
+
+def _row_minima(d: Floats) -> tuple[Integers, Floats]:
+    """Return the place (m,) of the smallest number in each row of d (m, k), and that number (m,).
+
+    For rows of some tens of numbers, argmin is three times as fast as min.
+    """
+    places = d.argmin(axis=1)
+    return places, d[np.arange(len(d)), places]
 
 
 class CenterNeighbors:
@@ -48,6 +103,12 @@ class CenterNeighbors:
         self._near_center, self._near_midpoint = np.zeros((2, n_pairs), dtype=np.int32)
         self._sizes, self._terms = np.zeros((2, k))
         self._at_other, self._at_both = np.zeros((2, k), dtype=bool)
+        #: The centers of each partition of many, by its number.
+        self._parts = {
+            place: TargetPoints(centers[starts[place] : starts[place + 1]], distance)
+            for place in np.flatnonzero(counts >= _MANY_CENTERS).tolist()
+        }
+        self._steps = np.maximum(1, DISTANCES_PER_BLOCK // np.maximum(1, counts)).tolist()
         self._lock = Lock()
         self._is_stopped = False
 
@@ -59,7 +120,12 @@ class CenterNeighbors:
         """Add the points x (m, d) of the clusters of these numbers (m,)."""
         k, points = len(self._centers), np.arange(len(x))
         own = pair_distances(x, points, self._centers, numbers, self._distance)
-        nearest = self._add_pairs(x, numbers)
+        nearest = np.full(len(x), np.inf)
+        has_many = self._stop[numbers] - self._first[numbers] >= _MANY_CENTERS
+        for rows, part in self._blocks(numbers, np.flatnonzero(has_many)):
+            nearest[rows] = self._add_block(x[rows], own[rows], numbers[rows], part)
+        few = np.flatnonzero(~has_many)
+        nearest[few] = self._add_pairs(x[few], numbers[few])
         is_at_other = (nearest == 0) & (own > 0)
         is_at_both = (nearest == 0) & (own == 0)
         terms = np.where(nearest > 0, 1 - own / np.where(nearest > 0, nearest, 1.0), 0.0)
@@ -69,10 +135,61 @@ class CenterNeighbors:
             self._at_other[numbers[is_at_other]] = True
             self._at_both[numbers[is_at_both]] = True
 
+    def _blocks(self, numbers: Integers, rows: Integers) -> Iterator[tuple[Integers, TargetPoints]]:
+        """Yield the indices of some of these rows, all in one partition, and its centers.
+
+        numbers (m,) are the numbers of the rows' clusters.
+        """
+        starts = self._starts[:-1].tolist() if len(rows) else [0]
+        for part, place in split_batch(numbers[rows], starts, self._steps):
+            if self._is_stopped:
+                raise InterruptedError
+            yield rows[part], self._parts[place]
+
+    def _add_block(
+        self, x: Floats, own: Floats, numbers: Integers, centers: TargetPoints
+    ) -> Floats:
+        """Count the nearby points, and return the distance (m,) to the nearest other center.
+
+        The points x (m, d) are in one partition, of which `centers` are all; own (m,) are their
+        distances to the center of their clusters, which have these numbers (m,).
+        """
+        d = _comparable_distances(x, centers)
+        d[np.arange(len(x)), numbers - self._first[numbers]] = np.inf
+        if self._radii is not None:
+            self._count_candidates(x, own, numbers, centers, d)
+        return _find_nearest(x, centers, d)[1]
+
+    def _count_candidates(
+        self, x: Floats, own: Floats, numbers: Integers, centers: TargetPoints, d: Floats
+    ) -> None:
+        """Count the points x (m, d) near centers and midpoints, where d does not exclude it.
+
+        own (m,) are the distances to the own centers, those of the clusters of these numbers (m,);
+        d (m, k) are the squared distances to the others. With the gap of a center and the own one,
+        the squared distance to their midpoint is own^2 / 2 + d / 2 - gap^2 / 4.
+        """
+        assert self._radii is not None
+        radius, first = self._radii[numbers], self._first[numbers]
+        squares = own if self._distance.name == "sqeuclidean" else own * own
+        slack = _TIE * (squares + radius * radius)
+        at_home = np.flatnonzero(squares <= radius * radius + slack)
+        self._count_nearby(x, at_home, numbers[at_home], numbers[at_home])
+        # The distances of a point near a midpoint to both centers differ by two radii at most.
+        reach = (np.sqrt(squares) + 2 * radius) ** 2 + slack
+        rows = np.flatnonzero(_row_minima(d)[1] <= reach)
+        clusters, places = np.unique(numbers[rows], return_inverse=True)
+        half_gaps = centers.squares(self._centers[clusters]) / 2
+        near = d[rows] - half_gaps[places] <= (2 * radius * radius - squares + slack)[rows, None]
+        near |= d[rows] <= (radius * radius + slack)[rows, None]
+        i, j = np.nonzero(near)
+        i = rows[i]
+        self._count_nearby(x, i, numbers[i], first[i] + j)
+
     def _add_pairs(self, x: Floats, numbers: Integers) -> Floats:
         """Count the nearby points, and return the distance (m,) to the nearest other center.
 
-        It is infinite without another cluster.
+        It is infinite without another cluster. As _add_block, for partitions of few clusters.
         """
         nearest = np.full(len(x), np.inf)
         first, stop = self._first[numbers], self._stop[numbers]
