@@ -382,12 +382,12 @@ CREATE OR REPLACE MACRO clustereval._state_spreads(counts, centers, moments) AS 
   ),
   squares AS (
     SELECT
-      own.partition_key, own.cluster, within.ssw,
+      own.partition_key, own.cluster, spread.ssw,
       own.size * clustereval._distance(own.center, own.overall_center, 'sqeuclidean', 2) AS ssb
     FROM query_table(centers) AS own
-    JOIN squares_within AS within
-      ON within.partition_key IS NOT DISTINCT FROM own.partition_key
-      AND within.cluster IS NOT DISTINCT FROM own.cluster
+    JOIN squares_within AS spread
+      ON spread.partition_key IS NOT DISTINCT FROM own.partition_key
+      AND spread.cluster IS NOT DISTINCT FROM own.cluster
   )
   SELECT
     counted.*,
