@@ -28,6 +28,7 @@
 .read internal/vectors.sql
 .read internal/point_faults.sql
 .read internal/distances.sql
+.read internal/moments.sql
 .read internal/centroids.sql
 .read internal/scatter.sql
 .read internal/determinants.sql

@@ -38,11 +38,18 @@ PLAIN_BODIES = {
           0 AS block_offset,
           COUNT(*) AS n,
           MAX(checked_length(vector)) AS dims,
+          SUM(list_inner_product(unweighted, unweighted)) AS squares,
           list_transform(
             unweighted,
-            lambda x: CASE WHEN center = 'median' THEN median(x) ELSE SUM(x) END
-          ) AS sums_or_medians,
-          list_transform(unweighted, lambda x: var_pop(x)) AS variances,
+            lambda x: CASE
+              WHEN center = 'median' THEN median(x)
+              ELSE LEAST(GREATEST(SUM(x) / COUNT(*), MIN(x)), MAX(x))
+            END
+          ) AS means_or_medians,
+          list_transform(unweighted, lambda x: MIN(x)) AS anchors,
+          list_transform(
+            unweighted, lambda x: CASE WHEN MIN(x) = MAX(x) THEN 0.0 ELSE var_pop(x) END
+          ) AS variances,
           list_transform(unweighted, lambda x: MIN(x)) AS minima,
           list_transform(unweighted, lambda x: MAX(x)) AS maxima
         FROM query_table(points)

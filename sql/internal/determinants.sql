@@ -568,15 +568,20 @@ CREATE OR REPLACE MACRO clustereval.determinant_report(
   __ce_coordinates AS MATERIALIZED (
     SELECT * FROM clustereval._coordinate_moments(__ce_points, 'mean')
   ),
+  __ce_origins AS (
+    SELECT * FROM clustereval._partition_origins(__ce_coordinates, 'euclidean', 2, NULL)
+  ),
   __ce_centers AS (
-    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, 'euclidean', 2, 'mean')
+    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, 'euclidean', 'mean')
   ),
   __ce_spreads AS (
     SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, 'euclidean', 2)
   ),
   __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_spreads)),
   __ce_checked AS (
-    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, NULL)
+    SELECT * FROM clustereval._check_points(
+      __ce_points, __ce_spreads, __ce_centers, __ce_origins, NULL
+    )
   ),
   __ce_dims AS MATERIALIZED (
     SELECT partition_key, MAX(dims) AS dims

@@ -557,7 +557,9 @@ CREATE OR REPLACE MACRO clustereval.cluster_diameters(
   ),
   __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
   __ce_origins AS MATERIALIZED (
-    SELECT * FROM clustereval._partition_origins(__ce_moments, distance)
+    SELECT * FROM clustereval._point_origins(
+      __ce_rows, __ce_moments, distance, p, center, weights
+    )
   ),
   __ce_points AS NOT MATERIALIZED (
     SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
@@ -568,7 +570,7 @@ CREATE OR REPLACE MACRO clustereval.cluster_diameters(
     )
   ),
   __ce_centers AS (
-    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, p, center)
+    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, center)
   ),
   __ce_spreads AS (
     SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, distance, p)
@@ -582,7 +584,9 @@ CREATE OR REPLACE MACRO clustereval.cluster_diameters(
   ),
   __ce_diameters AS (SELECT * FROM clustereval._metric_diameters(__ce_members, distance, p)),
   __ce_checked AS (
-    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, weights)
+    SELECT * FROM clustereval._check_points(
+      __ce_points, __ce_spreads, __ce_centers, __ce_origins, weights
+    )
   )
   SELECT
     clusters.partition_key, clusters.cluster, clusters.n,
@@ -612,7 +616,9 @@ CREATE OR REPLACE MACRO clustereval.dunn_index(
   ),
   __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
   __ce_origins AS MATERIALIZED (
-    SELECT * FROM clustereval._partition_origins(__ce_moments, distance)
+    SELECT * FROM clustereval._point_origins(
+      __ce_rows, __ce_moments, distance, p, center, weights
+    )
   ),
   __ce_points AS NOT MATERIALIZED (
     SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
@@ -623,7 +629,7 @@ CREATE OR REPLACE MACRO clustereval.dunn_index(
     )
   ),
   __ce_centers AS (
-    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, p, center)
+    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, center)
   ),
   __ce_spreads AS (
     SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, distance, p)
@@ -633,7 +639,9 @@ CREATE OR REPLACE MACRO clustereval.dunn_index(
   ),
   __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_spreads)),
   __ce_checked AS (
-    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, weights)
+    SELECT * FROM clustereval._check_points(
+      __ce_points, __ce_spreads, __ce_centers, __ce_origins, weights
+    )
   ),
   __ce_balls AS MATERIALIZED (SELECT * FROM clustereval._bounding_balls(__ce_clusters, distance)),
   __ce_members AS MATERIALIZED (

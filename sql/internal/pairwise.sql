@@ -399,11 +399,14 @@ CREATE OR REPLACE MACRO clustereval.pairwise_report(
     )
   ),
   __ce_moments AS (SELECT * FROM clustereval._coordinate_moments(__ce_points, 'mean')),
+  __ce_origins AS (
+    SELECT * FROM clustereval._partition_origins(__ce_moments, distance, p, weights)
+  ),
   __ce_coordinates AS (
     SELECT * FROM clustereval._scale_moments(__ce_moments, distance, p, weights)
   ),
   __ce_centers AS (
-    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, p, 'mean')
+    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, 'mean')
   ),
   __ce_spreads AS MATERIALIZED (
     SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, distance, p)
@@ -413,7 +416,9 @@ CREATE OR REPLACE MACRO clustereval.pairwise_report(
   ),
   __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_spreads)),
   __ce_checked AS (
-    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, weights)
+    SELECT * FROM clustereval._check_points(
+      __ce_points, __ce_spreads, __ce_centers, __ce_origins, weights
+    )
   ),
   __ce_sizes AS MATERIALIZED (SELECT * FROM clustereval._pair_sizes(__ce_clusters)),
   -- Pairs are built only after the points and their number have been checked.

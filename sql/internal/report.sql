@@ -5,15 +5,16 @@
 ---------------------------------------------------------------------------------------------------
 
 -- One row per partition (group of partition_by): all columns of internal_report. clusters: rows of
--- _measured_clusters; spreads: rows of _cluster_spreads; the rest are options.
+-- _measured_clusters; spreads: rows of _cluster_spreads; coordinates: rows of _moved_moments; the
+-- rest are options.
 CREATE OR REPLACE MACRO clustereval._report_of_clusters(
-  clusters, spreads, distance, p, center
+  clusters, spreads, coordinates, distance, p, center
 ) AS TABLE
   WITH gaps AS (SELECT * FROM clustereval._centroid_gaps(clusters, distance, p)),
   counts AS (SELECT * FROM clustereval._point_row_counts(spreads)),
   spread_totals AS (SELECT * FROM clustereval._spread_totals(clusters, distance, p)),
   gap_totals AS (SELECT * FROM clustereval._gap_totals(gaps, distance)),
-  variance_totals AS (SELECT * FROM clustereval._variance_totals(clusters)),
+  variance_totals AS (SELECT * FROM clustereval._variance_totals(coordinates)),
   statistics AS (
     SELECT
       counts.partition_key, counts.total, counts.n_dropped, counts.n_noise,
@@ -22,10 +23,9 @@ CREATE OR REPLACE MACRO clustereval._report_of_clusters(
       clustereval._squares_add_up(distance, center) AS adds_up,
       spread.ssw, spread.ssb, spread.mean_distance_sum, spread.distances,
       spread.overall_distances, spread.mean_square_sum, spread.log_square_sum,
-      spread.variance_norm_sum,
       gaps.least_gap, gaps.most_gap, gaps.least_squared_gap, gaps.gap_sum,
       gaps.overlap_sum, gaps.inverse_gap_sum,
-      variances.mean_between_share, variances.total_squares_norm
+      variances.variance_norm_sum, variances.mean_between_share, variances.total_squares_norm
     FROM counts
     LEFT JOIN spread_totals AS spread
       ON spread.partition_key IS NOT DISTINCT FROM counts.partition_key
@@ -91,7 +91,9 @@ CREATE OR REPLACE MACRO clustereval._internal_report(
   ),
   __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
   __ce_origins AS MATERIALIZED (
-    SELECT * FROM clustereval._partition_origins(__ce_moments, distance)
+    SELECT * FROM clustereval._point_origins(
+      __ce_rows, __ce_moments, distance, p, center, weights
+    )
   ),
   __ce_points AS NOT MATERIALIZED (
     SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
@@ -102,7 +104,7 @@ CREATE OR REPLACE MACRO clustereval._internal_report(
     )
   ),
   __ce_centers AS (
-    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, p, center)
+    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, center)
   ),
   __ce_spreads AS (
     SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, distance, p)
@@ -111,10 +113,14 @@ CREATE OR REPLACE MACRO clustereval._internal_report(
     SELECT * FROM clustereval._measured_clusters(__ce_centers, __ce_spreads)
   ),
   __ce_checked AS (
-    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, weights)
+    SELECT * FROM clustereval._check_points(
+      __ce_points, __ce_spreads, __ce_centers, __ce_origins, weights
+    )
   )
   SELECT *
-  FROM clustereval._report_of_clusters(__ce_clusters, __ce_spreads, distance, p, center)
+  FROM clustereval._report_of_clusters(
+    __ce_clusters, __ce_spreads, __ce_coordinates, distance, p, center
+  )
   WHERE COALESCE((SELECT MIN(valid) FROM __ce_checked), TRUE);
 
 ---------------------------------------------------------------------------------------------------
@@ -154,7 +160,9 @@ CREATE OR REPLACE MACRO clustereval.internal_cluster_report(
   ),
   __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
   __ce_origins AS MATERIALIZED (
-    SELECT * FROM clustereval._partition_origins(__ce_moments, distance)
+    SELECT * FROM clustereval._point_origins(
+      __ce_rows, __ce_moments, distance, p, center, weights
+    )
   ),
   __ce_points AS NOT MATERIALIZED (
     SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
@@ -165,7 +173,7 @@ CREATE OR REPLACE MACRO clustereval.internal_cluster_report(
     )
   ),
   __ce_centers AS (
-    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, p, center)
+    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, center)
   ),
   __ce_spreads AS (
     SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, distance, p)
@@ -175,7 +183,9 @@ CREATE OR REPLACE MACRO clustereval.internal_cluster_report(
   ),
   __ce_gaps AS (SELECT * FROM clustereval._centroid_gaps(__ce_clusters, distance, p)),
   __ce_checked AS (
-    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, weights)
+    SELECT * FROM clustereval._check_points(
+      __ce_points, __ce_spreads, __ce_centers, __ce_origins, weights
+    )
   )
   SELECT
     own.partition_key,

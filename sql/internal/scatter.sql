@@ -50,9 +50,8 @@ CREATE OR REPLACE MACRO clustereval._centroid_gaps(clusters, distance, p) AS TAB
 -- One row per partition (group of partition_by): its dimensions dims, and sums over its clusters:
 -- ssw and ssb, of squares within and between clusters; distances and overall_distances, of the
 -- distances of points to their own center and to that of the partition; mean_distance_sum, of mean
--- distances; mean_square_sum, of ssw / n; log_square_sum, of n ln(ssw / n), NULL if an ssw is 0;
--- and variance_norm_sum, of norms of variance vectors. clusters: rows of _measured_clusters;
--- distance and p are options.
+-- distances; mean_square_sum, of ssw / n; and log_square_sum, of n ln(ssw / n), NULL if one is 0.
+-- clusters: rows of _measured_clusters; distance and p are options.
 CREATE OR REPLACE MACRO clustereval._spread_totals(clusters, distance, p) AS TABLE
   SELECT
     partition_key,
@@ -70,8 +69,7 @@ CREATE OR REPLACE MACRO clustereval._spread_totals(clusters, distance, p) AS TAB
     CASE
       WHEN MIN(ssw) > 0
       THEN clustereval._compensated_sum(n * ln(NULLIF(ssw, 0) / n))
-    END AS log_square_sum,
-    clustereval._compensated_sum(clustereval._scaled_norm(within_squares) / n) AS variance_norm_sum
+    END AS log_square_sum
   FROM query_table(clusters)
   GROUP BY partition_key;
 
@@ -94,27 +92,48 @@ CREATE OR REPLACE MACRO clustereval._gap_totals(gaps, distance) AS TABLE
   FROM query_table(gaps)
   GROUP BY partition_key;
 
+-- One row per cluster (partition_key, cluster, singleton_no) that has points: their number n, and
+-- the norm of the vector of its coordinates' variances (variance_norm). coordinates: rows of
+-- _moved_moments.
+CREATE OR REPLACE MACRO clustereval._variance_norms(coordinates) AS TABLE
+  WITH clusters AS (
+    SELECT
+      partition_key, cluster, singleton_no,
+      MAX(n) AS n,
+      list(n * variance ORDER BY i ASC NULLS LAST) AS squares
+    FROM query_table(coordinates)
+    GROUP BY partition_key, cluster, singleton_no
+  )
+  SELECT
+    partition_key, cluster, singleton_no, n,
+    clustereval._scaled_norm(squares) / n AS variance_norm
+  FROM clusters;
+
 -- One row per partition (group of partition_by): the mean over the coordinates of the share of the
 -- total sum of squares that lies between clusters (mean_between_share, NULL if a coordinate is
--- constant), and the norm of the vector of these totals (total_squares_norm). clusters: rows of
--- _measured_clusters.
-CREATE OR REPLACE MACRO clustereval._variance_totals(clusters) AS TABLE
-  WITH coordinates AS (
+-- constant), the norm of the vector of these totals (total_squares_norm), and the sum over its
+-- clusters of the norms of their variance vectors (variance_norm_sum). coordinates: rows of
+-- _moved_moments, from which whoever does not ask for this needs no variance.
+CREATE OR REPLACE MACRO clustereval._variance_totals(coordinates) AS TABLE
+  WITH overall AS (
     SELECT
-      partition_key, n,
-      unnest(range(1, dims + 1)) AS i,
-      unnest(center) AS center,
-      unnest(overall_center) AS overall_center,
-      unnest(within_squares) AS squares
-    FROM query_table(clusters)
+      partition_key, i,
+      clustereval._clamp(fsum(n * center) / fsum(n), MIN(center), MAX(center)) AS overall_center
+    FROM query_table(coordinates)
+    GROUP BY partition_key, i
   ),
   coordinate_squares AS (
     SELECT
-      partition_key, i,
-      clustereval._compensated_sum(squares) AS within_squares,
-      clustereval._compensated_sum(n * pow(center - overall_center, 2)) AS between_squares
-    FROM coordinates
-    GROUP BY partition_key, i
+      own.partition_key, own.i,
+      clustereval._compensated_sum(own.n * own.variance) AS within_squares,
+      clustereval._compensated_sum(
+        own.n * pow(own.center - overall.overall_center, 2)
+      ) AS between_squares
+    FROM query_table(coordinates) AS own
+    JOIN overall
+      ON overall.partition_key IS NOT DISTINCT FROM own.partition_key
+      AND overall.i = own.i
+    GROUP BY own.partition_key, own.i
   ),
   totals AS (
     SELECT
@@ -128,11 +147,18 @@ CREATE OR REPLACE MACRO clustereval._variance_totals(clusters) AS TABLE
       list(within_squares + between_squares ORDER BY i ASC NULLS LAST) AS total_squares
     FROM coordinate_squares
     GROUP BY partition_key
+  ),
+  norms AS (
+    SELECT partition_key, clustereval._compensated_sum(variance_norm) AS variance_norm_sum
+    FROM clustereval._variance_norms(coordinates)
+    GROUP BY partition_key
   )
   SELECT
-    partition_key, mean_between_share,
-    clustereval._scaled_norm(total_squares) AS total_squares_norm
-  FROM totals;
+    totals.partition_key, totals.mean_between_share,
+    clustereval._scaled_norm(totals.total_squares) AS total_squares_norm,
+    norms.variance_norm_sum
+  FROM totals
+  JOIN norms ON norms.partition_key IS NOT DISTINCT FROM totals.partition_key;
 
 ---------------------------------------------------------------------------------------------------
 -- Formulas. n points in n_clusters clusters; ssw and ssb: sums of squares within and between them.
@@ -390,16 +416,14 @@ CREATE OR REPLACE MACRO clustereval._nearby_counts(points, clusters, radii) AS T
 -- a pair of clusters that is the number of their points near the midpoint of the two centers,
 -- divided by the number near the center that has more of them; the result is the mean over pairs,
 -- NULL if a pair has no point near either center. Near is within sqrt(sum over clusters of the norm
--- of their variance vector) / number of clusters. Parameters: rows of _points and
--- _measured_clusters.
-CREATE OR REPLACE MACRO clustereval._density_totals(points, clusters) AS TABLE
+-- of their variance vector) / number of clusters. Parameters: rows of _points, _measured_clusters
+-- and _moved_moments.
+CREATE OR REPLACE MACRO clustereval._density_totals(points, clusters, coordinates) AS TABLE
   WITH density_radii AS (
     SELECT
       partition_key,
-      sqrt(
-        clustereval._compensated_sum(clustereval._scaled_norm(within_squares) / n)
-      ) / COUNT(*) AS density_radius
-    FROM query_table(clusters)
+      sqrt(clustereval._compensated_sum(variance_norm)) / COUNT(*) AS density_radius
+    FROM clustereval._variance_norms(coordinates)
     GROUP BY partition_key
   ),
   nearby AS MATERIALIZED (
@@ -478,7 +502,9 @@ CREATE OR REPLACE MACRO clustereval.neighbor_report(
   ),
   __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
   __ce_origins AS MATERIALIZED (
-    SELECT * FROM clustereval._partition_origins(__ce_moments, distance)
+    SELECT * FROM clustereval._point_origins(
+      __ce_rows, __ce_moments, distance, p, center, weights
+    )
   ),
   __ce_points AS NOT MATERIALIZED (
     SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
@@ -489,7 +515,7 @@ CREATE OR REPLACE MACRO clustereval.neighbor_report(
     )
   ),
   __ce_centers AS (
-    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, p, center)
+    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, center)
   ),
   __ce_spreads AS (
     SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, distance, p)
@@ -499,10 +525,12 @@ CREATE OR REPLACE MACRO clustereval.neighbor_report(
   ),
   __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_spreads)),
   __ce_checked AS (
-    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, weights)
+    SELECT * FROM clustereval._check_points(
+      __ce_points, __ce_spreads, __ce_centers, __ce_origins, weights
+    )
   ),
   __ce_spread_totals AS (SELECT * FROM clustereval._spread_totals(__ce_clusters, distance, p)),
-  __ce_variance_totals AS (SELECT * FROM clustereval._variance_totals(__ce_clusters)),
+  __ce_variance_totals AS (SELECT * FROM clustereval._variance_totals(__ce_coordinates)),
   __ce_cluster_counts AS (SELECT COUNT(*) AS n_clusters FROM __ce_clusters GROUP BY partition_key),
   __ce_size_check AS MATERIALIZED (
     SELECT
@@ -522,7 +550,9 @@ CREATE OR REPLACE MACRO clustereval.neighbor_report(
     FROM clustereval._wemmert_gancarski_totals(__ce_points, __ce_compared_clusters, distance, p)
   ),
   __ce_density_totals AS (
-    SELECT * FROM clustereval._density_totals(__ce_points, __ce_compared_clusters)
+    SELECT * FROM clustereval._density_totals(
+      __ce_points, __ce_compared_clusters, __ce_coordinates
+    )
   )
   SELECT
     counts.partition_key,
@@ -535,7 +565,7 @@ CREATE OR REPLACE MACRO clustereval.neighbor_report(
     CASE
       WHEN clustereval._squares_add_up(distance, center)
       THEN clustereval._scattering(
-        counts.total, counts.n_clusters, spreads.variance_norm_sum, variances.total_squares_norm
+        counts.total, counts.n_clusters, variances.variance_norm_sum, variances.total_squares_norm
       ) + densities.density
     END AS s_dbw_index
   FROM __ce_counts AS counts

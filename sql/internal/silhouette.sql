@@ -267,7 +267,9 @@ CREATE OR REPLACE MACRO clustereval.silhouette_samples(
   ),
   __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, 'mean')),
   __ce_origins AS MATERIALIZED (
-    SELECT * FROM clustereval._partition_origins(__ce_moments, distance)
+    SELECT * FROM clustereval._point_origins(
+      __ce_rows, __ce_moments, distance, p, 'mean', weights
+    )
   ),
   __ce_points AS NOT MATERIALIZED (
     SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
@@ -278,7 +280,7 @@ CREATE OR REPLACE MACRO clustereval.silhouette_samples(
     )
   ),
   __ce_centers AS (
-    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, p, 'mean')
+    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, 'mean')
   ),
   __ce_spreads AS (
     SELECT * FROM clustereval._cluster_spreads(
@@ -286,7 +288,9 @@ CREATE OR REPLACE MACRO clustereval.silhouette_samples(
     )
   ),
   __ce_points_check AS (
-    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, weights)
+    SELECT * FROM clustereval._check_points(
+      __ce_points, __ce_spreads, __ce_centers, __ce_origins, weights
+    )
   ),
   __ce_clusters AS MATERIALIZED (
     SELECT * FROM clustereval._cluster_moments(__ce_coordinates, __ce_spreads, distance)
@@ -383,7 +387,9 @@ CREATE OR REPLACE MACRO clustereval.silhouette_clusters(
   ),
   __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, 'mean')),
   __ce_origins AS MATERIALIZED (
-    SELECT * FROM clustereval._partition_origins(__ce_moments, distance)
+    SELECT * FROM clustereval._point_origins(
+      __ce_rows, __ce_moments, distance, p, 'mean', weights
+    )
   ),
   __ce_points AS NOT MATERIALIZED (
     SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
@@ -394,7 +400,7 @@ CREATE OR REPLACE MACRO clustereval.silhouette_clusters(
     )
   ),
   __ce_centers AS (
-    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, p, 'mean')
+    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, 'mean')
   ),
   __ce_spreads AS (
     SELECT * FROM clustereval._cluster_spreads(
@@ -402,7 +408,9 @@ CREATE OR REPLACE MACRO clustereval.silhouette_clusters(
     )
   ),
   __ce_points_check AS (
-    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, weights)
+    SELECT * FROM clustereval._check_points(
+      __ce_points, __ce_spreads, __ce_centers, __ce_origins, weights
+    )
   ),
   __ce_clusters AS MATERIALIZED (
     SELECT * FROM clustereval._cluster_moments(__ce_coordinates, __ce_spreads, distance)
@@ -545,7 +553,9 @@ CREATE OR REPLACE MACRO clustereval.silhouette_score(
   ),
   __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, 'mean')),
   __ce_origins AS MATERIALIZED (
-    SELECT * FROM clustereval._partition_origins(__ce_moments, distance)
+    SELECT * FROM clustereval._point_origins(
+      __ce_rows, __ce_moments, distance, p, 'mean', weights
+    )
   ),
   __ce_points AS NOT MATERIALIZED (
     SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
@@ -556,7 +566,7 @@ CREATE OR REPLACE MACRO clustereval.silhouette_score(
     )
   ),
   __ce_centers AS (
-    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, p, 'mean')
+    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, 'mean')
   ),
   __ce_spreads AS (
     SELECT * FROM clustereval._cluster_spreads(
@@ -565,7 +575,9 @@ CREATE OR REPLACE MACRO clustereval.silhouette_score(
   ),
   __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_spreads)),
   __ce_points_check AS (
-    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, weights)
+    SELECT * FROM clustereval._check_points(
+      __ce_points, __ce_spreads, __ce_centers, __ce_origins, weights
+    )
   ),
   __ce_clusters AS MATERIALIZED (
     SELECT * FROM clustereval._cluster_moments(__ce_coordinates, __ce_spreads, distance)

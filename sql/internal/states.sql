@@ -364,9 +364,7 @@ CREATE OR REPLACE MACRO clustereval._state_moments(coordinates, origins, distanc
       CAST(0 AS BIGINT) AS singleton_no,
       i, n,
       clustereval._clamp((mean - moved_by) + correction, low - moved_by, high - moved_by) AS center,
-      m2 / n AS variance,
-      low - moved_by AS low,
-      high - moved_by AS high
+      m2 / n AS variance
     FROM offsets
   )
   SELECT * FROM clustereval._scale_moments(moved, distance, 2, weights);
@@ -375,14 +373,21 @@ CREATE OR REPLACE MACRO clustereval._state_moments(coordinates, origins, distanc
 -- of distances, which are squares here, are those of the distance sqeuclidean, whatever the option
 -- distance is; the sum of the squared distances to any center is that to the mean, plus n times the
 -- squared distance of the mean from it. counts: rows of _state_counts; centers: rows of
--- _all_centers.
-CREATE OR REPLACE MACRO clustereval._state_spreads(counts, centers) AS TABLE
-  WITH squares AS (
+-- _all_centers; moments: rows of _state_moments.
+CREATE OR REPLACE MACRO clustereval._state_spreads(counts, centers, moments) AS TABLE
+  WITH squares_within AS (
+    SELECT partition_key, cluster, clustereval._compensated_sum(n * variance) AS ssw
+    FROM query_table(moments)
+    GROUP BY partition_key, cluster
+  ),
+  squares AS (
     SELECT
-      partition_key, cluster,
-      clustereval._compensated_list_sum(within_squares) AS ssw,
-      size * clustereval._distance(center, overall_center, 'sqeuclidean', 2) AS ssb
-    FROM query_table(centers)
+      own.partition_key, own.cluster, spread.ssw,
+      own.size * clustereval._distance(own.center, own.overall_center, 'sqeuclidean', 2) AS ssb
+    FROM query_table(centers) AS own
+    JOIN squares_within AS spread
+      ON spread.partition_key IS NOT DISTINCT FROM own.partition_key
+      AND spread.cluster IS NOT DISTINCT FROM own.cluster
   )
   SELECT
     counted.*,
@@ -445,14 +450,19 @@ CREATE OR REPLACE MACRO clustereval.cluster_states(
     )
   ),
   __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_points, 'mean')),
+  __ce_origins AS (
+    SELECT * FROM clustereval._partition_origins(__ce_moments, 'euclidean', 2, NULL)
+  ),
   __ce_centers AS MATERIALIZED (
-    SELECT * FROM clustereval._all_centers(__ce_points, __ce_moments, 'euclidean', 2, 'mean')
+    SELECT * FROM clustereval._all_centers(__ce_points, __ce_moments, 'euclidean', 'mean')
   ),
   __ce_spreads AS (
     SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, 'euclidean', 2)
   ),
   __ce_checked AS (
-    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, NULL)
+    SELECT * FROM clustereval._check_points(
+      __ce_points, __ce_spreads, __ce_centers, __ce_origins, NULL
+    )
   ),
   __ce_centered_points AS NOT MATERIALIZED (
     SELECT
@@ -512,7 +522,9 @@ CREATE OR REPLACE MACRO clustereval.internal_report_from_states(
   __ce_counts AS (SELECT * FROM clustereval._state_counts(__ce_states)),
   __ce_coordinates AS MATERIALIZED (SELECT * FROM clustereval._merged_states(__ce_states)),
   __ce_checked AS (SELECT * FROM clustereval._check_states(__ce_states, weights)),
-  __ce_origins AS (SELECT * FROM clustereval._partition_origins(__ce_coordinates, distance)),
+  __ce_origins AS (
+    SELECT * FROM clustereval._partition_origins(__ce_coordinates, distance, 2, weights)
+  ),
   __ce_moments AS (
     SELECT * FROM clustereval._state_moments(__ce_coordinates, __ce_origins, distance, weights)
   ),
@@ -525,15 +537,17 @@ CREATE OR REPLACE MACRO clustereval.internal_report_from_states(
     WHERE FALSE
   ),
   __ce_centers AS (
-    SELECT * FROM clustereval._all_centers(__ce_no_points, __ce_moments, distance, 2, 'mean')
+    SELECT * FROM clustereval._all_centers(__ce_no_points, __ce_moments, distance, 'mean')
   ),
-  __ce_spreads AS (SELECT * FROM clustereval._state_spreads(__ce_counts, __ce_centers)),
+  __ce_spreads AS (
+    SELECT * FROM clustereval._state_spreads(__ce_counts, __ce_centers, __ce_moments)
+  ),
   __ce_clusters AS MATERIALIZED (
     SELECT * FROM clustereval._measured_clusters(__ce_centers, __ce_spreads)
   ),
   __ce_overflow AS (
     SELECT CAST(error('states: distances overflow; scale the coordinates down') AS BOOLEAN) AS valid
-    FROM __ce_centers
+    FROM __ce_origins
     WHERE overflows
   )
   SELECT * REPLACE (
@@ -541,7 +555,9 @@ CREATE OR REPLACE MACRO clustereval.internal_report_from_states(
     CASE WHEN lower(distance) = 'sqeuclidean' THEN davies_bouldin_score END AS davies_bouldin_score,
     CASE WHEN lower(distance) = 'sqeuclidean' THEN pbm_index END AS pbm_index
   )
-  FROM clustereval._report_of_clusters(__ce_clusters, __ce_spreads, distance, 2, 'mean')
+  FROM clustereval._report_of_clusters(
+    __ce_clusters, __ce_spreads, __ce_moments, distance, 2, 'mean'
+  )
   WHERE clustereval._check_options(clustereval._valid_state_options(distance, weights))
     AND COALESCE((SELECT MIN(valid) FROM __ce_checked), TRUE)
     AND COALESCE((SELECT MIN(valid) FROM __ce_overflow), TRUE)

@@ -81,7 +81,9 @@ CREATE OR REPLACE MACRO clustereval._elbow_scores(
   ),
   __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, center)),
   __ce_origins AS MATERIALIZED (
-    SELECT * FROM clustereval._partition_origins(__ce_moments, distance)
+    SELECT * FROM clustereval._point_origins(
+      __ce_rows, __ce_moments, distance, p, center, weights
+    )
   ),
   __ce_points AS NOT MATERIALIZED (
     SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, weights)
@@ -92,7 +94,7 @@ CREATE OR REPLACE MACRO clustereval._elbow_scores(
     )
   ),
   __ce_centers AS (
-    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, p, center)
+    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, center)
   ),
   __ce_spreads AS (
     SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, distance, p)
@@ -112,7 +114,9 @@ CREATE OR REPLACE MACRO clustereval._elbow_scores(
   __ce_spread_totals AS (SELECT * FROM clustereval._spread_totals(__ce_clusters, distance, p)),
   __ce_gap_totals AS (SELECT * FROM clustereval._gap_totals(__ce_gaps, distance)),
   __ce_checked AS (
-    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, weights)
+    SELECT * FROM clustereval._check_points(
+      __ce_points, __ce_spreads, __ce_centers, __ce_origins, weights
+    )
   ),
   -- k is checked once per cluster, not once per point. _points adds a row that is none of these.
   __ce_checked_k AS (

@@ -183,7 +183,9 @@ CREATE OR REPLACE MACRO clustereval.column_stability(
   ),
   __ce_moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(__ce_rows, 'mean')),
   __ce_origins AS MATERIALIZED (
-    SELECT * FROM clustereval._partition_origins(__ce_moments, distance)
+    SELECT * FROM clustereval._point_origins(
+      __ce_rows, __ce_moments, distance, p, 'mean', NULL
+    )
   ),
   __ce_points AS NOT MATERIALIZED (
     SELECT * FROM clustereval._move_points(__ce_rows, __ce_origins, NULL)
@@ -194,13 +196,15 @@ CREATE OR REPLACE MACRO clustereval.column_stability(
     )
   ),
   __ce_centers AS (
-    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, p, 'mean')
+    SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, 'mean')
   ),
   __ce_spreads AS (
     SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, distance, p)
   ),
   __ce_checked AS (
-    SELECT * FROM clustereval._check_points(__ce_points, __ce_spreads, __ce_centers, NULL)
+    SELECT * FROM clustereval._check_points(
+      __ce_points, __ce_spreads, __ce_centers, __ce_origins, NULL
+    )
   ),
   __ce_removed_check AS (SELECT * FROM clustereval._check_removed(__ce_points)),
   __ce_cells AS MATERIALIZED (

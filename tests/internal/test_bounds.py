@@ -158,14 +158,16 @@ CHAIN = """
         )
     ),
     moments AS MATERIALIZED (FROM clustereval._coordinate_moments(rows, 'mean')),
-    origins AS MATERIALIZED (FROM clustereval._partition_origins(moments, '{d}')),
+    origins AS MATERIALIZED (
+        FROM clustereval._point_origins(rows, moments, '{d}', 3, 'mean', NULL)
+    ),
     points AS MATERIALIZED (FROM clustereval._move_points(rows, origins, NULL)),
     coordinates AS MATERIALIZED (
         FROM clustereval._moved_moments(moments, points, origins, '{d}', 3, 'mean', NULL)
     ),
-    centers AS (FROM clustereval._all_centers(points, coordinates, '{d}', 3, 'mean')),
+    centers AS (FROM clustereval._all_centers(points, coordinates, '{d}', 'mean')),
     spreads AS (FROM clustereval._cluster_spreads(points, centers, '{d}', 3)),
-    checked AS (FROM clustereval._check_points(points, spreads, centers, NULL)),
+    checked AS (FROM clustereval._check_points(points, spreads, centers, origins, NULL)),
     clusters AS MATERIALIZED (FROM clustereval._cluster_moments(coordinates, spreads, '{d}')),
     members AS MATERIALIZED (FROM clustereval._cluster_members(points, clusters, checked)),
     nearest AS (SELECT row_no, 'inf'::DOUBLE AS b_upper FROM members),

@@ -124,6 +124,18 @@ def test_a_constant_coordinate_has_no_variance(engine: Engine) -> None:
         assert row["ratkowsky_lance_index"] is None, n
 
 
+@pytest.mark.parametrize("dims", [2, 20])
+def test_the_center_of_a_constant_coordinate_is_its_value(engine: Engine, dims: int) -> None:
+    """Also where others vary, beyond the first block of coordinates, and where sums are rounded."""
+    frames = [
+        clustered_vectors([([i / 7, *[0.1] * (dims - 1)], i % 2) for i in range(2 * n)])
+        for n in (3, 49, 1001)
+    ]
+    for rows in call_by_case(engine, "centroids", frames):
+        for row in rows:
+            assert list(row["centroid"][1:]) == [0.1] * (dims - 1), row["n"]
+
+
 def test_singletons_under_cosine_have_no_spread(engine: Engine) -> None:
     frame = clustered_vectors([([0.3 * i + 0.1, 1.7 - 0.2 * i, 0.9], i) for i in range(6)])
     row = one(engine, "internal_report", frame, distance="cosine")

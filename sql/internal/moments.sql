@@ -1,0 +1,396 @@
+-- moments: means or medians, variances and extents of the coordinates of clusters, and the origins
+-- of partitions, to which points far from 0 are moved.
+--
+-- A block is 16 coordinates, those after block_offset. Other reading rules are those of
+-- centroids.sql.
+
+---------------------------------------------------------------------------------------------------
+-- Blocks of coordinates
+---------------------------------------------------------------------------------------------------
+
+-- Aggregate over rows with a vector x: list of 16 numbers, the means of its coordinates
+-- block_offset + 1 to block_offset + 16, NULL beyond its length. One row per block, not one per
+-- coordinate, halves the time for the centers. x_past_8 is x, or NULL for x of at most 8
+-- coordinates, because looking up missing coordinates takes as long as looking up present ones.
+CREATE OR REPLACE MACRO clustereval._block_means(x, x_past_8, block_offset) AS [
+    fsum(x[block_offset + 1]) / COUNT(*), fsum(x[block_offset + 2]) / COUNT(*),
+    fsum(x[block_offset + 3]) / COUNT(*), fsum(x[block_offset + 4]) / COUNT(*),
+    fsum(x[block_offset + 5]) / COUNT(*), fsum(x[block_offset + 6]) / COUNT(*),
+    fsum(x[block_offset + 7]) / COUNT(*), fsum(x[block_offset + 8]) / COUNT(*),
+    fsum(x_past_8[block_offset + 9]) / COUNT(*), fsum(x_past_8[block_offset + 10]) / COUNT(*),
+    fsum(x_past_8[block_offset + 11]) / COUNT(*), fsum(x_past_8[block_offset + 12]) / COUNT(*),
+    fsum(x_past_8[block_offset + 13]) / COUNT(*), fsum(x_past_8[block_offset + 14]) / COUNT(*),
+    fsum(x_past_8[block_offset + 15]) / COUNT(*), fsum(x_past_8[block_offset + 16]) / COUNT(*)
+];
+-- Aggregate over rows with a vector x: list of 16 numbers, the medians of its coordinates
+-- block_offset + 1 to block_offset + 16, NULL beyond its length. x_past_8 is as in _block_means: x,
+-- or NULL for x of at most 8 coordinates.
+CREATE OR REPLACE MACRO clustereval._block_medians(x, x_past_8, block_offset) AS [
+    median(x[block_offset + 1]), median(x[block_offset + 2]), median(x[block_offset + 3]),
+    median(x[block_offset + 4]), median(x[block_offset + 5]), median(x[block_offset + 6]),
+    median(x[block_offset + 7]), median(x[block_offset + 8]),
+    median(x_past_8[block_offset + 9]), median(x_past_8[block_offset + 10]),
+    median(x_past_8[block_offset + 11]), median(x_past_8[block_offset + 12]),
+    median(x_past_8[block_offset + 13]), median(x_past_8[block_offset + 14]),
+    median(x_past_8[block_offset + 15]), median(x_past_8[block_offset + 16])
+];
+-- Aggregate over rows with a vector x: list of 16 numbers, the smallest values of its coordinates
+-- block_offset + 1 to block_offset + 16, NULL beyond its length. x_past_8 is as in _block_means: x,
+-- or NULL for x of at most 8 coordinates.
+CREATE OR REPLACE MACRO clustereval._block_minima(x, x_past_8, block_offset) AS [
+    min(x[block_offset + 1]), min(x[block_offset + 2]), min(x[block_offset + 3]),
+    min(x[block_offset + 4]), min(x[block_offset + 5]), min(x[block_offset + 6]),
+    min(x[block_offset + 7]), min(x[block_offset + 8]),
+    min(x_past_8[block_offset + 9]), min(x_past_8[block_offset + 10]),
+    min(x_past_8[block_offset + 11]), min(x_past_8[block_offset + 12]),
+    min(x_past_8[block_offset + 13]), min(x_past_8[block_offset + 14]),
+    min(x_past_8[block_offset + 15]), min(x_past_8[block_offset + 16])
+];
+-- Aggregate over rows with a vector x: list of 16 numbers, the largest values of its coordinates
+-- block_offset + 1 to block_offset + 16, NULL beyond its length. x_past_8 is as in _block_means: x,
+-- or NULL for x of at most 8 coordinates.
+CREATE OR REPLACE MACRO clustereval._block_maxima(x, x_past_8, block_offset) AS [
+    max(x[block_offset + 1]), max(x[block_offset + 2]), max(x[block_offset + 3]),
+    max(x[block_offset + 4]), max(x[block_offset + 5]), max(x[block_offset + 6]),
+    max(x[block_offset + 7]), max(x[block_offset + 8]),
+    max(x_past_8[block_offset + 9]), max(x_past_8[block_offset + 10]),
+    max(x_past_8[block_offset + 11]), max(x_past_8[block_offset + 12]),
+    max(x_past_8[block_offset + 13]), max(x_past_8[block_offset + 14]),
+    max(x_past_8[block_offset + 15]), max(x_past_8[block_offset + 16])
+];
+-- Aggregate: population variance of the finite values of a column x. var_pop raises an error of its
+-- own for infinite values; here _check_points reports them.
+CREATE OR REPLACE MACRO clustereval._variance(x) AS var_pop(CASE WHEN isfinite(x) THEN x END);
+-- Aggregate over rows with a vector x: list of 16 numbers, the population variances of its
+-- coordinates block_offset + 1 to block_offset + 16, NULL beyond its length. x_past_8 is as in
+-- _block_means: x, or NULL for x of at most 8 coordinates.
+CREATE OR REPLACE MACRO clustereval._block_variances(x, x_past_8, block_offset) AS [
+    clustereval._variance(x[block_offset + 1]), clustereval._variance(x[block_offset + 2]),
+    clustereval._variance(x[block_offset + 3]), clustereval._variance(x[block_offset + 4]),
+    clustereval._variance(x[block_offset + 5]), clustereval._variance(x[block_offset + 6]),
+    clustereval._variance(x[block_offset + 7]), clustereval._variance(x[block_offset + 8]),
+    clustereval._variance(x_past_8[block_offset + 9]),
+    clustereval._variance(x_past_8[block_offset + 10]),
+    clustereval._variance(x_past_8[block_offset + 11]),
+    clustereval._variance(x_past_8[block_offset + 12]),
+    clustereval._variance(x_past_8[block_offset + 13]),
+    clustereval._variance(x_past_8[block_offset + 14]),
+    clustereval._variance(x_past_8[block_offset + 15]),
+    clustereval._variance(x_past_8[block_offset + 16])
+];
+
+-- One row per cluster and block of 16 coordinates, those after block_offset: the cluster's key
+-- (partition_key, cluster, singleton_no), number of points n and dimensions dims, the sum of all
+-- squared coordinates (squares, in the first block), and lists of numbers for the coordinates:
+-- means_or_medians (medians if center is 'median'), anchors (values of some point), variances,
+-- minima and maxima, all of unweighted. Those that a caller does not use cost nothing. points: rows
+-- of _points or _move_points. The first block needs no unnest; the points are read again for later
+-- blocks only if there are any (a join with no rows ends at once).
+CREATE OR REPLACE MACRO clustereval._coordinate_blocks(points, center) AS TABLE
+  WITH kept_points AS NOT MATERIALIZED (
+    SELECT
+      partition_key, cluster, singleton_no, unweighted AS x,
+      CASE WHEN len(unweighted) > 8 THEN unweighted END AS x_past_8
+    FROM query_table(points)
+    WHERE kept
+  ),
+  first_blocks AS MATERIALIZED (
+    SELECT
+      partition_key, cluster, singleton_no,
+      CAST(0 AS BIGINT) AS block_offset,
+      COUNT(*) AS n,
+      MAX(len(x)) AS dims,
+      clustereval._compensated_sum(
+        coalesce(try(list_inner_product(x, x)), CAST('nan' AS DOUBLE))
+      ) AS squares,
+      CASE center
+        WHEN 'median' THEN clustereval._block_medians(x, x_past_8, 0)
+        ELSE clustereval._block_means(x, x_past_8, 0)
+      END AS means_or_medians,
+      any_value(x) AS anchors,
+      clustereval._block_variances(x, x_past_8, 0) AS variances,
+      clustereval._block_minima(x, x_past_8, 0) AS minima,
+      clustereval._block_maxima(x, x_past_8, 0) AS maxima
+    FROM kept_points
+    GROUP BY partition_key, cluster, singleton_no
+  ),
+  later_points AS NOT MATERIALIZED (
+    SELECT
+      point.partition_key, point.cluster, point.singleton_no, point.x,
+      unnest(range(16, len(point.x), 16)) AS block_offset
+    FROM kept_points AS point
+    JOIN (SELECT MAX(dims) AS max_dims FROM first_blocks) AS largest ON largest.max_dims > 16
+  ),
+  later_blocks AS (
+    SELECT
+      partition_key, cluster, singleton_no, block_offset,
+      COUNT(*) AS n,
+      MAX(len(x)) AS dims,
+      CASE center
+        WHEN 'median' THEN clustereval._block_medians(x, x, block_offset)
+        ELSE clustereval._block_means(x, x, block_offset)
+      END AS means_or_medians,
+      clustereval._block_variances(x, x, block_offset) AS variances,
+      clustereval._block_minima(x, x, block_offset) AS minima,
+      clustereval._block_maxima(x, x, block_offset) AS maxima
+    FROM later_points
+    GROUP BY partition_key, cluster, singleton_no, block_offset
+  )
+  SELECT * FROM first_blocks
+  UNION ALL
+  SELECT
+    later.partition_key, later.cluster, later.singleton_no, later.block_offset,
+    later.n, later.dims,
+    NULL,
+    later.means_or_medians,
+    first.anchors[later.block_offset + 1:],
+    later.variances, later.minima, later.maxima
+  FROM later_blocks AS later
+  JOIN first_blocks AS first
+    ON first.partition_key IS NOT DISTINCT FROM later.partition_key
+    AND first.cluster IS NOT DISTINCT FROM later.cluster
+    AND first.singleton_no = later.singleton_no;
+
+-- x, a mean of numbers of which anchor is one; anchor itself if they differ only by what rounding
+-- may do. So equal numbers are their own mean, which needs neither their minimum nor maximum.
+CREATE OR REPLACE MACRO clustereval._snap(x, anchor) AS
+  CASE WHEN abs(x - anchor) <= 1e-15 * abs(anchor) THEN anchor ELSE x END;
+
+-- One row per cluster and coordinate (i, from 1): the cluster's key (partition_key, cluster,
+-- singleton_no), its number of points n and sum of all squared coordinates (squares; NULL for i
+-- above 16), and of the coordinate, without weights: center, its mean or median by the option of
+-- that name, the population variance, the smallest and the largest value (low, high). The center
+-- and the variance of equal numbers are that number and 0. points: rows of _points or _move_points.
+CREATE OR REPLACE MACRO clustereval._coordinate_moments(points, center) AS TABLE
+  WITH block_places AS (
+    SELECT
+      partition_key, cluster, singleton_no, block_offset, n, dims, squares,
+      means_or_medians, anchors, variances, minima, maxima,
+      unnest(range(1, len(means_or_medians) + 1)) AS place_in_block
+    FROM clustereval._coordinate_blocks(points, center)
+  ),
+  coordinates AS (
+    SELECT
+      partition_key, cluster, singleton_no,
+      block_offset + place_in_block AS i,
+      CAST(n AS DOUBLE) AS n,
+      squares,
+      CASE center
+        WHEN 'median' THEN means_or_medians[place_in_block]
+        ELSE clustereval._snap(means_or_medians[place_in_block], anchors[place_in_block])
+      END AS center_value,
+      variances[place_in_block] AS variance,
+      minima[place_in_block] AS low,
+      maxima[place_in_block] AS high
+    FROM block_places
+    WHERE block_offset + place_in_block <= dims
+  )
+  SELECT
+    partition_key, cluster, singleton_no, i, n, squares,
+    center_value AS center,
+    -- Parts of equal numbers are combined by means that rounding may tell apart.
+    CASE WHEN variance <= pow(1e-15 * center_value, 2) THEN 0.0 ELSE variance END AS variance,
+    low, high
+  FROM coordinates;
+
+-- As _coordinate_moments, for few points: it does without blocks, and so with a shorter plan.
+CREATE OR REPLACE MACRO clustereval._unnested_moments(points, center) AS TABLE
+  WITH coordinate_values AS NOT MATERIALIZED (
+    SELECT
+      partition_key, cluster, singleton_no,
+      unnest(range(1, len(unweighted) + 1)) AS i,
+      unnest(unweighted) AS x
+    FROM query_table(points)
+    WHERE kept
+  )
+  SELECT
+    partition_key, cluster, singleton_no, i,
+    CAST(COUNT(*) AS DOUBLE) AS n,
+    clustereval._clamp(
+      CASE center WHEN 'median' THEN median(x) ELSE fsum(x) / COUNT(*) END,
+      MIN(x), MAX(x)
+    ) AS center,
+    CASE WHEN MIN(x) = MAX(x) THEN 0.0 ELSE clustereval._variance(x) END AS variance,
+    MIN(x) AS low,
+    MAX(x) AS high
+  FROM coordinate_values
+  GROUP BY partition_key, cluster, singleton_no, i;
+
+---------------------------------------------------------------------------------------------------
+-- Origins
+---------------------------------------------------------------------------------------------------
+
+-- One row per partition whose extents have to be known: partition_key. Nearly all have none such:
+-- only if a cluster is narrow, with coordinates that vary by less than about 1/4096 of them, or has
+-- no spread to be judged by, if a distance might overflow, or a coordinate is not finite. There is
+-- none for cosine. moments: rows of _coordinate_moments; the rest are options.
+CREATE OR REPLACE MACRO clustereval._suspect_partitions(
+  moments, distance, p, center, weights
+) AS TABLE
+  WITH clusters AS (
+    SELECT
+      partition_key, cluster, singleton_no,
+      MAX(own.n) AS n,
+      COUNT(*) AS dims,
+      MAX(own.squares) AS squares,
+      fsum(own.center * own.center) AS center_square,
+      MAX(abs(own.center)) AS largest
+    FROM query_table(moments) AS own
+    WHERE lower(distance) <> 'cosine'
+    GROUP BY partition_key, cluster, singleton_no
+  )
+  SELECT partition_key
+  FROM clusters
+  GROUP BY partition_key
+  HAVING MAX(n) = 1
+    -- A median differs from the mean by up to a standard deviation.
+    OR COUNT(CASE
+      WHEN n > 1 AND largest > 0 AND NOT (
+        abs(squares - n * center_square)
+          > squares * CASE center WHEN 'median' THEN 1.0 / 2048 ELSE 1.0 / 16777216 END
+        AND squares > 1e-280 * n
+      )
+      THEN 1
+    END) > 0
+    OR NOT (
+      SUM(squares) * pow(SUM(n), 2) * pow(MAX(dims), 2) * pow(
+        list_max(COALESCE(clustereval._coordinate_factors(weights, distance, p), [1.0])), 2
+      ) < 1e290
+    );
+
+-- One row per partition: origin, the list to be subtracted from its vectors, so that coordinates
+-- far from 0 keep their digits, NULL if they need not be moved; and whether distances between its
+-- points, or the sums of their squares, may overflow (overflows). A coordinate of the origin is the
+-- one nearest to 0 of all points, if they lie on one side of 0 and some spread above 0, that of a
+-- cluster or of them all, is below 1/1024 of it; otherwise 0. It is never larger than what it is
+-- subtracted from, so that no digit is lost, however far other points are. There is no row for
+-- cosine. extents: rows of _coordinate_moments; the rest are options.
+CREATE OR REPLACE MACRO clustereval._partition_origins(extents, distance, p, weights) AS TABLE
+  WITH extremes AS (
+    SELECT
+      partition_key, i,
+      SUM(n) AS n,
+      MIN(low) AS low,
+      MAX(high) AS high,
+      CASE
+        WHEN MIN(low) > 0 THEN MIN(low)
+        WHEN MAX(high) < 0 THEN MAX(high)
+        ELSE 0.0
+      END AS nearest,
+      LEAST(
+        MIN(CASE WHEN low < high THEN high - low END),
+        NULLIF(MAX(high) - MIN(low), 0)
+      ) AS spread,
+      COALESCE(clustereval._coordinate_factors(weights, distance, p)[i], 1.0) AS factor
+    FROM query_table(extents)
+    WHERE lower(distance) <> 'cosine'
+    GROUP BY partition_key, i
+  ),
+  boxes AS (
+    SELECT
+      partition_key,
+      MAX(n) AS n,
+      list(low * factor ORDER BY i ASC NULLS LAST) AS low,
+      list(high * factor ORDER BY i ASC NULLS LAST) AS high,
+      COUNT(CASE WHEN spread < abs(nearest) / 1024 THEN 1 END) AS n_moved,
+      list(
+        CASE WHEN spread < abs(nearest) / 1024 THEN nearest ELSE 0.0 END
+        ORDER BY i ASC NULLS LAST
+      ) AS nearest
+    FROM extremes
+    GROUP BY partition_key
+  )
+  SELECT
+    partition_key,
+    CASE WHEN n_moved > 0 THEN nearest END AS origin,
+    NOT coalesce(
+      isfinite(n * n * clustereval._squared_distance(
+        clustereval._distance(low, high, distance, p), distance
+      )),
+      FALSE
+    ) AS overflows
+  FROM boxes;
+
+-- The rows of _partition_origins for points, the rows of _points, whose rows of _coordinate_moments
+-- are moments. The points are read again only for the partitions whose extents have to be known.
+CREATE OR REPLACE MACRO clustereval._point_origins(
+  points, moments, distance, p, center, weights
+) AS TABLE
+  WITH suspects AS (
+    SELECT * FROM clustereval._suspect_partitions(moments, distance, p, center, weights)
+  ),
+  suspect_points AS NOT MATERIALIZED (
+    SELECT point.*
+    FROM query_table(points) AS point
+    JOIN suspects ON suspects.partition_key IS NOT DISTINCT FROM point.partition_key
+  ),
+  extents AS (SELECT * FROM clustereval._unnested_moments(suspect_points, center))
+  SELECT * FROM clustereval._partition_origins(extents, distance, p, weights);
+
+-- The rows of _points (rows) with the vectors point and unweighted moved: minus the origin of their
+-- partition, if it has one among the rows of _partition_origins (origins).
+CREATE OR REPLACE MACRO clustereval._move_points(rows, origins, weights) AS TABLE
+  WITH moved_rows AS NOT MATERIALIZED (
+    SELECT
+      point.*,
+      CASE
+        WHEN origin.origin IS NOT NULL
+        THEN clustereval._subtract_vectors(point.vector, origin.origin)
+      END AS moved
+    FROM query_table(rows) AS point
+    LEFT JOIN query_table(origins) AS origin
+      ON origin.partition_key IS NOT DISTINCT FROM point.partition_key
+  )
+  SELECT
+    partition_key, cluster, singleton_no,
+    CASE
+      WHEN moved IS NULL THEN point
+      ELSE clustereval._scale_vector(moved, weights, factors)
+    END AS point,
+    COALESCE(moved, unweighted) AS unweighted,
+    vector, factors, row_no, id, has_default_id, kept, dropped, noisy, unpartitioned, vector_text
+  FROM moved_rows;
+
+-- The rows moments of _coordinate_moments in the units of point: times the factors of weights,
+-- which means have not been rounded with. distance, p and weights are options.
+CREATE OR REPLACE MACRO clustereval._scale_moments(moments, distance, p, weights) AS TABLE
+  WITH factors AS (
+    SELECT
+      *,
+      CASE
+        WHEN lower(distance) = 'cosine' THEN 1.0
+        ELSE COALESCE(clustereval._coordinate_factors(weights, distance, p)[i], 1.0)
+      END AS factor
+    FROM query_table(moments)
+  )
+  SELECT
+    partition_key, cluster, singleton_no, i, n,
+    center * factor AS center,
+    variance * factor * factor AS variance
+  FROM factors;
+
+-- One row per cluster and coordinate: _scale_moments of points, the rows of _move_points. moments,
+-- the rows of _coordinate_moments of the points before they were moved, serve for the partitions
+-- that are not in origins (_partition_origins); the others' points are read again.
+CREATE OR REPLACE MACRO clustereval._moved_moments(
+  moments, points, origins, distance, p, center, weights
+) AS TABLE
+  WITH moved_points AS NOT MATERIALIZED (
+    SELECT point.*
+    FROM query_table(points) AS point
+    JOIN query_table(origins) AS origin
+      ON origin.partition_key IS NOT DISTINCT FROM point.partition_key
+    WHERE origin.origin IS NOT NULL
+  ),
+  all_moments AS (
+    SELECT
+      own.partition_key, own.cluster, own.singleton_no, own.i, own.n, own.center, own.variance
+    FROM query_table(moments) AS own
+    LEFT JOIN query_table(origins) AS origin
+      ON origin.partition_key IS NOT DISTINCT FROM own.partition_key
+    WHERE origin.origin IS NULL
+    UNION ALL
+    SELECT partition_key, cluster, singleton_no, i, n, moment.center, variance
+    FROM clustereval._unnested_moments(moved_points, center) AS moment
+  )
+  SELECT * FROM clustereval._scale_moments(all_moments, distance, p, weights);
