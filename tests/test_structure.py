@@ -24,7 +24,8 @@ FOLDERS = (
 #: Python modules of these folders that no SQL file mirrors.
 PYTHON_ONLY = {
     *("base/data_arguments", "base/frames", "base/metric_facts", "base/quoting"),
-    *("base/tables", "base/unknown_names", "internal/silhouette_queries", "relative/resampling"),
+    *("base/tables", "base/unknown_names", "internal/silhouette_queries", "internal/two_passes"),
+    "relative/resampling",
 }
 MAX_LINES = 700
 #: Python modules of the package that are in no folder.

@@ -1,0 +1,158 @@
+"""two_passes: centers of clusters and distances to them, from two passes over the points.
+
+Sums of plain coordinates are exact enough for most points. Where they may not be, as for clusters
+that are narrow against their distance from 0, the sums show it, and the points of those partitions
+are read again with the care of Points.with_vectors. See VectorForm for the vectors c, v and g.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from .centroids import PointOptions, Points, read_rows
+from .distances import SMALL_SPREAD
+from .kernels.arrays import measure_differences
+from .kernels.partitions import partition_starts
+
+if TYPE_CHECKING:
+    from polars_clustereval.base.checks import Column, Frame
+
+    from .distances import Distance, VectorForm
+    from .kernels.arrays import Booleans, Floats, Integers
+    from .vectors import Vector
+
+#: Difference of two centers, as a share of their coordinates, below which they may be the same.
+_SMALL_GAP = 1e-9
+
+
+def read_points_in_two_passes(
+    frame: Frame, vector: Vector, cluster: Column, options: PointOptions, **given: Any
+) -> Points:
+    """Return the points of read_points for what needs only all_centers, spreads and clusters.
+
+    `given` are further arguments of read_rows. Collecting these frames raises the error of points
+    without finite distances. The vectors are those of points that are moved, or not, by partition.
+    """
+    points = read_rows(frame, vector, cluster, options, **given)
+    if options.center == "median" or options.distance.name == "cosine":
+        return points.with_vectors(is_eager=isinstance(frame, pl.DataFrame))
+    form = replace(points.form, is_moved=False, is_clamped=False)
+    plain = replace(points, rows=form.add_points(points.rows), form=form, is_checked=True)
+    keys = plain.cluster_keys
+    table = plain.spreads.join(plain.all_centers, on=keys, how="left", nulls_equal=True)
+    settled = table.map_batches(
+        partial(_settle, points=points, form=form),
+        predicate_pushdown=False,
+        # What a query does not select is not computed, except for these columns.
+        projection_pushdown=True,
+        slice_pushdown=False,
+    )
+    needed = [*keys, "n", "n_invalid", "ssw", "radius", *form.columns("c"), *form.columns("g")]
+    return _with_table(plain, settled.filter(pl.struct(needed).is_not_null()).cache())
+
+
+def _with_table(points: Points, table: pl.LazyFrame) -> Points:
+    """Return the points with `table`, one row per cluster, in place of their frames of clusters."""
+    centers = table.filter(pl.col("n") > 0)
+    clusters = centers.with_row_index("number").with_columns(
+        mean_distance=pl.col("distances") / pl.col("n")
+    )
+    return points.with_frames(all_centers=centers, spreads=table, clusters=clusters.cache())
+
+
+def _settle(table: pl.DataFrame, points: Points, form: VectorForm) -> pl.DataFrame:
+    """Return `table` with the rows of doubtful partitions computed again, from moved points.
+
+    The table has a row per cluster, with statistics of plain sums; `form` is that of its vectors.
+    `points` have no vector x yet. Raises the error of points without finite distances.
+    """
+    keys, rows = points.partition_keys, points.rows
+    doubtful = _find_doubtful(table, points, form)
+    if doubtful.is_empty():
+        return table
+    names, table = table.columns, table.clear() if not keys else table
+    if keys:
+        rows = rows.join(doubtful.lazy(), on=keys, how="semi", nulls_equal=True)
+        table = table.join(doubtful, on=keys, how="anti", nulls_equal=True)
+    moved = replace(points, rows=rows).with_vectors(is_eager=True).precompute()
+    again = moved.spreads.join(
+        moved.all_centers, on=points.cluster_keys, how="left", nulls_equal=True
+    )
+    return pl.concat([table, again.select(names).collect()])
+
+
+def _find_doubtful(table: pl.DataFrame, points: Points, form: VectorForm) -> pl.DataFrame:
+    """Return the key columns of partitions that have to be read again, and a column of True.
+
+    `table`, `points` and `form` are those of _settle. Sums of numbers of few digits lose none; of
+    these points only distances that are not finite are in doubt.
+    """
+    keys, invalid = points.partition_keys, table.filter(pl.col("n_invalid") > 0)
+    doubtful, clusters = [invalid], table.filter(pl.col("n") > 0)
+    if points.form.is_moved and clusters.height:
+        clusters = clusters.sort(keys) if keys else clusters
+        starts = partition_starts(clusters, keys)[:-1]
+        with np.errstate(all="ignore"):
+            doubtful.append(clusters[starts].filter(_may_lose_digits(clusters, form, starts)))
+    again = pl.lit(True).alias("again")
+    return pl.concat(x.with_columns(again).select(*keys, "again") for x in doubtful).unique()
+
+
+def _may_lose_digits(clusters: pl.DataFrame, form: VectorForm, starts: Integers) -> Booleans:
+    """Return of q partitions whether plain sums of their points may have lost digits (q,).
+
+    `clusters` are k rows, sorted by partition; `starts` (q,) are the first ones of the partitions.
+    """
+    n, ssw, radius = (clusters[name].to_numpy() for name in ("n", "ssw", "radius"))
+    c, g = form.to_matrix(clusters, "c"), form.to_matrix(clusters, "g")
+    square = partial(_squared_lengths, distance=form.distance)
+    doubts = _is_small(ssw, n * square(c)) | _is_nearly_repeated(c, starts)
+    whole = np.add.reduceat(np.stack([ssw + n * square(c - g), n * square(g)]), starts, axis=1)
+    if form.columns("v")[0] in clusters.columns:
+        doubts |= _varies_little(n, form.to_matrix(clusters, "v"), c)
+    radius = np.sqrt(radius) if form.distance.name == "sqeuclidean" else radius
+    reach = np.maximum.reduceat(np.abs(c).max(axis=1) + radius, starts)
+    largest = square(np.repeat(2 * reach[:, None], c.shape[1], axis=1))
+    overflows = ~np.isfinite(largest * np.add.reduceat(n, starts).astype(np.float64) ** 2)
+    return overflows | _is_small(*whole) | np.logical_or.reduceat(doubts, starts)
+
+
+def _squared_lengths(x: Floats, distance: Distance) -> Floats:
+    """Return what the distances of the rows of x (m, d) from 0 add to sums of squares (m,)."""
+    lengths = measure_differences(x.copy(), *distance)
+    return lengths if distance.name == "sqeuclidean" else lengths**2
+
+
+def _is_small(squares: Floats, of_centers: Floats) -> Booleans:
+    """Return whether sums of squares are above 0, but small against those of the centers."""
+    return (squares > 0) & (squares < SMALL_SPREAD**2 * of_centers)
+
+
+def _varies_little(n: Integers, v: Floats, c: Floats) -> Booleans:
+    """Return of k clusters whether a coordinate is narrow, maybe constant but for rounding (k,).
+
+    n (k,) are their sizes, v and c (k, d) their variances and centers. Sums of equal numbers of few
+    digits are exact.
+    """
+    is_rounded = (v > 0) | (c != c.astype(np.float32))
+    return ((v < SMALL_SPREAD**2 * c**2) & is_rounded).any(axis=1) & (n > 1)
+
+
+def _is_nearly_repeated(c: Floats, starts: Integers) -> Booleans:
+    """Return of centers c (k, d) whether they are another one of their partition but for rounding.
+
+    `starts` (q,) are the first centers of the partitions. In the order of their projections on a
+    line such centers are neighbors.
+    """
+    numbers = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(c)))
+    order = np.lexsort((c @ np.sin(np.arange(1.0, c.shape[1] + 1)), numbers))
+    gaps = np.abs(np.diff(c[order], axis=0)).max(axis=1)
+    is_near = (gaps > 0) & (gaps < _SMALL_GAP * np.abs(c[order[1:]]).max(axis=1))
+    repeated = np.zeros(len(c), np.bool_)
+    repeated[order[1:]] = is_near & (np.diff(numbers[order]) == 0)
+    return repeated
