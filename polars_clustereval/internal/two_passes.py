@@ -14,10 +14,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from polars_clustereval.base.frames import join_small
+
 from .centroids import PointOptions, Points, read_rows
-from .distances import SMALL_SPREAD
+from .distances import SMALL_SPREAD, LongVectors
+from .kernels import long_sums, long_vectors
 from .kernels.arrays import measure_differences
+from .kernels.long_sums import DistanceSums
 from .kernels.partitions import partition_starts
+from .kernels.streams import map_stream, run_stream
 
 if TYPE_CHECKING:
     from polars_clustereval.base.checks import Column, Frame
@@ -43,17 +48,24 @@ def read_points_in_two_passes(
         return points.with_vectors(is_eager=isinstance(frame, pl.DataFrame))
     form = replace(points.form, is_moved=False, is_clamped=False)
     plain = replace(points, rows=form.add_points(points.rows), form=form, is_checked=True)
-    keys = plain.cluster_keys
-    table = plain.spreads.join(plain.all_centers, on=keys, how="left", nulls_equal=True)
+    is_long = isinstance(form, LongVectors)
+    table = _sum_long_vectors(plain) if is_long else _join_centers(plain)
     settled = table.map_batches(
-        partial(_settle, points=points, form=form),
+        partial(_measure_and_settle if is_long else _settle, points=points, plain=plain),
         predicate_pushdown=False,
         # What a query does not select is not computed, except for these columns.
         projection_pushdown=True,
         slice_pushdown=False,
     )
-    needed = [*keys, "n", "n_invalid", "ssw", "radius", *form.columns("c"), *form.columns("g")]
+    needed = [*plain.cluster_keys, "n", "n_invalid", "ssw", "radius"]
+    needed += [*form.columns("c"), *form.columns("g")]
     return _with_table(plain, settled.filter(pl.struct(needed).is_not_null()).cache())
+
+
+def _join_centers(points: Points) -> pl.LazyFrame:
+    """Return the spreads of the points with the columns of their centers."""
+    keys = points.cluster_keys
+    return points.spreads.join(points.all_centers, on=keys, how="left", nulls_equal=True)
 
 
 def _with_table(points: Points, table: pl.LazyFrame) -> Points:
@@ -65,14 +77,123 @@ def _with_table(points: Points, table: pl.LazyFrame) -> Points:
     return points.with_frames(all_centers=centers, spreads=table, clusters=clusters.cache())
 
 
-def _settle(table: pl.DataFrame, points: Points, form: VectorForm) -> pl.DataFrame:
+# ----------------------------------------------------------------------------------------------
+# Long vectors
+# ----------------------------------------------------------------------------------------------
+
+
+def _sum_long_vectors(points: Points) -> pl.LazyFrame:
+    """Return the table of _join_centers for long vectors after one pass, which adds them up.
+
+    What needs distances to centers, or their squares, is NULL.
+    """
+    by = [*points.cluster_keys, "kept", "complete", "noisy"]
+    rows, vector = points.rows.select(*by, "x"), pl.Array(pl.Float64, points.form.dims)
+    types = dict(points.rows.select(by).collect_schema()) | {"size": pl.Int64()}
+    schema = pl.Schema(types | {"sums": vector})
+    sums = map_stream(rows, partial(long_sums.sum_batch, by=by, schema=schema), schema)
+    types = {key: schema[key] for key in points.cluster_keys}
+    types |= dict.fromkeys(("n", "n_dropped", "n_noise"), pl.Int64()) | {"c": vector, "g": vector}
+    centers = sums.map_batches(
+        partial(_average_sums, points=points, schema=pl.Schema(types)),
+        predicate_pushdown=False,
+        projection_pushdown=False,
+        slice_pushdown=False,
+        schema=pl.Schema(types),
+    )
+    nothing = {name: pl.lit(None, pl.Float64) for name in (*_SUMS, *_TOTALS)}
+    return centers.with_columns(
+        n_invalid=pl.lit(0, pl.Int64), size="n", **nothing, v=pl.lit(None, vector)
+    )
+
+
+#: What a table has of the distances of points to their centers, and of coordinates.
+_SUMS = ("distances", "ssw", "radius", "overall_distances")
+_TOTALS = ("mean_between_share", "total_squares_norm")
+
+
+def _average_sums(batches: pl.DataFrame, points: Points, schema: pl.Schema) -> pl.DataFrame:
+    """Return one row per cluster: its key columns, numbers of rows, and the centers c and g.
+
+    `batches` are the rows of long_sums.sum_batch of all batches, `schema` is that of the result.
+    """
+    if batches.is_empty():
+        return pl.DataFrame(schema=schema)
+    keys = points.cluster_keys
+    clusters, numbers = long_vectors.number_groups(batches, keys)
+    kept, complete, noisy, sizes = (
+        batches[name].to_numpy() for name in ("kept", "complete", "noisy", "size")
+    )
+    n, dropped, noise = (
+        np.bincount(numbers, sizes * flag).astype(np.int64) for flag in (kept, ~complete, noisy)
+    )
+    sums = long_vectors.sum_by_number(long_vectors.to_matrix(batches["sums"]), numbers)
+    c, g = np.zeros((2, *sums.shape))
+    if n.any():
+        given = np.flatnonzero(n)
+        _, partitions = long_vectors.number_groups(clusters[given], points.partition_keys)
+        with np.errstate(all="ignore"):
+            c[given], g[given] = long_sums.centers_of_sums(sums[given], n[given], partitions)
+    return long_vectors.append_columns(clusters, keys, [n, dropped, noise, c, g], schema)
+
+
+def _measure_and_settle(table: pl.DataFrame, points: Points, plain: Points) -> pl.DataFrame:
+    """Return `table` with all its columns, after a second pass over the points, as _settle does.
+
+    It has the columns of _sum_long_vectors that are asked for.
+    """
+    clusters, keys = table.filter(pl.col("n") > 0), plain.cluster_keys
+    if clusters.is_empty():
+        return table
+    asked, form = set(table.columns), plain.form
+    c, g = form.to_matrix(clusters, "c"), form.to_matrix(clusters, "g")
+    squares = not asked.isdisjoint({"v", *_TOTALS})
+    middles = g if "overall_distances" in asked else None
+    sums = DistanceSums(c, middles, form.distance, needs_squares=squares)
+    numbers = clusters.select(keys).with_row_index("number")
+
+    def add_to_sums(batch: pl.DataFrame) -> pl.DataFrame:
+        """Add a batch of points; return an empty frame, as a stream needs a result."""
+        with np.errstate(all="ignore"):
+            sums.add(batch["x"], batch["number"].to_numpy().astype(np.int64))
+        return batch.select("number").clear()
+
+    rows = join_small(plain.kept_rows.select(*keys, "x"), keys, numbers.lazy())
+    run_stream(map_stream(rows, add_to_sums, pl.Schema({"number": pl.UInt32()})), sums.stop)
+    with np.errstate(all="ignore"):
+        found = _found_columns(sums, clusters, plain)
+    measured = clusters.with_columns(x for x in found if x.name in asked)
+    return _settle(pl.concat([measured, table.filter(pl.col("n") == 0)]), points, plain)
+
+
+def _found_columns(sums: DistanceSums, clusters: pl.DataFrame, points: Points) -> list[pl.Series]:
+    """Return the columns that the second pass adds to `clusters`."""
+    values = zip(_SUMS, (sums.distances, sums.ssw, sums.radius, sums.overall), strict=True)
+    found = [pl.Series(name, x) for name, x in values]
+    found.append(pl.Series("n_invalid", (~np.isfinite(sums.ssw)).astype(np.int64)))
+    if sums.squares.size:
+        _, partitions = long_vectors.number_groups(clusters, points.partition_keys)
+        n = clusters["n"].to_numpy()[:, None]
+        c, g = points.form.to_matrix(clusters, "c"), points.form.to_matrix(clusters, "g")
+        v = pl.Series("v", sums.squares / n, clusters.schema["v"])
+        totals = long_sums.variance_totals(sums.squares, n * (c - g) ** 2, partitions)
+        found += [v, *(pl.Series(*x).fill_nan(None) for x in zip(_TOTALS, totals, strict=True))]
+    return found
+
+
+# ----------------------------------------------------------------------------------------------
+# Doubtful sums
+# ----------------------------------------------------------------------------------------------
+
+
+def _settle(table: pl.DataFrame, points: Points, plain: Points) -> pl.DataFrame:
     """Return `table` with the rows of doubtful partitions computed again, from moved points.
 
-    The table has a row per cluster, with statistics of plain sums; `form` is that of its vectors.
-    `points` have no vector x yet. Raises the error of points without finite distances.
+    The table has a row per cluster, with statistics of the points `plain`, which are not moved;
+    `points` are the same without the vector x. Raises the error of points without finite distances.
     """
     keys, rows = points.partition_keys, points.rows
-    doubtful = _find_doubtful(table, points, form)
+    doubtful = _find_doubtful(table, points, plain.form)
     if doubtful.is_empty():
         return table
     names, table = table.columns, table.clear() if not keys else table
@@ -89,7 +210,7 @@ def _settle(table: pl.DataFrame, points: Points, form: VectorForm) -> pl.DataFra
 def _find_doubtful(table: pl.DataFrame, points: Points, form: VectorForm) -> pl.DataFrame:
     """Return the key columns of partitions that have to be read again, and a column of True.
 
-    `table`, `points` and `form` are those of _settle. Sums of numbers of few digits lose none; of
+    `table` and `points` are those of _settle, `form` is that of the vectors of the table. Sums of numbers of few digits lose none; of
     these points only distances that are not finite are in doubt.
     """
     keys, invalid = points.partition_keys, table.filter(pl.col("n_invalid") > 0)
@@ -140,7 +261,8 @@ def _varies_little(n: Integers, v: Floats, c: Floats) -> Booleans:
     digits are exact.
     """
     is_rounded = (v > 0) | (c != c.astype(np.float32))
-    return ((v < SMALL_SPREAD**2 * c**2) & is_rounded).any(axis=1) & (n > 1)
+    is_narrow = (v < SMALL_SPREAD**2 * c**2) & is_rounded
+    return np.asarray(is_narrow.any(axis=1) & (n > 1))
 
 
 def _is_nearly_repeated(c: Floats, starts: Integers) -> Booleans:
