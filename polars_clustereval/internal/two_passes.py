@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from polars_clustereval.base.frames import join_small
-
 from .centroids import PointOptions, Points, read_rows
 from .distances import SMALL_SPREAD, LongVectors
 from .kernels import long_sums, long_vectors
@@ -46,8 +44,9 @@ def read_points_in_two_passes(
     points = read_rows(frame, vector, cluster, options, **given)
     if options.center == "median" or options.distance.name == "cosine":
         return points.with_vectors(is_eager=isinstance(frame, pl.DataFrame))
-    form = replace(points.form, is_moved=False, is_clamped=False)
-    plain = replace(points, rows=form.add_points(points.rows), form=form, is_checked=True)
+    form: VectorForm = replace(points.form, is_moved=False, is_clamped=False)
+    rows = form.add_points(points.rows)
+    plain: Points = replace(points, rows=rows, form=form, is_checked=True)
     is_long = isinstance(form, LongVectors)
     table = _sum_long_vectors(plain) if is_long else _join_centers(plain)
     settled = table.map_batches(
@@ -154,12 +153,17 @@ def _measure_and_settle(table: pl.DataFrame, points: Points, plain: Points) -> p
 
     def add_to_sums(batch: pl.DataFrame) -> pl.DataFrame:
         """Add a batch of points; return an empty frame, as a stream needs a result."""
+        # A filter or join of the stream would copy all vectors.
+        batch = batch if batch["kept"].all() else batch.filter("kept")
+        joined = batch.select(keys).join(
+            numbers, on=keys, how="left", nulls_equal=True, maintain_order="left"
+        )
         with np.errstate(all="ignore"):
-            sums.add(batch["x"], batch["number"].to_numpy().astype(np.int64))
-        return batch.select("number").clear()
+            sums.add(batch["x"], joined["number"].to_numpy().astype(np.int64))
+        return batch.select("kept").clear()
 
-    rows = join_small(plain.kept_rows.select(*keys, "x"), keys, numbers.lazy())
-    run_stream(map_stream(rows, add_to_sums, pl.Schema({"number": pl.UInt32()})), sums.stop)
+    rows = plain.rows.select(*keys, "kept", "x")
+    run_stream(map_stream(rows, add_to_sums, pl.Schema({"kept": pl.Boolean()})), sums.stop)
     with np.errstate(all="ignore"):
         found = _found_columns(sums, clusters, plain)
     measured = clusters.with_columns(x for x in found if x.name in asked)
@@ -210,8 +214,8 @@ def _settle(table: pl.DataFrame, points: Points, plain: Points) -> pl.DataFrame:
 def _find_doubtful(table: pl.DataFrame, points: Points, form: VectorForm) -> pl.DataFrame:
     """Return the key columns of partitions that have to be read again, and a column of True.
 
-    `table` and `points` are those of _settle, `form` is that of the vectors of the table. Sums of numbers of few digits lose none; of
-    these points only distances that are not finite are in doubt.
+    `table` and `points` are those of _settle, `form` is that of the vectors of the table. Sums of
+    numbers of few digits lose none; only distances that are not finite are in doubt there.
     """
     keys, invalid = points.partition_keys, table.filter(pl.col("n_invalid") > 0)
     doubtful, clusters = [invalid], table.filter(pl.col("n") > 0)

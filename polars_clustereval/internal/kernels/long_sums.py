@@ -62,6 +62,13 @@ def _sorted_blocks(x: NDArray[Any], numbers: Integers) -> Iterator[tuple[Integer
         yield rows, np.take(x, rows, axis=0, out=buffer[: len(rows)], mode="clip")
 
 
+def _blocks(x: NDArray[Any]) -> Iterator[tuple[slice, NDArray[Any]]]:
+    """Yield the rows of x (m, d) in blocks, in their order: which they are, and the rows."""
+    for part in split_rows(range(len(x)), x.shape[1]):
+        rows = slice(part.start, part.stop)
+        yield rows, x[rows]
+
+
 def _add_by_number(sums: Floats, block: NDArray[Any], numbers: Integers) -> None:
     """Add each row of `block` (m, d) to the row of `sums` (k, d) of its number.
 
@@ -148,10 +155,10 @@ class DistanceSums:
         x = read_matrix(vectors)
         own, overall = np.zeros((2, len(x)))
         squares, differences = np.zeros(self.squares.shape), allocate_block(x)
-        for rows, block in _sorted_blocks(x, numbers):
+        for rows, block in _sorted_blocks(x, numbers) if squares.size else _blocks(x):
             if self._is_stopped:
                 raise InterruptedError
-            d = differences[: len(rows)]
+            d = differences[: len(block)]
             if self._middles is not None:
                 overall[rows] = self._measure(block, self._middles, numbers[rows], d)
             own[rows] = self._measure(block, self._centers, numbers[rows], d, squares)
