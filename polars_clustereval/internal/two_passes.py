@@ -56,8 +56,8 @@ def read_points_in_two_passes(
         projection_pushdown=True,
         slice_pushdown=False,
     )
-    needed = [*plain.cluster_keys, "n", "n_invalid", "ssw", "radius"]
-    needed += [*form.columns("c"), *form.columns("g")]
+    needed = [*plain.cluster_keys, "n", "n_invalid", "ssw", "radius", *form.columns("c")]
+    needed += ["g"] if is_long else []
     return _with_table(plain, settled.filter(pl.struct(needed).is_not_null()).cache())
 
 
@@ -145,9 +145,8 @@ def _measure_and_settle(table: pl.DataFrame, points: Points, plain: Points) -> p
     if clusters.is_empty():
         return table
     asked, form = set(table.columns), plain.form
-    c, g = form.to_matrix(clusters, "c"), form.to_matrix(clusters, "g")
-    squares = not asked.isdisjoint({"v", *_TOTALS})
-    middles = g if "overall_distances" in asked else None
+    c, squares = form.to_matrix(clusters, "c"), not asked.isdisjoint({"v", *_TOTALS})
+    middles = form.to_matrix(clusters, "g") if "overall_distances" in asked else None
     sums = DistanceSums(c, middles, form.distance, needs_squares=squares)
     numbers = clusters.select(keys).with_row_index("number")
 
@@ -232,30 +231,25 @@ def _may_lose_digits(clusters: pl.DataFrame, form: VectorForm, starts: Integers)
     """Return of q partitions whether plain sums of their points may have lost digits (q,).
 
     `clusters` are k rows, sorted by partition; `starts` (q,) are the first ones of the partitions.
+    A cluster whose points are all its center is exact.
     """
     n, ssw, radius = (clusters[name].to_numpy() for name in ("n", "ssw", "radius"))
-    c, g = form.to_matrix(clusters, "c"), form.to_matrix(clusters, "g")
-    square = partial(_squared_lengths, distance=form.distance)
-    doubts = _is_small(ssw, n * square(c)) | _is_nearly_repeated(c, starts)
-    whole = np.add.reduceat(np.stack([ssw + n * square(c - g), n * square(g)]), starts, axis=1)
+    c, square = form.to_matrix(clusters, "c"), partial(_squared_lengths, distance=form.distance)
+    is_narrow = (ssw > 0) & (ssw < SMALL_SPREAD**2 * n * square(c))
+    doubts = is_narrow | _is_nearly_repeated(c, starts)
     if form.columns("v")[0] in clusters.columns:
         doubts |= _varies_little(n, form.to_matrix(clusters, "v"), c)
     radius = np.sqrt(radius) if form.distance.name == "sqeuclidean" else radius
     reach = np.maximum.reduceat(np.abs(c).max(axis=1) + radius, starts)
     largest = square(np.repeat(2 * reach[:, None], c.shape[1], axis=1))
     overflows = ~np.isfinite(largest * np.add.reduceat(n, starts).astype(np.float64) ** 2)
-    return overflows | _is_small(*whole) | np.logical_or.reduceat(doubts, starts)
+    return np.asarray(overflows | np.logical_or.reduceat(doubts, starts))
 
 
 def _squared_lengths(x: Floats, distance: Distance) -> Floats:
     """Return what the distances of the rows of x (m, d) from 0 add to sums of squares (m,)."""
     lengths = measure_differences(x.copy(), *distance)
     return lengths if distance.name == "sqeuclidean" else lengths**2
-
-
-def _is_small(squares: Floats, of_centers: Floats) -> Booleans:
-    """Return whether sums of squares are above 0, but small against those of the centers."""
-    return (squares > 0) & (squares < SMALL_SPREAD**2 * of_centers)
 
 
 def _varies_little(n: Integers, v: Floats, c: Floats) -> Booleans:
