@@ -231,19 +231,30 @@ def _may_lose_digits(clusters: pl.DataFrame, form: VectorForm, starts: Integers)
     """Return of q partitions whether plain sums of their points may have lost digits (q,).
 
     `clusters` are k rows, sorted by partition; `starts` (q,) are the first ones of the partitions.
-    A cluster whose points are all its center is exact.
     """
     n, ssw, radius = (clusters[name].to_numpy() for name in ("n", "ssw", "radius"))
     c, square = form.to_matrix(clusters, "c"), partial(_squared_lengths, distance=form.distance)
-    is_narrow = (ssw > 0) & (ssw < SMALL_SPREAD**2 * n * square(c))
-    doubts = is_narrow | _is_nearly_repeated(c, starts)
+    sizes = np.add.reduceat(n, starts).astype(np.float64)
+    g = np.add.reduceat(n[:, None] * c, starts) / sizes[:, None]
+    gaps = c - np.repeat(g, np.diff(starts, append=len(c)), axis=0)
+    # A cluster without spread is exact, but it may be close to others that are.
+    doubts = _is_small(ssw, n * square(c)) | _is_nearly_repeated(c, starts)
+    lost = _is_small(np.add.reduceat(ssw + n * square(gaps), starts), sizes * square(g))
     if form.columns("v")[0] in clusters.columns:
-        doubts |= _varies_little(n, form.to_matrix(clusters, "v"), c)
+        v = form.to_matrix(clusters, "v")
+        doubts |= _varies_little(n, v, c)
+        whole = np.add.reduceat(n[:, None] * (v + gaps**2), starts)
+        lost |= _is_small(whole, sizes[:, None] * g**2).any(axis=1)
     radius = np.sqrt(radius) if form.distance.name == "sqeuclidean" else radius
     reach = np.maximum.reduceat(np.abs(c).max(axis=1) + radius, starts)
-    largest = square(np.repeat(2 * reach[:, None], c.shape[1], axis=1))
-    overflows = ~np.isfinite(largest * np.add.reduceat(n, starts).astype(np.float64) ** 2)
-    return np.asarray(overflows | np.logical_or.reduceat(doubts, starts))
+    corners = np.repeat(2 * reach[:, None], c.shape[1], axis=1)
+    overflows = ~np.isfinite(square(corners) * sizes**2)
+    return np.asarray(overflows | lost | np.logical_or.reduceat(doubts, starts))
+
+
+def _is_small(squares: Floats, of_centers: Floats) -> Booleans:
+    """Return whether sums of squares are above 0, but small against those of the centers."""
+    return (squares > 0) & (squares < SMALL_SPREAD**2 * of_centers)
 
 
 def _squared_lengths(x: Floats, distance: Distance) -> Floats:

@@ -70,6 +70,23 @@ def test_a_narrow_coordinate_next_to_a_wide_one(engine: Engine, far: float) -> N
     assert_points([got], [wanted], tolerance=1e-9)
 
 
+@pytest.mark.parametrize("copies", [1, 40])
+def test_single_points_with_weights(engine: Engine, copies: int) -> None:
+    """A weight is a factor on differences: multiplied by it, large coordinates would be rounded."""
+    few = np.array([[0.0, 9.0], [0.25, 7.5], [1.0, 8.0], [1.75, 8.25]])
+    near, far = (
+        one(
+            engine,
+            "internal_report",
+            frame_of(few + np.array([move, 0.0]), range(4), copies),
+            distance="cityblock",
+            weights=[3.62] * 2 * copies,
+        )
+        for move in (0.0, 2.0**27)
+    )
+    assert_points([far], [near], tolerance=1e-11)
+
+
 def test_a_doubtful_partition_changes_no_other(engine: Engine) -> None:
     x, cluster = symmetric_clusters()
     plain = frame_of(np.stack([x + cluster, x[::-1] / 7], axis=1), cluster)
