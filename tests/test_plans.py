@@ -143,7 +143,7 @@ def test_a_reading_and_an_aggregate_more_are_seen(
     assert plan_of(con, query) == plan
 
 
-class Call(NamedTuple):
+class PolarsCall(NamedTuple):
     """A call of a function, and the most that the plan of the selected columns may have.
 
     Nodes of Python check the points, and compute what is not an expression.
@@ -162,27 +162,29 @@ COORDINATES = [pl.col("x") * i for i in range(1, 9)]
 COSINE = {"distance": "cosine", "partition_by": "run"}
 
 CALLS = [
-    Call("external_report", {}, [], 2, 0, 1),
-    Call("external_report", {"partition_by": "run", "weight": "run"}, ["purity"], 2, 0, 1),
-    Call("entity_resolution_report", {}, [], 1, 0, 1),
-    Call("external_intervals", {}, [], 3, 0, 1),
-    Call("internal_report", {}, [], 2, 2, 17),
-    Call("internal_report", {}, ["ssw"], 2, 2, 9),
-    Call("internal_report", {}, ["pbm_index"], 2, 2, 9),
-    Call("internal_report", {"partition_by": "run", "noise": 5, "noise_as": "drop"}, [], 2, 2, 17),
-    Call("internal_report", COSINE, ["ssw"], 2, 2, 24),
-    Call("internal_report", COSINE, [], 2, 2, 25),
+    PolarsCall("external_report", {}, [], 2, 0, 1),
+    PolarsCall("external_report", {"partition_by": "run", "weight": "run"}, ["purity"], 2, 0, 1),
+    PolarsCall("entity_resolution_report", {}, [], 1, 0, 1),
+    PolarsCall("external_intervals", {}, [], 3, 0, 1),
+    PolarsCall("internal_report", {}, [], 2, 2, 17),
+    PolarsCall("internal_report", {}, ["ssw"], 2, 2, 9),
+    PolarsCall("internal_report", {}, ["pbm_index"], 2, 2, 9),
+    PolarsCall(
+        "internal_report", {"partition_by": "run", "noise": 5, "noise_as": "drop"}, [], 2, 2, 17
+    ),
+    PolarsCall("internal_report", COSINE, ["ssw"], 2, 2, 24),
+    PolarsCall("internal_report", COSINE, [], 2, 2, 25),
     # One reading is of the meanings of the scores.
-    Call("internal_summary", {}, [], 3, 2, 17),
-    Call("internal_cluster_report", {}, [], 3, 2, 25),
-    Call("centroids", {}, [], 3, 1, 25),
-    Call("neighbor_report", {}, [], 3, 2, 49),
-    Call("silhouette_score", {"distance": "sqeuclidean"}, [], 4, 2, 5),
+    PolarsCall("internal_summary", {}, [], 3, 2, 17),
+    PolarsCall("internal_cluster_report", {}, [], 3, 2, 25),
+    PolarsCall("centroids", {}, [], 3, 1, 25),
+    PolarsCall("neighbor_report", {}, [], 3, 2, 49),
+    PolarsCall("silhouette_score", {"distance": "sqeuclidean"}, [], 4, 2, 5),
 ]
 
 
 @pytest.mark.parametrize("call", CALLS, ids=str)
-def test_plans_of_polars(call: Call) -> None:
+def test_plans_of_polars(call: PolarsCall) -> None:
     what = COORDINATES if call.function in registry.tables("points") else "label"
     lazy = getattr(ce, call.function)(POINTS.lazy(), what, "cluster", **call.options)
     plan = (lazy.select(call.columns) if call.columns else lazy).explain(engine="streaming")

@@ -100,7 +100,7 @@ def _sum_long_vectors(points: Points) -> pl.LazyFrame:
         slice_pushdown=False,
         schema=pl.Schema(types),
     )
-    nothing = {name: pl.lit(None, pl.Float64) for name in (*_SUMS, *_TOTALS)}
+    nothing = {name: pl.lit(None, pl.Float64) for name in (*_SUMS, *long_vectors.VARIANCE_TOTALS)}
     return centers.with_columns(
         n_invalid=pl.lit(0, pl.Int64), size="n", **nothing, v=pl.lit(None, vector)
     )
@@ -108,7 +108,6 @@ def _sum_long_vectors(points: Points) -> pl.LazyFrame:
 
 #: What a table has of the distances of points to their centers, and of coordinates.
 _SUMS = ("distances", "ssw", "radius", "overall_distances")
-_TOTALS = ("mean_between_share", "total_squares_norm")
 
 
 def _average_sums(batches: pl.DataFrame, points: Points, schema: pl.Schema) -> pl.DataFrame:
@@ -145,7 +144,10 @@ def _measure_and_settle(table: pl.DataFrame, points: Points, plain: Points) -> p
     if clusters.is_empty():
         return table
     asked, form = set(table.columns), plain.form
-    c, squares = form.to_matrix(clusters, "c"), not asked.isdisjoint({"v", *_TOTALS})
+    c, squares = (
+        form.to_matrix(clusters, "c"),
+        not asked.isdisjoint({"v", *long_vectors.VARIANCE_TOTALS}),
+    )
     middles = form.to_matrix(clusters, "g") if "overall_distances" in asked else None
     sums = DistanceSums(c, middles, form.distance, needs_squares=squares)
     numbers = clusters.select(keys).with_row_index("number")
@@ -180,7 +182,13 @@ def _found_columns(sums: DistanceSums, clusters: pl.DataFrame, points: Points) -
         c, g = points.form.to_matrix(clusters, "c"), points.form.to_matrix(clusters, "g")
         v = pl.Series("v", sums.squares / n, clusters.schema["v"])
         totals = long_sums.variance_totals(sums.squares, n * (c - g) ** 2, partitions)
-        found += [v, *(pl.Series(*x).fill_nan(None) for x in zip(_TOTALS, totals, strict=True))]
+        found += [
+            v,
+            *(
+                pl.Series(*x).fill_nan(None)
+                for x in zip(long_vectors.VARIANCE_TOTALS, totals, strict=True)
+            ),
+        ]
     return found
 
 

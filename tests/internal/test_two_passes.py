@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SIZES = (300, 700, 1500)
 
 
-def frame_of(x: Any, cluster: Any, copies: int = 1) -> pl.DataFrame:
+def repeated_coordinates(x: Any, cluster: Any, copies: int = 1) -> pl.DataFrame:
     """A frame of the points x (n, d), each coordinate repeated `copies` times."""
     vectors = np.repeat(np.asarray(x, dtype=np.float64), copies, axis=1)
     return pl.DataFrame({"vector": vectors.tolist(), "cluster": cluster})
@@ -38,10 +38,10 @@ def symmetric_clusters(scale: float = 1.0) -> tuple[Any, Any]:
 def test_centers_that_coincide_but_for_rounding(engine: Engine, copies: int) -> None:
     """Sums of many 0.1 are rounded, and their means would differ."""
     x, cluster = symmetric_clusters()
-    frame = frame_of(np.stack([x, np.full_like(x, 0.1)], axis=1), cluster, copies)
+    frame = repeated_coordinates(np.stack([x, np.full_like(x, 0.1)], axis=1), cluster, copies)
     row = one(engine, "internal_report", frame)
     assert (row["ray_turi_index"], row["xie_beni_index"], row["sd_separation"]) == (None,) * 3
-    plain = one(engine, "internal_report", frame_of(x[:, None], cluster, copies))
+    plain = one(engine, "internal_report", repeated_coordinates(x[:, None], cluster, copies))
     for name in ("davies_bouldin_score", "calinski_harabasz_score", "separation"):
         assert row[name] == pytest.approx(plain[name], rel=1e-12), name
 
@@ -51,10 +51,10 @@ def test_centers_that_coincide_but_for_rounding(engine: Engine, copies: int) -> 
 def test_a_constant_coordinate_has_no_share(engine: Engine, constant: float, copies: int) -> None:
     x, cluster = symmetric_clusters()
     x = x + cluster
-    frame = frame_of(np.stack([x, np.full_like(x, constant)], axis=1), cluster, copies)
+    frame = repeated_coordinates(np.stack([x, np.full_like(x, constant)], axis=1), cluster, copies)
     row = one(engine, "internal_report", frame)
     assert row["ratkowsky_lance_index"] is None
-    plain = one(engine, "internal_report", frame_of(x[:, None], cluster, copies))
+    plain = one(engine, "internal_report", repeated_coordinates(x[:, None], cluster, copies))
     for name in ("ssw", "ssb", "davies_bouldin_score", "sd_scattering"):
         assert row[name] == pytest.approx(plain[name], rel=1e-11), name
 
@@ -65,8 +65,8 @@ def test_a_narrow_coordinate_next_to_a_wide_one(engine: Engine, far: float) -> N
     x, cluster = symmetric_clusters()
     x = x + cluster
     near = np.stack([x, x[::-1] * far / 64], axis=1)
-    wanted = one(engine, "internal_report", frame_of(near, cluster))
-    got = one(engine, "internal_report", frame_of(near + np.array([far, 0.0]), cluster))
+    wanted = one(engine, "internal_report", repeated_coordinates(near, cluster))
+    got = one(engine, "internal_report", repeated_coordinates(near + np.array([far, 0.0]), cluster))
     assert_points([got], [wanted], tolerance=1e-9)
 
 
@@ -78,7 +78,7 @@ def test_single_points_with_weights(engine: Engine, copies: int) -> None:
         one(
             engine,
             "internal_report",
-            frame_of(few + np.array([move, 0.0]), range(4), copies),
+            repeated_coordinates(few + np.array([move, 0.0]), range(4), copies),
             distance="cityblock",
             weights=[3.62] * 2 * copies,
         )
@@ -89,7 +89,7 @@ def test_single_points_with_weights(engine: Engine, copies: int) -> None:
 
 def test_a_doubtful_partition_changes_no_other(engine: Engine) -> None:
     x, cluster = symmetric_clusters()
-    plain = frame_of(np.stack([x + cluster, x[::-1] / 7], axis=1), cluster)
+    plain = repeated_coordinates(np.stack([x + cluster, x[::-1] / 7], axis=1), cluster)
     far = plain.with_columns(pl.col("vector").list.eval(pl.element() + 1e9))
     alone = [call(engine, "internal_report", frame) for frame in (plain, far)]
     several = call_by_case(engine, "internal_report", [plain, far, plain])
@@ -103,8 +103,13 @@ def test_large_numbers_at_small_distances(engine: Engine, distance: str) -> None
     x, cluster = symmetric_clusters(2.0**450)
     same = np.full_like(x, 2.0**520)
     options: dict[str, Any] = {"distance": distance, "p": 3}
-    got = one(engine, "internal_report", frame_of(np.stack([x, same], axis=1), cluster), **options)
-    wanted = one(engine, "internal_report", frame_of(x[:, None], cluster), **options)
+    got = one(
+        engine,
+        "internal_report",
+        repeated_coordinates(np.stack([x, same], axis=1), cluster),
+        **options,
+    )
+    wanted = one(engine, "internal_report", repeated_coordinates(x[:, None], cluster), **options)
     names = ("ssw", "ssb", "compactness", "calinski_harabasz_score")
     assert all(wanted[name] for name in names)
     assert {name: got[name] for name in names} == {
@@ -122,14 +127,17 @@ def doubtful_points(copies: int) -> dict[str, tuple[pl.DataFrame, pl.DataFrame]]
     both = np.stack([x, np.full_like(x, 0.1)], axis=1)
     return {
         "narrow clusters": (
-            frame_of(skewed + 2.0**27, cluster, copies),
-            frame_of(skewed, cluster, copies),
+            repeated_coordinates(skewed + 2.0**27, cluster, copies),
+            repeated_coordinates(skewed, cluster, copies),
         ),
         "single points": (
-            frame_of(few + 2.0**40, range(5), copies),
-            frame_of(few, range(5), copies),
+            repeated_coordinates(few + 2.0**40, range(5), copies),
+            repeated_coordinates(few, range(5), copies),
         ),
-        "equal centers": (frame_of(both, cluster, copies), frame_of(x[:, None], cluster, copies)),
+        "equal centers": (
+            repeated_coordinates(both, cluster, copies),
+            repeated_coordinates(x[:, None], cluster, copies),
+        ),
     }
 
 
@@ -151,7 +159,7 @@ def test_a_column_selected_alone(copies: int) -> None:
 def test_overflow_between_clusters(copies: int) -> None:
     """Of a column, too, that does not have distances between clusters."""
     points = np.array([-1.01, -1.0, 1.0, 1.01])[:, None] * 0.45e154
-    frame = frame_of(points, [0, 0, 1, 1], copies)
+    frame = repeated_coordinates(points, [0, 0, 1, 1], copies)
     lazy = ce.internal_report(frame.lazy(), "vector", "cluster").select("compactness")
     with pytest.raises(ce.ClusterEvalError, match="distances overflow; scale the coordinates"):
         lazy.collect(engine="streaming")

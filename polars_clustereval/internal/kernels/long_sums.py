@@ -62,7 +62,7 @@ def _sorted_blocks(x: NDArray[Any], numbers: Integers) -> Iterator[tuple[Integer
         yield rows, np.take(x, rows, axis=0, out=buffer[: len(rows)], mode="clip")
 
 
-def _blocks(x: NDArray[Any]) -> Iterator[tuple[slice, NDArray[Any]]]:
+def _blocks_in_order(x: NDArray[Any]) -> Iterator[tuple[slice, NDArray[Any]]]:
     """Yield the rows of x (m, d) in blocks, in their order: which they are, and the rows."""
     for part in split_rows(range(len(x)), x.shape[1]):
         rows = slice(part.start, part.stop)
@@ -155,7 +155,7 @@ class DistanceSums:
         x = read_matrix(vectors)
         own, overall = np.zeros((2, len(x)))
         squares, differences = np.zeros(self.squares.shape), allocate_block(x)
-        for rows, block in _sorted_blocks(x, numbers) if squares.size else _blocks(x):
+        for rows, block in _sorted_blocks(x, numbers) if squares.size else _blocks_in_order(x):
             if self._is_stopped:
                 raise InterruptedError
             d = differences[: len(block)]

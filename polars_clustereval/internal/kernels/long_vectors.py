@@ -323,7 +323,9 @@ def compute_centers(
     array = pl.Array(pl.Float64, dims)
     types: dict[str, Any] = dict(rows.select(by).collect_schema()) | {"size": pl.Int64()}
     batch_schema = pl.Schema(types | {"means": array, "squares": array})
-    schema = pl.Schema(types | dict.fromkeys("mcvg", array) | dict.fromkeys(_TOTALS, pl.Float64()))
+    schema = pl.Schema(
+        types | dict.fromkeys("mcvg", array) | dict.fromkeys(VARIANCE_TOTALS, pl.Float64())
+    )
     whole = {"predicate_pushdown": False, "projection_pushdown": False, "slice_pushdown": False}
     batches = rows.select(*by, "x").map_batches(
         partial(_average_batch, by=by, schema=batch_schema),
@@ -335,7 +337,7 @@ def compute_centers(
     return batches.map_batches(merge, **whole, schema=schema)
 
 
-_TOTALS = ("mean_between_share", "total_squares_norm")
+VARIANCE_TOTALS = ("mean_between_share", "total_squares_norm")
 
 
 def number_groups(rows: pl.DataFrame, by: list[str]) -> tuple[pl.DataFrame, Integers]:
