@@ -106,7 +106,7 @@ def _sum_long_vectors(points: Points) -> pl.LazyFrame:
     )
 
 
-#: What a table has of the distances of points to their centers, and of coordinates.
+#: What a table has of the distances of points to centers.
 _SUMS = ("distances", "ssw", "radius", "overall_distances")
 
 
