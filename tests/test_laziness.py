@@ -112,6 +112,16 @@ def test_names_are_read_once() -> None:
     )
 
 
+@pytest.mark.parametrize("dims", [2, 40])
+@pytest.mark.parametrize("table", ["internal_report", "internal_summary", "elbow"])
+def test_points_of_centers_are_read_twice(table: str, dims: int) -> None:
+    """For means, and for distances to them; more often only if sums may have lost digits."""
+    near = rows_with(random_vectors(pl.Array, dims))
+    assert check_readings(table, near) == 2
+    far = near.with_columns(pl.col("vector") + 1e6)
+    assert check_readings(table, far) > 2
+
+
 @pytest.mark.parametrize("table", OF_VECTORS)
 def test_lists_are_read_for_their_length_on_collection(table: str) -> None:
     check_readings(table, rows_with(random_vectors(pl.List)))

@@ -8,6 +8,7 @@ change that needs fewer lowers the number here.
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -172,28 +173,78 @@ def test_a_reading_and_an_aggregate_more_are_seen(
     assert plan_of(con, query) == plan
 
 
-#: A call of a function and the selected columns, with the most readings of the frame and nodes of
-#: Python that its plan may have. These check the points, and compute what is not an expression.
-CALLS: list[tuple[str, dict[str, Any], list[str], int, int]] = [
-    ("external_report", {}, [], 2, 0),
-    ("external_report", {"partition_by": "run"}, ["purity"], 2, 0),
-    ("entity_resolution_report", {}, [], 1, 0),
-    ("external_intervals", {}, [], 3, 0),
-    ("internal_report", {}, [], 3, 2),
-    ("internal_report", {"distance": "cosine", "partition_by": "run"}, ["ssw"], 2, 2),
-    ("internal_cluster_report", {}, [], 3, 2),
-    ("centroids", {}, [], 3, 1),
-    ("neighbor_report", {}, [], 3, 2),
-    ("silhouette_score", {}, [], 3, 2),
+class PolarsCall(NamedTuple):
+    """A call of a function, and the most that the plan of the selected columns may have.
+
+    Nodes of Python check the points, and compute what is not an expression.
+    """
+
+    function: str
+    options: dict[str, Any]
+    columns: list[str]
+    readings: int
+    python: int
+    aggregates: int
+
+
+#: Coordinates of the points, in number enough for aggregates of each to be seen.
+COORDINATES = [pl.col("x") * i for i in range(1, 9)]
+COSINE = {"distance": "cosine", "partition_by": "run"}
+
+CALLS = [
+    PolarsCall("external_report", {}, [], 2, 0, 1),
+    PolarsCall("external_report", {"partition_by": "run"}, ["purity"], 2, 0, 1),
+    PolarsCall("entity_resolution_report", {}, [], 1, 0, 1),
+    PolarsCall("external_intervals", {}, [], 3, 0, 1),
+    PolarsCall("internal_report", {}, [], 2, 2, 17),
+    PolarsCall("internal_report", {}, ["ssw"], 2, 2, 9),
+    PolarsCall("internal_report", {}, ["pbm_index"], 2, 2, 9),
+    PolarsCall(
+        "internal_report", {"partition_by": "run", "noise": 5, "noise_as": "drop"}, [], 2, 2, 17
+    ),
+    PolarsCall("internal_report", COSINE, ["ssw"], 2, 2, 24),
+    PolarsCall("internal_report", COSINE, [], 2, 2, 25),
+    # One reading is of the meanings of the scores.
+    PolarsCall("internal_summary", {}, [], 3, 2, 17),
+    PolarsCall("internal_cluster_report", {}, [], 3, 2, 25),
+    PolarsCall("centroids", {}, [], 3, 1, 25),
+    PolarsCall("neighbor_report", {}, [], 3, 2, 49),
+    PolarsCall("silhouette_score", {}, [], 3, 2, 5),
 ]
 
 
-@pytest.mark.parametrize(("function", "options", "columns", "readings", "python"), CALLS)
-def test_plans_of_polars(
-    function: str, options: dict[str, Any], columns: list[str], readings: int, python: int
-) -> None:
-    what = ["x", "y"] if function in registry.tables("points") else "label"
-    lazy = getattr(ce, function)(POINTS.lazy(), what, "cluster", **options)
-    plan = (lazy.select(columns) if columns else lazy).explain(engine="streaming")
-    assert 1 <= plan.count("DF [") <= readings
-    assert plan.count("OPAQUE_PYTHON") <= python
+@pytest.mark.parametrize("call", CALLS, ids=str)
+def test_plans_of_polars(call: PolarsCall) -> None:
+    what = COORDINATES if call.function in registry.tables("points") else "label"
+    lazy = getattr(ce, call.function)(POINTS.lazy(), what, "cluster", **call.options)
+    plan = (lazy.select(call.columns) if call.columns else lazy).explain(engine="streaming")
+    assert 1 <= plan.count("DF [") <= call.readings
+    assert plan.count("OPAQUE_PYTHON") <= call.python
+    assert 1 <= max(aggregates_of_polars(plan)) <= call.aggregates
+
+
+def aggregates_of_polars(plan: str) -> list[int]:
+    """The number of aggregates of each GROUP BY of rows of the frame, in a plan as text."""
+    functions = re.compile(r"\.(?:sum|mean|min|max|var|median|count|first)\(|\blen\(\)")
+    lines, found = plan.splitlines(), {}
+    #: Indentation and line number of each GROUP BY above a line.
+    groups: list[tuple[int, int]] = []
+    for i, line in enumerate(lines):
+        indent = len(line) - len(line.lstrip())
+        groups = [group for group in groups if group[0] < indent]
+        if line.strip().startswith("AGGREGATE"):
+            groups.append((indent, i))
+        if line.strip().startswith("DF [") and groups:
+            number = groups[-1][1]
+            found[number] = len(functions.findall(lines[number + 1]))
+    return list(found.values())
+
+
+def test_an_aggregate_more_is_seen_in_polars() -> None:
+    x, lazy = pl.col("x"), POINTS.lazy().group_by("cluster")
+    assert aggregates_of_polars(lazy.agg(pl.len(), x.mean()).explain()) == [2]
+    three = lazy.agg(pl.len(), x.mean(), low=x.min())
+    assert aggregates_of_polars(three.explain()) == [3]
+    joined = POINTS.lazy().join(three, on="cluster").group_by("run").agg(pl.col("low").max())
+    assert aggregates_of_polars(joined.explain()) == [1, 1]
+    assert aggregates_of_polars(three.group_by("low").agg(pl.len()).explain()) == [1]

@@ -30,6 +30,7 @@ PYTHON_ONLY = {
         "base/tables",
         "base/unknown_names",
         "internal/silhouette_queries",
+        "internal/two_passes",
         "relative/resampling",
     ),
 }

@@ -138,6 +138,8 @@ class Points:
     has_user_id: bool = False
     #: One row per partition, its origin, which its points are moved by; None if none is moved.
     origins: pl.LazyFrame | None = None
+    #: Whether collecting spreads raises the error of points without finite distances.
+    is_checked: bool = False
 
     @property
     def partition_keys(self) -> list[str]:
@@ -234,7 +236,7 @@ class Points:
         """One row per cluster: cluster_keys, numbers of rows, and sums of distances to centers.
 
         The counts are n (kept points), n_dropped (rows without a vector or cluster), n_noise, and
-        n_invalid (kept points without a finite distance; one more if the sum is not finite). Over
+        n_invalid (above 0 if a kept point has no finite distance, or their sum is not finite). Over
         the kept points there are the sum (distances), the sum of squares (ssw) and the maximum
         (radius) of the distances to the center of the cluster, and the sum of those to the center
         of the partition (overall_distances). Rows whose cluster is NULL count in a row of their
@@ -255,16 +257,16 @@ class Points:
             own_distance=pl.when(kept).then(self.form.distance_between("x", "c")),
             overall_distance=pl.when(kept).then(self.form.distance_between("x", "g")),
         )
+        n = kept.cast(pl.Int64).sum()
         # A sum may overflow though all distances are finite.
         overflow = (~squares.sum().is_finite()).cast(pl.Int64)
         return (
             measured.group_by(keys)
             .agg(
-                n=kept.cast(pl.Int64).sum(),
+                n=n,
                 n_dropped=(~pl.col("complete")).cast(pl.Int64).sum(),
                 n_noise=pl.col("noisy").cast(pl.Int64).sum(),
-                n_invalid=(kept & ~squares.is_finite().fill_null(False)).cast(pl.Int64).sum()
-                + overflow,
+                n_invalid=n - own_distance.count().cast(pl.Int64) + overflow,
                 distances=own_distance.sum(),
                 ssw=squares.sum(),
                 radius=own_distance.max(),
@@ -377,6 +379,8 @@ class Points:
 
         The check raises the error of fault_error if a kept point has no finite distance.
         """
+        if self.is_checked:
+            return frame
 
         def raise_fault(n_invalid: pl.DataFrame) -> None:
             """Raise the error of fault_error unless `n_invalid`, a frame of one number, holds 0."""
@@ -443,23 +447,40 @@ def read_points(
     cluster: Column,
     options: PointOptions,
     *,
+    needs_origins: bool = True,
+    is_eager: bool = False,
+    **given: Any,
+) -> Points:
+    """Return the rows of a user's frame as points, after a check of all arguments.
+
+    `given` are further arguments of read_rows. Without `needs_origins` the points are not moved:
+    means and squares lose digits far from 0, distances alone do not. If `is_eager`, the rows of a
+    LazyFrame too are read once now, to find the origins of its partitions.
+    """
+    points = read_rows(frame, vector, cluster, options, **given)
+    form = replace(points.form, is_moved=points.form.is_moved and needs_origins)
+    points = replace(points, form=form)
+    return points.with_vectors(is_eager=is_eager or isinstance(frame, pl.DataFrame))
+
+
+def read_rows(
+    frame: pl.DataFrame | pl.LazyFrame,
+    vector: Vector,
+    cluster: Column,
+    options: PointOptions,
+    *,
     results: Sequence[str],
     row_id: pl.Expr | Literal["number"] | None = None,
     inner_key: pl.Expr | None = None,
     needs_wide: bool = False,
-    needs_origins: bool = True,
-    is_eager: bool = False,
 ) -> Points:
-    """Return the rows of a user's frame as points, after a check of all arguments.
+    """Return the rows of a user's frame, after a check of all arguments, without the vector x.
 
     `results` are the names of the columns of the caller's result: a partition column of such a name
     is an error. `row_id` becomes the column id of `Points.rows`: an expression that is already
     checked, or "number" for the number of the row in the frame, from 0. `inner_key`, an expression
     that is already checked, is one more partition column, after the user's; it keeps its own name.
-    If `needs_wide`, each coordinate has a column of its own, however many there are. Without
-    `needs_origins` the points are not moved: means and squares lose digits far from 0, distances
-    alone do not. If `is_eager`, the rows of a LazyFrame too are read once now, to find the origins
-    of its partitions.
+    If `needs_wide`, each coordinate has a column of its own, however many there are.
     """
     lazy = check_frame(frame)
     keys = check_partition_keys(lazy, options.partition_by, results)
@@ -468,7 +489,6 @@ def read_points(
     counts = label.is_not_null() & (~noisy if options.noise_as == "drop" else True)
     coordinates = check_vector(lazy, vector, counts, options.missing)
     form = _choose_form(coordinates, options, needs_wide=needs_wide)
-    form = replace(form, is_moved=form.is_moved and needs_origins)
     columns = key_columns(keys)
     if inner_key is not None:
         columns.append(inner_key.alias(f"key_{len(keys)}"))
@@ -485,7 +505,7 @@ def read_points(
     if isinstance(row_id, str):
         rows = rows.with_row_index("id").with_columns(pl.col("id").cast(pl.Int64))
     rows = _flag_rows(rows, options.noise_as)
-    points = Points(
+    return Points(
         rows,
         keys,
         form,
@@ -494,7 +514,6 @@ def read_points(
         coordinates.names,
         has_user_id=isinstance(row_id, pl.Expr),
     )
-    return points.with_vectors(is_eager=is_eager or isinstance(frame, pl.DataFrame))
 
 
 def _noise_flag(lazy: pl.LazyFrame, cluster: pl.Expr, noise: object) -> pl.Expr:

@@ -201,6 +201,9 @@ class VectorForm(ABC):
     factors: list[float]
     #: Whether points are moved by an origin, so that coordinates far from 0 keep their digits.
     is_moved: bool
+    #: Whether means are kept within the numbers that they are of: equal numbers are then their own
+    #: mean, and have no variance.
+    is_clamped: bool = True
 
     @abstractmethod
     def find_origins(
@@ -447,8 +450,10 @@ class WideVectors(VectorForm):
         terms: Terms = {}
         names = zip(self.columns("m"), self.columns("v"), *self._unscaled_points(), strict=True)
         for m, v, a, factor in names:
-            middle = a.median() if center == "median" else clamped_mean(a)
-            variance = pl.when(a.min() < a.max()).then(a.var(ddof=0)).otherwise(0.0)
+            middle, variance = a.mean(), a.var(ddof=0)
+            if self.is_clamped:
+                middle = a.median() if center == "median" else clamped_mean(a)
+                variance = pl.when(a.min() < a.max()).then(variance).otherwise(0.0)
             terms |= {m: middle * factor, v: variance * factor**2}
         return terms
 

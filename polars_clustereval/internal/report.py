@@ -12,6 +12,7 @@ from polars_clustereval.base.tables import table_function
 
 from .centroids import check_point_options, read_points
 from .scatter import centroid_gaps, internal_scores, internal_statistics
+from .two_passes import read_points_in_two_passes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -142,7 +143,9 @@ def internal_report(
         noise_as=noise_as,
         missing=missing,
     )
-    points = read_points(frame, vector, cluster, options, results=internal_report_columns())
+    points = read_points_in_two_passes(
+        frame, vector, cluster, options, results=internal_report_columns()
+    )
     scores = internal_scores(pl.col, squares_add_up=points.squares_add_up)
     return points.to_result(frame, report_of_clusters(points, scores))
 

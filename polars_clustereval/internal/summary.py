@@ -11,9 +11,10 @@ from polars_clustereval.base.growth import PAIRS_OF_CENTERS
 from polars_clustereval.base.score_facts import entries_of
 from polars_clustereval.base.tables import table_function
 
-from .centroids import check_point_options, read_points
+from .centroids import check_point_options
 from .report import report_of_clusters
 from .scatter import internal_scores
+from .two_passes import read_points_in_two_passes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,7 +83,7 @@ def internal_summary(
         noise_as=noise_as,
         missing=missing,
     )
-    points = read_points(frame, vector, cluster, options, results=_LONG_COLUMNS)
+    points = read_points_in_two_passes(frame, vector, cluster, options, results=_LONG_COLUMNS)
     scores = internal_scores(pl.col, squares_add_up=points.squares_add_up)
     names = list(points.keys)
     report = report_of_clusters(points, scores).select(*names, *scores)

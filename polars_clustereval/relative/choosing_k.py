@@ -22,11 +22,12 @@ from polars_clustereval.base.exact import finite_or_null, ratio, to_double
 from polars_clustereval.base.frames import add_stages, to_user_frame
 from polars_clustereval.base.growth import SWEPT_SILHOUETTES
 from polars_clustereval.base.tables import table_function
-from polars_clustereval.internal.centroids import check_point_options, read_points
+from polars_clustereval.internal.centroids import check_point_options
 from polars_clustereval.internal.distances import plain_distance_name
 from polars_clustereval.internal.scatter import internal_scores, internal_statistics
 from polars_clustereval.internal.silhouette import score_table
 from polars_clustereval.internal.silhouette_queries import SilhouetteOptions, read_queried_points
+from polars_clustereval.internal.two_passes import read_points_in_two_passes
 
 from .gap import check_sweep_k, raise_bad_k, with_sweep_check
 
@@ -414,7 +415,9 @@ def elbow(
         missing=missing,
     )
     number = check_sweep_k(check_frame(frame), k)
-    points = read_points(frame, vector, cluster, options, results=_ELBOW_COLUMNS, inner_key=number)
+    points = read_points_in_two_passes(
+        frame, vector, cluster, options, results=_ELBOW_COLUMNS, inner_key=number
+    )
     *names, k_name = points.keys
     statistics = internal_statistics(points)
     scores = internal_scores(pl.col, squares_add_up=points.squares_add_up)

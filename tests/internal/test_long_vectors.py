@@ -11,7 +11,7 @@ import pytest
 
 import polars_clustereval as ce
 from polars_clustereval import ClusterEvalError
-from polars_clustereval.internal.kernels import long_vectors
+from polars_clustereval.internal.kernels import long_sums, long_vectors
 from tests.support import registry
 from tests.support.point_engines import assert_points
 
@@ -161,18 +161,19 @@ def test_determinants() -> None:
     ]
 )
 def block_sizes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Other constants of the module than its own."""
+    """Other constants of the modules than their own."""
     block, few = request.param
     monkeypatch.setattr(long_vectors, "COORDINATES_PER_BLOCK", block)
-    monkeypatch.setattr(long_vectors, "CLUSTERS_SUMMED_SINGLY", few)
+    for module in (long_vectors, long_sums):
+        monkeypatch.setattr(module, "CLUSTERS_SUMMED_SINGLY", few)
 
 
 @pytest.mark.usefixtures("block_sizes")
 def test_blocks_of_any_size() -> None:
-    found, wanted = both(
-        "internal_report", long_points(whole=False), FORMS["array"], partition_by="run"
-    )
-    assert_points(found, wanted, tolerance=1e-10)
+    """Those of plain sums, and those of the centers of points that are moved."""
+    for function in ("internal_report", "internal_cluster_report"):
+        found, wanted = both(function, long_points(whole=False), FORMS["array"], partition_by="run")
+        assert_points(found, wanted, tolerance=1e-10)
 
 
 @pytest.mark.gate

@@ -33,7 +33,7 @@ COORDINATES_PER_BLOCK = 2**17
 CLUSTERS_SUMMED_SINGLY = 32
 
 
-def _read_matrix(vectors: pl.Series) -> NDArray[Any]:
+def read_matrix(vectors: pl.Series) -> NDArray[Any]:
     """Return a column of arrays as a matrix (m, d), one array per row, in its own number type.
 
     Missing arrays are NaN.
@@ -47,10 +47,10 @@ def to_matrix(vectors: pl.Series) -> Floats:
 
     Missing arrays are NaN.
     """
-    return np.ascontiguousarray(_read_matrix(vectors), dtype=np.float64)
+    return np.ascontiguousarray(read_matrix(vectors), dtype=np.float64)
 
 
-def _split_rows(rows: Any, dims: int) -> Iterator[Any]:
+def split_rows(rows: Any, dims: int) -> Iterator[Any]:
     """Yield slices of the sequence `rows`, each of about COORDINATES_PER_BLOCK coordinates.
 
     `rows` are row numbers, as a range or an array; a row has `dims` coordinates.
@@ -59,8 +59,8 @@ def _split_rows(rows: Any, dims: int) -> Iterator[Any]:
     return (rows[start : start + step] for start in range(0, len(rows), step))
 
 
-def _allocate_block(x: NDArray[Any], dtype: Any = np.float64) -> NDArray[Any]:
-    """Return an uninitialized matrix for a block of rows of x, as long as _split_rows makes one.
+def allocate_block(x: NDArray[Any], dtype: Any = np.float64) -> NDArray[Any]:
+    """Return an uninitialized matrix for a block of rows of x, as long as split_rows makes one.
 
     It is reused for all blocks, since allocation takes longer than computation.
     """
@@ -95,7 +95,7 @@ def as_arrays(lists: pl.Expr, inner: pl.DataType, dims: int) -> pl.Expr:
 def _scale_batch(vectors: pl.Series, factors: Floats, *, unit: bool) -> pl.Series:
     """Return one batch of scale: the arrays vectors x factors, of length 1 if `unit`."""
     with np.errstate(all="ignore"):
-        x = _read_matrix(vectors) * factors
+        x = read_matrix(vectors) * factors
         return _to_series(_to_unit_length(x) if unit else x)
 
 
@@ -187,7 +187,7 @@ def find_origins(
         lists = _to_series(origins).arr.to_list()
         is_moved = pl.Series(origins.any(axis=1))
         lists = lists.zip_with(is_moved, pl.Series([None], dtype=lists.dtype))
-        return _append_columns(partitions, keys, [lists], schema)
+        return append_columns(partitions, keys, [lists], schema)
 
     return batches.map_batches(origins_of_extremes, **whole, schema=schema)
 
@@ -209,8 +209,8 @@ def find_extremes(rows: pl.LazyFrame, by: list[str], dims: int) -> pl.LazyFrame:
         """Return the rows of all batches of _batch_extremes, merged by cluster."""
         if batches.is_empty():
             return batches
-        clusters, numbers = _number_groups(batches, by)
-        return _append_columns(clusters, by, _cluster_extremes(batches, numbers), schema)
+        clusters, numbers = number_groups(batches, by)
+        return append_columns(clusters, by, _cluster_extremes(batches, numbers), schema)
 
     return batches.map_batches(merge_by_cluster, **whole, schema=schema)
 
@@ -221,9 +221,9 @@ def _cluster_extremes(batches: pl.DataFrame, numbers: Integers) -> tuple[Integer
     `batches` are m rows of all batches of _batch_extremes, `numbers` (m,) those of their clusters.
     """
     return (
-        _sum_by_number(batches["size"].to_numpy(), numbers),
-        _reduce_by_number(np.minimum, to_matrix(batches["low"]), numbers),
-        _reduce_by_number(np.maximum, to_matrix(batches["high"]), numbers),
+        sum_by_number(batches["size"].to_numpy(), numbers),
+        reduce_by_number(np.minimum, to_matrix(batches["low"]), numbers),
+        reduce_by_number(np.maximum, to_matrix(batches["high"]), numbers),
     )
 
 
@@ -234,19 +234,19 @@ def _batch_extremes(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl
     """
     if batch.is_empty():
         return pl.DataFrame(schema=schema)
-    clusters, numbers = _number_groups(batch, by)
-    x, order = _read_matrix(batch["raw_x"]), np.argsort(numbers, kind="stable")
+    clusters, numbers = number_groups(batch, by)
+    x, order = read_matrix(batch["raw_x"]), np.argsort(numbers, kind="stable")
     part_numbers, lows, highs = [], [], []
-    for rows in _split_rows(order, x.shape[1]):
+    for rows in split_rows(order, x.shape[1]):
         starts = np.flatnonzero(np.diff(numbers[rows], prepend=-1))
         block = x[rows]
         part_numbers.append(numbers[rows[starts]])
         lows.append(np.minimum.reduceat(block, starts))
         highs.append(np.maximum.reduceat(block, starts))
     parts = np.concatenate(part_numbers)
-    low = _reduce_by_number(np.minimum, np.concatenate(lows), parts)
-    high = _reduce_by_number(np.maximum, np.concatenate(highs), parts)
-    return _append_columns(clusters, by, [np.bincount(numbers), low, high], schema)
+    low = reduce_by_number(np.minimum, np.concatenate(lows), parts)
+    high = reduce_by_number(np.maximum, np.concatenate(highs), parts)
+    return append_columns(clusters, by, [np.bincount(numbers), low, high], schema)
 
 
 def _merge_extremes(
@@ -258,16 +258,16 @@ def _merge_extremes(
     smallest difference above 0 of the two in one cluster, infinite if there is none. `batches` are
     the rows of all batches of _batch_extremes; `by` identify a cluster, `keys` its partition.
     """
-    clusters, numbers = _number_groups(batches, by)
+    clusters, numbers = number_groups(batches, by)
     sizes, low, high = _cluster_extremes(batches, numbers)
-    partitions, numbers = _number_groups(clusters, keys)
+    partitions, numbers = number_groups(clusters, keys)
     spread = np.where(low < high, high - low, np.inf)
     return (
         partitions,
-        _sum_by_number(sizes, numbers),
-        _reduce_by_number(np.minimum, low, numbers),
-        _reduce_by_number(np.maximum, high, numbers),
-        _reduce_by_number(np.minimum, spread, numbers),
+        sum_by_number(sizes, numbers),
+        reduce_by_number(np.minimum, low, numbers),
+        reduce_by_number(np.maximum, high, numbers),
+        reduce_by_number(np.minimum, spread, numbers),
     )
 
 
@@ -286,7 +286,7 @@ def _subtract_origin_batch(both: pl.Series, dims: int) -> pl.Series:
         return x.cast(pl.Array(pl.Float64, dims))
     # Origins are infinite where distances overflow, which is an error.
     with np.errstate(all="ignore"):
-        return _to_series(_read_matrix(x) - _read_origins(origins, dims))
+        return _to_series(read_matrix(x) - _read_origins(origins, dims))
 
 
 def subtract_origin(vectors: pl.Expr, origins: pl.Expr, dims: int) -> pl.Expr:
@@ -323,7 +323,9 @@ def compute_centers(
     array = pl.Array(pl.Float64, dims)
     types: dict[str, Any] = dict(rows.select(by).collect_schema()) | {"size": pl.Int64()}
     batch_schema = pl.Schema(types | {"means": array, "squares": array})
-    schema = pl.Schema(types | dict.fromkeys("mcvg", array) | dict.fromkeys(_TOTALS, pl.Float64()))
+    schema = pl.Schema(
+        types | dict.fromkeys("mcvg", array) | dict.fromkeys(VARIANCE_TOTALS, pl.Float64())
+    )
     whole = {"predicate_pushdown": False, "projection_pushdown": False, "slice_pushdown": False}
     batches = rows.select(*by, "x").map_batches(
         partial(_average_batch, by=by, schema=batch_schema),
@@ -335,10 +337,10 @@ def compute_centers(
     return batches.map_batches(merge, **whole, schema=schema)
 
 
-_TOTALS = ("mean_between_share", "total_squares_norm")
+VARIANCE_TOTALS = ("mean_between_share", "total_squares_norm")
 
 
-def _number_groups(rows: pl.DataFrame, by: list[str]) -> tuple[pl.DataFrame, Integers]:
+def number_groups(rows: pl.DataFrame, by: list[str]) -> tuple[pl.DataFrame, Integers]:
     """Return the distinct values of the columns `by`, and the group number (m,) of each row.
 
     A group is the rows of one of these values, numbered from 0 in their order. Without columns all
@@ -353,7 +355,7 @@ def _number_groups(rows: pl.DataFrame, by: list[str]) -> tuple[pl.DataFrame, Int
     return groups, joined["number"].to_numpy()
 
 
-def _append_columns(
+def append_columns(
     groups: pl.DataFrame, keys: list[str], arrays: Sequence[Any], schema: pl.Schema
 ) -> pl.DataFrame:
     """Return the keys of groups with arrays as the other columns of the schema, in its order."""
@@ -371,11 +373,11 @@ def _average_batch(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl.
     """
     if batch.is_empty():
         return pl.DataFrame(schema=schema)
-    clusters, numbers = _number_groups(batch, by)
+    clusters, numbers = number_groups(batch, by)
     # Overflow shows in the distances, which are checked.
     with np.errstate(all="ignore"):
-        moments = _cluster_moments(_read_matrix(batch["x"]), numbers)
-    return _append_columns(clusters, by, moments, schema)
+        moments = _cluster_moments(read_matrix(batch["x"]), numbers)
+    return append_columns(clusters, by, moments, schema)
 
 
 def _cluster_moments(x: NDArray[Any], numbers: Integers) -> tuple[Integers, Floats, Floats]:
@@ -385,9 +387,9 @@ def _cluster_moments(x: NDArray[Any], numbers: Integers) -> tuple[Integers, Floa
     Deviations are those from the cluster's mean.
     """
     order = np.argsort(numbers, kind="stable")
-    block, read_block = _allocate_block(x), _allocate_block(x, x.dtype)
+    block, read_block = allocate_block(x), allocate_block(x, x.dtype)
     parts = []
-    for rows in _split_rows(order, x.shape[1]):
+    for rows in split_rows(order, x.shape[1]):
         read_rows = np.take(x, rows, axis=0, out=read_block[: len(rows)], mode="clip")
         np.copyto(block[: len(rows)], read_rows)
         parts.append(_moments_of_block(block[: len(rows)], numbers[rows]))
@@ -432,11 +434,11 @@ def _pool_moments(
     """
     _, first_parts = np.unique(numbers, return_index=True)
     firsts = means[first_parts]
-    n = _sum_by_number(sizes, numbers)
+    n = sum_by_number(sizes, numbers)
     differences = means - firsts[numbers]
-    offsets = _sum_by_number(sizes[:, None] * differences, numbers) / n[:, None]
+    offsets = sum_by_number(sizes[:, None] * differences, numbers) / n[:, None]
     squares = squares + sizes[:, None] * (differences - offsets[numbers]) ** 2
-    return n, firsts + offsets, _sum_by_number(squares, numbers)
+    return n, firsts + offsets, sum_by_number(squares, numbers)
 
 
 def _merge_batches(
@@ -448,30 +450,30 @@ def _merge_batches(
     """
     if batches.is_empty():
         return pl.DataFrame(schema=schema)
-    clusters, numbers = _number_groups(batches, by)
-    _, partitions = _number_groups(clusters, keys)
+    clusters, numbers = number_groups(batches, by)
+    _, partitions = number_groups(clusters, keys)
     parts = batches["size"].to_numpy(), to_matrix(batches["means"]), to_matrix(batches["squares"])
     with np.errstate(all="ignore"):
         sizes, means, squares = _pool_moments(numbers, *parts)
         _, middles, between = _pool_moments(partitions, sizes, means, np.zeros_like(means))
-        whole = between + _sum_by_number(squares, partitions)
+        whole = between + sum_by_number(squares, partitions)
         totals = (between / whole).mean(axis=1), minkowski_lengths(whole.copy(), 2)
         centers = _to_unit_length(means) if unit else means
         middles = _to_unit_length(middles) if unit else middles
         arrays = [means, centers, squares / sizes[:, None], middles[partitions]]
     scalars = [pl.Series(total[partitions]).fill_nan(None) for total in totals]
-    return _append_columns(clusters, by, [sizes, *arrays, *scalars], schema)
+    return append_columns(clusters, by, [sizes, *arrays, *scalars], schema)
 
 
-def _sum_by_number(values: NDArray[Any], numbers: Integers) -> NDArray[Any]:
+def sum_by_number(values: NDArray[Any], numbers: Integers) -> NDArray[Any]:
     """Return the sums of the rows of `values` that have the same number, one row per number.
 
     `numbers` (m,) are those of the rows; the result is in ascending order of the numbers.
     """
-    return _reduce_by_number(np.add, values, numbers)
+    return reduce_by_number(np.add, values, numbers)
 
 
-def _reduce_by_number(reduce: np.ufunc, values: NDArray[Any], numbers: Integers) -> NDArray[Any]:
+def reduce_by_number(reduce: np.ufunc, values: NDArray[Any], numbers: Integers) -> NDArray[Any]:
     """Return the rows of `values` that have the same number reduced to one row by `reduce`.
 
     `numbers` (m,) are those of the rows, from 0; the result is in ascending order of the numbers.
@@ -529,10 +531,10 @@ def _norm_batch(vectors: pl.Series) -> pl.Series:
 
 def _distance_batch(both: pl.Series, name: str, p: float) -> pl.Series:
     """Return one batch of row_distances, from structs of two arrays x and y."""
-    x, y = (_read_matrix(both.struct.field(side)) for side in "xy")
-    distances, block = np.empty(len(both)), _allocate_block(x)
+    x, y = (read_matrix(both.struct.field(side)) for side in "xy")
+    distances, block = np.empty(len(both)), allocate_block(x)
     with np.errstate(all="ignore"):
-        for part in _split_rows(range(len(x)), x.shape[1]):
+        for part in split_rows(range(len(x)), x.shape[1]):
             rows, differences = slice(part.start, part.stop), block[: len(part)]
             np.subtract(x[rows], y[rows], out=differences, dtype=np.float64)
             distances[rows] = measure_differences(differences, name, p)

@@ -1,0 +1,200 @@
+"""long_sums: sums over long vectors by cluster, and over their distances to centers.
+
+numpy adds up the batches of rows as they stream by; only sums are held in memory. `numbers` (m,)
+hold the number of each row's cluster, from 0 to k - 1.
+"""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from .arrays import measure_differences, minkowski_lengths
+from .long_vectors import (
+    CLUSTERS_SUMMED_SINGLY,
+    allocate_block,
+    append_columns,
+    number_groups,
+    read_matrix,
+    reduce_by_number,
+    split_rows,
+    sum_by_number,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from .arrays import Floats, Integers
+
+# ----------------------------------------------------------------------------------------------
+# Vectors
+# ----------------------------------------------------------------------------------------------
+
+
+def sum_batch(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl.DataFrame:
+    """Return one row per group of a batch: the columns `by`, its size, and the sum of its arrays x.
+
+    `by` has a flag, kept; the sums of groups where it is false are 0. `schema` is that of the
+    result.
+    """
+    if batch.is_empty():
+        return pl.DataFrame(schema=schema)
+    groups, numbers = number_groups(batch, by)
+    x, kept = read_matrix(batch["x"]), groups["kept"].to_numpy()
+    sums = np.zeros((len(groups), x.shape[1]))
+    with np.errstate(all="ignore"):
+        for rows, block in _sorted_blocks(x, numbers):
+            if kept[numbers[rows]].any():
+                _add_by_number(sums, block, numbers[rows])
+    sums[~kept] = 0
+    return append_columns(groups, by, [np.bincount(numbers), sums], schema)
+
+
+def _sorted_blocks(x: NDArray[Any], numbers: Integers) -> Iterator[tuple[Integers, NDArray[Any]]]:
+    """Yield the rows of x (m, d) in blocks, sorted by number: their indices, and the rows."""
+    order, buffer = np.argsort(numbers, kind="stable"), allocate_block(x, x.dtype)
+    for rows in split_rows(order, x.shape[1]):
+        yield rows, np.take(x, rows, axis=0, out=buffer[: len(rows)], mode="clip")
+
+
+def _blocks_in_order(x: NDArray[Any]) -> Iterator[tuple[slice, NDArray[Any]]]:
+    """Yield the rows of x (m, d) in blocks, in their order: which they are, and the rows."""
+    for part in split_rows(range(len(x)), x.shape[1]):
+        rows = slice(part.start, part.stop)
+        yield rows, x[rows]
+
+
+def _add_by_number(sums: Floats, block: NDArray[Any], numbers: Integers) -> None:
+    """Add each row of `block` (m, d) to the row of `sums` (k, d) of its number.
+
+    The rows are sorted by `numbers` (m,). Single precision is added up in double precision.
+    """
+    starts = np.flatnonzero(np.diff(numbers, prepend=-1))
+    if len(starts) > CLUSTERS_SUMMED_SINGLY:
+        sums[numbers[starts]] += np.add.reduceat(block, starts, dtype=np.float64)
+        return
+    # One by one, large clusters take half the time.
+    for number, rows in zip(numbers[starts], np.split(block, starts[1:]), strict=True):
+        sums[number] += rows.sum(axis=0, dtype=np.float64)
+
+
+def centers_of_sums(sums: Floats, sizes: Integers, partitions: Integers) -> tuple[Floats, Floats]:
+    """Return the means of k clusters (k, d), and of their partitions, a row per cluster (k, d).
+
+    `sums` (k, d) are those of their points, `sizes` (k,) the numbers of these, and `partitions`
+    (k,) the numbers of their partitions.
+    """
+    means = sums / sizes[:, None]
+    middles = sum_by_number(sums, partitions) / sum_by_number(sizes, partitions)[:, None]
+    # Equal means are the mean of the partition, whatever rounding does.
+    low, high = (reduce_by_number(by, means, partitions) for by in (np.minimum, np.maximum))
+    return means, np.clip(middles, low, high)[partitions]
+
+
+def variance_totals(within: Floats, between: Floats, partitions: Integers) -> tuple[Floats, Floats]:
+    """Return of the partitions of k clusters, a number per cluster (k,), mean share and norm.
+
+    `within` and `between` (k, d) are sums of squares by coordinate, `partitions` (k,) the numbers
+    of the partitions. The first result is the mean over coordinates of the share of the total that
+    is between clusters, NaN if a coordinate is constant, the second the norm of the totals.
+    """
+    between = sum_by_number(between, partitions)
+    whole = between + sum_by_number(within, partitions)
+    shares = (between / whole).mean(axis=1)
+    return shares[partitions], minkowski_lengths(whole, 2)[partitions]
+
+
+# ----------------------------------------------------------------------------------------------
+# Distances
+# ----------------------------------------------------------------------------------------------
+
+
+class DistanceSums:
+    """Sums over the points of k clusters of their distances to centers.
+
+    Batches of points may be added from any thread.
+    """
+
+    def __init__(
+        self,
+        centers: Floats,
+        middles: Floats | None,
+        distance: tuple[str, float],
+        *,
+        needs_squares: bool,
+    ) -> None:
+        """Start without points: `centers` (k, d) are those of the clusters.
+
+        `middles` (k, d) are the centers of their partitions, None if distances to them are not
+        needed. `distance` is a name and the order p of minkowski. If `needs_squares`, squared
+        differences from centers are summed by coordinate.
+        """
+        self._centers, self._middles, self._distance = centers, middles, distance
+        k = len(centers)
+        #: Of each cluster: the sums of distances and of their squares, the largest distance, and
+        #: the sum of distances to the center of the partition.
+        self.distances, self.ssw, self.radius, self.overall = np.zeros((4, k))
+        #: Sums of squares (k, d), if needed.
+        self.squares = np.zeros(centers.shape if needs_squares else (0, 0))
+        self._lock = Lock()
+        self._is_stopped = False
+
+    def stop(self) -> None:
+        """Make `add` raise an error soon, in whatever thread it runs."""
+        self._is_stopped = True
+
+    def add(self, vectors: pl.Series, numbers: Integers) -> None:
+        """Add the points of a column of m arrays, of the clusters of these numbers (m,)."""
+        if vectors.is_empty():
+            return
+        x = read_matrix(vectors)
+        own, overall = np.zeros((2, len(x)))
+        squares, differences = np.zeros(self.squares.shape), allocate_block(x)
+        for rows, block in _sorted_blocks(x, numbers) if squares.size else _blocks_in_order(x):
+            if self._is_stopped:
+                raise InterruptedError
+            d = differences[: len(block)]
+            if self._middles is not None:
+                overall[rows] = self._measure(block, self._middles, numbers[rows], d)
+            own[rows] = self._measure(block, self._centers, numbers[rows], d, squares)
+        self._add_distances(own, overall, numbers, squares)
+
+    def _measure(
+        self,
+        x: NDArray[Any],
+        targets: Floats,
+        numbers: Integers,
+        differences: Floats,
+        squares: Floats | None = None,
+    ) -> Floats:
+        """Return the distances (m,) of the points x (m, d) to the `targets` of their clusters.
+
+        `differences` (m, d) is overwritten. Squared differences are added to `squares` (k, d)
+        unless it is empty.
+        """
+        np.take(targets, numbers, axis=0, out=differences, mode="clip")
+        np.subtract(x, differences, out=differences)
+        if squares is not None and squares.size:
+            _add_by_number(squares, np.square(differences), numbers)
+        return measure_differences(differences, *self._distance)
+
+    def _add_distances(
+        self, own: Floats, overall: Floats, numbers: Integers, squares: Floats
+    ) -> None:
+        """Add the results of a batch: distances (m,) of its points, and the sums `squares`."""
+        k = len(self._centers)
+        terms = own if self._distance[0] == "sqeuclidean" else own**2
+        found, order = np.zeros(k), np.argsort(numbers, kind="stable")
+        starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
+        found[numbers[order[starts]]] = np.maximum.reduceat(own[order], starts)
+        with self._lock:
+            self.distances += np.bincount(numbers, own, k)
+            self.ssw += np.bincount(numbers, terms, k)
+            self.overall += np.bincount(numbers, overall, k)
+            np.maximum(self.radius, found, out=self.radius)
+            self.squares += squares

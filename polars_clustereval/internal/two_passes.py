@@ -1,0 +1,297 @@
+"""two_passes: centers of clusters and distances to them, from two passes over the points.
+
+Sums of plain coordinates are exact enough for most points. Where they may not be, as for clusters
+that are narrow against their distance from 0, the sums show it, and the points of those partitions
+are read again with the care of Points.with_vectors. See VectorForm for the vectors c, v and g.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from .centroids import PointOptions, Points, read_rows
+from .distances import SMALL_SPREAD, LongVectors
+from .kernels import long_sums, long_vectors
+from .kernels.arrays import measure_differences
+from .kernels.long_sums import DistanceSums
+from .kernels.partitions import partition_starts
+from .kernels.streams import map_stream, run_stream
+
+if TYPE_CHECKING:
+    from polars_clustereval.base.checks import Column, Frame
+
+    from .distances import Distance, VectorForm
+    from .kernels.arrays import Booleans, Floats, Integers
+    from .vectors import Vector
+
+#: Difference of two centers, as a share of their coordinates, below which they may be the same.
+_SMALL_GAP = 1e-9
+
+
+def read_points_in_two_passes(
+    frame: Frame, vector: Vector, cluster: Column, options: PointOptions, **given: Any
+) -> Points:
+    """Return the points of read_points for what needs only all_centers, spreads and clusters.
+
+    `given` are further arguments of read_rows. Collecting these frames raises the error of points
+    without finite distances. The vectors are those of points that are moved, or not, by partition.
+    """
+    points = read_rows(frame, vector, cluster, options, **given)
+    if options.center == "median" or options.distance.name == "cosine":
+        return points.with_vectors(is_eager=isinstance(frame, pl.DataFrame))
+    form: VectorForm = replace(points.form, is_moved=False, is_clamped=False)
+    rows = form.add_points(points.rows)
+    plain: Points = replace(points, rows=rows, form=form, is_checked=True)
+    is_long = isinstance(form, LongVectors)
+    table = _sum_long_vectors(plain) if is_long else _join_centers(plain)
+    settled = table.map_batches(
+        partial(_measure_and_settle if is_long else _settle, points=points, plain=plain),
+        predicate_pushdown=False,
+        # What a query does not select is not computed, except for these columns.
+        projection_pushdown=True,
+        slice_pushdown=False,
+    )
+    needed = [*plain.cluster_keys, "n", "n_invalid", "ssw", "radius", *form.columns("c")]
+    needed += ["g"] if is_long else []
+    return _with_table(plain, settled.filter(pl.struct(needed).is_not_null()).cache())
+
+
+def _join_centers(points: Points) -> pl.LazyFrame:
+    """Return the spreads of the points with the columns of their centers."""
+    keys = points.cluster_keys
+    return points.spreads.join(points.all_centers, on=keys, how="left", nulls_equal=True)
+
+
+def _with_table(points: Points, table: pl.LazyFrame) -> Points:
+    """Return the points with `table`, one row per cluster, in place of their frames of clusters."""
+    centers = table.filter(pl.col("n") > 0)
+    clusters = centers.with_row_index("number").with_columns(
+        mean_distance=pl.col("distances") / pl.col("n")
+    )
+    return points.with_frames(all_centers=centers, spreads=table, clusters=clusters.cache())
+
+
+# ----------------------------------------------------------------------------------------------
+# Long vectors
+# ----------------------------------------------------------------------------------------------
+
+
+def _sum_long_vectors(points: Points) -> pl.LazyFrame:
+    """Return the table of _join_centers for long vectors after one pass, which adds them up.
+
+    What needs distances to centers, or their squares, is NULL.
+    """
+    by = [*points.cluster_keys, "kept", "complete", "noisy"]
+    rows, vector = points.rows.select(*by, "x"), pl.Array(pl.Float64, points.form.dims)
+    types = dict(points.rows.select(by).collect_schema()) | {"size": pl.Int64()}
+    schema = pl.Schema(types | {"sums": vector})
+    sums = map_stream(rows, partial(long_sums.sum_batch, by=by, schema=schema), schema)
+    types = {key: schema[key] for key in points.cluster_keys}
+    types |= dict.fromkeys(("n", "n_dropped", "n_noise"), pl.Int64()) | {"c": vector, "g": vector}
+    centers = sums.map_batches(
+        partial(_average_sums, points=points, schema=pl.Schema(types)),
+        predicate_pushdown=False,
+        projection_pushdown=False,
+        slice_pushdown=False,
+        schema=pl.Schema(types),
+    )
+    nothing = {name: pl.lit(None, pl.Float64) for name in (*_SUMS, *long_vectors.VARIANCE_TOTALS)}
+    return centers.with_columns(
+        n_invalid=pl.lit(0, pl.Int64), size="n", **nothing, v=pl.lit(None, vector)
+    )
+
+
+#: What a table has of the distances of points to centers.
+_SUMS = ("distances", "ssw", "radius", "overall_distances")
+
+
+def _average_sums(batches: pl.DataFrame, points: Points, schema: pl.Schema) -> pl.DataFrame:
+    """Return one row per cluster: its key columns, numbers of rows, and the centers c and g.
+
+    `batches` are the rows of long_sums.sum_batch of all batches, `schema` is that of the result.
+    """
+    if batches.is_empty():
+        return pl.DataFrame(schema=schema)
+    keys = points.cluster_keys
+    clusters, numbers = long_vectors.number_groups(batches, keys)
+    kept, complete, noisy, sizes = (
+        batches[name].to_numpy() for name in ("kept", "complete", "noisy", "size")
+    )
+    n, dropped, noise = (
+        np.bincount(numbers, sizes * flag).astype(np.int64) for flag in (kept, ~complete, noisy)
+    )
+    sums = long_vectors.sum_by_number(long_vectors.to_matrix(batches["sums"]), numbers)
+    c, g = np.zeros((2, *sums.shape))
+    if n.any():
+        given = np.flatnonzero(n)
+        _, partitions = long_vectors.number_groups(clusters[given], points.partition_keys)
+        with np.errstate(all="ignore"):
+            c[given], g[given] = long_sums.centers_of_sums(sums[given], n[given], partitions)
+    return long_vectors.append_columns(clusters, keys, [n, dropped, noise, c, g], schema)
+
+
+def _measure_and_settle(table: pl.DataFrame, points: Points, plain: Points) -> pl.DataFrame:
+    """Return `table` with all its columns, after a second pass over the points, as _settle does.
+
+    It has the columns of _sum_long_vectors that are asked for.
+    """
+    clusters, keys = table.filter(pl.col("n") > 0), plain.cluster_keys
+    if clusters.is_empty():
+        return table
+    asked, form = set(table.columns), plain.form
+    c, squares = (
+        form.to_matrix(clusters, "c"),
+        not asked.isdisjoint({"v", *long_vectors.VARIANCE_TOTALS}),
+    )
+    middles = form.to_matrix(clusters, "g") if "overall_distances" in asked else None
+    sums = DistanceSums(c, middles, form.distance, needs_squares=squares)
+    numbers = clusters.select(keys).with_row_index("number")
+
+    def add_to_sums(batch: pl.DataFrame) -> pl.DataFrame:
+        """Add a batch of points; return an empty frame, as a stream needs a result."""
+        # A filter or join of the stream would copy all vectors.
+        batch = batch if batch["kept"].all() else batch.filter("kept")
+        joined = batch.select(keys).join(
+            numbers, on=keys, how="left", nulls_equal=True, maintain_order="left"
+        )
+        with np.errstate(all="ignore"):
+            sums.add(batch["x"], joined["number"].to_numpy().astype(np.int64))
+        return batch.select("kept").clear()
+
+    rows = plain.rows.select(*keys, "kept", "x")
+    run_stream(map_stream(rows, add_to_sums, pl.Schema({"kept": pl.Boolean()})), sums.stop)
+    with np.errstate(all="ignore"):
+        found = _found_columns(sums, clusters, plain)
+    measured = clusters.with_columns(x for x in found if x.name in asked)
+    return _settle(pl.concat([measured, table.filter(pl.col("n") == 0)]), points, plain)
+
+
+def _found_columns(sums: DistanceSums, clusters: pl.DataFrame, points: Points) -> list[pl.Series]:
+    """Return the columns that the second pass adds to `clusters`."""
+    values = zip(_SUMS, (sums.distances, sums.ssw, sums.radius, sums.overall), strict=True)
+    found = [pl.Series(name, x) for name, x in values]
+    found.append(pl.Series("n_invalid", (~np.isfinite(sums.ssw)).astype(np.int64)))
+    if sums.squares.size:
+        _, partitions = long_vectors.number_groups(clusters, points.partition_keys)
+        n = clusters["n"].to_numpy()[:, None]
+        c, g = points.form.to_matrix(clusters, "c"), points.form.to_matrix(clusters, "g")
+        v = pl.Series("v", sums.squares / n, clusters.schema["v"])
+        totals = long_sums.variance_totals(sums.squares, n * (c - g) ** 2, partitions)
+        found += [
+            v,
+            *(
+                pl.Series(*x).fill_nan(None)
+                for x in zip(long_vectors.VARIANCE_TOTALS, totals, strict=True)
+            ),
+        ]
+    return found
+
+
+# ----------------------------------------------------------------------------------------------
+# Doubtful sums
+# ----------------------------------------------------------------------------------------------
+
+
+def _settle(table: pl.DataFrame, points: Points, plain: Points) -> pl.DataFrame:
+    """Return `table` with the rows of doubtful partitions computed again, from moved points.
+
+    The table has a row per cluster, with statistics of the points `plain`, which are not moved;
+    `points` are the same without the vector x. Raises the error of points without finite distances.
+    """
+    keys, rows = points.partition_keys, points.rows
+    doubtful = _find_doubtful(table, points, plain.form)
+    if doubtful.is_empty():
+        return table
+    names, table = table.columns, table.clear() if not keys else table
+    if keys:
+        rows = rows.join(doubtful.lazy(), on=keys, how="semi", nulls_equal=True)
+        table = table.join(doubtful, on=keys, how="anti", nulls_equal=True)
+    moved = replace(points, rows=rows).with_vectors(is_eager=True).precompute()
+    again = moved.spreads.join(
+        moved.all_centers, on=points.cluster_keys, how="left", nulls_equal=True
+    )
+    return pl.concat([table, again.select(names).collect()])
+
+
+def _find_doubtful(table: pl.DataFrame, points: Points, form: VectorForm) -> pl.DataFrame:
+    """Return the key columns of partitions that have to be read again, and a column of True.
+
+    `table` and `points` are those of _settle, `form` is that of the vectors of the table. Sums of
+    numbers of few digits lose none; only distances that are not finite are in doubt there.
+    """
+    keys, invalid = points.partition_keys, table.filter(pl.col("n_invalid") > 0)
+    doubtful, clusters = [invalid], table.filter(pl.col("n") > 0)
+    if points.form.is_moved and clusters.height:
+        clusters = clusters.sort(keys) if keys else clusters
+        starts = partition_starts(clusters, keys)[:-1]
+        with np.errstate(all="ignore"):
+            doubtful.append(clusters[starts].filter(_may_lose_digits(clusters, form, starts)))
+    again = pl.lit(True).alias("again")
+    return pl.concat(x.with_columns(again).select(*keys, "again") for x in doubtful).unique()
+
+
+def _may_lose_digits(clusters: pl.DataFrame, form: VectorForm, starts: Integers) -> Booleans:
+    """Return of q partitions whether plain sums of their points may have lost digits (q,).
+
+    `clusters` are k rows, sorted by partition; `starts` (q,) are the first ones of the partitions.
+    """
+    n, ssw, radius = (clusters[name].to_numpy() for name in ("n", "ssw", "radius"))
+    c, square = form.to_matrix(clusters, "c"), partial(_squared_lengths, distance=form.distance)
+    sizes = np.add.reduceat(n, starts).astype(np.float64)
+    g = np.add.reduceat(n[:, None] * c, starts) / sizes[:, None]
+    gaps = c - np.repeat(g, np.diff(starts, append=len(c)), axis=0)
+    # A cluster without spread is exact, but it may be close to others that are.
+    doubts = _is_small(ssw, n * square(c)) | _is_nearly_repeated(c, starts)
+    lost = _is_small(np.add.reduceat(ssw + n * square(gaps), starts), sizes * square(g))
+    if form.columns("v")[0] in clusters.columns:
+        v = form.to_matrix(clusters, "v")
+        doubts |= _varies_little(n, v, c)
+        whole = np.add.reduceat(n[:, None] * (v + gaps**2), starts)
+        lost |= _is_small(whole, sizes[:, None] * g**2).any(axis=1)
+    radius = np.sqrt(radius) if form.distance.name == "sqeuclidean" else radius
+    reach = np.maximum.reduceat(np.abs(c).max(axis=1) + radius, starts)
+    corners = np.repeat(2 * reach[:, None], c.shape[1], axis=1)
+    overflows = ~np.isfinite(square(corners) * sizes**2)
+    return np.asarray(overflows | lost | np.logical_or.reduceat(doubts, starts))
+
+
+def _is_small(squares: Floats, of_centers: Floats) -> Booleans:
+    """Return whether sums of squares are above 0, but small against those of the centers."""
+    return (squares > 0) & (squares < SMALL_SPREAD**2 * of_centers)
+
+
+def _squared_lengths(x: Floats, distance: Distance) -> Floats:
+    """Return what the distances of the rows of x (m, d) from 0 add to sums of squares (m,)."""
+    lengths = measure_differences(x.copy(), *distance)
+    return lengths if distance.name == "sqeuclidean" else lengths**2
+
+
+def _varies_little(n: Integers, v: Floats, c: Floats) -> Booleans:
+    """Return of k clusters whether a coordinate is narrow, maybe constant but for rounding (k,).
+
+    n (k,) are their sizes, v and c (k, d) their variances and centers. Sums of equal numbers of few
+    digits are exact.
+    """
+    is_rounded = (v > 0) | (c != c.astype(np.float32))
+    is_narrow = (v < SMALL_SPREAD**2 * c**2) & is_rounded
+    return np.asarray(is_narrow.any(axis=1) & (n > 1))
+
+
+def _is_nearly_repeated(c: Floats, starts: Integers) -> Booleans:
+    """Return of centers c (k, d) whether they are another one of their partition but for rounding.
+
+    `starts` (q,) are the first centers of the partitions. In the order of their projections on a
+    line such centers are neighbors.
+    """
+    numbers = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(c)))
+    order = np.lexsort((c @ np.sin(np.arange(1.0, c.shape[1] + 1)), numbers))
+    gaps = np.abs(np.diff(c[order], axis=0)).max(axis=1)
+    is_near = (gaps > 0) & (gaps < _SMALL_GAP * np.abs(c[order[1:]]).max(axis=1))
+    repeated = np.zeros(len(c), np.bool_)
+    repeated[order[1:]] = is_near & (np.diff(numbers[order]) == 0)
+    return repeated
