@@ -303,12 +303,12 @@ def flag_groups(groups: pl.LazyFrame, noisy: pl.Expr, options: LabelOptions) -> 
 
 
 def cell_pair_terms(row: Row) -> Terms:
-    """Return {cell_pairs: n (n - 1)}, the ordered pairs of rows in a contingency cell.
+    """Return {cell_pairs: n (n - 1) copies}, the ordered pairs of rows in a contingency cell.
 
-    `row(name)` is a column of the cells, of which n, the number of rows, is used. Callers sum the
-    result over cells. copies is no factor: only cells of one row have several copies, and no pairs.
+    `row(name)` is a column of the cells: n, the number of rows, and copies, how many equal cells it
+    stands for. Callers sum the result over cells.
     """
-    return {"cell_pairs": count_ordered_pairs(row("n"))}
+    return {"cell_pairs": count_ordered_pairs(row("n")) * row("copies")}
 
 
 def label_pair_terms(row: Row) -> Terms:

@@ -75,8 +75,12 @@ _INFORMATION_STATISTICS = ("mi", "hl", "hc")
 _EXPECTED_STATISTICS = ("emi", "ehl", "ehc")
 
 
-def external_statistics(table: ContingencyTable, *, adjusted: bool) -> pl.LazyFrame:
+def external_statistics(
+    table: ContingencyTable, *, adjusted: bool, labels: pl.LazyFrame | None = None
+) -> pl.LazyFrame:
     """Return one row per partition of `table`: all that the scores of external_report need.
+
+    `labels` are the rows of _labels_with_best_match, if they are known.
 
     Columns: the partition columns; total, n_dropped and n_noise (rows); n_labels, n_clusters and
     the other statistics of matching labels and clusters; tp, fp, fn and tn (pairs of rows), links,
@@ -87,7 +91,9 @@ def external_statistics(table: ContingencyTable, *, adjusted: bool) -> pl.LazyFr
     totals = table.join_partitions(
         table.row_counts,
         table.sum_by_partition(_cells_with_differences(table), _all_cell_terms()),
-        table.sum_by_partition(_labels_with_best_match(table), _all_label_terms()),
+        table.sum_by_partition(
+            _labels_with_best_match(table) if labels is None else labels, _all_label_terms()
+        ),
         table.sum_by_partition(table.cluster_sizes, _all_cluster_terms()),
         *([expected_totals(table)] if adjusted else []),
     )
@@ -113,15 +119,19 @@ def _cells_with_differences(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _labels_with_best_match(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per label: the columns of table.label_sizes and best_match_rows.
+    """Return one row per label, with label_size, label_majority_n, copies and best_match_rows.
 
-    best_match_rows is the label's size times its best F1 score with any cluster, a term of
-    class_f_measure.
+    The first three are those of table.label_sizes. best_match_rows is the label's size times its
+    best F1 score with any cluster, a term of class_f_measure.
     """
     by = [*table.keys, "label"]
-    matches = table.sized_cells.select(*by, match_rows=label_match_rows(pl.col))
-    best = matches.group_by(*by).agg(best_match_rows=pl.col("match_rows").max())
-    return table.label_sizes.join(best, on=by, nulls_equal=True)
+    matches = table.sized_cells.select(*by, "n", "label_size", match_rows=label_match_rows(pl.col))
+    best = matches.group_by(by).agg(
+        pl.col("label_size").first(),
+        label_majority_n=pl.col("n").max(),
+        best_match_rows=pl.col("match_rows").max(),
+    )
+    return best.with_columns(copies=pl.lit(1, pl.Int64))
 
 
 def _all_cell_terms() -> Terms:
@@ -173,15 +183,21 @@ def external_scores(average_method: str, beta: float, *, adjusted: bool) -> Term
     }
 
 
-def score_partitions(table: ContingencyTable, scores: Terms, *, adjusted: bool) -> pl.LazyFrame:
+def score_partitions(
+    table: ContingencyTable,
+    scores: Terms,
+    *,
+    adjusted: bool,
+    labels: pl.LazyFrame | None = None,
+) -> pl.LazyFrame:
     """Return the rows of external_statistics of `table` with a column for each score.
 
     `scores` is the result of external_scores, and `adjusted` the option that it was called with.
-    The scores of a partition without rows are NULL.
+    `labels` is that of external_statistics. The scores of a partition without rows are NULL.
     """
     has_rows = pl.col("total") > 0
     terms = {name: pl.when(has_rows).then(score) for name, score in scores.items()}
-    return external_statistics(table, adjusted=adjusted).with_columns(**terms)
+    return external_statistics(table, adjusted=adjusted, labels=labels).with_columns(**terms)
 
 
 def check_report_options(average_method: str, beta: float, *, adjusted: bool) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -34,6 +34,7 @@ from polars_clustereval.external.contingency import (
     read_contingency_table,
 )
 from polars_clustereval.external.report import external_scores, score_partitions
+from polars_clustereval.external.set_matching import label_match_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -46,8 +47,8 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int64]
 
-#: Cells, or rows of labelings, that are drawn before they are scored, and scores that are kept
-#: before they are summarized. They bound the memory.
+#: Cells, or rows of labelings, that are drawn at once, rows of frames that are made of them before
+#: they are scored, and scores that are kept before they are summarized. They bound the memory.
 _CELLS_PER_BATCH = 2**20
 _SCORES_PER_BATCH = 2**16
 #: numpy draws from fewer objects than this.
@@ -124,33 +125,79 @@ def _read_sample(table: ContingencyTable) -> _Sample:
     return _Sample(groups, partitions, keys)
 
 
-def _sample_groups(
-    cells: _Cells, samples: Integers, labels: Integers, clusters: Integers, rows: Integers
-) -> pl.DataFrame:
-    """Return drawn cells as rows of ContingencyTable.groups: key_0 and key_1 number the sample.
+class _Drawn(NamedTuple):
+    """Drawn samples, as three frames with the keys key_0 and key_1, which number a sample.
 
-    The arrays have one element per cell: the number of its sample, its label and cluster, and its
-    rows. Rows of noise that is counted as singletons are one cell of as many copies.
+    `cells` has a row for all cells of a sample with the same numbers of rows, n, label_size and
+    cluster_size: these, copies, total, n_dropped and n_noise. `labels` has the columns of
+    external_statistics' labels, `clusters` has those of ContingencyTable.cluster_sizes. numpy
+    counts the sizes of a block in a fraction of the time in which its cells would be grouped.
     """
-    single = clusters < 0
-    columns = {
-        "key_1": samples,
-        "label": labels,
-        "cluster": clusters,
-        "n": np.where(single, 1, rows),
-        "copies": np.where(single, rows, 1),
+
+    cells: pl.DataFrame
+    labels: pl.DataFrame
+    clusters: pl.DataFrame
+
+
+def _describe_samples(
+    cells: _Cells, samples: Integers, labels: Integers, clusters: Integers, rows: Integers
+) -> _Drawn:
+    """Return the samples of a block that are drawn from `cells`.
+
+    The arrays have one element per drawn cell, those of a sample and of a label in a row: the
+    number of the sample, label, cluster and rows. Rows of noise that is counted as singletons are
+    one cell of as many copies.
+    """
+    is_single = clusters < 0
+    n, copies = np.where(is_single, 1, rows), np.where(is_single, rows, 1)
+    starts = np.flatnonzero(np.diff(samples, prepend=-1) | np.diff(labels, prepend=-1))
+    sizes = np.add.reduceat(rows, starts)
+    of_clusters, cluster_size = _describe_clusters(cells, samples, clusters, rows)
+    label_size = np.repeat(sizes, np.diff(starts, append=len(samples)))
+    columns = {"n": n, "label_size": label_size, "cluster_size": cluster_size, "copies": copies}
+    drawn = pl.DataFrame({"key_1": samples, **columns})
+    matches = drawn.select(label_match_rows(pl.col)).to_series().to_numpy()
+    of_labels = {
+        "key_1": samples[starts],
+        "label_size": sizes,
+        "label_majority_n": np.maximum.reduceat(n, starts),
+        "copies": np.ones(len(starts), np.int64),
+        "best_match_rows": np.maximum.reduceat(matches, starts),
     }
-    zero = pl.lit(0, pl.Int64)
-    return pl.DataFrame(columns).select(
-        pl.lit(cells.partition, pl.Int64).alias("key_0"),
-        "key_1",
-        "label",
-        pl.when(pl.col("cluster") >= 0).then("cluster").alias("cluster"),
-        "n",
-        "copies",
-        n_dropped=zero,
-        n_noise=zero,
+    zero, partition = pl.lit(0, pl.Int64), pl.lit(cells.partition, pl.Int64).alias("key_0")
+    equal = drawn.group_by("key_1", "n", "label_size", "cluster_size").agg(pl.col("copies").sum())
+    total = pl.lit(int(cells.rows.sum()), pl.Int64)
+    return _Drawn(
+        equal.with_columns(partition, total=total, n_dropped=zero, n_noise=zero),
+        pl.DataFrame(of_labels).with_columns(partition),
+        pl.DataFrame(of_clusters).with_columns(partition),
     )
+
+
+def _describe_clusters(
+    cells: _Cells, samples: Integers, clusters: Integers, rows: Integers
+) -> tuple[dict[str, Integers], Integers]:
+    """Return columns of ContingencyTable.cluster_sizes, and the cluster size of each drawn cell.
+
+    The parameters are those of _describe_samples. The cluster -1 stands for all singletons of a
+    sample.
+    """
+    # A cluster has the number of one of the cells, which are counted from that of the partition on.
+    places = np.where(clusters < 0, len(cells.rows), clusters - cells.partition)
+    codes = (samples - samples[0]) * (len(cells.rows) + 1) + places
+    sums, most = np.zeros((2, int(codes.max()) + 1), np.int64)
+    np.add.at(sums, codes, rows)
+    np.maximum.at(most, codes, rows)
+    drawn = np.flatnonzero(sums)
+    sample, place = np.divmod(drawn, len(cells.rows) + 1)
+    is_single = place == len(cells.rows)
+    columns = {
+        "key_1": sample + samples[0],
+        "cluster_size": np.where(is_single, 1, sums[drawn]),
+        "cluster_majority_n": np.where(is_single, 1, most[drawn]),
+        "copies": np.where(is_single, sums[drawn], 1),
+    }
+    return columns, np.where(clusters < 0, 1, sums[codes])
 
 
 # ----------------------------------------------------------------------------------------------
@@ -165,14 +212,14 @@ def _blocks(n_samples: int, size: int) -> Iterator[tuple[int, int]]:
         yield first, min(step, n_samples - first)
 
 
-def _draw_bootstrap(cells: _Cells, n_samples: int, seed: int) -> Iterator[pl.DataFrame]:
-    """Yield blocks of bootstrap samples of the rows of `cells`, as _sample_groups returns them."""
+def _draw_bootstrap(cells: _Cells, n_samples: int, seed: int) -> Iterator[_Drawn]:
+    """Yield blocks of bootstrap samples of the rows of `cells`, by _describe_samples."""
     generator = np.random.default_rng(seed)
     total = int(cells.rows.sum())
     for first, number in _blocks(n_samples, len(cells.rows)):
         counts = generator.multinomial(total, cells.rows / total, size=number)
         sample, cell = np.nonzero(counts)
-        yield _sample_groups(
+        yield _describe_samples(
             cells,
             sample.astype(np.int64) + first,
             cells.labels[cell],
@@ -181,8 +228,8 @@ def _draw_bootstrap(cells: _Cells, n_samples: int, seed: int) -> Iterator[pl.Dat
         )
 
 
-def _draw_permutations(cells: _Cells, n_samples: int, seed: int) -> Iterator[pl.DataFrame]:
-    """Yield blocks of random labelings with the sizes of `cells`, as _sample_groups returns them.
+def _draw_permutations(cells: _Cells, n_samples: int, seed: int) -> Iterator[_Drawn]:
+    """Yield blocks of random labelings with the sizes of `cells`, by _describe_samples.
 
     A table of fewer cells than rows is drawn cell by cell, another one by shuffling the clusters of
     the rows; both have the same distribution.
@@ -199,7 +246,7 @@ def _draw_permutations(cells: _Cells, n_samples: int, seed: int) -> Iterator[pl.
     draw = _draw_tables if n_cells <= total else _shuffle_rows
     for first, number in _blocks(n_samples, min(n_cells, total)):
         sample, label, cluster, rows = draw(generator, label_sizes, cluster_sizes, number)
-        yield _sample_groups(cells, sample + first, labels[label], clusters[cluster], rows)
+        yield _describe_samples(cells, sample + first, labels[label], clusters[cluster], rows)
 
 
 def _sum_rows(values: Integers, rows: Integers) -> tuple[Integers, Integers]:
@@ -265,40 +312,50 @@ class _Scoring:
     scores: Terms
     adjusted: bool
 
-    def score(self, groups: Sequence[pl.DataFrame], *keys: str) -> pl.DataFrame:
-        """Return one row per value of the columns `keys`: these and the scores of its cells."""
-        table = ContingencyTable(pl.concat(groups).lazy(), {key: key for key in keys})
-        scored = score_partitions(table, self.scores, adjusted=self.adjusted)
-        return scored.select(*keys, *self.scores).collect(engine="streaming")
+    def score(self, table: ContingencyTable, labels: pl.LazyFrame | None = None) -> pl.DataFrame:
+        """Return one row per partition of `table`: its columns and the scores.
+
+        `labels` is the argument of score_partitions.
+        """
+        scored = score_partitions(table, self.scores, adjusted=self.adjusted, labels=labels)
+        return scored.select(*table.keys, *self.scores).collect(engine="streaming")
+
+    def score_drawn(self, drawn: Sequence[_Drawn]) -> pl.DataFrame:
+        """Return one row per sample: key_0, key_1 and the scores."""
+        cells, labels, clusters = (pl.concat(frames).lazy() for frames in zip(*drawn, strict=True))
+        table = ContingencyTable(cells, {"key_0": "key_0", "key_1": "key_1"})
+        # In place of its cached properties.
+        vars(table).update(sized_cells=cells, label_sizes=labels, cluster_sizes=clusters)
+        return self.score(table, labels)
 
 
 def _score_samples(
-    sample: _Sample, draw: Callable[[_Cells], Iterator[pl.DataFrame]], scoring: _Scoring
+    sample: _Sample, draw: Callable[[_Cells], Iterator[_Drawn]], scoring: _Scoring
 ) -> Iterator[pl.DataFrame]:
     """Yield frames of the scores of all samples of some partitions: key_0, key_1 and the scores.
 
     `draw` yields the drawn cells of a partition in blocks.
     """
-    blocks: list[pl.DataFrame] = []
+    blocks: list[_Drawn] = []
     scored: list[pl.DataFrame] = []
     for cells in sample.split():
         for block in draw(cells):
             blocks.append(block)
-            if sum(block.height for block in blocks) >= _CELLS_PER_BATCH:
-                scored.append(scoring.score(blocks, "key_0", "key_1"))
+            if sum(frame.height for block in blocks for frame in block) >= _CELLS_PER_BATCH:
+                scored.append(scoring.score_drawn(blocks))
                 blocks = []
         if sum(frame.height for frame in scored) >= _SCORES_PER_BATCH:
-            scored += [scoring.score(blocks, "key_0", "key_1")] if blocks else []
+            scored += [scoring.score_drawn(blocks)] if blocks else []
             yield pl.concat(scored)
             blocks, scored = [], []
-    scored += [scoring.score(blocks, "key_0", "key_1")] if blocks else []
+    scored += [scoring.score_drawn(blocks)] if blocks else []
     if scored:
         yield pl.concat(scored)
 
 
 def _summarize_samples(
     sample: _Sample,
-    draw: Callable[[_Cells], Iterator[pl.DataFrame]],
+    draw: Callable[[_Cells], Iterator[_Drawn]],
     scoring: _Scoring,
     summaries: Terms,
 ) -> pl.DataFrame:
@@ -309,7 +366,7 @@ def _summarize_samples(
     of the scores.
     """
     names = list(scoring.scores)
-    observed = scoring.score([sample.groups], "key_0")
+    observed = scoring.score(ContingencyTable(sample.groups.lazy(), {"key_0": "key_0"}))
     values = sample.partitions.join(observed, on="key_0", how="left", maintain_order="left")
     long = values.unpivot(names, index="key_0", variable_name="metric")
     parts = [

@@ -87,10 +87,10 @@ CREATE OR REPLACE MACRO clustereval.graph_cluster_report(
     )
   ),
   __ce_sizes AS MATERIALIZED (SELECT * FROM clustereval._graph_clusters(__ce_nodes, __ce_edges)),
-  __ce_tree_edges AS (SELECT * FROM clustereval._graph_tree_edges(__ce_edges, __ce_sizes)),
+  __ce_shapes AS (SELECT * FROM clustereval._graph_shapes(__ce_nodes, __ce_edges, __ce_sizes)),
   __ce_clusters AS (SELECT * FROM clustereval._graph_conductances(__ce_sizes)),
   __ce_components AS MATERIALIZED (
-    SELECT * FROM clustereval._graph_components(__ce_clusters, __ce_tree_edges)
+    SELECT * FROM clustereval._graph_components(__ce_clusters, __ce_shapes)
   ),
   __ce_diameters AS (
     SELECT * FROM clustereval._graph_cluster_diameters(
@@ -146,17 +146,16 @@ CREATE OR REPLACE MACRO clustereval.graph_node_report(
   __ce_degrees AS (SELECT * FROM clustereval._graph_degrees(__ce_edges)),
   __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._graph_clusters(__ce_nodes, __ce_edges)),
   __ce_bridges AS (
-    SELECT low, high
-    FROM clustereval._graph_tree_edges(__ce_edges, __ce_clusters)
-    WHERE is_bridge
+    SELECT *
+    FROM clustereval._graph_cluster_bridges(__ce_nodes, __ce_edges, __ce_clusters)
   ),
   __ce_bridge_ends AS (
-    SELECT low AS node FROM __ce_bridges
+    SELECT low AS node, is_bridge FROM __ce_bridges
     UNION ALL
-    SELECT high FROM __ce_bridges
+    SELECT high, is_bridge FROM __ce_bridges
   ),
   __ce_bridge_counts AS (
-    SELECT node, CAST(COUNT(*) AS BIGINT) AS n_bridges
+    SELECT node, CAST(COUNT(CASE WHEN is_bridge THEN 1 END) AS BIGINT) AS n_bridges
     FROM __ce_bridge_ends
     GROUP BY node
   )
@@ -198,7 +197,10 @@ CREATE OR REPLACE MACRO clustereval.graph_edge_report(
     )
   ),
   __ce_clusters AS MATERIALIZED (SELECT * FROM clustereval._graph_clusters(__ce_nodes, __ce_edges)),
-  __ce_tree_edges AS (SELECT * FROM clustereval._graph_tree_edges(__ce_edges, __ce_clusters)),
+  __ce_bridges AS (
+    SELECT *
+    FROM clustereval._graph_cluster_bridges(__ce_nodes, __ce_edges, __ce_clusters)
+  ),
   __ce_named AS (
     SELECT
       edge.partition_key,
@@ -208,11 +210,11 @@ CREATE OR REPLACE MACRO clustereval.graph_edge_report(
       edge.n_rows,
       edge.low_cluster = edge.high_cluster AS is_inner,
       low.cluster,
-      COALESCE(tree.is_bridge, FALSE) AS is_bridge
+      COALESCE(bridge.is_bridge, FALSE) AS is_bridge
     FROM __ce_edges AS edge
     JOIN __ce_nodes AS low ON low.node = edge.low
     JOIN __ce_nodes AS high ON high.node = edge.high
-    LEFT JOIN __ce_tree_edges AS tree ON tree.low = edge.low AND tree.high = edge.high
+    LEFT JOIN __ce_bridges AS bridge ON bridge.low = edge.low AND bridge.high = edge.high
   )
   SELECT
     partition_key,

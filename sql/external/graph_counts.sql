@@ -458,32 +458,43 @@ CREATE OR REPLACE MACRO clustereval._graph_conductances(clusters) AS TABLE
 CREATE OR REPLACE MACRO clustereval._is_dense(n_nodes, min_neighbors) AS
   min_neighbors >= 2 AND min_neighbors >= floor(n_nodes / 2.0);
 
+-- The inner edges of some clusters, but for self-loops: low, high and cluster_no. edges: rows of
+-- _graph_edges, chosen has the cluster_no of the clusters.
+CREATE OR REPLACE MACRO clustereval._graph_links(edges, chosen) AS TABLE
+  SELECT edge.low, edge.high, edge.low_cluster AS cluster_no
+  FROM query_table(edges) AS edge
+  SEMI JOIN query_table(chosen) AS one ON one.cluster_no = edge.low_cluster
+  WHERE edge.low_cluster = edge.high_cluster AND edge.low <> edge.high;
+
 -- The arcs of the inner edges of some clusters, in both directions: from_node, to_node and
--- cluster_no. edges: rows of _graph_edges, chosen one of the cluster_no of the clusters.
+-- cluster_no. The parameters are those of _graph_links.
 CREATE OR REPLACE MACRO clustereval._graph_arcs(edges, chosen) AS TABLE
-  WITH links AS (
-    SELECT edge.low, edge.high, edge.low_cluster
-    FROM query_table(edges) AS edge
-    SEMI JOIN query_table(chosen) AS one ON one.cluster_no = edge.low_cluster
-    WHERE edge.low_cluster = edge.high_cluster AND edge.low <> edge.high
-  )
-  SELECT low AS from_node, high AS to_node, low_cluster AS cluster_no
+  WITH links AS (SELECT * FROM clustereval._graph_links(edges, chosen))
+  SELECT low AS from_node, high AS to_node, cluster_no
   FROM links
   UNION ALL
-  SELECT high, low, low_cluster FROM links;
+  SELECT high, low, cluster_no FROM links;
 
--- One row per edge of a spanning forest of the clusters, but for those that _is_dense tells enough
--- about: cluster_no; low and high, numbers of nodes, the lower first; and is_bridge. The parameters
--- are names of CTEs: the rows of _graph_edges and _graph_clusters. A cluster of two nodes has one
--- edge, which needs no search.
+-- The clusters that need more than their counts for their parts and bridges: cluster_no, n_nodes
+-- and node, one of their nodes. clusters: rows of _graph_clusters. A cluster of two nodes has one
+-- edge, which is a bridge.
+CREATE OR REPLACE MACRO clustereval._graph_open_clusters(clusters) AS TABLE
+  SELECT cluster_no, n_nodes, hub AS node
+  FROM query_table(clusters)
+  WHERE n_nodes > 2
+    AND n_links > 0
+    AND NOT clustereval._is_dense(n_nodes, min_neighbors);
+
+-- One row per edge of a spanning forest of the clusters with two nodes and of those of
+-- _graph_open_clusters without a matrix: cluster_no; low and high, numbers of nodes, the lower
+-- first; and is_bridge. The parameters are names of CTEs: the rows of _graph_edges and
+-- _graph_clusters.
 CREATE OR REPLACE MACRO clustereval._graph_tree_edges(edges, clusters) AS TABLE
   WITH pairs AS (SELECT cluster_no FROM query_table(clusters) WHERE n_nodes = 2),
   open AS MATERIALIZED (
-    SELECT cluster_no, hub AS node
-    FROM query_table(clusters)
-    WHERE n_nodes > 2
-      AND n_links > 0
-      AND NOT clustereval._is_dense(n_nodes, min_neighbors)
+    SELECT cluster_no, node
+    FROM clustereval._graph_open_clusters(clusters)
+    WHERE n_nodes > clustereval._matrix_nodes()
   ),
   arcs AS MATERIALIZED (SELECT * FROM clustereval._graph_arcs(edges, open)),
   forest AS MATERIALIZED (SELECT * FROM clustereval._graph_forest(open, arcs)),
@@ -497,46 +508,87 @@ CREATE OR REPLACE MACRO clustereval._graph_tree_edges(edges, clusters) AS TABLE
   )
   SELECT * FROM trees
   UNION ALL
-  SELECT edge.low_cluster, edge.low, edge.high, TRUE
-  FROM query_table(edges) AS edge
-  SEMI JOIN pairs AS pair ON pair.cluster_no = edge.low_cluster
-  WHERE edge.low_cluster = edge.high_cluster AND edge.low <> edge.high;
+  SELECT cluster_no, low, high, TRUE
+  FROM clustereval._graph_links(edges, pairs);
 
--- The rows of _graph_clusters with n_bridges and n_components, the number of parts. The parameters
--- are names of CTEs: the rows of _graph_clusters and of _graph_tree_edges. A forest has an edge
--- less than nodes for each part.
-CREATE OR REPLACE MACRO clustereval._graph_components(clusters, tree_edges) AS TABLE
-  WITH counts AS (
-    SELECT
-      cluster_no,
-      COUNT(*) AS n_tree_edges,
-      COUNT(CASE WHEN is_bridge THEN 1 END) AS n_bridges
-    FROM query_table(tree_edges)
-    GROUP BY cluster_no
+-- The rows of _graph_places of the clusters of _graph_open_clusters that have a matrix. The
+-- parameters are names of CTEs: the rows of _graph_nodes, _graph_edges and _graph_clusters.
+CREATE OR REPLACE MACRO clustereval._graph_open_places(nodes, edges, clusters) AS TABLE
+  WITH small AS (
+    SELECT cluster_no
+    FROM clustereval._graph_open_clusters(clusters)
+    WHERE n_nodes <= clustereval._matrix_nodes()
+  ),
+  members AS (
+    SELECT node.node, node.cluster_no
+    FROM query_table(nodes) AS node
+    SEMI JOIN small ON small.cluster_no = node.cluster_no
+  ),
+  links AS (SELECT * FROM clustereval._graph_links(edges, small))
+  SELECT * FROM clustereval._graph_places(members, links);
+
+-- The edges that may be bridges, as low and high, numbers of nodes, with is_bridge: those of
+-- _graph_tree_edges, and of _graph_open_places. The parameters are names of CTEs: the rows of
+-- _graph_nodes, _graph_edges and _graph_clusters.
+CREATE OR REPLACE MACRO clustereval._graph_cluster_bridges(nodes, edges, clusters) AS TABLE
+  WITH places AS MATERIALIZED (
+    SELECT * FROM clustereval._graph_open_places(nodes, edges, clusters)
+  ),
+  matrices AS (SELECT * FROM clustereval._graph_matrices(places))
+  SELECT low, high, is_bridge
+  FROM clustereval._graph_place_bridges(places, matrices)
+  UNION ALL
+  SELECT low, high, is_bridge
+  FROM clustereval._graph_tree_edges(edges, clusters);
+
+-- One row per cluster whose bridges were looked for: cluster_no, n_tree_edges, the edges of a
+-- spanning forest, n_bridges, and diameter, NULL if a matrix does not tell it. The parameters are
+-- those of _graph_cluster_bridges.
+CREATE OR REPLACE MACRO clustereval._graph_shapes(nodes, edges, clusters) AS TABLE
+  WITH places AS MATERIALIZED (
+    SELECT * FROM clustereval._graph_open_places(nodes, edges, clusters)
+  ),
+  matrices AS MATERIALIZED (SELECT * FROM clustereval._graph_matrices(places)),
+  facts AS (
+    SELECT cluster_no, n_tree_edges, FALSE AS is_bridge, diameter
+    FROM clustereval._graph_matrix_shapes(matrices)
+    UNION ALL
+    SELECT cluster_no, 0, is_bridge, NULL
+    FROM clustereval._graph_place_bridges(places, matrices)
+    UNION ALL
+    SELECT cluster_no, 1, is_bridge, NULL
+    FROM clustereval._graph_tree_edges(edges, clusters)
   )
   SELECT
-    one.*,
-    CAST(COALESCE(counts.n_bridges, 0) AS BIGINT) AS n_bridges,
-    CAST(CASE
-      WHEN clustereval._is_dense(one.n_nodes, one.min_neighbors) THEN 1
-      ELSE one.n_nodes - COALESCE(counts.n_tree_edges, 0)
-    END AS BIGINT) AS n_components
-  FROM query_table(clusters) AS one
-  LEFT JOIN counts ON counts.cluster_no = one.cluster_no;
+    cluster_no,
+    SUM(n_tree_edges) AS n_tree_edges,
+    COUNT(CASE WHEN is_bridge THEN 1 END) AS n_bridges,
+    MAX(diameter) AS diameter
+  FROM facts
+  GROUP BY cluster_no;
 
--- Diameter of a cluster without a search, -1 if it needs one, NULL if it has several parts. The
--- parameters are columns of _graph_components: a complete graph has diameter 1, another one with a
--- node that is a neighbor of all others 2.
-CREATE OR REPLACE MACRO clustereval._known_diameter(
-  n_nodes, n_links, max_neighbors, n_components
-) AS
-  CASE
-    WHEN n_components > 1 THEN NULL
-    WHEN n_nodes = 1 THEN 0
-    WHEN clustereval._count_pairs(n_nodes) = n_links THEN 1
-    WHEN max_neighbors = n_nodes - 1 THEN 2
-    ELSE -1
-  END;
+-- The rows of _graph_clusters with n_bridges, n_components, the number of parts, and diameter, -1
+-- if it needs a search, NULL if there are several parts. The parameters are names of CTEs: the rows
+-- of _graph_clusters and of _graph_shapes. A forest has an edge less than nodes for each part.
+CREATE OR REPLACE MACRO clustereval._graph_components(clusters, shapes) AS TABLE
+  WITH counts AS (
+    SELECT
+      one.*,
+      CAST(COALESCE(shape.n_bridges, 0) AS BIGINT) AS n_bridges,
+      CAST(CASE
+        WHEN clustereval._is_dense(one.n_nodes, one.min_neighbors) THEN 1
+        ELSE one.n_nodes - COALESCE(shape.n_tree_edges, 0)
+      END AS BIGINT) AS n_components,
+      shape.diameter AS matrix_diameter
+    FROM query_table(clusters) AS one
+    LEFT JOIN query_table(shapes) AS shape ON shape.cluster_no = one.cluster_no
+  )
+  SELECT
+    *,
+    clustereval._known_diameter(
+      n_nodes, n_links, min_neighbors, max_neighbors, n_components, matrix_diameter
+    ) AS diameter
+  FROM counts;
 
 -- One row per cluster of at most max_diameter_nodes nodes: cluster_no and diameter, NULL if it has
 -- several parts. The other parameters are names of CTEs: the rows of _graph_nodes, _graph_edges and
@@ -545,10 +597,8 @@ CREATE OR REPLACE MACRO clustereval._graph_cluster_diameters(
   nodes, edges, components, max_diameter_nodes
 ) AS TABLE
   WITH known AS MATERIALIZED (
-    SELECT
-      cluster_no,
-      clustereval._known_diameter(n_nodes, n_links, max_neighbors, n_components) AS diameter
-    FROM query_table(components)
+    SELECT cluster_no, one.diameter
+    FROM query_table(components) AS one
     WHERE n_nodes <= CAST(max_diameter_nodes AS DOUBLE)
   ),
   chosen AS (SELECT cluster_no FROM known WHERE diameter = -1),

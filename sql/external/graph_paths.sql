@@ -6,6 +6,9 @@
 --   * A part is a set of nodes that arcs connect. A spanning forest has a tree for each part.
 --   * A bridge is an edge whose removal divides its part in two.
 --   * A search takes a step for each level of its trees, so its steps grow with the diameter.
+--   * A cluster of at most eight nodes needs no search: its matrix of 8 × 8 bits is a number. Bit j
+--     of byte i says that the nodes at the places i and j, from 0, are the same or joined. Places
+--     without a node count as nodes that are joined to none.
 
 -- Breadth-first search. One row per node that arcs connect with one of starts: cluster_no, node,
 -- parent, the node that it was reached from, NULL for a start, and level, the number of arcs to the
@@ -131,6 +134,149 @@ CREATE OR REPLACE MACRO clustereval._graph_bridges(forest, arcs) AS TABLE
   FROM query_table(forest) AS tree
   LEFT JOIN (SELECT DISTINCT low FROM circles) AS circle ON circle.low = tree.node
   WHERE tree.parent IS NOT NULL;
+
+---------------------------------------------------------------------------------------------------
+-- Matrices of small clusters
+---------------------------------------------------------------------------------------------------
+
+-- The most nodes of a cluster that has a matrix.
+CREATE OR REPLACE MACRO clustereval._matrix_nodes() AS 8;
+
+-- The product of two matrices, UBIGINT: pairs of places with a path of a step of `one` and then a
+-- step of `two`. Term k has row k of `two` in each byte of a row of `one` with bit k.
+-- 72340172838076673 has the lowest bit of every byte.
+CREATE OR REPLACE MACRO clustereval._matrix_product(one, two) AS
+  (one & 72340172838076673) * (two & 255)
+  | ((one >> 1) & 72340172838076673) * ((two >> 8) & 255)
+  | ((one >> 2) & 72340172838076673) * ((two >> 16) & 255)
+  | ((one >> 3) & 72340172838076673) * ((two >> 24) & 255)
+  | ((one >> 4) & 72340172838076673) * ((two >> 32) & 255)
+  | ((one >> 5) & 72340172838076673) * ((two >> 40) & 255)
+  | ((one >> 6) & 72340172838076673) * ((two >> 48) & 255)
+  | ((one >> 7) & 72340172838076673) * (two >> 56);
+
+-- The two bits of an edge in a matrix. The parameters are the places of its nodes.
+CREATE OR REPLACE MACRO clustereval._matrix_bits(one, two) AS
+  (CAST(1 AS UBIGINT) << (8 * one + two)) | (CAST(1 AS UBIGINT) << (8 * two + one));
+
+-- One row per edge of small clusters: cluster_no, n_nodes, low and high, its nodes, and low_place
+-- and high_place, their places. The parameters are names of CTEs: members has the nodes of these
+-- clusters with node and cluster_no, links their edges with low, high and cluster_no.
+CREATE OR REPLACE MACRO clustereval._graph_places(members, links) AS TABLE
+  WITH lists AS (
+    SELECT cluster_no, list(node) AS nodes
+    FROM query_table(members)
+    GROUP BY cluster_no
+  )
+  SELECT
+    link.cluster_no,
+    len(lists.nodes) AS n_nodes,
+    link.low,
+    link.high,
+    list_position(lists.nodes, link.low) - 1 AS low_place,
+    list_position(lists.nodes, link.high) - 1 AS high_place
+  FROM query_table(links) AS link
+  JOIN lists ON lists.cluster_no = link.cluster_no;
+
+-- One row per cluster: cluster_no, n_nodes and its matrix. places: rows of _graph_places.
+-- 9241421688590303745 has the bits of the diagonal.
+CREATE OR REPLACE MACRO clustereval._graph_matrices(places) AS TABLE
+  SELECT
+    cluster_no,
+    n_nodes,
+    BIT_OR(clustereval._matrix_bits(low_place, high_place)) | 9241421688590303745 AS matrix
+  FROM query_table(places)
+  GROUP BY cluster_no, n_nodes;
+
+-- The rows of _graph_places with is_bridge. matrices: rows of _graph_matrices. An edge is a bridge
+-- unless its nodes are joined without it, by a path of at most seven edges: then there is a node
+-- that is at most four from both.
+CREATE OR REPLACE MACRO clustereval._graph_place_bridges(places, matrices) AS TABLE
+  WITH others AS (
+    SELECT
+      place.*,
+      xor(
+        one.matrix, clustereval._matrix_bits(place.low_place, place.high_place)
+      ) AS matrix
+    FROM query_table(places) AS place
+    JOIN query_table(matrices) AS one ON one.cluster_no = place.cluster_no
+  ),
+  doubled AS (SELECT *, clustereval._matrix_product(matrix, matrix) AS within_2 FROM others),
+  ends AS (SELECT *, clustereval._matrix_product(within_2, within_2) AS within_4 FROM doubled)
+  SELECT
+    cluster_no,
+    low,
+    high,
+    (within_4 >> (8 * low_place)) & (within_4 >> (8 * high_place)) & 255 = 0 AS is_bridge
+  FROM ends;
+
+-- Number of edges of a spanning forest. within_7 has the pairs of places that are joined by a path.
+-- 9169081515752227072 has the bits of lower places in each byte: those of within_7 show a node that
+-- is not the first one of its part. The sum carries them to the highest bit of the byte.
+CREATE OR REPLACE MACRO clustereval._matrix_tree_edges(within_7) AS
+  bit_count(
+    ((within_7 & 9169081515752227072) + 9187201950435737471) & 9259542123273814144
+  );
+
+-- One row per cluster: cluster_no, n_tree_edges, the edges of a spanning forest, and diameter, NULL
+-- if it has several parts. matrices: rows of _graph_matrices.
+CREATE OR REPLACE MACRO clustereval._graph_matrix_shapes(matrices) AS TABLE
+  WITH doubled AS (
+    SELECT
+      cluster_no, n_nodes, matrix,
+      clustereval._matrix_product(matrix, matrix) AS within_2
+    FROM query_table(matrices)
+  ),
+  powers AS (
+    SELECT
+      *,
+      clustereval._matrix_product(within_2, matrix) AS within_3,
+      clustereval._matrix_product(within_2, within_2) AS within_4
+    FROM doubled
+  ),
+  paths AS (
+    SELECT
+      *,
+      clustereval._matrix_product(within_4, matrix) AS within_5,
+      clustereval._matrix_product(within_4, within_2) AS within_6,
+      clustereval._matrix_product(within_4, within_3) AS within_7
+    FROM powers
+  )
+  SELECT
+    cluster_no,
+    clustereval._matrix_tree_edges(within_7) AS n_tree_edges,
+    CASE
+      -- The matrices grow with the length, up to the diameter.
+      WHEN clustereval._matrix_tree_edges(within_7) = n_nodes - 1
+      THEN 1
+        + CASE WHEN matrix <> within_7 THEN 1 ELSE 0 END
+        + CASE WHEN within_2 <> within_7 THEN 1 ELSE 0 END
+        + CASE WHEN within_3 <> within_7 THEN 1 ELSE 0 END
+        + CASE WHEN within_4 <> within_7 THEN 1 ELSE 0 END
+        + CASE WHEN within_5 <> within_7 THEN 1 ELSE 0 END
+        + CASE WHEN within_6 <> within_7 THEN 1 ELSE 0 END
+    END AS diameter
+  FROM paths;
+
+---------------------------------------------------------------------------------------------------
+-- Diameters
+---------------------------------------------------------------------------------------------------
+
+-- Diameter of a cluster without a search, -1 if it needs one, NULL if it has several parts. The
+-- parameters are columns of _graph_components: a complete graph has diameter 1. Another one has 2
+-- if a node is a neighbor of all others, or if every two nodes that are not joined have so many
+-- neighbors that one is a neighbor of both.
+CREATE OR REPLACE MACRO clustereval._known_diameter(
+  n_nodes, n_links, min_neighbors, max_neighbors, n_components, matrix_diameter
+) AS
+  CASE
+    WHEN n_components > 1 THEN NULL
+    WHEN n_nodes = 1 THEN 0
+    WHEN clustereval._count_pairs(n_nodes) = n_links THEN 1
+    WHEN max_neighbors = n_nodes - 1 THEN 2
+    WHEN 2 * min_neighbors >= n_nodes - 1 THEN 2
+    ELSE COALESCE(matrix_diameter, -1)
+  END;
 
 -- The starts of the searches of _graph_diameters. One row per node and block of 64 nodes of its
 -- cluster: cluster_no, node, block, reached, the bit of the node if it is in the block, and

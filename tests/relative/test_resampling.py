@@ -77,6 +77,42 @@ def test_summaries_are_those_of_samples_scored_one_by_one() -> None:
         assert row["n_resamples"] == 60
 
 
+def test_all_metrics_are_those_of_the_report_of_each_sample() -> None:
+    """Partitions of many small clusters with equal cells, and noise that counts as singletons."""
+    generator = np.random.default_rng(5)
+    rows = [
+        (label, int(label if generator.random() < 0.7 else generator.integers(-1, 12)), run)
+        for run in (0, 1)
+        for label in generator.integers(12, size=60 + 20 * run)
+    ]
+    frame = frame_of(rows, "run").with_columns(pl.col("label").cast(pl.Int64))
+    noise: dict[str, Any] = {"noise": -1, "noise_as": "singletons"}
+    boot = resampled(ce.bootstrap_intervals, frame, partition_by="run", n_resamples=15, **noise)
+    for run in (0, 1):
+        part = frame.filter(run=run)
+        # The noise of a label is the last one of its cells.
+        cells = (
+            part.group_by("label", "cluster")
+            .len("n")
+            .sort("label", pl.col("cluster") == -1, "cluster")
+        )
+        counts = np.random.default_rng(0).multinomial(
+            part.height, cells["n"].to_numpy() / part.height, size=15
+        )
+        samples = pl.concat(
+            cells.select("label", "cluster", n=pl.Series(n), sample=pl.lit(i))
+            for i, n in enumerate(counts)
+        )
+        report = ce.external_report(
+            samples, "label", "cluster", weight="n", partition_by="sample", **noise
+        )
+        for row in boot.filter(run=run).iter_rows(named=True):
+            scores = report[row["metric"]].drop_nulls()
+            assert row["n_resamples"] == scores.len(), row["metric"]
+            assert row["std_error"] == pytest.approx(scores.std(), rel=1e-9, abs=1e-15)
+            assert row["upper"] == pytest.approx(scores.quantile(0.975, "linear"), rel=1e-12)
+
+
 def test_a_resample_on_which_a_metric_is_undefined_does_not_count() -> None:
     """Samples of one row only, of the two, are equal partitions without a Southwood index."""
     frame = frame_of([(0, 0), (0, 1)])
