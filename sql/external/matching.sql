@@ -381,7 +381,7 @@ CREATE OR REPLACE MACRO clustereval._search_starts(part_weights, bids) AS TABLE
     CASE WHEN place < 0 THEN 0.0 ELSE CAST('Infinity' AS DOUBLE) END AS distance,
     place < 0 AS is_new,
     line AS root,
-    CAST([] AS BIGINT[]) AS path
+    [{'place': place, 'line': line, 'weight': weight}][:0] AS path
   FROM places;
 
 -- One row per line: part and weight, that of the line and its place in a best matching. The
@@ -389,7 +389,8 @@ CREATE OR REPLACE MACRO clustereval._search_starts(part_weights, bids) AS TABLE
 -- than its own. After the bids (see _bid_for_places), all lines without a place search for a free
 -- one at once. A line and a place are apart by the gain of the line's own place less that of the
 -- other; the way from a place to its line has length 0. distance is the length of the shortest way
--- that is known from a line without a place, root that line, and path the places on the way.
+-- that is known from a line without a place, root that line, and path the places on the way, each
+-- with the line that it is reached from and the weight of the two.
 -- Each step goes on from the lines of all places that have become nearer (is_new), as long as no
 -- free place is nearer. Then the prices of the places that are nearer than the nearest free one
 -- rise by the difference, which leaves its ways a length of 0. Each line on such a way takes the
@@ -429,7 +430,7 @@ CREATE OR REPLACE MACRO clustereval._solve_parts(part_weights) AS TABLE
       ),
       ways AS (
         SELECT
-          cell.place, cell.line,
+          cell.place, cell.line, cell.weight,
           place.distance AS known_distance,
           place.bound,
           -- Rounding must not let a way become shorter.
@@ -439,7 +440,10 @@ CREATE OR REPLACE MACRO clustereval._solve_parts(part_weights) AS TABLE
         JOIN open_places AS place ON place.place = cell.place
       ),
       nearest AS (
-        SELECT place, MIN(distance) AS distance, arg_min(line, distance) AS line
+        SELECT
+          place,
+          MIN(distance) AS distance,
+          arg_min({'line': line, 'weight': weight}, distance) AS way
         FROM ways
         WHERE distance < known_distance AND distance <= bound
         GROUP BY place
@@ -447,9 +451,12 @@ CREATE OR REPLACE MACRO clustereval._solve_parts(part_weights) AS TABLE
       nearer AS (
         SELECT
           nearest.place, nearest.distance, origin.root,
-          list_append(origin.path, nearest.place) AS path
+          list_append(
+            origin.path,
+            {'place': nearest.place, 'line': origin.line, 'weight': nearest.way.weight}
+          ) AS path
         FROM nearest
-        JOIN origins AS origin ON origin.line = nearest.line
+        JOIN origins AS origin ON origin.line = nearest.way.line
       ),
       -- Parts whose search has ended.
       ended_places AS MATERIALIZED (
@@ -461,13 +468,7 @@ CREATE OR REPLACE MACRO clustereval._solve_parts(part_weights) AS TABLE
         WHERE place > 0 AND line = 0 AND distance = bound
         GROUP BY root
       ),
-      hops AS (
-        SELECT
-          root,
-          unnest(path) AS place,
-          unnest(list_prepend(-root, path[:-2])) AS origin
-        FROM ends
-      ),
+      hops AS (SELECT root, unnest(path, recursive := TRUE) FROM ends),
       meetings AS (
         SELECT *, MIN(root) OVER (PARTITION BY place) AS first_root FROM hops
       ),
@@ -475,15 +476,8 @@ CREATE OR REPLACE MACRO clustereval._solve_parts(part_weights) AS TABLE
         SELECT * FROM meetings
         WHERE root NOT IN (SELECT root FROM meetings WHERE first_root < root)
       ),
-      takers AS MATERIALIZED (
-        SELECT hop.place, origin.line
-        FROM kept_hops AS hop
-        JOIN ended_places AS origin ON origin.place = hop.origin
-      ),
       handed_over AS (
-        SELECT taker.place, taker.line, line.weights[taker.place - line.part + 1] AS weight
-        FROM takers AS taker
-        JOIN query_table(part_weights) AS line ON line.line = taker.line
+        SELECT place, line, weight FROM kept_hops
         UNION ALL
         SELECT DISTINCT -root, 0, 0.0 FROM kept_hops
       ),
@@ -511,7 +505,7 @@ CREATE OR REPLACE MACRO clustereval._solve_parts(part_weights) AS TABLE
         CASE WHEN place < 0 AND line > 0 THEN 0.0 ELSE CAST('Infinity' AS DOUBLE) END,
         place < 0 AND line > 0,
         line,
-        CAST([] AS BIGINT[])
+        [{'place': place, 'line': line, 'weight': weight}][:0]
       FROM after_search
     )
   )

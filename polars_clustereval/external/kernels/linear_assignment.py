@@ -124,16 +124,26 @@ def _split_into_parts(cells: Cells) -> Iterator[Cells]:
 
 def _number_parts(cells: Cells) -> Integers:
     """Return the number (m,) of each cell's part. The nodes are the rows, then the columns."""
-    rows, columns = (np.unique(values, return_inverse=True)[1] for values in cells[1:3])
+    rows, columns = (_number_values(values)[1] for values in cells[1:3])
     n_rows, n_columns = rows.max() + 1, columns.max() + 1
     return np.asarray(label_parts(rows, columns + n_rows, n_rows + n_columns)[rows])
 
 
+def _number_values(values: Integers) -> tuple[Integers, Integers]:
+    """Return the different values (k,), sorted, and the place of each value (m,) among them."""
+    lowest = values.min()
+    span = int(values.max() - lowest) + 1
+    if span > 4 * values.size:
+        return np.unique(values, return_inverse=True)
+    # Values that are close to each other need no sort.
+    is_there = np.zeros(span, np.bool_)
+    is_there[values - lowest] = True
+    return np.flatnonzero(is_there) + lowest, (np.cumsum(is_there) - 1)[values - lowest]
+
+
 def _make_table(part: Cells) -> Floats:
     """Return the weights of a part as a table (rows, columns), or its transpose if it is tall."""
-    (labels, rows), (clusters, columns) = (
-        np.unique(values, return_inverse=True) for values in part[1:3]
-    )
+    (labels, rows), (clusters, columns) = map(_number_values, part[1:3])
     if labels.size * clusters.size > MAX_PART_CELLS:
         raise ClusterEvalError(_part_error(labels, clusters))
     table = np.zeros((labels.size, clusters.size))
