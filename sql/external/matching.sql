@@ -7,7 +7,9 @@
 --     a best matching if its weight is at least that of the best other cell of its label plus that
 --     of the best other cell of its cluster, since no other match of the two gains more. The cells
 --     that are left fall into parts that share no label and no cluster, and each part is solved
---     exactly by successive shortest paths, the Hungarian method.
+--     exactly by the Hungarian method: labels bid for clusters at once, round by round, and those
+--     that are left search for shortest ways to a free cluster together. A step of a recursion
+--     costs about the same for one label as for many.
 --   * Noise that counts as singletons: each singleton has one cell, and its label matches one of
 --     them at most. So the singletons of a label are one column, which no other label has.
 
