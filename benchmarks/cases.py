@@ -216,10 +216,13 @@ def list_matching_cases() -> list[Case]:
             Labelings(rows, 1000, rows),
             jobs,
         ),
-        Case(
-            f"One-to-one matching, {rows:,} rows, 300 × 300 independent clusters",
-            Labelings(rows, 300, rows, same=0),
-            jobs,
+        *(
+            Case(
+                f"One-to-one matching, {rows:,} rows, {k:,} × {k:,} independent clusters",
+                Labelings(rows, k, rows, same=0),
+                jobs,
+            )
+            for k in (300, 1000)
         ),
     ]
 

@@ -36,6 +36,7 @@
 .read internal/mean_distance_bounds.sql
 .read internal/silhouette_sampling.sql
 .read internal/silhouette.sql
+.read internal/extreme_pairs.sql
 .read internal/dunn.sql
 .read internal/pairwise.sql
 .read internal/report.sql

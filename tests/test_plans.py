@@ -209,7 +209,7 @@ CALLS = [
     PolarsCall("internal_cluster_report", {}, [], 3, 2, 25),
     PolarsCall("centroids", {}, [], 3, 1, 25),
     PolarsCall("neighbor_report", {}, [], 3, 2, 49),
-    PolarsCall("silhouette_score", {}, [], 3, 2, 5),
+    PolarsCall("silhouette_score", {}, [], 3, 2, 17),
 ]
 
 

@@ -35,7 +35,7 @@ PYTHON_ONLY = {
     ),
 }
 #: Files of sql/ whose macros one module has with those of another file.
-SQL_ONLY = {"internal/moments"}
+SQL_ONLY = {"internal/extreme_pairs", "internal/moments"}
 MAX_LINES = 700
 #: Python modules of the package that are in no folder.
 MAX_LOOSE = 8

@@ -7,7 +7,9 @@
 --     a best matching if its weight is at least that of the best other cell of its label plus that
 --     of the best other cell of its cluster, since no other match of the two gains more. The cells
 --     that are left fall into parts that share no label and no cluster, and each part is solved
---     exactly by successive shortest paths, the Hungarian method.
+--     exactly by the Hungarian method: labels bid for clusters at once, round by round, and those
+--     that are left search for shortest ways to a free cluster together. A step of a recursion
+--     costs about the same for one label as for many.
 --   * Noise that counts as singletons: each singleton has one cell, and its label matches one of
 --     them at most. So the singletons of a label are one column, which no other label has.
 
@@ -214,10 +216,11 @@ CREATE OR REPLACE MACRO clustereval._check_part_size(n_rows, n_columns) AS
     ELSE n_rows * n_columns
   END;
 
--- The tables of weights of the parts, one row per part and line: problem, part, line, the number of
--- the line from 1, and weights, the list of its weights, 0 where no rows are shared. The lines are
--- labels and the places in them clusters, or the other way round if there are more labels.
--- left_cells is the name of a CTE of the cells that are left.
+-- The tables of weights of the parts, one row per part and line: problem; part, the number of its
+-- first place, of which the others follow; line, the number of the line; and weights, the list of
+-- its weights, 0 where no rows are shared. The lines are labels and the places in them clusters, or
+-- the other way round if there are more labels. All lines and all places have different numbers,
+-- from 1. left_cells is the name of a CTE of the cells that are left.
 CREATE OR REPLACE MACRO clustereval._part_weights(left_cells) AS TABLE
   WITH nodes AS MATERIALIZED (SELECT * FROM clustereval._find_parts(left_cells)),
   parts AS (
@@ -241,8 +244,9 @@ CREATE OR REPLACE MACRO clustereval._part_weights(left_cells) AS TABLE
       part.rows_first,
       node.is_row = part.rows_first AS is_line,
       row_number() OVER (
-        PARTITION BY node.problem, node.part, node.is_row
-        ORDER BY node.node ASC NULLS LAST
+        PARTITION BY node.is_row = part.rows_first
+        ORDER BY
+          node.problem ASC NULLS LAST, node.part ASC NULLS LAST, node.node ASC NULLS LAST
       ) AS place
     FROM nodes AS node
     JOIN tables AS part ON part.problem = node.problem AND part.part = node.part
@@ -250,7 +254,7 @@ CREATE OR REPLACE MACRO clustereval._part_weights(left_cells) AS TABLE
   ),
   weights AS (
     SELECT
-      line.problem, line.part, line.place AS line, place.place,
+      line.problem, line.place AS line, place.place,
       COALESCE(cell.weight, 0.0) AS weight
     FROM lines AS line
     JOIN lines AS place ON place.problem = line.problem AND place.part = line.part
@@ -263,182 +267,251 @@ CREATE OR REPLACE MACRO clustereval._part_weights(left_cells) AS TABLE
     WHERE line.is_line AND NOT place.is_line
   )
   SELECT
-    problem, part, line,
+    problem,
+    MIN(place) AS part,
+    line,
     list(weight ORDER BY place ASC NULLS LAST) AS weights
   FROM weights
-  GROUP BY problem, part, line;
+  GROUP BY problem, line;
 
 ---------------------------------------------------------------------------------------------------
 -- The best matching of a part
 ---------------------------------------------------------------------------------------------------
 
--- n copies of x, as a list.
-CREATE OR REPLACE MACRO clustereval._repeat(x, n) AS list_transform(range(n), lambda __ce_i: x);
+-- The number of rounds of bids. More of them leave fewer lines to search places for.
+CREATE OR REPLACE MACRO clustereval._max_bid_rounds() AS 100;
 
--- The distances of the places once a search (see _solve_parts) goes on from a line at the distance
--- length: those of places that are reached stay, others may be nearer by way of the line. weights
--- are those of the line, line_price is its price.
-CREATE OR REPLACE MACRO clustereval._distances_by_line(
-  weights, reached, distances, length, line_price, place_prices
-) AS
-  list_transform(
-    weights,
-    lambda __ce_weight, __ce_i: CASE
-      WHEN reached[__ce_i] THEN distances[__ce_i]
-      ELSE LEAST(distances[__ce_i], length + (line_price + place_prices[__ce_i] - __ce_weight))
-    END
-  );
+-- weights less prices, one by one: what each place gains a line.
+CREATE OR REPLACE MACRO clustereval._gains(weights, prices) AS
+  list_transform(weights, lambda __ce_weight, __ce_i: __ce_weight - prices[__ce_i]);
 
--- The prices of the lines after a search from the line `start` has found a free place at the
--- distance length: those of the lines that it went through are lower. places are those that the
--- lines are matched with, 0 for none.
-CREATE OR REPLACE MACRO clustereval._adapted_line_prices(
-  line_prices, start, places, reached, distances, length
-) AS
-  list_transform(
-    line_prices,
-    lambda __ce_price, __ce_i: CASE
-      WHEN __ce_i = start THEN __ce_price - length
-      WHEN places[__ce_i] > 0 AND reached[places[__ce_i]]
-      THEN __ce_price - (length - distances[places[__ce_i]])
-      ELSE __ce_price
-    END
-  );
+-- The greatest of gains but for the one at place, or that one if it is alone.
+CREATE OR REPLACE MACRO clustereval._best_other_gain(gains, place) AS
+  COALESCE(GREATEST(list_max(gains[:place - 1]), list_max(gains[place + 1:])), gains[place]);
 
--- The prices of the places after such a search: those that it reached are higher.
-CREATE OR REPLACE MACRO clustereval._adapted_place_prices(
-  place_prices, reached, distances, length
-) AS
-  list_transform(
-    place_prices,
-    lambda __ce_price, __ce_i: CASE
-      WHEN reached[__ce_i] THEN __ce_price + (length - distances[__ce_i]) ELSE __ce_price
-    END
-  );
-
--- One row per part: problem, part and places, the list of the place that each line is matched with
--- in a best matching. The Hungarian method: a line and a place have prices whose sum is at least
--- their weight, and equal to it where they are matched; the price of a free place is 0. One line
--- after the other starts a search for the nearest free place. A line and a place are apart by the
--- sum of their prices less their weight; the way from a matched place to its line has length 0.
--- Each step of a search reaches one place. If it is matched, the search goes on from its line; if
--- it is free, the prices are adapted, and the places on the way to it are handed over, one per
--- step.
-CREATE OR REPLACE MACRO clustereval._solve_parts(part_weights) AS TABLE
+-- One row per place: part; place; line, the line that has it, or 0; weight, that of the two; and
+-- price, 0 where no line has it. No place gains a line more than its own: its weight less its price
+-- is the greatest of the line. part_weights is the name of a CTE: the result of _part_weights.
+-- In each round all lines without a place bid for the place that gains them most, up to the price
+-- at which another one gains them as much. The highest bid gets the place, if it is free or the
+-- price rises.
+CREATE OR REPLACE MACRO clustereval._bid_for_places(part_weights) AS TABLE
   WITH RECURSIVE parts AS (
-    SELECT
-      problem, part,
-      COUNT(*) AS n_lines,
-      len(any_value(weights)) AS n_places,
-      list(list_max(weights) ORDER BY line ASC NULLS LAST) AS line_prices
+    SELECT part, any_value(len(weights)) AS n_places
     FROM query_table(part_weights)
-    GROUP BY problem, part
+    GROUP BY part
   ),
-  searches USING KEY (problem, part) AS (
+  bids USING KEY (place) AS (
     SELECT
-      problem, part, n_lines,
-      CAST(1 AS BIGINT) AS start,
-      CAST(1 AS BIGINT) AS line,
-      CAST(0 AS BIGINT) AS place,
-      FALSE AS hands_over,
-      CAST(0 AS DOUBLE) AS length,
-      clustereval._repeat(CAST('Infinity' AS DOUBLE), n_places) AS distances,
-      clustereval._repeat(CAST(0 AS BIGINT), n_places) AS origins,
-      clustereval._repeat(FALSE, n_places) AS reached,
-      line_prices,
-      clustereval._repeat(CAST(0 AS DOUBLE), n_places) AS place_prices,
-      clustereval._repeat(CAST(0 AS BIGINT), n_lines) AS places,
-      clustereval._repeat(CAST(0 AS BIGINT), n_places) AS lines
+      part,
+      unnest(range(part, part + n_places)) AS place,
+      CAST(0 AS BIGINT) AS line,
+      CAST(0 AS DOUBLE) AS weight,
+      CAST(0 AS DOUBLE) AS price,
+      0 AS round
     FROM parts
     UNION
     (
-      WITH measured AS (
+      WITH known AS MATERIALIZED (SELECT * FROM recurring.bids),
+      open_parts AS (
         SELECT
-          search.*,
-          clustereval._distances_by_line(
-            line.weights, search.reached, search.distances, search.length,
-            search.line_prices[search.line], search.place_prices
-          ) AS new_distances
-        FROM searches AS search
-        JOIN query_table(part_weights) AS line
-          ON line.problem = search.problem
-          AND line.part = search.part
-          AND line.line = search.line
-        WHERE NOT search.hands_over AND search.start <= search.n_lines
+          part,
+          MAX(round) AS round,
+          list(line ORDER BY place ASC NULLS LAST) AS lines,
+          list(price ORDER BY place ASC NULLS LAST) AS prices
+        FROM known
+        WHERE part IN (SELECT part FROM bids)
+        GROUP BY part
+        HAVING MAX(round) < clustereval._max_bid_rounds()
       ),
-      open_distances AS (
+      bidders AS (
         SELECT
-          *,
-          list_transform(
-            new_distances,
-            lambda x, i: CASE WHEN reached[i] THEN CAST('Infinity' AS DOUBLE) ELSE x END
-          ) AS open
-        FROM measured
+          part.*,
+          line.line, line.weights,
+          clustereval._gains(line.weights, part.prices) AS gains
+        FROM query_table(part_weights) AS line
+        JOIN open_parts AS part ON part.part = line.part
+        LEFT JOIN known AS held ON held.line = line.line
+        WHERE held.line IS NULL
+      ),
+      wishes AS (SELECT *, list_position(gains, list_max(gains)) AS place FROM bidders),
+      offers AS (
+        SELECT
+          part, round, line,
+          part + place - 1 AS place,
+          weights[place] AS weight,
+          lines[place] AS holder,
+          prices[place] AS price,
+          prices[place]
+            + (gains[place] - clustereval._best_other_gain(gains, place)) AS offer
+        FROM wishes
+      )
+      SELECT
+        part, place,
+        arg_max(line, offer), arg_max(weight, offer), MAX(offer), any_value(round) + 1
+      FROM offers
+      WHERE holder = 0 OR offer > price
+      GROUP BY part, place
+    )
+  )
+  SELECT part, place, line, weight, price FROM bids;
+
+-- The start of the search of _solve_parts, one row per place: the columns of _bid_for_places with
+-- distance, is_new, root and path. A line without a place has one of its own: the place is minus
+-- the line, and its weight the greatest gain. bids is the name of a CTE: the result of
+-- _bid_for_places.
+CREATE OR REPLACE MACRO clustereval._search_starts(part_weights, bids) AS TABLE
+  WITH part_prices AS (
+    SELECT part, list(price ORDER BY place ASC NULLS LAST) AS prices
+    FROM query_table(bids)
+    GROUP BY part
+  ),
+  places AS (
+    SELECT * FROM query_table(bids)
+    UNION ALL
+    SELECT
+      line.part, -line.line, line.line,
+      list_max(clustereval._gains(line.weights, part.prices)),
+      0.0
+    FROM query_table(part_weights) AS line
+    JOIN part_prices AS part ON part.part = line.part
+    LEFT JOIN query_table(bids) AS held ON held.line = line.line
+    WHERE held.line IS NULL
+  )
+  SELECT
+    *,
+    CASE WHEN place < 0 THEN 0.0 ELSE CAST('Infinity' AS DOUBLE) END AS distance,
+    place < 0 AS is_new,
+    line AS root,
+    [{'place': place, 'line': line, 'weight': weight}][:0] AS path
+  FROM places;
+
+-- One row per line: part and weight, that of the line and its place in a best matching. The
+-- Hungarian method: places have prices, 0 where no line has them, and no place gains a line more
+-- than its own. After the bids (see _bid_for_places), all lines without a place search for a free
+-- one at once. A line and a place are apart by the gain of the line's own place less that of the
+-- other; the way from a place to its line has length 0. distance is the length of the shortest way
+-- that is known from a line without a place, root that line, and path the places on the way, each
+-- with the line that it is reached from and the weight of the two.
+-- Each step goes on from the lines of all places that have become nearer (is_new), as long as no
+-- free place is nearer. Then the prices of the places that are nearer than the nearest free one
+-- rise by the difference, which leaves its ways a length of 0. Each line on such a way takes the
+-- next place. Of the ways from one line one is taken, and of those that meet that of the first.
+CREATE OR REPLACE MACRO clustereval._solve_parts(part_weights) AS TABLE
+  WITH RECURSIVE bids AS MATERIALIZED (SELECT * FROM clustereval._bid_for_places(part_weights)),
+  places USING KEY (place) AS (
+    SELECT * FROM clustereval._search_starts(part_weights, bids)
+    UNION
+    (
+      WITH known AS MATERIALIZED (SELECT * FROM recurring.places),
+      parts AS (
+        SELECT
+          part,
+          MIN(CASE WHEN place > 0 AND line = 0 THEN distance END) AS bound
+        FROM known
+        GROUP BY part
+        HAVING COUNT(CASE WHEN place < 0 AND line > 0 THEN 1 END) > 0
+      ),
+      open_places AS MATERIALIZED (
+        SELECT
+          place.*,
+          part.bound,
+          place.is_new AND place.line > 0 AND place.distance < part.bound AS goes_on
+        FROM known AS place
+        JOIN parts AS part ON part.part = place.part
+      ),
+      origins AS MATERIALIZED (SELECT * FROM open_places WHERE goes_on),
+      cells AS (
+        SELECT
+          origin.line, origin.distance,
+          origin.weight - origin.price AS gain,
+          unnest(range(line.part, line.part + len(line.weights))) AS place,
+          unnest(line.weights) AS weight
+        FROM origins AS origin
+        JOIN query_table(part_weights) AS line ON line.line = origin.line
+      ),
+      ways AS (
+        SELECT
+          cell.place, cell.line, cell.weight,
+          place.distance AS known_distance,
+          place.bound,
+          -- Rounding must not let a way become shorter.
+          cell.distance
+            + GREATEST(0.0, cell.gain - (cell.weight - place.price)) AS distance
+        FROM cells AS cell
+        JOIN open_places AS place ON place.place = cell.place
       ),
       nearest AS (
         SELECT
-          *,
-          list_min(open) AS new_length,
-          list_position(open, list_min(open)) AS new_place,
-          lines[list_position(open, list_min(open))] AS new_line
-        FROM open_distances
+          place,
+          MIN(distance) AS distance,
+          arg_min({'line': line, 'weight': weight}, distance) AS way
+        FROM ways
+        WHERE distance < known_distance AND distance <= bound
+        GROUP BY place
       ),
-      advanced AS (
+      nearer AS (
         SELECT
-          problem, part, n_lines, start,
-          new_line, new_place, new_line = 0, new_length, new_distances,
-          list_transform(
-            origins, lambda x, i: CASE WHEN new_distances[i] < distances[i] THEN line ELSE x END
-          ),
-          list_transform(reached, lambda x, i: x OR i = new_place),
-          CASE
-            WHEN new_line > 0 THEN line_prices
-            ELSE clustereval._adapted_line_prices(
-              line_prices, start, places, reached, new_distances, new_length
-            )
-          END,
-          CASE
-            WHEN new_line > 0 THEN place_prices
-            ELSE clustereval._adapted_place_prices(place_prices, reached, new_distances, new_length)
-          END,
-          places, lines
+          nearest.place, nearest.distance, origin.root,
+          list_append(
+            origin.path,
+            {'place': nearest.place, 'line': origin.line, 'weight': nearest.way.weight}
+          ) AS path
         FROM nearest
+        JOIN origins AS origin ON origin.line = nearest.way.line
       ),
-      -- place goes to the line that it was reached from, whose former place is next.
+      -- Parts whose search has ended.
+      ended_places AS MATERIALIZED (
+        SELECT * FROM open_places WHERE part NOT IN (SELECT part FROM origins)
+      ),
+      ends AS (
+        SELECT root, arg_min(path, place) AS path
+        FROM ended_places
+        WHERE place > 0 AND line = 0 AND distance = bound
+        GROUP BY root
+      ),
+      hops AS (SELECT root, unnest(path, recursive := TRUE) FROM ends),
+      meetings AS (
+        SELECT *, MIN(root) OVER (PARTITION BY place) AS first_root FROM hops
+      ),
+      kept_hops AS MATERIALIZED (
+        SELECT * FROM meetings
+        WHERE root NOT IN (SELECT root FROM meetings WHERE first_root < root)
+      ),
       handed_over AS (
+        SELECT place, line, weight FROM kept_hops
+        UNION ALL
+        SELECT DISTINCT -root, 0, 0.0 FROM kept_hops
+      ),
+      after_search AS (
         SELECT
-          *,
-          origins[place] AS receiver,
-          origins[place] = start AS is_last
-        FROM searches
-        WHERE hands_over
+          place.part, place.place,
+          COALESCE(taken.line, place.line) AS line,
+          COALESCE(taken.weight, place.weight) AS weight,
+          place.price + GREATEST(0.0, place.bound - place.distance) AS price
+        FROM ended_places AS place
+        LEFT JOIN handed_over AS taken ON taken.place = place.place
       )
-      SELECT * FROM advanced
+      SELECT
+        place.part, place.place, place.line, place.weight, place.price,
+        COALESCE(nearer.distance, place.distance),
+        nearer.place IS NOT NULL,
+        COALESCE(nearer.root, place.root),
+        COALESCE(nearer.path, place.path)
+      FROM open_places AS place
+      LEFT JOIN nearer ON nearer.place = place.place
+      WHERE place.goes_on OR nearer.place IS NOT NULL
       UNION ALL
       SELECT
-        problem, part, n_lines,
-        CASE WHEN is_last THEN start + 1 ELSE start END,
-        start + 1,
-        places[receiver],
-        NOT is_last,
-        CAST(0 AS DOUBLE),
-        CASE
-          WHEN is_last
-          THEN list_transform(distances, lambda x: CAST('Infinity' AS DOUBLE))
-          ELSE distances
-        END,
-        origins,
-        CASE
-          WHEN is_last THEN list_transform(reached, lambda x: FALSE)
-          ELSE reached
-        END,
-        line_prices, place_prices,
-        list_transform(places, lambda x, i: CASE WHEN i = receiver THEN place ELSE x END),
-        list_transform(lines, lambda x, i: CASE WHEN i = place THEN receiver ELSE x END)
-      FROM handed_over
+        part, place, line, weight, price,
+        CASE WHEN place < 0 AND line > 0 THEN 0.0 ELSE CAST('Infinity' AS DOUBLE) END,
+        place < 0 AND line > 0,
+        line,
+        [{'place': place, 'line': line, 'weight': weight}][:0]
+      FROM after_search
     )
   )
-  SELECT problem, part, places FROM searches;
+  SELECT part, weight FROM places WHERE place > 0 AND line > 0;
 
 -- One row per partition_key: matched, the list of the sums of the weights of the best matchings, by
 -- the number of the weight. weights: rows of _matching_weights.
@@ -447,12 +520,13 @@ CREATE OR REPLACE MACRO clustereval._matched_totals(weights) AS TABLE
   left_cells AS MATERIALIZED (SELECT * FROM decided WHERE state = 'left'),
   part_weights AS MATERIALIZED (SELECT * FROM clustereval._part_weights(left_cells)),
   solutions AS (SELECT * FROM clustereval._solve_parts(part_weights)),
+  part_problems AS (SELECT DISTINCT part, problem FROM part_weights),
   matched_weights AS (
     SELECT problem, weight FROM decided WHERE state = 'matched'
     UNION ALL
-    SELECT line.problem, line.weights[solution.places[line.line]]
-    FROM part_weights AS line
-    JOIN solutions AS solution ON solution.problem = line.problem AND solution.part = line.part
+    SELECT part.problem, solution.weight
+    FROM solutions AS solution
+    JOIN part_problems AS part ON part.part = solution.part
   ),
   sums AS (
     SELECT problem, clustereval._compensated_sum(weight) AS sum

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from itertools import permutations
 from typing import Any
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 import polars_clustereval as ce
+from polars_clustereval.external.kernels import linear_assignment
 from polars_clustereval.external.kernels.linear_assignment import Cells, matched_weights
 from tests.support.compare import assert_rows
 from tests.support.engines import Engine, frame_of, stacked
@@ -38,7 +40,8 @@ def rows_of_weights(table: Table) -> Rows:
 
 def table_of(rows: Rows) -> Table:
     labels, clusters = (sorted(set(values)) for values in zip(*rows, strict=True))
-    return [[rows.count((u, v)) for v in clusters] for u in labels]
+    counts = Counter(rows)
+    return [[counts[u, v] for v in clusters] for u in labels]
 
 
 def best_by_trial(weights: list[list[float]]) -> float:
@@ -259,6 +262,25 @@ def test_many_parts_in_one_table(engine: Engine) -> None:
     assert row["clustering_accuracy"] == matched / len(rows)
 
 
+def unrelated(n_rows: int, n_labels: int, n_clusters: int, seed: int) -> Rows:
+    draw = np.random.default_rng(seed)
+    labels, clusters = (draw.integers(0, n, n_rows).tolist() for n in (n_labels, n_clusters))
+    return list(zip(labels, clusters, strict=True))
+
+
+#: Numbers of rows, labels and clusters: many empty cells, ties, and more of either.
+UNRELATED = [(1600, 80, 80), (3000, 150, 150), (6000, 80, 55), (6000, 50, 90), (300, 60, 60)]
+
+
+def test_unrelated_clusters(engine: Engine) -> None:
+    """Most labels lose the bids of others, and the searches for a free cluster meet."""
+    labelings = [unrelated(*sizes, seed) for seed, sizes in enumerate(UNRELATED)]
+    assert_rows(
+        matching_reports(engine, labelings),
+        [matching_by_definition(table_of(rows)) for rows in labelings],
+    )
+
+
 def test_large_weights_are_exact(engine: Engine) -> None:
     """Differences of 1 in 1e9 decide."""
     billion = 10**9
@@ -319,6 +341,23 @@ def test_a_thousand_labels_by_another_thousand(side: Engine) -> None:
     counts = np.zeros((1000, 1000))
     np.add.at(counts, (label, cluster), 1)
     assert row["clustering_accuracy"] == best_by_scipy(counts.tolist()) / 20_000
+
+
+def test_searches_are_made_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most rows of a table of ties are left by the bids: not each has a search of its own."""
+    searches: list[Any] = []
+    measure_ways = linear_assignment._measure_ways
+
+    def count_searches(*tables: Any) -> Any:
+        searches.append(tables)
+        return measure_ways(*tables)
+
+    monkeypatch.setattr(linear_assignment, "_measure_ways", count_searches)
+    draw = np.random.default_rng(0)
+    table = np.zeros((400, 400))
+    np.add.at(table, (draw.integers(0, 400, 8000), draw.integers(0, 400, 8000)), 1)
+    assert linear_assignment._solve_table(table) == best_by_scipy(table.tolist())
+    assert 1 < len(searches) < 40
 
 
 @given(st.integers(1, 9), st.integers(1, 9), st.integers(1, 3), st.integers(0, 10**6))

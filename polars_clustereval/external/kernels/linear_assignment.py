@@ -25,6 +25,9 @@ Floats = NDArray[np.float64]
 #: that grows with the third power of its side in the worst case.
 MAX_PART_CELLS = 4_000_000
 
+#: The greatest number of rounds of bids. More of them leave fewer rows to search columns for.
+MAX_BID_ROUNDS = 100
+
 
 class Cells(NamedTuple):
     """Cells with positive weights, and a number of the problem that each belongs to."""
@@ -121,16 +124,26 @@ def _split_into_parts(cells: Cells) -> Iterator[Cells]:
 
 def _number_parts(cells: Cells) -> Integers:
     """Return the number (m,) of each cell's part. The nodes are the rows, then the columns."""
-    rows, columns = (np.unique(values, return_inverse=True)[1] for values in cells[1:3])
+    rows, columns = (_number_values(values)[1] for values in cells[1:3])
     n_rows, n_columns = rows.max() + 1, columns.max() + 1
     return np.asarray(label_parts(rows, columns + n_rows, n_rows + n_columns)[rows])
 
 
+def _number_values(values: Integers) -> tuple[Integers, Integers]:
+    """Return the different values (k,), sorted, and the place of each value (m,) among them."""
+    lowest = values.min()
+    span = int(values.max() - lowest) + 1
+    if span > 4 * values.size:
+        return np.unique(values, return_inverse=True)
+    # Values that are close to each other need no sort.
+    is_there = np.zeros(span, np.bool_)
+    is_there[values - lowest] = True
+    return np.flatnonzero(is_there) + lowest, (np.cumsum(is_there) - 1)[values - lowest]
+
+
 def _make_table(part: Cells) -> Floats:
     """Return the weights of a part as a table (rows, columns), or its transpose if it is tall."""
-    (labels, rows), (clusters, columns) = (
-        np.unique(values, return_inverse=True) for values in part[1:3]
-    )
+    (labels, rows), (clusters, columns) = map(_number_values, part[1:3])
     if labels.size * clusters.size > MAX_PART_CELLS:
         raise ClusterEvalError(_part_error(labels, clusters))
     table = np.zeros((labels.size, clusters.size))
@@ -155,54 +168,100 @@ def _part_error(labels: NDArray[Any], clusters: NDArray[Any]) -> str:
 def _solve_table(weights: Floats) -> float:
     """Return the sum of the weights (rows, columns), rows <= columns, of a best matching.
 
-    The Hungarian method: a row and a column have prices whose sum is at least their weight, and
-    equal to it where they are matched; the price of a free column is 0. One row after the other
-    starts a search for the nearest free column (_find_free_column).
+    The Hungarian method: columns have prices, 0 where no row has them, and no column gains a row
+    more than its own: its weight less its price. Most rows get a column by bids, and the others
+    search for a free one together.
+    """
+    prices, row_of = _bid_for_columns(weights)
+    rows = np.arange(weights.shape[0])
+    column_of = np.full(rows.size, -1)
+    column_of[row_of[row_of >= 0]] = np.flatnonzero(row_of >= 0)
+    gains = (weights - prices).max(axis=1)
+    while (column_of < 0).any():
+        distances, origins = _measure_ways(weights, prices, gains, column_of, row_of)
+        length = distances[row_of < 0].min()
+        prices += np.maximum(length - distances, 0)
+        _hand_over(origins, np.flatnonzero((row_of < 0) & (distances == length)), column_of, row_of)
+        own = weights[rows, column_of] - prices[column_of]
+        gains = np.where(column_of < 0, gains - length, own)
+    return float(weights[rows, column_of].sum())
+
+
+def _bid_for_columns(weights: Floats) -> tuple[Floats, Integers]:
+    """Return the price (columns,) and the row (columns,) of each column, 0 and -1 where it is free.
+
+    In each round all rows without a column bid for the one that gains them most, up to the price
+    at which another one gains them as much. The highest bid gets the column, if it is free or the
+    price rises.
     """
     n_rows, n_columns = weights.shape
-    row_prices, column_prices = weights.max(axis=1), np.zeros(n_columns)
-    column_of, row_of = np.full(n_rows, -1), np.full(n_columns, -1)
-    for row in range(n_rows):
-        free = np.flatnonzero((weights[row] == row_prices[row]) & (row_of < 0))
-        if free.size:
-            column_of[row], row_of[free[0]] = free[0], row
-    for start in map(int, np.flatnonzero(column_of < 0)):
-        column, origins = _find_free_column(weights, row_prices, column_prices, row_of, start)
-        while column >= 0:
-            row = origins[column]
-            row_of[column] = row
-            column, column_of[row] = column_of[row], column
-    return float(weights[np.arange(n_rows), column_of].sum())
+    prices, row_of = np.zeros(n_columns), np.full(n_columns, -1)
+    for _ in range(MAX_BID_ROUNDS):
+        rows = np.flatnonzero(~np.isin(np.arange(n_rows), row_of))
+        gains = weights[rows] - prices
+        columns, places = gains.argmax(axis=1), np.arange(rows.size)
+        best = gains[places, columns]
+        gains[places, columns] = -np.inf
+        others = gains.max(axis=1) if n_columns > 1 else best
+        offers = prices[columns] + (best - others)
+        is_valid = (row_of[columns] < 0) | (offers > prices[columns])
+        if not is_valid.any():
+            break
+        rows, columns, offers = rows[is_valid], columns[is_valid], offers[is_valid]
+        # Of the bids for one column the last one counts: the highest, or the first of equal ones.
+        order = np.lexsort((-rows, offers))
+        row_of[columns[order]], prices[columns[order]] = rows[order], offers[order]
+    return prices, row_of
 
 
-def _find_free_column(
-    weights: Floats, row_prices: Floats, column_prices: Floats, row_of: Integers, start: int
-) -> tuple[int, Integers]:
-    """Return the free column that is nearest to the row `start`, and each column's origin.
+def _measure_ways(
+    weights: Floats, prices: Floats, gains: Floats, column_of: Integers, row_of: Integers
+) -> tuple[Floats, Integers]:
+    """Return the distances (columns,) of columns from the rows without one, and their origins.
 
-    A row and a column are apart by the sum of their prices less their weight; the way from a
-    matched column to its row has length 0. The origin of a column is the row from which it was
-    reached. `row_of` is the row that each column is matched with, or -1. The prices of what is
-    nearer than the free column are adapted, in place, so that the way to it has length 0.
+    A row and a column are apart by what the row's own column gains it, or the best one if it has
+    none, less what the other gains it; the way from a column to its row has length 0. The origin
+    of a column is the row from which it is reached. Columns that are farther than the nearest free
+    one may have a greater distance, or an infinite one.
     """
     distances, origins = np.full(row_of.size, np.inf), np.full(row_of.size, -1)
-    is_open = np.ones(row_of.size, np.bool_)
-    row, length = start, 0.0
-    reached: list[int] = []
-    while True:
-        found = length + (row_prices[row] + column_prices - weights[row])
-        nearer = is_open & (found < distances)
-        distances[nearer] = found[nearer]
-        origins[nearer] = row
-        column = int(np.where(is_open, distances, np.inf).argmin())
-        length = float(distances[column])
-        if row_of[column] < 0:
-            break
-        is_open[column] = False
-        reached.append(column)
-        row = row_of[column]
-    savings = length - distances[reached]
-    column_prices[reached] += savings
-    row_prices[row_of[reached]] -= savings
-    row_prices[start] -= length
-    return column, origins
+    is_new, is_free = np.zeros(row_of.size, np.bool_), row_of < 0
+    rows = np.flatnonzero(column_of < 0)
+    lengths, bound = np.zeros(rows.size), np.inf
+    while rows.size:
+        found = prices - weights[rows]
+        found += gains[rows, None]
+        # Rounding must not let a way become shorter.
+        np.maximum(found, 0, out=found)
+        found += lengths[:, None]
+        nearest = found.min(axis=0)
+        nearer = np.flatnonzero((nearest < distances) & (nearest <= bound))
+        origins[nearer] = rows[found[:, nearer].argmin(axis=0)]
+        distances[nearer] = nearest[nearer]
+        is_new[nearer] = True
+        bound = distances[is_free].min()
+        columns = np.flatnonzero(is_new & ~is_free & (distances < bound))
+        # The nearest quarter goes on: the others may still become nearer.
+        if columns.size > 8:
+            quartile = np.partition(distances[columns], columns.size // 4)[columns.size // 4]
+            columns = columns[distances[columns] <= quartile]
+        is_new[columns] = False
+        rows, lengths = row_of[columns], distances[columns]
+    return distances, origins
+
+
+def _hand_over(origins: Integers, ends: Integers, column_of: Integers, row_of: Integers) -> None:
+    """Match the columns `ends`, which are free, and those on the ways to them, in place.
+
+    Each row on a way takes the next column. Of the ways that meet the first one counts.
+    """
+    is_taken = np.zeros(column_of.size, np.bool_)
+    for end in ends.tolist():
+        rows, columns = [origins[end]], [end]
+        while column_of[rows[-1]] >= 0 and not is_taken[rows[-1]]:
+            columns.append(column_of[rows[-1]])
+            rows.append(origins[columns[-1]])
+        if not is_taken[rows[-1]]:
+            is_taken[rows] = True
+            column_of[rows] = columns
+            row_of[columns] = rows

@@ -1,0 +1,441 @@
+-- extreme_pairs: the two points of a cluster that are farthest apart, and the two of different
+-- clusters that are nearest.
+--
+-- Each depends on a single pair of points. The triangle inequality excludes most other pairs, whose
+-- distances are never computed.
+
+---------------------------------------------------------------------------------------------------
+-- Metrics, points and diameters
+---------------------------------------------------------------------------------------------------
+
+-- The metric value of the distance d, where `distance` is the name of that distance. Values of the
+-- metric obey the triangle inequality: sqrt(d), the euclidean distance, for sqeuclidean; sqrt(2 d),
+-- the chord between unit vectors, for cosine; d itself for all others.
+CREATE OR REPLACE MACRO clustereval._distance_to_metric(d, distance) AS
+  CASE lower(distance) WHEN 'sqeuclidean' THEN sqrt(d) WHEN 'cosine' THEN sqrt(2 * d) ELSE d END;
+
+-- The inverse of _distance_to_metric: the distance named `distance` from the metric value d. d^2
+-- for sqeuclidean, d^2 / 2 for cosine, d itself for all others.
+CREATE OR REPLACE MACRO clustereval._metric_to_distance(d, distance) AS
+  CASE lower(distance) WHEN 'sqeuclidean' THEN d * d WHEN 'cosine' THEN d * d / 2 ELSE d END;
+
+-- Distance of the vectors x and y in a metric, for which the triangle inequality holds: euclidean
+-- for sqeuclidean; the chord for cosine, where x and y are unit vectors, and sqrt(2) if one is a
+-- zero vector; otherwise the distance named `distance`. p is the order of minkowski.
+CREATE OR REPLACE MACRO clustereval._metric(x, y, distance, p) AS
+  CASE lower(distance)
+    WHEN 'sqeuclidean' THEN clustereval._euclidean(x, y)
+    ELSE clustereval._distance_to_metric(clustereval._distance(x, y, distance, p), distance)
+  END;
+
+-- One row per cluster (number): its center; radius, the largest distance of its points from the
+-- center (_metric: the option distance, or its root for squared ones); and of its partition the
+-- number of clusters, n_clusters, and the lowest cluster number, by which tables are joined,
+-- partition_no. clusters names the table of _measured_clusters.
+CREATE OR REPLACE MACRO clustereval._bounding_balls(clusters, distance) AS TABLE
+  SELECT
+    MIN(number) OVER (PARTITION BY partition_key) AS partition_no,
+    COUNT(*) OVER (PARTITION BY partition_key) AS n_clusters,
+    number, center,
+    clustereval._distance_to_metric(radius, distance) AS radius
+  FROM query_table(clusters);
+
+-- One row per point that is not left out as noise or incomplete: row_no and point (its row number
+-- and vector), number and radius of its cluster, center_distance (_metric distance from the
+-- center), and partition_no and n_clusters of its partition. Points without a finite distance get
+-- no row: _check_points reports them. The parameters name the tables of _points (one row per input
+-- row), _measured_clusters and _bounding_balls (one per cluster).
+CREATE OR REPLACE MACRO clustereval._points_in_balls(points, clusters, balls, distance, p) AS TABLE
+  SELECT
+    ball.partition_no, ball.n_clusters, cluster.number, point.row_no, point.point, ball.radius,
+    clustereval._metric(point.point, cluster.center, distance, p) AS center_distance
+  FROM query_table(points) AS point
+  JOIN query_table(clusters) AS cluster
+    ON cluster.partition_key IS NOT DISTINCT FROM point.partition_key
+    AND cluster.cluster IS NOT DISTINCT FROM point.cluster
+    AND cluster.singleton_no = point.singleton_no
+  JOIN query_table(balls) AS ball ON ball.number = cluster.number
+  WHERE point.kept
+    AND isfinite(clustereval._metric(point.point, cluster.center, distance, p));
+
+-- One row per cluster of two points or more (number): diameter, the largest _metric distance of two
+-- of its points. members names the table of _points_in_balls, one row per point. Points at
+-- distances r and s from the center are at most r + s apart. The distances among the 64 outermost
+-- points, and from the outermost to all, give a lower bound of the diameter; other pairs are
+-- measured only if r + s exceeds it.
+CREATE OR REPLACE MACRO clustereval._metric_diameters(members, distance, p) AS TABLE
+  WITH outermost AS MATERIALIZED (
+    SELECT
+      number, arg_max(point, center_distance) AS point,
+      arg_max(point, center_distance, 64) AS candidates
+    FROM query_table(members)
+    GROUP BY number
+    HAVING COUNT(*) > 1
+  ),
+  candidates AS (
+    SELECT
+      number, unnest(candidates) AS point,
+      unnest(range(len(candidates))) AS place
+    FROM outermost
+  ),
+  lower_bounds AS (
+    SELECT
+      one.number,
+      MAX(clustereval._metric(one.point, other.point, distance, p)) AS diameter
+    FROM candidates AS one
+    JOIN candidates AS other ON other.number = one.number AND other.place > one.place
+    GROUP BY one.number
+    UNION ALL
+    -- The outermost point is compared with itself too: a zero vector is as far from all others.
+    SELECT
+      member.number,
+      MAX(clustereval._metric(member.point, outermost.point, distance, p))
+    FROM query_table(members) AS member
+    JOIN outermost ON outermost.number = member.number
+    GROUP BY member.number
+  ),
+  bounds AS MATERIALIZED (
+    SELECT number, MAX(diameter) AS diameter
+    FROM lower_bounds
+    GROUP BY number
+  ),
+  outer_points AS MATERIALIZED (
+    SELECT
+      member.number, MIN(member.row_no) AS row_no, member.point, member.center_distance,
+      MAX(bound.diameter) - member.center_distance AS needed_distance
+    FROM query_table(members) AS member
+    JOIN bounds AS bound ON bound.number = member.number
+    WHERE member.center_distance + member.radius > bound.diameter
+    GROUP BY member.number, member.point, member.center_distance
+  ),
+  largest AS (
+    SELECT number, diameter FROM bounds
+    UNION ALL
+    SELECT
+      one.number,
+      MAX(clustereval._metric(one.point, other.point, distance, p))
+    FROM outer_points AS one
+    JOIN outer_points AS other
+      ON other.number = one.number
+      AND other.row_no > one.row_no
+      AND other.center_distance > one.needed_distance
+    GROUP BY one.number
+  )
+  SELECT number, MAX(diameter) AS diameter
+  FROM largest
+  GROUP BY number;
+
+---------------------------------------------------------------------------------------------------
+-- Separation
+---------------------------------------------------------------------------------------------------
+
+-- One row per partition of two clusters or more (partition_no): separation, an upper bound of the
+-- smallest _metric distance of points of different clusters. It is the smallest found in the 32
+-- pairs of clusters whose bounding balls overlap most, or are nearest, between the 64 points of
+-- each cluster nearest to the midpoint of the two centers. members and balls name the tables of
+-- _points_in_balls (one row per point) and _bounding_balls (one per cluster).
+CREATE OR REPLACE MACRO clustereval._separation_bounds(members, balls, distance, p) AS TABLE
+  WITH likely_pairs AS (
+    SELECT
+      one.partition_no,
+      unnest(arg_min(
+        {'one': one.number, 'other': other.number},
+        clustereval._metric(one.center, other.center, distance, p)
+          - one.radius - other.radius,
+        32
+      )) AS pair
+    FROM query_table(balls) AS one
+    JOIN query_table(balls) AS other
+      ON other.partition_no = one.partition_no AND other.number > one.number
+    GROUP BY one.partition_no
+  ),
+  midpoints AS MATERIALIZED (
+    SELECT
+      likely.pair,
+      list_transform(one.center, lambda v, i: (v + other.center[i]) / 2) AS midpoint
+    FROM likely_pairs AS likely
+    JOIN query_table(balls) AS one ON one.number = likely.pair['one']
+    JOIN query_table(balls) AS other ON other.number = likely.pair['other']
+  ),
+  sides AS (
+    SELECT pair, midpoint, pair['one'] AS number FROM midpoints
+    UNION ALL
+    SELECT pair, midpoint, pair['other'] FROM midpoints
+  ),
+  nearest AS (
+    SELECT
+      member.partition_no, side.pair, side.number,
+      arg_min(member.point, clustereval._euclidean(member.point, side.midpoint), 64) AS candidates
+    FROM query_table(members) AS member
+    JOIN sides AS side ON side.number = member.number
+    GROUP BY member.partition_no, side.pair, side.number
+  ),
+  candidates AS MATERIALIZED (
+    SELECT partition_no, pair, number, unnest(candidates) AS point
+    FROM nearest
+  )
+  SELECT
+    one.partition_no,
+    MIN(clustereval._metric(one.point, other.point, distance, p)) AS separation
+  FROM candidates AS one
+  JOIN candidates AS other ON other.pair = one.pair AND other.number > one.number
+  GROUP BY one.partition_no;
+
+-- The points (partition_no, number of the cluster, row_no, point), equal ones of a cluster once,
+-- whose _metric distance to a point of another cluster may be below a bound: they are nearer than
+-- bound + radius to that cluster's center. Above 256 clusters, where that would cost too much, all
+-- points. members and
+-- balls name the tables of _points_in_balls (one row per point) and _bounding_balls (one per
+-- cluster), bounds one with the bound of each partition (separation).
+CREATE OR REPLACE MACRO clustereval._border_points(members, balls, bounds, distance, p) AS TABLE
+  WITH rows AS (
+    SELECT member.row_no
+    FROM query_table(members) AS member
+    JOIN query_table(bounds) AS bound ON bound.partition_no = member.partition_no
+    JOIN query_table(balls) AS ball
+      ON ball.partition_no = member.partition_no
+      AND ball.number <> member.number
+    WHERE member.n_clusters <= 256
+      AND clustereval._metric(member.point, ball.center, distance, p)
+        < bound.separation + ball.radius
+    UNION ALL
+    SELECT row_no FROM query_table(members) WHERE n_clusters > 256
+  )
+  SELECT partition_no, number, MIN(row_no) AS row_no, point
+  FROM query_table(members)
+  WHERE row_no IN (SELECT row_no FROM rows)
+  GROUP BY partition_no, number, point;
+
+-- One row per partition (partition_no), with its n points and the axes of the grids that find near
+-- points: axes, a list of the (at most) seven coordinates of largest variance, as indices from 1,
+-- in descending order; deviations, a list of their standard deviations; deviation, the largest;
+-- origin, the vector where cell 0 starts. The parameters name the tables of _coordinate_moments
+-- (one row per cluster and coordinate), _measured_clusters and _bounding_balls (one per cluster).
+CREATE OR REPLACE MACRO clustereval._grid_axes(coordinates, clusters, balls) AS TABLE
+  WITH variances AS (
+    SELECT
+      ball.partition_no, coordinate.i, SUM(coordinate.n) AS n,
+      SUM(coordinate.n * coordinate.variance) / SUM(coordinate.n)
+        + clustereval._variance(coordinate.center) AS variance
+    FROM query_table(coordinates) AS coordinate
+    JOIN query_table(clusters) AS cluster
+      ON cluster.partition_key IS NOT DISTINCT FROM coordinate.partition_key
+      AND cluster.cluster IS NOT DISTINCT FROM coordinate.cluster
+      AND cluster.singleton_no = coordinate.singleton_no
+    JOIN query_table(balls) AS ball ON ball.number = cluster.number
+    GROUP BY ball.partition_no, coordinate.i
+  )
+  SELECT
+    axis.partition_no, MAX(axis.n) AS n, ball.center AS origin,
+    arg_max(axis.i, axis.variance, 7) AS axes,
+    list_transform(MAX(axis.variance, 7), lambda v: sqrt(v)) AS deviations,
+    sqrt(MAX(axis.variance)) AS deviation
+  FROM variances AS axis
+  JOIN query_table(balls) AS ball ON ball.number = axis.partition_no
+  GROUP BY axis.partition_no, ball.center;
+
+-- Number of the grid cell of the vector x, moved by `shift`, along one axis, the coordinate of
+-- index `axis` (from 1); 0 if that is NULL. Cells have this width; cell 0 starts at origin.
+CREATE OR REPLACE MACRO clustereval._cell_along_axis(x, origin, axis, width, shift) AS
+  coalesce(TRY_CAST(floor((x[axis] - origin[axis] + shift) / width) AS BIGINT), 0);
+
+-- The cell of the vector x in a grid along five axes, as a hash of its numbers (_cell_along_axis):
+-- equal hashes of different cells add pairs to be compared, and lose none.
+CREATE OR REPLACE MACRO clustereval._grid_cell(x, origin, axes, width) AS
+  hash(
+    clustereval._cell_along_axis(x, origin, axes[1], width, 0.0),
+    clustereval._cell_along_axis(x, origin, axes[2], width, 0.0),
+    clustereval._cell_along_axis(x, origin, axes[3], width, 0.0),
+    clustereval._cell_along_axis(x, origin, axes[4], width, 0.0),
+    clustereval._cell_along_axis(x, origin, axes[5], width, 0.0)
+  );
+
+-- One row per partition (partition_no): separation, an upper bound of the smallest _metric distance
+-- of points of different clusters: the smallest within a cell of a grid, or the given bound if that
+-- is less. The cells are half wider than that bound, so that a border divides few of the nearest
+-- pairs. members, bounds, axes: as for _separations_by_grid.
+CREATE OR REPLACE MACRO clustereval._separations_within_cells(
+  members, bounds, axes, distance, p
+) AS TABLE
+  WITH grids AS (
+    SELECT
+      bound.partition_no, axis.origin, axis.axes,
+      GREATEST(1.5 * bound.separation, axis.deviation * 1e-7) AS width
+    FROM query_table(bounds) AS bound
+    JOIN query_table(axes) AS axis ON axis.partition_no = bound.partition_no
+    WHERE bound.separation > 0
+  ),
+  cells AS MATERIALIZED (
+    SELECT
+      member.partition_no, member.number, member.row_no, member.point,
+      clustereval._grid_cell(member.point, grid.origin, grid.axes, grid.width) AS cell
+    FROM query_table(members) AS member
+    JOIN grids AS grid ON grid.partition_no = member.partition_no
+  ),
+  least AS (
+    SELECT partition_no, separation FROM query_table(bounds)
+    UNION ALL
+    SELECT one.partition_no, MIN(clustereval._metric(one.point, other.point, distance, p))
+    FROM cells AS one
+    JOIN cells AS other
+      ON other.cell = one.cell
+      AND other.partition_no = one.partition_no
+      AND other.row_no > one.row_no
+      AND other.number <> one.number
+    GROUP BY one.partition_no
+  )
+  SELECT partition_no, MIN(separation) AS separation
+  FROM least
+  GROUP BY partition_no;
+
+-- One row per partition whose bound (separation) is not 0, with the grid in which
+-- _separations_by_grid compares points: reach, how much coordinates of compared points may differ;
+-- axes, a list of the coordinates that divide the cells, and other_axes, of up to two others; width
+-- of the cells; origin, the vector where cell 0 starts. Cells three times as wide as the reach have
+-- few points near a border. If that is wide for the spread of the points, which would be in few
+-- cells, they are as wide as the reach. bounds and axes: as for _separations_by_grid.
+CREATE OR REPLACE MACRO clustereval._separation_grids(bounds, axes) AS TABLE
+  WITH grids AS (
+    SELECT
+      axis.partition_no, axis.origin, axis.axes, axis.deviation,
+      -- The second terms are rounding errors of coordinates and of the numbers of cells.
+      bound.separation * (1 + 1e-9) + axis.deviation * 1e-11 AS reach,
+      3 * bound.separation > axis.deviation AS is_wide,
+      -- With further axes, a point would be compared with more cells than there are points.
+      LEAST(
+        len(list_filter(axis.deviations, lambda s: 1.5 * s > bound.separation)),
+        CAST(floor(ln(axis.n)) AS BIGINT) - 1
+      ) AS n_useful_axes
+    FROM query_table(bounds) AS bound
+    JOIN query_table(axes) AS axis ON axis.partition_no = bound.partition_no
+    WHERE bound.separation > 0
+  ),
+  chosen AS (
+    SELECT *, GREATEST(1, LEAST(CASE WHEN is_wide THEN 4 ELSE 5 END, n_useful_axes)) AS n_axes
+    FROM grids
+  )
+  SELECT
+    grid.partition_no, grid.origin, grid.reach, grid.axes[1:grid.n_axes] AS axes,
+    grid.axes[grid.n_axes + 1:grid.n_axes + 2] AS other_axes,
+    GREATEST(CASE WHEN is_wide THEN 1.001 ELSE 3.0 END * reach, deviation * 1e-7) AS width
+  FROM chosen AS grid;
+
+-- One row per cell that a point is compared with: spans, a number made of how many cells more than
+-- one (0, 1 or 2) it is compared with along each of five axes, and the steps (step_1 .. step_5) to
+-- the cell from the one of lowest numbers.
+CREATE OR REPLACE MACRO clustereval._cell_steps() AS TABLE
+  WITH steps AS (
+    SELECT span, step
+    FROM (VALUES (0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2)) AS axis (span, step)
+  )
+  SELECT
+    one.span + 3 * two.span + 9 * three.span + 27 * four.span + 81 * five.span AS spans,
+    one.step AS step_1, two.step AS step_2, three.step AS step_3, four.step AS step_4,
+    five.step AS step_5
+  FROM steps AS one
+  CROSS JOIN steps AS two
+  CROSS JOIN steps AS three
+  CROSS JOIN steps AS four
+  CROSS JOIN steps AS five;
+
+-- One row per point and cell of the grid (cell, a hash as of _grid_cell) that may hold points
+-- within reach: number and point, and the limits of their coordinates: x_1, its own, to x_1_stop on
+-- the first axis; x_2_start to x_2_stop and x_3_start to x_3_stop on two axes that do not divide
+-- the cells. members and grids name the tables of _border_points and _separation_grids.
+CREATE OR REPLACE MACRO clustereval._cells_within_reach(members, grids) AS TABLE
+  WITH cells AS (
+    SELECT
+      member.partition_no, number, point, axes, other_axes, reach,
+      clustereval._cell_along_axis(point, origin, axes[1], width, 0.0) AS first_1,
+      clustereval._cell_along_axis(point, origin, axes[2], width, -reach) AS first_2,
+      clustereval._cell_along_axis(point, origin, axes[3], width, -reach) AS first_3,
+      clustereval._cell_along_axis(point, origin, axes[4], width, -reach) AS first_4,
+      clustereval._cell_along_axis(point, origin, axes[5], width, -reach) AS first_5,
+      clustereval._cell_along_axis(point, origin, axes[1], width, reach) AS last_1,
+      clustereval._cell_along_axis(point, origin, axes[2], width, reach) AS last_2,
+      clustereval._cell_along_axis(point, origin, axes[3], width, reach) AS last_3,
+      clustereval._cell_along_axis(point, origin, axes[4], width, reach) AS last_4,
+      clustereval._cell_along_axis(point, origin, axes[5], width, reach) AS last_5
+    FROM query_table(members) AS member
+    JOIN query_table(grids) AS grid ON grid.partition_no = member.partition_no
+  )
+  SELECT
+    cell.partition_no, cell.number, cell.point,
+    hash(
+      cell.first_1 + step.step_1, cell.first_2 + step.step_2, cell.first_3 + step.step_3,
+      cell.first_4 + step.step_4, cell.first_5 + step.step_5
+    ) AS cell,
+    cell.point[cell.axes[1]] AS x_1,
+    cell.point[cell.axes[1]] + cell.reach AS x_1_stop,
+    coalesce(cell.point[cell.other_axes[1]] - cell.reach, 0.0) AS x_2_start,
+    coalesce(cell.point[cell.other_axes[1]] + cell.reach, 0.0) AS x_2_stop,
+    coalesce(cell.point[cell.other_axes[2]] - cell.reach, 0.0) AS x_3_start,
+    coalesce(cell.point[cell.other_axes[2]] + cell.reach, 0.0) AS x_3_stop
+  FROM cells AS cell
+  JOIN clustereval._cell_steps() AS step
+    ON step.spans = cell.last_1 - cell.first_1 + 3 * (cell.last_2 - cell.first_2)
+      + 9 * (cell.last_3 - cell.first_3) + 27 * (cell.last_4 - cell.first_4)
+      + 81 * (cell.last_5 - cell.first_5);
+
+-- One row per partition (partition_no): separation, the smallest _metric distance of given points
+-- of different clusters, or the given bound if that is less. Points differ in no coordinate by more
+-- than their distance. In a grid, each point is compared with those in its own cell or near its
+-- border, and only onward along the first axis. members names the points, as of _border_points,
+-- bounds the bound of each partition (separation), axes the table of _grid_axes.
+CREATE OR REPLACE MACRO clustereval._separations_by_grid(
+  members, bounds, axes, distance, p
+) AS TABLE
+  WITH grids AS MATERIALIZED (SELECT * FROM clustereval._separation_grids(bounds, axes)),
+  cells AS (
+    SELECT
+      member.partition_no, member.number, member.point,
+      member.point[grid.axes[1]] AS x_1,
+      coalesce(member.point[grid.other_axes[1]], 0.0) AS x_2,
+      coalesce(member.point[grid.other_axes[2]], 0.0) AS x_3,
+      clustereval._grid_cell(member.point, grid.origin, grid.axes, grid.width) AS cell
+    FROM query_table(members) AS member
+    JOIN grids AS grid ON grid.partition_no = member.partition_no
+  ),
+  within_reach AS (SELECT * FROM clustereval._cells_within_reach(members, grids)),
+  least AS (
+    SELECT partition_no, separation FROM query_table(bounds)
+    UNION ALL
+    SELECT one.partition_no, MIN(clustereval._metric(one.point, other.point, distance, p))
+    FROM within_reach AS one
+    JOIN cells AS other
+      ON other.cell = one.cell
+      AND other.partition_no = one.partition_no
+      AND other.number <> one.number
+      AND other.x_1 >= one.x_1
+      AND other.x_1 <= one.x_1_stop
+      AND other.x_2 >= one.x_2_start
+      AND other.x_2 <= one.x_2_stop
+      AND other.x_3 >= one.x_3_start
+      AND other.x_3 <= one.x_3_stop
+    GROUP BY one.partition_no
+  )
+  SELECT partition_no, MIN(separation) AS separation
+  FROM least
+  GROUP BY partition_no;
+
+-- One row per partition of two clusters or more (partition_no): separation, the smallest distance
+-- of points of different clusters, as a _metric value: the euclidean distance for sqeuclidean, the
+-- chord for cosine, otherwise the distance itself. Pairs in a cell of a grid give a tight bound of
+-- it: first those of a sixteenth of the points, then of all, since narrower cells hold fewer
+-- points. The parameters name the tables of _points_in_balls (one row per point), _bounding_balls
+-- (one per cluster) and _grid_axes (one per partition).
+CREATE OR REPLACE MACRO clustereval._metric_separations(members, balls, axes, distance, p) AS TABLE
+  WITH first_bounds AS MATERIALIZED (
+    SELECT * FROM clustereval._separation_bounds(members, balls, distance, p)
+  ),
+  border AS MATERIALIZED (
+    SELECT * FROM clustereval._border_points(members, balls, first_bounds, distance, p)
+  ),
+  sample AS NOT MATERIALIZED (SELECT * FROM border WHERE row_no % 16 = 0),
+  sample_bounds AS MATERIALIZED (
+    SELECT * FROM clustereval._separations_within_cells(sample, first_bounds, axes, distance, p)
+  ),
+  bounds AS MATERIALIZED (
+    SELECT * FROM clustereval._separations_within_cells(border, sample_bounds, axes, distance, p)
+  )
+  SELECT * FROM clustereval._separations_by_grid(border, bounds, axes, distance, p);
