@@ -156,7 +156,7 @@ def _draw(
 # ----------------------------------------------------------------------------------------------
 
 
-class _Drawn(NamedTuple):
+class _DrawnPartition(NamedTuple):
     """The m queries and the references of one partition, in k clusters."""
 
     #: (m, d): the queries, sorted by cluster.
@@ -180,14 +180,14 @@ class _Drawn(NamedTuple):
         return self.counts[self.own] - (self.places >= 0)
 
 
-def _split_drawn(part: Partition, distance: Distance) -> _Drawn:
+def _split_drawn(part: Partition, distance: Distance) -> _DrawnPartition:
     """Return the queries and references of a partition that has both in its rows."""
     is_query = part.rows["is_query"].to_numpy()
     is_reference = part.rows["is_reference"].to_numpy()
     starts = np.concatenate([[0], np.cumsum(is_reference)])[part.starts]
     number_in_all = np.cumsum(is_reference) - 1 - starts[part.numbers]
     references = np.split(part.x[is_reference], starts[1:-1])
-    return _Drawn(
+    return _DrawnPartition(
         part.x[is_query],
         part.numbers[is_query],
         part.rows["size"].to_numpy()[part.starts[:-1]],
@@ -241,7 +241,7 @@ def _own_and_nearest(means: Floats, own: Integers) -> MeanDistances:
     return MeanDistances(a, a, b, b, neighbor)
 
 
-def _reference_means(drawn: _Drawn) -> tuple[Floats, Floats]:
+def _reference_means(drawn: _DrawnPartition) -> tuple[Floats, Floats]:
     """Return mean distances (m, k) of the queries to references, and what the draw varies them by.
 
     The latter (m, k) is half the difference between the means of two halves of the references,
@@ -285,7 +285,7 @@ def _silhouette_gradients(own: Floats, other: Floats) -> tuple[Floats, Floats]:
     )
 
 
-def _reference_variances(drawn: _Drawn, means: MeanDistances, level: str) -> Floats:
+def _reference_variances(drawn: _DrawnPartition, means: MeanDistances, level: str) -> Floats:
     """Return the variances (m,) of Estimates, for their means, by groups of this level."""
     m, k = len(drawn.x), len(drawn.sizes)
     variances = np.zeros(m)

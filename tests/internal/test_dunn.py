@@ -492,7 +492,7 @@ def test_one_point_far_off(engine: Engine) -> None:
 
 # Names ---------------------------------------------------------------------------------------
 
-INNER, WITH = sql_names("dunn")
+INNER, WITH = sql_names("extreme_pairs", "dunn")
 PARAMETERS = ["generalized", "separation", "diameter", "d", "start", "axis", "width", "options"]
 POLARS_INNER = [*dunn.SEPARATIONS, *dunn.DIAMETERS]
 POLARS_INNER += ["number", "least", "singleton_no"]

@@ -452,7 +452,7 @@ def shown_cluster(value: Any) -> str | None:
 
 # Names ---------------------------------------------------------------------------------------
 
-INNER, WITH = sql_names("vectors", "distances", "centroids", "scatter", "report")
+INNER, WITH = sql_names("vectors", "distances", "moments", "centroids", "scatter", "report")
 ODD = ['a "quoted" name', "it's", "two words", "größe", "🦆", "select", "GROUP", " ", "a.b", "$1"]
 ODD += ["*", "^.*$"]
 PARAMETERS = ["tbl", "vector", "distance", "p", "center", "partition_by", "noise", "noise_as"]
