@@ -226,7 +226,7 @@ def silhouette_score(
         ``partition_key``, ``n``, ``n_dropped``, ``n_noise``, ``n_clusters``, ``n_singletons``,
         ``n_evaluated``, ``silhouette``, ``silhouette_macro``, ``silhouette_max``,
         ``silhouette_lower`` and ``silhouette_upper``, in [-1, 1], best 1; NULL with fewer than two
-        clusters or if every point is a cluster.
+        clusters or if every point is a cluster. ``std_error`` is NULL: no points are sampled.
 
     Raises
     ------
@@ -268,7 +268,8 @@ def silhouette_clusters(
     Returns
     -------
     DataFrame
-        ``partition_key``, ``cluster``, ``n``, and the means ``a``, ``b`` and ``silhouette``.
+        ``partition_key``, ``cluster``, ``n``, the means ``a``, ``b`` and ``silhouette``, and
+        ``std_error``, NULL as no points are sampled.
 
     Examples
     --------
@@ -310,7 +311,8 @@ def silhouette_samples(
     Returns
     -------
     DataFrame
-        ``partition_key``, ``id``, ``cluster``, ``neighbor``, ``a``, ``b`` and ``silhouette``.
+        ``partition_key``, ``id``, ``cluster``, ``neighbor``, ``a``, ``b``, ``silhouette`` and
+        ``std_error``, NULL as no points are sampled.
 
     Examples
     --------

@@ -158,9 +158,10 @@ CREATE OR REPLACE MACRO clustereval._snap(x, anchor) AS
 
 -- One row per cluster and coordinate (i, from 1): the cluster's key (partition_key, cluster,
 -- singleton_no), its number of points n and sum of all squared coordinates (squares; NULL for i
--- above 16), and of the coordinate, without weights: center, its mean or median by the option of
--- that name, the population variance, the smallest and the largest value (low, high). The center
--- and the variance of equal numbers are that number and 0. points: rows of _points or _move_points.
+-- above 16), and of the coordinate, without weights: anchor, the value of one of its points; center,
+-- its mean or median by the option of that name, the population variance, the smallest and the
+-- largest value (low, high). The center and the variance of equal numbers are that number and 0.
+-- points: rows of _points or _move_points.
 CREATE OR REPLACE MACRO clustereval._coordinate_moments(points, center) AS TABLE
   WITH block_places AS (
     SELECT
@@ -179,6 +180,7 @@ CREATE OR REPLACE MACRO clustereval._coordinate_moments(points, center) AS TABLE
         WHEN 'median' THEN means_or_medians[place_in_block]
         ELSE clustereval._snap(means_or_medians[place_in_block], anchors[place_in_block])
       END AS center_value,
+      anchors[place_in_block] AS anchor,
       variances[place_in_block] AS variance,
       minima[place_in_block] AS low,
       maxima[place_in_block] AS high
@@ -186,7 +188,7 @@ CREATE OR REPLACE MACRO clustereval._coordinate_moments(points, center) AS TABLE
     WHERE block_offset + place_in_block <= dims
   )
   SELECT
-    partition_key, cluster, singleton_no, i, n, squares,
+    partition_key, cluster, singleton_no, i, n, squares, anchor,
     center_value AS center,
     -- Parts of equal numbers are combined by means that rounding may tell apart.
     CASE WHEN variance <= pow(1e-15 * center_value, 2) THEN 0.0 ELSE variance END AS variance,
@@ -394,3 +396,65 @@ CREATE OR REPLACE MACRO clustereval._moved_moments(
     FROM clustereval._unnested_moments(moved_points, center) AS moment
   )
   SELECT * FROM clustereval._scale_moments(all_moments, distance, p, weights);
+
+-- The rows coordinates of _moved_moments, for sums of squares per coordinate: those of a narrow
+-- coordinate, beside others so wide that its partition was not moved, are computed again from
+-- differences, and their centers are minus reference, the least of them. A coordinate is narrow
+-- if the centers of all clusters, and the values of one point of each, lie close to each other
+-- against their distance from 0. Variances would tell more exactly, but then all callers would have
+-- to compute them. Nearly all partitions have none such; their points are not read again. moments:
+-- rows of _coordinate_moments; points and origins: rows of _move_points and _point_origins; the
+-- rest are options.
+CREATE OR REPLACE MACRO clustereval._exact_coordinates(
+  coordinates, moments, points, origins, distance, p, center, weights
+) AS TABLE
+  WITH narrow AS (
+    SELECT own.partition_key, own.i, MIN(own.center) AS reference
+    FROM query_table(moments) AS own
+    LEFT JOIN query_table(origins) AS origin
+      ON origin.partition_key IS NOT DISTINCT FROM own.partition_key
+    WHERE origin.origin IS NULL
+    GROUP BY own.partition_key, own.i
+    HAVING MIN(own.center) * MAX(own.center) > 0
+      AND MAX(own.center) - MIN(own.center)
+        < LEAST(abs(MIN(own.center)), abs(MAX(own.center))) / 1024
+      AND MAX(abs(own.anchor - own.center))
+        < LEAST(abs(MIN(own.center)), abs(MAX(own.center))) / 512
+  ),
+  narrow_moments AS (
+    SELECT
+      own.partition_key, own.cluster, own.singleton_no, own.i, own.n,
+      own.center AS rounded_center, narrow.reference
+    FROM query_table(moments) AS own
+    JOIN narrow
+      ON narrow.partition_key IS NOT DISTINCT FROM own.partition_key
+      AND narrow.i = own.i
+  ),
+  deviations AS NOT MATERIALIZED (
+    SELECT own.*, point.unweighted[own.i] - own.rounded_center AS deviation
+    FROM query_table(points) AS point
+    JOIN narrow_moments AS own
+      ON own.partition_key IS NOT DISTINCT FROM point.partition_key
+      AND own.cluster IS NOT DISTINCT FROM point.cluster
+      AND own.singleton_no = point.singleton_no
+    WHERE point.kept
+  ),
+  corrected AS (
+    SELECT
+      partition_key, cluster, singleton_no, i,
+      MAX(n) AS n,
+      MAX(rounded_center - reference)
+        + CASE center WHEN 'median' THEN 0.0 ELSE fsum(deviation) / COUNT(*) END AS center,
+      clustereval._variance(deviation) AS variance
+    FROM deviations
+    GROUP BY partition_key, cluster, singleton_no, i
+  )
+  SELECT
+    own.partition_key, own.cluster, own.singleton_no, own.i, own.n, own.center, own.variance
+  FROM query_table(coordinates) AS own
+  LEFT JOIN narrow
+    ON narrow.partition_key IS NOT DISTINCT FROM own.partition_key
+    AND narrow.i = own.i
+  WHERE narrow.i IS NULL
+  UNION ALL
+  SELECT * FROM clustereval._scale_moments(corrected, distance, p, weights);

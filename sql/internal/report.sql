@@ -5,8 +5,8 @@
 ---------------------------------------------------------------------------------------------------
 
 -- One row per partition (group of partition_by): all columns of internal_report. clusters: rows of
--- _measured_clusters; spreads: rows of _cluster_spreads; coordinates: rows of _moved_moments; the
--- rest are options.
+-- _measured_clusters; spreads: rows of _cluster_spreads; coordinates: rows of _exact_coordinates;
+-- the rest are options.
 CREATE OR REPLACE MACRO clustereval._report_of_clusters(
   clusters, spreads, coordinates, distance, p, center
 ) AS TABLE
@@ -116,10 +116,15 @@ CREATE OR REPLACE MACRO clustereval._internal_report(
     SELECT * FROM clustereval._check_points(
       __ce_points, __ce_spreads, __ce_centers, __ce_origins, weights
     )
+  ),
+  __ce_exact_coordinates AS (
+    SELECT * FROM clustereval._exact_coordinates(
+      __ce_coordinates, __ce_moments, __ce_points, __ce_origins, distance, p, center, weights
+    )
   )
   SELECT *
   FROM clustereval._report_of_clusters(
-    __ce_clusters, __ce_spreads, __ce_coordinates, distance, p, center
+    __ce_clusters, __ce_spreads, __ce_exact_coordinates, distance, p, center
   )
   WHERE COALESCE((SELECT MIN(valid) FROM __ce_checked), TRUE);
 
