@@ -158,9 +158,9 @@ CREATE OR REPLACE MACRO clustereval._snap(x, anchor) AS
 
 -- One row per cluster and coordinate (i, from 1): the cluster's key (partition_key, cluster,
 -- singleton_no), its number of points n and sum of all squared coordinates (squares; NULL for i
--- above 16), and of the coordinate, without weights: anchor, the value of one of its points; center,
--- its mean or median by the option of that name, the population variance, the smallest and the
--- largest value (low, high). The center and the variance of equal numbers are that number and 0.
+-- above 16), and of the coordinate, without weights: anchor, the value of a point; center, its mean
+-- or median by the option of that name, the population variance, the smallest and the largest value
+-- (low, high). The center and the variance of equal numbers are that number and 0.
 -- points: rows of _points or _move_points.
 CREATE OR REPLACE MACRO clustereval._coordinate_moments(points, center) AS TABLE
   WITH block_places AS (
