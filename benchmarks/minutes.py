@@ -37,7 +37,7 @@ VECTOR = [f"x{i}" for i in range(DIMS)]
 
 
 class Size(NamedTuple):
-    """What a call of so many rows took."""
+    """What a call of a number of rows took."""
 
     rows: int
     seconds: float

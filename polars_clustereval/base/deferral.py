@@ -102,7 +102,7 @@ def _defer(
         n_rows: int | None = None,
         batch_size: int | None = None,  # noqa: ARG001 - Polars gives it
     ) -> Iterator[pl.DataFrame]:
-        """Yield the rows that a plan asks for, all at once."""
+        """Yield the rows that a plan asks for, in one frame."""
         with _planning(is_planning=False):
             rows = function(*args, **kwargs)
             rows = rows if n_rows is None else rows.head(n_rows)

@@ -272,7 +272,7 @@ def _squared_lengths(x: Floats, distance: Distance) -> Floats:
 
 
 def _varies_little(n: Integers, v: Floats, c: Floats) -> Booleans:
-    """Return of k clusters whether a coordinate is narrow, maybe constant but for rounding (k,).
+    """Return of k clusters whether a coordinate is narrow, maybe constant except for rounding (k,).
 
     n (k,) are their sizes, v and c (k, d) their variances and centers. Sums of equal numbers of few
     digits are exact.
@@ -283,7 +283,7 @@ def _varies_little(n: Integers, v: Floats, c: Floats) -> Booleans:
 
 
 def _is_nearly_repeated(c: Floats, starts: Integers) -> Booleans:
-    """Return of centers c (k, d) whether they are another one of their partition but for rounding.
+    """Return of centers c (k, d) whether they equal another of their partition, up to rounding.
 
     `starts` (q,) are the first centers of the partitions. In the order of their projections on a
     line such centers are neighbors.

@@ -24,7 +24,7 @@ __all__ = ["average_by_cluster", "average_clusters", "choose_method", "describe_
 
 #: The silhouettes of all points are computed if that is estimated to take no more seconds.
 LONGEST = 10.0
-#: Otherwise those of so many points, drawn with the same seed each time.
+#: Otherwise those of this number of points, drawn with the same seed each time.
 SAMPLE_SIZE = 2000
 
 

@@ -101,7 +101,7 @@ def cross_validation(
     ----------
     frame : DataFrame or LazyFrame
         The held out points, one per row. A LazyFrame is read when the result is collected, and
-        streams; a List column is read once more, for its greatest length.
+        streams; a List column is read once more, for its largest length.
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
         where it is NULL (for several columns: where all are) are left out.

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int64]
 
-#: Cells, or rows of labelings, that are drawn at once, rows of frames that are made of them before
+#: Cells, or rows of labelings, that are drawn together, rows of frames that are made of them before
 #: they are scored, and scores that are kept before they are summarized. They bound the memory.
 _CELLS_PER_BATCH = 2**20
 _SCORES_PER_BATCH = 2**16

@@ -458,7 +458,7 @@ CREATE OR REPLACE MACRO clustereval._graph_conductances(clusters) AS TABLE
 CREATE OR REPLACE MACRO clustereval._is_dense(n_nodes, min_neighbors) AS
   min_neighbors >= 2 AND min_neighbors >= floor(n_nodes / 2.0);
 
--- The inner edges of some clusters, but for self-loops: low, high and cluster_no. edges: rows of
+-- The inner edges of some clusters, except self-loops: low, high and cluster_no. edges: rows of
 -- _graph_edges, chosen has the cluster_no of the clusters.
 CREATE OR REPLACE MACRO clustereval._graph_links(edges, chosen) AS TABLE
   SELECT edge.low, edge.high, edge.low_cluster AS cluster_no

@@ -264,8 +264,8 @@ CREATE OR REPLACE MACRO clustereval._graph_matrix_shapes(matrices) AS TABLE
 
 -- Diameter of a cluster without a search, -1 if it needs one, NULL if it has several parts. The
 -- parameters are columns of _graph_components: a complete graph has diameter 1. Another one has 2
--- if a node is a neighbor of all others, or if every two nodes that are not joined have so many
--- neighbors that one is a neighbor of both.
+-- if a node is a neighbor of all others, or if every two nodes that are not joined have enough
+-- neighbors for one to be a neighbor of both.
 CREATE OR REPLACE MACRO clustereval._known_diameter(
   n_nodes, n_links, min_neighbors, max_neighbors, n_components, matrix_diameter
 ) AS

@@ -3,12 +3,12 @@
 --   * A matching pairs each label with at most one cluster and each cluster with at most one label.
 --     The best one has the largest sum of the weights of its cells; a label and a cluster that
 --     share no row have weight 0. There are several weights, each with a best matching of its own.
---   * A problem is one weight in one partition. Most cells of it are decided at once: a cell is in
+--   * A problem is one weight in one partition. Most cells of it are decided first: a cell is in
 --     a best matching if its weight is at least that of the best other cell of its label plus that
 --     of the best other cell of its cluster, since no other match of the two gains more. The cells
 --     that are left fall into parts that share no label and no cluster, and each part is solved
---     exactly by the Hungarian method: labels bid for clusters at once, round by round, and those
---     that are left search for shortest ways to a free cluster together. A step of a recursion
+--     exactly by the Hungarian method: labels bid for clusters in rounds, all of them in each,
+--     and those left search for shortest paths to a free cluster together. A step of a recursion
 --     costs about the same for one label as for many.
 --   * Noise that counts as singletons: each singleton has one cell, and its label matches one of
 --     them at most. So the singletons of a label are one column, which no other label has.
@@ -285,13 +285,13 @@ CREATE OR REPLACE MACRO clustereval._max_bid_rounds() AS 100;
 CREATE OR REPLACE MACRO clustereval._gains(weights, prices) AS
   list_transform(weights, lambda __ce_weight, __ce_i: __ce_weight - prices[__ce_i]);
 
--- The greatest of gains but for the one at place, or that one if it is alone.
+-- The largest of gains except for the one at place, or that one if it is alone.
 CREATE OR REPLACE MACRO clustereval._best_other_gain(gains, place) AS
   COALESCE(GREATEST(list_max(gains[:place - 1]), list_max(gains[place + 1:])), gains[place]);
 
 -- One row per place: part; place; line, the line that has it, or 0; weight, that of the two; and
 -- price, 0 where no line has it. No place gains a line more than its own: its weight less its price
--- is the greatest of the line. part_weights is the name of a CTE: the result of _part_weights.
+-- is the largest of the line. part_weights is the name of a CTE: the result of _part_weights.
 -- In each round all lines without a place bid for the place that gains them most, up to the price
 -- at which another one gains them as much. The highest bid gets the place, if it is free or the
 -- price rises.
@@ -358,7 +358,7 @@ CREATE OR REPLACE MACRO clustereval._bid_for_places(part_weights) AS TABLE
 
 -- The start of the search of _solve_parts, one row per place: the columns of _bid_for_places with
 -- distance, is_new, root and path. A line without a place has one of its own: the place is minus
--- the line, and its weight the greatest gain. bids is the name of a CTE: the result of
+-- the line, and its weight the largest gain. bids is the name of a CTE: the result of
 -- _bid_for_places.
 CREATE OR REPLACE MACRO clustereval._search_starts(part_weights, bids) AS TABLE
   WITH part_prices AS (
@@ -389,14 +389,14 @@ CREATE OR REPLACE MACRO clustereval._search_starts(part_weights, bids) AS TABLE
 -- One row per line: part and weight, that of the line and its place in a best matching. The
 -- Hungarian method: places have prices, 0 where no line has them, and no place gains a line more
 -- than its own. After the bids (see _bid_for_places), all lines without a place search for a free
--- one at once. A line and a place are apart by the gain of the line's own place less that of the
--- other; the way from a place to its line has length 0. distance is the length of the shortest way
--- that is known from a line without a place, root that line, and path the places on the way, each
+-- one together. A line and a place are apart by the gain of the line's own place less that of the
+-- other; the path from a place to its line has length 0. distance is the length of the shortest
+-- path that is known from a line without a place, root that line, and path the places on it, each
 -- with the line that it is reached from and the weight of the two.
 -- Each step goes on from the lines of all places that have become nearer (is_new), as long as no
 -- free place is nearer. Then the prices of the places that are nearer than the nearest free one
--- rise by the difference, which leaves its ways a length of 0. Each line on such a way takes the
--- next place. Of the ways from one line one is taken, and of those that meet that of the first.
+-- rise by the difference, which leaves its paths a length of 0. Each line on such a path takes
+-- the next place. Of the paths from one line one is taken, of those that meet that of the first.
 CREATE OR REPLACE MACRO clustereval._solve_parts(part_weights) AS TABLE
   WITH RECURSIVE bids AS MATERIALIZED (SELECT * FROM clustereval._bid_for_places(part_weights)),
   places USING KEY (place) AS (

@@ -398,8 +398,8 @@ CREATE OR REPLACE MACRO clustereval._moved_moments(
   SELECT * FROM clustereval._scale_moments(all_moments, distance, p, weights);
 
 -- The rows coordinates of _moved_moments, for sums of squares per coordinate: those of a narrow
--- coordinate, beside others so wide that its partition was not moved, are computed again from
--- differences, and their centers are minus reference, the least of them. A coordinate is narrow
+-- coordinate, next to others so wide that its partition was not moved, are computed again from
+-- differences, and their centers are minus reference, the smallest one. A coordinate is narrow
 -- if the centers of all clusters, and the values of one point of each, lie close to each other
 -- against their distance from 0. Variances would tell more exactly, but then all callers would have
 -- to compute them. Nearly all partitions have none such; their points are not read again. moments:

@@ -113,7 +113,7 @@ CREATE OR REPLACE MACRO clustereval._variance_norms(coordinates) AS TABLE
 -- total sum of squares that lies between clusters (mean_between_share, NULL if a coordinate is
 -- constant), the norm of the vector of these totals (total_squares_norm), and the sum over its
 -- clusters of the norms of their variance vectors (variance_norm_sum). coordinates: rows of
--- _moved_moments, from which whoever does not ask for this needs no variance.
+-- _moved_moments, whose variances a query without these columns does not compute.
 CREATE OR REPLACE MACRO clustereval._variance_totals(coordinates) AS TABLE
   WITH overall AS (
     SELECT

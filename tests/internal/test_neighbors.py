@@ -1,4 +1,4 @@
-"""neighbor_report with partitions of many clusters, which are compared with all centers at once."""
+"""neighbor_report of partitions with many clusters: points compared with all centers together."""
 
 from __future__ import annotations
 

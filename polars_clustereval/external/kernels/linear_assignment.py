@@ -1,4 +1,4 @@
-"""linear_assignment: the greatest sum of weights of a one-to-one matching of rows and columns.
+"""linear_assignment: the largest sum of weights of a one-to-one matching of rows and columns.
 
 A cell is a row, a column and their weight, a positive number; other pairs have weight 0. A matching
 has at most one cell of each row and of each column. Most cells are decided at once; the rest falls
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-#: The greatest number of cells of the table of a part, which is held in memory, and solved in time
+#: The largest number of cells of the table of a part, which is held in memory, and solved in time
 #: that grows with the third power of its side in the worst case.
 MAX_PART_CELLS = 4_000_000
 
-#: The greatest number of rounds of bids. More of them leave fewer rows to search columns for.
+#: The largest number of rounds of bids. More of them leave fewer rows to search columns for.
 MAX_BID_ROUNDS = 100
 
 
@@ -178,7 +178,7 @@ def _solve_table(weights: Floats) -> float:
     column_of[row_of[row_of >= 0]] = np.flatnonzero(row_of >= 0)
     gains = (weights - prices).max(axis=1)
     while (column_of < 0).any():
-        distances, origins = _measure_ways(weights, prices, gains, column_of, row_of)
+        distances, origins = _measure_paths(weights, prices, gains, column_of, row_of)
         length = distances[row_of < 0].min()
         prices += np.maximum(length - distances, 0)
         _hand_over(origins, np.flatnonzero((row_of < 0) & (distances == length)), column_of, row_of)
@@ -214,15 +214,15 @@ def _bid_for_columns(weights: Floats) -> tuple[Floats, Integers]:
     return prices, row_of
 
 
-def _measure_ways(
+def _measure_paths(
     weights: Floats, prices: Floats, gains: Floats, column_of: Integers, row_of: Integers
 ) -> tuple[Floats, Integers]:
     """Return the distances (columns,) of columns from the rows without one, and their origins.
 
     A row and a column are apart by what the row's own column gains it, or the best one if it has
-    none, less what the other gains it; the way from a column to its row has length 0. The origin
+    none, less what the other gains it; the path from a column to its row has length 0. The origin
     of a column is the row from which it is reached. Columns that are farther than the nearest free
-    one may have a greater distance, or an infinite one.
+    one may have a larger distance, or an infinite one.
     """
     distances, origins = np.full(row_of.size, np.inf), np.full(row_of.size, -1)
     is_new, is_free = np.zeros(row_of.size, np.bool_), row_of < 0
@@ -231,7 +231,7 @@ def _measure_ways(
     while rows.size:
         found = prices - weights[rows]
         found += gains[rows, None]
-        # Rounding must not let a way become shorter.
+        # Rounding must not let a path become shorter.
         np.maximum(found, 0, out=found)
         found += lengths[:, None]
         nearest = found.min(axis=0)
@@ -251,9 +251,9 @@ def _measure_ways(
 
 
 def _hand_over(origins: Integers, ends: Integers, column_of: Integers, row_of: Integers) -> None:
-    """Match the columns `ends`, which are free, and those on the ways to them, in place.
+    """Match the columns `ends`, which are free, and those on the paths to them, in place.
 
-    Each row on a way takes the next column. Of the ways that meet the first one counts.
+    Each row on a path takes the next column. Of paths that meet the first one counts.
     """
     is_taken = np.zeros(column_of.size, np.bool_)
     for end in ends.tolist():

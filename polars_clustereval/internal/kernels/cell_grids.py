@@ -69,7 +69,7 @@ class CellGrid:
         """Return a grid whose borders divide few of the pairs of points that are nearest.
 
         x (m, d) are the points, `deviations` (d,) the standard deviations of the coordinates;
-        `bound` is an upper bound of the least distance.
+        `bound` is an upper bound of the smallest distance.
         """
         width = max(1.5 * bound, float(deviations.max()) * 1e-7)
         return cls(x, np.argsort(-deviations), min(_GRID_AXES, x.shape[1]), width, 0.0)
@@ -99,7 +99,7 @@ class CellGrid:
     def pairs_in_cells(self) -> Iterator[tuple[Integers, Integers]]:
         """Yield blocks of the pairs of points that share a cell, as rows of x.
 
-        There are none if the cells hold so many pairs that comparing them would take longer than it
+        There are none if the cells hold too many pairs: comparing them would take longer than it
         can save.
         """
         starts = np.arange(1, len(self.x) + 1)

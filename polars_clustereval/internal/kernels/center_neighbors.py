@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 #: Pairs of a point and a center measured at a time: few arrays of this length fit into the cache.
 PAIRS_PER_BLOCK = 2**16
-#: Centers of a partition from which on a block of points is compared with all of them at once.
+#: Centers of a partition from which on a block of points is compared with all of them together.
 _MANY_CENTERS = 16
 #: Relative difference within which two distances from a product of matrices may be one.
 _TIE = 1e-9

@@ -249,7 +249,7 @@ def _separation_by_grid(x: Floats, numbers: Integers, metric: Metric, bound: flo
     x, numbers = x[is_first], numbers[is_first]
 
     def least_distance(pairs: Iterator[tuple[Integers, Integers]]) -> float:
-        """Return the least distance of the pairs of points in different clusters, or `bound`."""
+        """Return the smallest distance of the pairs of points in different clusters, or `bound`."""
         least = bound
         for i, j in pairs:
             different = numbers[i] != numbers[j]
