@@ -146,8 +146,13 @@ def con() -> duckdb.DuckDBPyConnection:
 @pytest.fixture(scope="module")
 def values() -> dict[str, float]:
     """Every score of iris, from the reports."""
+    given = {
+        name: {x.option: True for x in entries().values() if x.table == name and x.option}
+        for name in POINT_TABLES
+    }
     rows = [
-        getattr(ce, name)(IRIS, ["x", "y"], "cluster").row(0, named=True) for name in POINT_TABLES
+        getattr(ce, name)(IRIS, ["x", "y"], "cluster", **given[name]).row(0, named=True)
+        for name in POINT_TABLES
     ]
     rows += [
         getattr(ce, name)(IRIS, "label", "cluster").row(0, named=True) for name in LABEL_TABLES

@@ -94,7 +94,8 @@ _CLICKHOUSE = Engine(
     },
     inlines_ctes=True,
     suffix=" SETTINGS join_use_nulls = 1, prefer_column_name_to_alias = 1, "
-    "query_plan_max_optimizations_to_apply = 1000000, enable_materialized_cte = 1",
+    "query_plan_max_optimizations_to_apply = 1000000, enable_materialized_cte = 1, "
+    "max_expanded_ast_elements = 10000000",
 )
 
 _SPARK = Engine(

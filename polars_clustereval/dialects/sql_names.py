@@ -30,7 +30,9 @@ PLAIN_FORMS = {
 # Table macros that have another body in other engines. In _coordinate_blocks one block takes the
 # place of those of 16 coordinates: list_transform with an aggregate stands for one aggregate a
 # coordinate, which DuckDB cannot write for vectors of any length, and checked_length for the
-# length, or an error where a coordinate is not finite.
+# length, or an error where a coordinate is not finite. It has the extents of all coordinates, from
+# which the origins follow without another reading, and no coordinate is left for
+# _exact_coordinates: engines that copy CTEs could not take longer queries.
 PLAIN_BODIES = {
     "_coordinate_blocks": """
         SELECT
@@ -55,5 +57,9 @@ PLAIN_BODIES = {
         FROM query_table(points)
         WHERE kept
         GROUP BY partition_key, cluster, singleton_no
-    """
+    """,
+    "_point_origins": """
+        SELECT * FROM clustereval._partition_origins(moments, distance, p, weights)
+    """,
+    "_exact_coordinates": "SELECT * FROM query_table(coordinates)",
 }

@@ -91,11 +91,11 @@ CREATE OR REPLACE MACRO clustereval._select_mean_distances(
   END);
 
 -- Text of a query for all rows of the CTE with the points whose silhouettes are computed: the
--- sample for method 'sample', otherwise all points, which stream if they are read only once
--- ('simplified', sqeuclidean, cosine) and are materialized if not.
-CREATE OR REPLACE MACRO clustereval._select_queries(distance, p, method) AS
+-- sample for method 'sample' and for references, otherwise all points, which stream if they are
+-- read only once ('simplified', sqeuclidean, cosine) and are materialized if not.
+CREATE OR REPLACE MACRO clustereval._select_queries(distance, p, method, reference_size) AS
   concat('SELECT * FROM ', CASE
-    WHEN method = 'sample' THEN '__ce_sample'
+    WHEN method = 'sample' OR reference_size IS NOT NULL THEN '__ce_sample'
     WHEN method = 'simplified' THEN '__ce_streamed_members'
     WHEN clustereval._plain_distance_name(distance, p) IN ('sqeuclidean', 'cosine')
     THEN '__ce_streamed_members'
@@ -317,7 +317,7 @@ CREATE OR REPLACE MACRO clustereval.silhouette_samples(
   __ce_sample AS NOT MATERIALIZED (SELECT * FROM __ce_drawn WHERE is_query),
   __ce_references AS NOT MATERIALIZED (SELECT * FROM __ce_drawn WHERE is_reference),
   __ce_queries AS NOT MATERIALIZED (
-    SELECT * FROM query(clustereval._select_queries('euclidean', 2, method))
+    SELECT * FROM query(clustereval._select_queries('euclidean', 2, method, reference_size))
   ),
   __ce_mean_distances AS (
     SELECT * FROM clustereval._mean_distances(
@@ -437,7 +437,7 @@ CREATE OR REPLACE MACRO clustereval.silhouette_clusters(
   __ce_sample AS NOT MATERIALIZED (SELECT * FROM __ce_drawn WHERE is_query),
   __ce_references AS NOT MATERIALIZED (SELECT * FROM __ce_drawn WHERE is_reference),
   __ce_queries AS NOT MATERIALIZED (
-    SELECT * FROM query(clustereval._select_queries(distance, p, method))
+    SELECT * FROM query(clustereval._select_queries(distance, p, method, reference_size))
   ),
   __ce_mean_distances AS (
     SELECT * FROM clustereval._mean_distances(
@@ -604,7 +604,7 @@ CREATE OR REPLACE MACRO clustereval.silhouette_score(
   __ce_sample AS NOT MATERIALIZED (SELECT * FROM __ce_drawn WHERE is_query),
   __ce_references AS NOT MATERIALIZED (SELECT * FROM __ce_drawn WHERE is_reference),
   __ce_queries AS NOT MATERIALIZED (
-    SELECT * FROM query(clustereval._select_queries(distance, p, method))
+    SELECT * FROM query(clustereval._select_queries(distance, p, method, reference_size))
   ),
   __ce_mean_distances AS (
     SELECT * FROM clustereval._mean_distances(

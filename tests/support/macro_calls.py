@@ -10,6 +10,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from polars_clustereval.dialects.sql_names import PLAIN_FORMS
 from tests.support import engines
 
 if TYPE_CHECKING:
@@ -146,7 +147,9 @@ def named_inside(text: str) -> set[str]:
 def user_tables(macro: str) -> list[str]:
     """The parameters of a macro that name tables of the user, and not CTEs of its callers."""
     calls = [(caller, call) for caller in macros_by_name() for call in calls_of(caller)]
-    given = [(caller, call) for caller, call in calls if call.macro == macro]
+    # The plain form of a macro is called in its place, in other engines only.
+    called = {macro, *(name for name, plain in PLAIN_FORMS.items() if plain == macro)}
+    given = [(caller, call) for caller, call in calls if call.macro in called]
     if not given or not macro.startswith("_"):
         return table_parameters(macro)
     named = {

@@ -151,6 +151,7 @@ def _generalize(i: int, j: int) -> Entry:
         best="high",
         meaning=f"{_SEPARATIONS[i][0]} / {_DIAMETERS[j][0]}",
         special_cases=f"{_NO_DIAMETER}; generalized false",
+        option="generalized",
         source=_BEZDEK,
         cost="Distances of all pairs of points, n (n − 1) / 2.",
         elsewhere=elsewhere | ({"fpc": "dunn2"} if (i, j) == (3, 2) else {}),

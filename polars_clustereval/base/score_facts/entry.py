@@ -68,6 +68,8 @@ class Entry(NamedTuple):
     #: What other libraries compute under this name.
     differs: str = ""
     scale: Scale | None = None
+    #: The option of the table that has to be TRUE for the score, '' for most.
+    option: str = ""
 
     @property
     def is_expression(self) -> bool:
@@ -89,7 +91,8 @@ class Entry(NamedTuple):
             return f"SELECT {self.name} FROM clustereval.{self.table}({arguments})"
         if self.kind == "external":
             return f"SELECT {self.name} FROM clustereval.{self.table}(tbl, label, cluster)"
-        return f"SELECT {self.name} FROM clustereval.{self.table}(tbl, [x, y], cluster)"
+        option = f", {self.option} := true" if self.option else ""
+        return f"SELECT {self.name} FROM clustereval.{self.table}(tbl, [x, y], cluster{option})"
 
     @property
     def polars(self) -> str:
@@ -102,4 +105,5 @@ class Entry(NamedTuple):
             )
             return f'ce.{self.table}({arguments})["{self.name}"]'
         first = '"label"' if self.kind == "external" else '["x", "y"]'
-        return f'ce.{self.table}(frame, {first}, "cluster")["{self.name}"]'
+        option = f", {self.option}=True" if self.option else ""
+        return f'ce.{self.table}(frame, {first}, "cluster"{option})["{self.name}"]'
