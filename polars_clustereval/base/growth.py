@@ -94,7 +94,7 @@ def _exact_silhouettes(*faster: Setting, **when: tuple[object, ...]) -> tuple[Gr
 SILHOUETTES = _exact_silhouettes(*_A_SAMPLE, method=("exact",), tolerance=(None,))
 SWEPT_SILHOUETTES = _exact_silhouettes(Setting("silhouette", "simplified"), silhouette=("exact",))
 #: The largest and the smallest distances of points, within and between clusters.
-EXTREME_DISTANCES = (Growth("nnd", {"duckdb": 0.02, "polars": 0.01}, remark=_OVERLAP),)
+EXTREME_DISTANCES = (Growth("nnd", {"duckdb": 0.01, "polars": 0.005}, remark=_OVERLAP),)
 #: Sums of the distances of all pairs, if they are asked for.
 GENERALIZED_DISTANCES = (
     Growth(
@@ -114,7 +114,7 @@ SORTED_PAIRS = (
     ),
 )
 #: Distances of points to all centers, and between all centers.
-POINTS_TO_CENTERS = (Growth("nkd", {"duckdb": 24.0, "polars": 12.0}),)
+POINTS_TO_CENTERS = (Growth("nkd", {"duckdb": 4.5, "polars": 1.8}),)
 PAIRS_OF_CENTERS = (
     Growth(
         "kkd",
@@ -126,7 +126,7 @@ PAIRS_OF_CENTERS = (
 ASSIGNMENT = (
     Growth(
         "lkk",
-        {"duckdb": 70.0, "polars": 2.6},
+        {"duckdb": 17.0, "polars": 0.6},
         most=8e9,
         remark="Where most rows of a cluster have one label, it grows as the rows do.",
     ),
