@@ -346,13 +346,13 @@ def test_a_thousand_labels_by_another_thousand(side: Engine) -> None:
 def test_searches_are_made_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """Most rows of a table of ties are left by the bids: not each has a search of its own."""
     searches: list[Any] = []
-    measure_ways = linear_assignment._measure_ways
+    measure_ways = linear_assignment._measure_paths
 
     def count_searches(*tables: Any) -> Any:
         searches.append(tables)
         return measure_ways(*tables)
 
-    monkeypatch.setattr(linear_assignment, "_measure_ways", count_searches)
+    monkeypatch.setattr(linear_assignment, "_measure_paths", count_searches)
     draw = np.random.default_rng(0)
     table = np.zeros((400, 400))
     np.add.at(table, (draw.integers(0, 400, 8000), draw.integers(0, 400, 8000)), 1)
