@@ -92,15 +92,18 @@ CREATE OR REPLACE MACRO clustereval._select_mean_distances(
 
 -- Text of a query for all rows of the CTE with the points whose silhouettes are computed: the
 -- sample for method 'sample' and for references, otherwise all points, which stream if they are
--- read only once ('simplified', sqeuclidean, cosine) and are materialized if not.
+-- read only once ('simplified', sqeuclidean, cosine) and are materialized if not. DuckDB 1.4 binds
+-- the CTEs of references without any, too.
 CREATE OR REPLACE MACRO clustereval._select_queries(distance, p, method, reference_size) AS
-  concat('SELECT * FROM ', CASE
-    WHEN method = 'sample' OR reference_size IS NOT NULL THEN '__ce_sample'
-    WHEN method = 'simplified' THEN '__ce_streamed_members'
-    WHEN clustereval._plain_distance_name(distance, p) IN ('sqeuclidean', 'cosine')
-    THEN '__ce_streamed_members'
-    ELSE '__ce_members'
-  END);
+  CASE
+    WHEN method = 'sample' OR reference_size IS NOT NULL THEN 'SELECT * FROM __ce_sample'
+    ELSE concat('SELECT *, FALSE AS is_reference, 0 AS reference_rank FROM ', CASE
+      WHEN method = 'simplified' THEN '__ce_streamed_members'
+      WHEN clustereval._plain_distance_name(distance, p) IN ('sqeuclidean', 'cosine')
+      THEN '__ce_streamed_members'
+      ELSE '__ce_members'
+    END)
+  END;
 
 -- Text of a query for all rows of a CTE of _mean_distances with one row for each point and cluster
 -- between which a mean distance is computed: one for cityblock (also minkowski of order p = 1), one
