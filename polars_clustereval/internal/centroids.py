@@ -308,7 +308,8 @@ class Points:
             "n_singletons": (n == 1).sum().cast(pl.Int64),
         }
         counts = aggregate_by(self.spreads, self.partition_keys, terms)
-        return counts.filter(pl.col("n") > 0) if self.keys else counts
+        # By n, Polars 2.0 would filter the clusters, which have a column of this name, too.
+        return counts.filter(pl.col("n_clusters") > 0) if self.keys else counts
 
     def precompute(self) -> Points:
         """Return the same points with all_centers and spreads collected now, for several uses.

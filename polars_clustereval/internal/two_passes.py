@@ -58,9 +58,7 @@ def read_points_in_two_passes(
     )
     needed = [*plain.cluster_keys, "n", "n_invalid", "ssw", "radius", *form.columns("c")]
     needed += ["g"] if is_long else []
-    # True of every row. Polars 2.0 takes a struct of nothing but NULL for NULL; n never is.
-    is_row = pl.col("n").is_not_null() | pl.struct(needed).is_not_null()
-    return _with_table(plain, settled.filter(is_row).cache())
+    return _with_table(plain, settled.filter(pl.struct(needed).is_not_null()).cache())
 
 
 def _join_centers(points: Points) -> pl.LazyFrame:
