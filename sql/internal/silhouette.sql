@@ -79,15 +79,15 @@ CREATE OR REPLACE MACRO clustereval._valid_means_options(
 CREATE OR REPLACE MACRO clustereval._select_mean_distances(
   distance, p, method, tolerance, reference_size
 ) AS
-  concat('SELECT * FROM ', CASE
-    WHEN method = 'simplified' THEN 'simplified_means'
+  concat('SELECT *', CASE
+    WHEN method = 'simplified' THEN clustereval._without_variants('simplified_means')
     WHEN clustereval._plain_distance_name(distance, p) IN ('sqeuclidean', 'cosine')
-    THEN 'squared_means'
-    WHEN method = 'bounds' THEN 'means_of_bounds'
-    WHEN reference_size IS NOT NULL THEN 'reference_means'
+    THEN clustereval._without_variants('squared_means')
+    WHEN method = 'bounds' THEN clustereval._without_variants('means_of_bounds')
+    WHEN reference_size IS NOT NULL THEN ' FROM reference_means'
     WHEN tolerance IS NOT NULL AND clustereval._plain_distance_name(distance, p) = 'euclidean'
-    THEN 'tolerant_means'
-    ELSE 'exact_means'
+    THEN clustereval._without_variants('tolerant_means')
+    ELSE clustereval._without_variants('exact_means')
   END);
 
 -- Text of a query for all rows of the CTE with the points whose silhouettes are computed: the
