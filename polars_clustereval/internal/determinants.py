@@ -28,7 +28,7 @@ from polars_clustereval.base.frames import join_partitions, join_small
 from polars_clustereval.base.tables import table_function
 
 from .centroids import check_point_options, read_points
-from .kernels.elimination import eliminate_columns, eliminate_matrices
+from .kernels.elimination import LARGEST_TRACE, eliminate_columns, eliminate_matrices
 from .kernels.factorization import factor_scatters
 from .kernels.long_vectors import MIN_LONG_DIMS
 from .kernels.partitions import Partition, map_partitions
@@ -549,7 +549,8 @@ def _determinant_indices(frame: pl.DataFrame, n_dims: int) -> dict[str, pl.Serie
         )
         # The rounding error of log_ratio grows with the trace.
         of_total = frame["total_log_det"].to_numpy() - log_det
-        log_ratio = np.where((trace > 1) & ~np.isnan(of_total), of_total, log_ratio)
+        of_between = np.where(trace <= LARGEST_TRACE, log_ratio, np.nan)
+        log_ratio = np.where((trace > 1) & ~np.isnan(of_total), of_total, of_between)
         ksq_detw = _finite_exp(2 * np.log(n_clusters) + log_det)
     # With fewer points W is singular, though rounding error may hide that.
     is_regular = n - n_clusters >= n_dims

@@ -429,11 +429,11 @@ CREATE OR REPLACE MACRO clustereval._determinant_indices(clusters, determinants)
     SELECT
       whole.*,
       within_scatter.log_det, within_scatter.trace,
-      -- The rounding error of the ratio from B grows with the trace.
+      -- The rounding error of the ratio from B grows with the trace, up to which it has six digits.
       CASE
-        WHEN within_scatter.trace > 1
-        THEN coalesce(total_scatter.log_det - within_scatter.log_det, within_scatter.log_ratio)
-        ELSE within_scatter.log_ratio
+        WHEN within_scatter.trace > 1 AND total_scatter.log_det IS NOT NULL
+        THEN total_scatter.log_det - within_scatter.log_det
+        WHEN within_scatter.trace <= pow(2.0, 32) THEN within_scatter.log_ratio
       END AS log_ratio
     FROM partitions AS whole
     LEFT JOIN query_table(determinants) AS within_scatter ON within_scatter.number = whole.within_no

@@ -213,6 +213,20 @@ def test_clusters_far_apart(engine: Engine, spread: float) -> None:
     assert_indices(indices_of(engine, points, cluster), expected, rel=spread * 1e-13)
 
 
+@pytest.mark.parametrize("n_columns", [3, 40])
+def test_a_cluster_out_of_reach(engine: Engine, n_columns: int) -> None:
+    """Next to a cluster 1e20 away the distances of the others are lost: |T| has no digit."""
+    points = np.random.default_rng(4).normal(size=(9 * n_columns, n_columns))
+    cluster = [0, 1, 2] * (3 * n_columns)
+    points[::3] = [1e20 * (column - 1) for column in range(n_columns)]
+    det_ratio, log_det_ratio, ksq_detw, _, trace = indices_of(engine, points, cluster)
+    assert det_ratio is None
+    assert log_det_ratio is None
+    assert ksq_detw is not None
+    assert trace is not None
+    assert trace > 1e40
+
+
 @pytest.mark.parametrize("n_columns", [9, pytest.param(30, marks=pytest.mark.gate)])
 def test_nearly_collinear_among_many_columns(engine: Engine, n_columns: int) -> None:
     r = np.random.default_rng(2)

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from .arrays import Floats
 
 
+#: trace(W^-1 B) up to which ln |I + W^-1 B| has six digits without |T|.
+LARGEST_TRACE = 2.0**32
+
+
 class Step(NamedTuple):
     """One step of the elimination of many matrices.
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from .elimination import LARGEST_TRACE
+
 if TYPE_CHECKING:
     from .arrays import Floats
     from .partitions import Partition
@@ -70,6 +72,8 @@ def factor_scatters(part: Partition, singular_share: float) -> ScatterIndices:
         total = _factor(np.concatenate([within.r, between]), singular_share)
         if not np.isnan(total.log_det):
             log_ratio = total.log_det - within.log_det
+        elif trace > LARGEST_TRACE:
+            log_ratio = np.nan
     scott_symons = np.nan
     if own:
         own_log_dets = np.array([f.log_det for f in factors])
