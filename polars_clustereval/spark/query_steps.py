@@ -33,7 +33,8 @@ class QuerySteps:
 
     `tables` are the names of the tables that the query reads besides its CTEs. A CTE is worth
     keeping if it depends on them, moves rows, and is read more than once, unless the macro says NOT
-    MATERIALIZED: points stream. Others are written into the steps that read them.
+    MATERIALIZED: points stream. So is one that these are joined with: only of a kept one Spark
+    knows that it is small. Others are written into the steps that read them.
     """
 
     def __init__(self, query: exp.Select, tables: Collection[str]) -> None:
@@ -114,18 +115,25 @@ class QuerySteps:
     def _find_kept(self) -> list[str]:
         """Return the names of the CTEs that are worth keeping, in their order."""
         dependent = self._find_dependent()
+        joined = self._find_joined()
         uses = dict.fromkeys(self._bodies, 0)
         for name in self._reads_of(self._final):
             uses[name] += 1
         kept: list[str] = []
         for name, body in reversed(self._bodies.items()):  # readers come before what they read
             is_costly = name in dependent and body.find(*_COSTLY) is not None
-            is_kept = uses[name] > 1 and is_costly and name not in self._streamed
+            is_read = uses[name] > 1 or name in joined
+            is_kept = is_read and is_costly and name not in self._streamed
             if is_kept:
                 kept.insert(0, name)
             for read in self._reads_of(body):
                 uses[read] += 1 if is_kept else uses[name]
         return kept
+
+    def _find_joined(self) -> set[str]:
+        """Return the names of the CTEs that points are joined with as they stream."""
+        joins = (join for name in self._streamed for join in self._bodies[name].find_all(exp.Join))
+        return {join.this.name for join in joins if isinstance(join.this, exp.Table)}
 
     def _find_dependent(self) -> set[str]:
         """Return the names of the CTEs that read one of the tables, by way of other CTEs or not."""
