@@ -22,7 +22,7 @@ GROUP_ROWS = "__ce_n"
 # only DuckDB is faster with.
 PLAIN_FORMS = {
     "_unnested_moments": "_coordinate_moments",
-    "_own_and_nearest_squares": "_grouped_squares",
+    "_own_and_other_squares": "_grouped_squares",
     "_cross_with_clusters": "_join_with_clusters",
     "_center_distances": "_grouped_center_distances",
 }

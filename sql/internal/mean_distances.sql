@@ -1,12 +1,13 @@
--- mean_distances: mean distances of points to their own cluster (a) and to the nearest other one
--- (b).
+-- mean_distances: mean distances of points to their own cluster (a) and to other ones (b).
 --
--- Tables of mean distances have one row per query: row_no, number (its cluster), exact, lower and
--- upper bounds of a and b, which coincide where they are exact, and neighbor (the nearest other
--- cluster, NULL if bounds alone are known). A query is a point whose silhouette is computed, a
--- target a cluster whose mean distance to it is needed, a member any point that counts (see
--- silhouette.sql). The parameters queries and members name CTEs of rows of _cluster_members,
--- clusters one of _cluster_moments; plain_distance is a name of _plain_distance_name.
+-- b is by "between" the mean distance to the nearest other cluster, to the furthest one, or to all
+-- points of other clusters. Tables of mean distances have one row per query: row_no, number (its
+-- cluster), exact, lower and upper bounds of a and b, which coincide where they are exact, and
+-- neighbor (the cluster of b, NULL if bounds alone are known or b is of all other clusters). A
+-- query is a point whose silhouette is computed, a target a cluster whose mean distance to it is
+-- needed, a member any point that counts (see point_silhouettes.sql). The parameters queries and
+-- members name CTEs of rows of _cluster_members, clusters one of _cluster_moments; plain_distance
+-- is a name of _plain_distance_name.
 
 ---------------------------------------------------------------------------------------------------
 -- Clusters and their points
@@ -118,19 +119,37 @@ CREATE OR REPLACE MACRO clustereval._cross_with_clusters(queries, clusters) AS T
   UNION ALL
   SELECT * FROM clustereval._join_with_clusters(queries, clusters_of_many);
 
+-- Aggregate over clusters, of the rows with is_other: the least mean distance `distance`, the
+-- largest, or that to the points of all of these clusters together, n of each, by "between".
+CREATE OR REPLACE MACRO clustereval._distance_between(distance, n, is_other, "between") AS
+  -- FILTER computes the distance once, CASE would do so twice
+  CASE "between"
+    WHEN 'nearest' THEN MIN(distance) FILTER (WHERE is_other)
+    WHEN 'furthest' THEN MAX(distance) FILTER (WHERE is_other)
+    ELSE SUM(distance * n) FILTER (WHERE is_other) / SUM(n) FILTER (WHERE is_other)
+  END;
+
+-- Aggregate over clusters: the number (target) of the cluster that _distance_between is the mean
+-- distance to, the lowest of equals; NULL if that is several clusters. It takes much longer than
+-- the distance, which is all that a score needs.
+CREATE OR REPLACE MACRO clustereval._neighbor_between(target, distance, is_other, "between") AS
+  CASE "between"
+    WHEN 'nearest' THEN clustereval._value_at_least_key(target, distance, is_other)
+    WHEN 'furthest' THEN clustereval._value_at_least_key(target, -distance, is_other)
+    ELSE CAST(NULL AS BIGINT)
+  END;
+
 -- One row per queried point (row_no): its exact mean distances to the other points of its own
--- cluster (a_lower and a_upper, equal) and to the nearest other cluster (b_lower and b_upper,
--- equal), whose number is neighbor. distances is a table with the mean distance distance for each
--- point and cluster (target); number is the point's own cluster.
-CREATE OR REPLACE MACRO clustereval._own_and_nearest_means(distances) AS TABLE
+-- cluster (a_lower and a_upper, equal) and to other clusters (b_lower and b_upper, equal, and
+-- neighbor). distances is a table with the mean distance `distance` for each point and cluster
+-- (target), which has n points; number is the point's own cluster.
+CREATE OR REPLACE MACRO clustereval._own_and_other_means(distances, "between") AS TABLE
   WITH grouped AS (
     SELECT
       row_no, number,
-      -- FILTER computes the distance once, CASE would do so twice
       MAX(distance) FILTER (WHERE target = number) AS a,
-      MIN(distance) FILTER (WHERE target <> number) AS b,
-      -- the lowest of equally near clusters; much slower than the minimum that a score needs
-      clustereval._value_at_least_key(target, distance, target <> number) AS neighbor
+      clustereval._distance_between(distance, n, target <> number, "between") AS b,
+      clustereval._neighbor_between(target, distance, target <> number, "between") AS neighbor
     FROM query_table(distances)
     GROUP BY row_no, number
   )
@@ -145,14 +164,14 @@ CREATE OR REPLACE MACRO clustereval._own_and_nearest_means(distances) AS TABLE
   FROM grouped;
 
 -- One row per queried point (row_no): its mean squared distances to all points of its own cluster
--- (a), number, and of the nearest other one (b), whose number is neighbor. Such a mean is the
--- squared distance to the cluster's mean plus the cluster's total variance. queries is a table of
--- the queried points, with is_zero (a zero vector for cosine), which is passed on; clusters has one
--- row per cluster. Rows of point and cluster are grouped by point.
-CREATE OR REPLACE MACRO clustereval._grouped_squares(queries, clusters) AS TABLE
+-- (a), number, and to other ones (b, and neighbor). Such a mean is the squared distance to the
+-- cluster's mean plus the cluster's total variance. queries is a table of the queried points, with
+-- is_zero (a zero vector for cosine), which is passed on; clusters has one row per cluster. Rows of
+-- point and cluster are grouped by point.
+CREATE OR REPLACE MACRO clustereval._grouped_squares(queries, clusters, "between") AS TABLE
   WITH squares AS NOT MATERIALIZED (
     SELECT
-      row_no, number, is_zero, target,
+      row_no, number, is_zero, target, n,
       -- list_distance is computed once; pow takes longer than the distance
       list_distance(point, mean) * list_distance(point, mean)
         + total_variance AS square
@@ -160,20 +179,20 @@ CREATE OR REPLACE MACRO clustereval._grouped_squares(queries, clusters) AS TABLE
   )
   SELECT
     row_no, number, is_zero,
-    -- as in _own_and_nearest_means
     MAX(square) FILTER (WHERE target = number) AS a,
-    MIN(square) FILTER (WHERE target <> number) AS b,
-    clustereval._value_at_least_key(target, square, target <> number) AS neighbor
+    clustereval._distance_between(square, n, target <> number, "between") AS b,
+    clustereval._neighbor_between(target, square, target <> number, "between") AS neighbor
   FROM squares
   GROUP BY row_no, number, is_zero;
 
 -- The rows of _grouped_squares. With one partition of few clusters each point holds all means in a
 -- list, and the points stream.
-CREATE OR REPLACE MACRO clustereval._own_and_nearest_squares(queries, clusters) AS TABLE
+CREATE OR REPLACE MACRO clustereval._own_and_other_squares(queries, clusters, "between") AS TABLE
   WITH mean_lists AS (
     -- The root of the variance as one more coordinate, 0 in the query, makes the sum one distance.
     SELECT
-      list(list_append(mean, sqrt(total_variance)) ORDER BY number ASC NULLS LAST) AS means
+      list(list_append(mean, sqrt(total_variance)) ORDER BY number ASC NULLS LAST) AS means,
+      list(CAST(n AS DOUBLE) ORDER BY number ASC NULLS LAST) AS sizes
     FROM query_table(clusters)
     WHERE few_clusters
     HAVING COUNT(*) > 0
@@ -187,8 +206,13 @@ CREATE OR REPLACE MACRO clustereval._own_and_nearest_squares(queries, clusters) 
   ),
   rooted AS NOT MATERIALIZED (
     SELECT
-      query.row_no, query.number, query.is_zero,
-      list_transform(means.means, lambda mean: list_distance(query.point, mean)) AS roots
+      query.row_no, query.number, query.is_zero, means.sizes,
+      -- With another sign the furthest is the least, and the squares are the same.
+      CASE
+        WHEN "between" = 'furthest'
+        THEN list_transform(means.means, lambda mean: -list_distance(query.point, mean))
+        ELSE list_transform(means.means, lambda mean: list_distance(query.point, mean))
+      END AS roots
     FROM extended_queries AS query
     CROSS JOIN mean_lists AS means
   ),
@@ -197,7 +221,8 @@ CREATE OR REPLACE MACRO clustereval._own_and_nearest_squares(queries, clusters) 
       row_no, number, is_zero,
       roots[number] AS own_root,
       roots[:number - 1] AS roots_before,
-      roots[number + 1:] AS roots_after
+      roots[number + 1:] AS roots_after,
+      list_concat(sizes[:number - 1], sizes[number + 1:]) AS other_sizes
     FROM rooted
   ),
   -- Materialized because _cross_with_clusters reads it twice. DuckDB would stream what is read
@@ -206,9 +231,17 @@ CREATE OR REPLACE MACRO clustereval._own_and_nearest_squares(queries, clusters) 
   SELECT
     row_no, number, is_zero,
     own_root * own_root AS a,
-    LEAST(list_min(roots_before), list_min(roots_after))
-      * LEAST(list_min(roots_before), list_min(roots_after)) AS b,
     CASE
+      WHEN "between" = 'mean_other'
+      THEN list_inner_product(
+        list_transform(list_concat(roots_before, roots_after), lambda root: root * root),
+        other_sizes
+      ) / list_sum(other_sizes)
+      ELSE LEAST(list_min(roots_before), list_min(roots_after))
+        * LEAST(list_min(roots_before), list_min(roots_after))
+    END AS b,
+    CASE
+      WHEN "between" = 'mean_other' THEN NULL
       WHEN list_min(roots_before)
         <= COALESCE(list_min(roots_after), list_min(roots_before))
       THEN list_position(roots_before, list_min(roots_before))
@@ -216,7 +249,7 @@ CREATE OR REPLACE MACRO clustereval._own_and_nearest_squares(queries, clusters) 
     END AS neighbor
   FROM split_roots
   UNION ALL
-  SELECT * FROM clustereval._grouped_squares(held_queries, clusters);
+  SELECT * FROM clustereval._grouped_squares(held_queries, clusters, "between");
 
 -- The mean distance for a mean squared euclidean distance d: d for sqeuclidean; d / 2 for cosine, 0
 -- if that is the rounding error of parallel vectors.
@@ -224,11 +257,13 @@ CREATE OR REPLACE MACRO clustereval._from_mean_square(d, plain_distance) AS
   CASE plain_distance WHEN 'cosine' THEN clustereval._zero_if_parallel(d / 2) ELSE d END;
 
 -- One row per queried point, for sqeuclidean and cosine (plain_distance): its exact mean distances
--- to the other points of its own cluster (a_lower and a_upper, equal) and to the nearest other
--- cluster (b_lower and b_upper, equal), whose number is neighbor. Half the squared distance of unit
--- vectors is 1 - cos. A zero vector has the cosine distance 1 to all vectors but itself, where half
--- its squared distance is 1/2 too little.
-CREATE OR REPLACE MACRO clustereval._squared_means(queries, clusters, plain_distance) AS TABLE
+-- to the other points of its own cluster (a_lower and a_upper, equal) and to other clusters
+-- (b_lower and b_upper, equal, and neighbor). Half the squared distance of unit vectors is 1 - cos.
+-- A zero vector has the cosine distance 1 to all vectors but itself, where half its squared
+-- distance is 1/2 too little.
+CREATE OR REPLACE MACRO clustereval._squared_means(
+  queries, clusters, plain_distance, "between"
+) AS TABLE
   WITH flagged_queries AS NOT MATERIALIZED (
     SELECT
       row_no, number, partition_no, use_lists, point,
@@ -239,7 +274,7 @@ CREATE OR REPLACE MACRO clustereval._squared_means(queries, clusters, plain_dist
   ),
   squared_clusters AS MATERIALIZED (
     SELECT
-      number, partition_no, n_clusters, n_all_clusters, few_clusters, mean,
+      number, partition_no, n, n_clusters, n_all_clusters, few_clusters, mean,
       CASE
         WHEN plain_distance = 'cosine'
         THEN total_variance + clustereval._ratio(n_zero_vectors, n)
@@ -249,7 +284,7 @@ CREATE OR REPLACE MACRO clustereval._squared_means(queries, clusters, plain_dist
   ),
   mean_squares AS NOT MATERIALIZED (
     SELECT *
-    FROM clustereval._own_and_nearest_squares(flagged_queries, squared_clusters)
+    FROM clustereval._own_and_other_squares(flagged_queries, squared_clusters, "between")
   ),
   exact_means AS NOT MATERIALIZED (
     SELECT
@@ -265,7 +300,7 @@ CREATE OR REPLACE MACRO clustereval._squared_means(queries, clusters, plain_dist
         ELSE clustereval._from_mean_square(query.b, plain_distance)
       END AS b,
       CASE
-        WHEN query.is_zero AND own.n_clusters > 1
+        WHEN query.is_zero AND own.n_clusters > 1 AND "between" <> 'mean_other'
         THEN own.partition_no
           + CASE WHEN own.number = own.partition_no THEN 1 ELSE 0 END
         ELSE query.neighbor
@@ -284,16 +319,18 @@ CREATE OR REPLACE MACRO clustereval._squared_means(queries, clusters, plain_dist
   FROM exact_means;
 
 -- One row per queried point, for method 'simplified': its distances to the center of its own
--- cluster (a_lower and a_upper, equal) and to the nearest other center (b_lower and b_upper,
--- equal), whose cluster is neighbor. They take the place of mean distances to points.
-CREATE OR REPLACE MACRO clustereval._simplified_means(queries, clusters, plain_distance, p) AS TABLE
+-- cluster (a_lower and a_upper, equal) and to other centers (b_lower and b_upper, equal, and
+-- neighbor). They take the place of mean distances to points.
+CREATE OR REPLACE MACRO clustereval._simplified_means(
+  queries, clusters, plain_distance, p, "between"
+) AS TABLE
   WITH center_distances AS NOT MATERIALIZED (
     SELECT
-      row_no, number, target,
+      row_no, number, target, n,
       clustereval._distance(point, center, plain_distance, p) AS distance
     FROM clustereval._cross_with_clusters(queries, clusters)
   )
-  SELECT * FROM clustereval._own_and_nearest_means(center_distances);
+  SELECT * FROM clustereval._own_and_other_means(center_distances, "between");
 
 ---------------------------------------------------------------------------------------------------
 -- Sums of distances to all points of a target
@@ -478,10 +515,10 @@ CREATE OR REPLACE MACRO clustereval._sorted_distance_sums(
 
 -- A table of exact mean distances. sums has the sums of distances by point and cluster
 -- (_distance_sums).
-CREATE OR REPLACE MACRO clustereval._means_of_sums(sums, clusters) AS TABLE
+CREATE OR REPLACE MACRO clustereval._means_of_sums(sums, clusters, "between") AS TABLE
   WITH target_distances AS NOT MATERIALIZED (
     SELECT
-      query.row_no, query.number, query.target,
+      query.row_no, query.number, query.target, cluster.n,
       CASE
         WHEN query.target <> query.number THEN query.sum / cluster.n
         WHEN cluster.n = 1 THEN 0.0
@@ -490,7 +527,7 @@ CREATE OR REPLACE MACRO clustereval._means_of_sums(sums, clusters) AS TABLE
     FROM query_table(sums) AS query
     JOIN query_table(clusters) AS cluster ON cluster.number = query.target
   )
-  SELECT * FROM clustereval._own_and_nearest_means(target_distances);
+  SELECT * FROM clustereval._own_and_other_means(target_distances, "between");
 
 -- Text of a query, SELECT * FROM a CTE of _exact_means with sums of distances: for cityblock (also
 -- minkowski of order p = 1) the one that sorts coordinates, otherwise the one that computes each
@@ -504,7 +541,7 @@ CREATE OR REPLACE MACRO clustereval._select_sums(distance, p) AS
 -- A table of exact mean distances. Distances are summed to all points of the clusters that
 -- target_lists (_target_lists) lists for the point.
 CREATE OR REPLACE MACRO clustereval._exact_means(
-  queries, members, clusters, target_lists, plain_distance, p
+  queries, members, clusters, target_lists, plain_distance, p, "between"
 ) AS TABLE
   WITH direct_sums AS NOT MATERIALIZED (
     SELECT * FROM clustereval._distance_sums(
@@ -515,4 +552,4 @@ CREATE OR REPLACE MACRO clustereval._exact_means(
     SELECT * FROM clustereval._sorted_distance_sums(queries, members, clusters, target_lists)
   ),
   sums AS NOT MATERIALIZED (SELECT * FROM query(clustereval._select_sums(plain_distance, p)))
-  SELECT * FROM clustereval._means_of_sums(sums, clusters);
+  SELECT * FROM clustereval._means_of_sums(sums, clusters, "between");

@@ -369,11 +369,3 @@ CREATE OR REPLACE MACRO clustereval._sample_errors(silhouettes, variances, level
     END AS std_error
   FROM grouped
   LEFT JOIN query_table(variances) AS drawn ON drawn.group_no = grouped.group_no;
-
--- The end of a query for the rows of a CTE of _mean_distances without varied means, which are NULL:
--- DuckDB 1.4 binds what would read them.
-CREATE OR REPLACE MACRO clustereval._without_variants(name) AS
-  concat(
-    ', CAST(NULL AS DOUBLE) AS a_more, CAST(NULL AS DOUBLE) AS b_more, ',
-    'CAST(NULL AS DOUBLE) AS a_less, CAST(NULL AS DOUBLE) AS b_less FROM ', name
-  );
