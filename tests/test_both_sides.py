@@ -228,10 +228,11 @@ WITHOUT: dict[str, tuple[str, ...]] = {
 MORE = {
     "dunn_index": ("generalized",),
     "pairwise_report": ("n_neighbors", "max_points"),
-    "silhouette_samples": ("method", "sample_size", "reference_size", "random_state"),
-    "silhouette_clusters": ("method", "sample_size", "reference_size", "random_state"),
+    "silhouette_samples": ("method", "between", "sample_size", "reference_size", "random_state"),
+    "silhouette_clusters": ("method", "between", "sample_size", "reference_size", "random_state"),
     "silhouette_score": (
-        *("method", "tolerance", "sample_size", "reference_size", "confidence", "random_state"),
+        *("method", "between", "tolerance", "sample_size", "reference_size"),
+        *("confidence", "random_state"),
     ),
 }
 

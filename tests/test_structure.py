@@ -29,7 +29,6 @@ PYTHON_ONLY = {
         "base/growth",
         "base/tables",
         "base/unknown_names",
-        "internal/silhouette_queries",
         "internal/two_passes",
         "relative/resampling",
     ),

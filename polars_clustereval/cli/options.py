@@ -141,6 +141,11 @@ OPTIONS: dict[str, dict[str, Any]] = {
     ),
     "silhouette": _option("NAME", "none (default), simplified, exact"),
     "method": _option("NAME", "exact (default), simplified, bounds, sample"),
+    "between": _option(
+        "NAME",
+        "what a point is compared with: nearest (default) other cluster, furthest, or mean_other, "
+        "the points of all other clusters",
+    ),
     "tolerance": _number("stop when the bounds of the score are this close"),
     "sample_size": _number("number of points evaluated by --method sample"),
     "reference_size": _number(

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import functools
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import duckdb
 import sqlglot
 from sqlglot import exp
 
+from polars_clustereval.base.checks import check_choice
 from polars_clustereval.errors import ClusterEvalError
+from polars_clustereval.internal.silhouette_queries import Between
 from polars_clustereval.macros import macro_definitions, register
 
 if TYPE_CHECKING:
@@ -58,12 +60,15 @@ def check_weights(weights: Sequence[float] | None, n_dims: int) -> None:
 
 
 def check_silhouette(name: str, options: Mapping[str, Any]) -> None:
-    """Raise an error if the silhouettes of a distance need pairs of points.
+    """Raise an error for a bad option of silhouettes, or if their distance needs pairs of points.
 
     `options` are those of the table macro `name`.
     """
     distance, method = str(options["distance"]).lower(), options["method"]
-    if not name.startswith("silhouette_") or method == "simplified":
+    if not name.startswith("silhouette_"):
+        return
+    check_choice("between", options["between"], get_args(Between))
+    if method == "simplified":
         return
     if method != "exact":
         raise ClusterEvalError(

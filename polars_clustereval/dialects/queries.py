@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from polars_clustereval.external.entity_matching import EditCost
     from polars_clustereval.external.information import NormalizedMethod
     from polars_clustereval.internal.distances import Center, DistanceName
+    from polars_clustereval.internal.silhouette_queries import Between
     from polars_clustereval.internal.vectors import Missing
 
 # Table macros of labels, of points and of two runs -> the columns that order the rows of each; the
@@ -75,6 +76,7 @@ def to_sql(
     weights: Sequence[float] | None = None,
     missing: Missing = "error",
     method: Literal["exact", "simplified"] = "exact",
+    between: Between = "nearest",
 ) -> str:
     """Standalone query in another SQL dialect that returns the rows of a table macro.
 
@@ -109,7 +111,7 @@ def to_sql(
         it needs no list functions: it grows with `size`.
     noise, noise_as, average_method, beta, adjusted, split_cost, merge_cost, threshold, min_share
         As in the macro, for the tables whose macro takes them.
-    distance, p, center, weights, missing, method
+    distance, p, center, weights, missing, method, between
         As in the macro, for the tables whose macro takes them. Silhouettes are for the distances
         ``sqeuclidean`` and ``cosine``, and ``silhouette_score`` with method ``simplified`` for
         every distance: those of other distances need pairs of points.

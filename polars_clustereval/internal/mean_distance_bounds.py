@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from .distances import Distance
     from .kernels.arrays import Booleans, Floats, Integers
+    from .kernels.other_clusters import Between
     from .kernels.partitions import Partition
 
     MeanDistanceFunction = Callable[[Floats, Integers], MeanDistances]
@@ -541,14 +542,14 @@ def exact_means(
     a_lower[points] = a_upper[points] = a
     if not needed.all():
         candidates = candidates.select(needed[candidates.point])
-    b, neighbor = _nearest_candidate(x, candidates, sums)
+    b, neighbor = nearest_candidate(x, candidates, sums)
     exact = np.isfinite(b)
     b_lower, b_upper = np.where(exact, b, bounds.b_lower), np.where(exact, b, bounds.b_upper)
     return MeanDistances(a_lower, a_upper, b_lower, b_upper, neighbor)
 
 
-def _nearest_candidate(
-    x: Floats, candidates: Candidates, sums: DistanceSums
+def nearest_candidate(
+    x: Floats, candidates: Candidates, sums: DistanceSums, *, sign: float = 1.0
 ) -> tuple[Floats, Integers]:
     """Return the exact mean distances (m,) of points to their nearest other clusters, and these.
 
@@ -556,7 +557,8 @@ def _nearest_candidate(
     bounds; `sums` computes sums of distances to all points of a cluster. The clusters are returned
     as indices (m,). Points without candidates have the distance infinity and the index -1. The mean
     distance to the candidate with the least upper bound is computed first: it rules out more of the
-    others.
+    others. The means, like the bounds, are multiplied by `sign`: with -1 the nearest is the one
+    that is furthest.
     """
     point, cluster = candidates.point, candidates.cluster
     is_first = np.bincount(point, minlength=len(x))[point] == 1
@@ -569,7 +571,7 @@ def _nearest_candidate(
     for turn in (is_first, ~is_first):
         pairs = np.flatnonzero(turn & (candidates.lower <= least[point]))
         distances = sums.pair_sums(x, point[pairs], cluster[pairs])
-        means[pairs] = distances / sums.sizes[cluster[pairs]]
+        means[pairs] = sign * distances / sums.sizes[cluster[pairs]]
         np.minimum.at(least, point[pairs], means[pairs])
     neighbor = np.full(len(x), -1)
     # Of equally near clusters the lowest: pairs of a point are sorted by cluster, and the last
@@ -585,13 +587,14 @@ def _nearest_candidate(
 
 
 def prepare_bounds_and_sums(
-    part: Partition, is_query: Booleans, distance: Distance
+    part: Partition, is_query: Booleans, distance: Distance, *, with_second: bool = True
 ) -> tuple[MomentBounds | CityblockTables, DistanceSums]:
     """Return two objects for the clusters of a partition, chosen by the distance.
 
     The first bounds the mean distances of points to clusters, the second computes exact sums of
     distances to all points of a cluster. is_query, one value per point of the partition, tells for
-    which points they are needed. For cityblock both share sorted coordinates.
+    which points they are needed. For cityblock both share sorted coordinates. with_second makes
+    the lower bounds of euclidean distances closer.
     """
     if distance.name == "cityblock":
         coordinates = SortedCoordinates(part)
@@ -599,7 +602,8 @@ def prepare_bounds_and_sums(
         sums = SortedDistanceSums(part, distance, coordinates, own_sums)
         return CityblockTables(coordinates, is_query), sums
     clusters = cluster_moments(part, distance)
-    second = second_moments(part, clusters) if distance.name == "euclidean" else None
+    with_second = with_second and distance.name == "euclidean"
+    second = second_moments(part, clusters) if with_second else None
     return MomentBounds(clusters, second, distance), DistanceSums(part, distance)
 
 
@@ -629,13 +633,18 @@ def partition_means(
 
 
 def make_mean_distance_function(
-    moments: PartitionMoments, distance: Distance, method: str, *, with_neighbor: bool
+    moments: PartitionMoments,
+    distance: Distance,
+    method: str,
+    between: Between,
+    *,
+    with_neighbor: bool,
 ) -> MeanDistanceFunction:
     """Return a function of points that computes their mean distances from moments of clusters.
 
     The function takes points x (m, d) and the indices own_cluster (m,) of their clusters in the
-    partition of `moments`. It returns a, the mean distance to the own cluster, and b, that to the
-    nearest other: for method 'simplified' as distances to centers, for sqeuclidean and cosine
+    partition of `moments`. It returns a, the mean distance to the own cluster, and b, that to
+    others by `between`: for method 'simplified' as distances to centers, for sqeuclidean and cosine
     exactly, and otherwise as bounds. As it reads no points of the clusters, it can be called for
     one batch of streamed points after the other. For sqeuclidean and cosine the field neighbor is
     computed only if with_neighbor.
@@ -643,9 +652,12 @@ def make_mean_distance_function(
     clusters = moments.clusters
     if method == "simplified":
         sizes, centers = clusters.sizes, moments.centers
-        return lambda x, own_cluster: simplified_means(x, own_cluster, sizes, centers, distance)
+        return lambda x, own_cluster: simplified_means(
+            x, own_cluster, sizes, centers, distance, between
+        )
     if distance.name in ("sqeuclidean", "cosine"):
-        return partial(SquaredMeans(clusters, distance).means, with_neighbor=with_neighbor)
+        squared = SquaredMeans(clusters, distance, between)
+        return partial(squared.means, with_neighbor=with_neighbor)
     bounds = MomentBounds(clusters, moments.second, distance)
 
     def bound_means(x: Floats, own_cluster: Integers) -> MeanDistances:

@@ -1,9 +1,12 @@
-"""mean_distances: mean distances of points to their own cluster (a) and to the nearest other (b).
+"""mean_distances: mean distances of points to their own cluster (a) and to other ones (b).
 
 Squared distances have exact means from the moments of the clusters alone. Those of other distances
 lie between bounds that follow from the moments (mean_distance_bounds), and are computed from the
 points only for the clusters that the bounds leave: the own one, and those that can be the nearest
 other.
+
+b is the mean distance to the nearest other cluster, or by `between` to the furthest one, or to all
+points of other clusters; for these two nothing is bounded here (see other_means).
 
 x (m, d) are the points whose means are computed, own_cluster (m,) the numbers of their clusters
 among the k clusters of the partition, y (n, d) the points of one cluster, and sizes (k,) the
@@ -28,6 +31,7 @@ from .kernels.distance_blocks import (
     distance_matrix,
     matrix_product,
 )
+from .kernels.other_clusters import reduce_others
 from .kernels.streams import map_stream
 from .kernels.threads import run_in_threads
 
@@ -37,6 +41,7 @@ if TYPE_CHECKING:
     from .centroids import Points
     from .distances import Distance
     from .kernels.arrays import Booleans, Floats, Integers, SmallIntegers
+    from .kernels.other_clusters import Between
     from .kernels.partitions import Partition
 
 
@@ -46,7 +51,8 @@ SILHOUETTE_COLUMNS = ("a", "b", "lower", "upper")
 class MeanDistances(NamedTuple):
     """Bounds of a and b (see the module) for each of m points, all (m,).
 
-    neighbor, the number of the nearest other cluster, is -1 and b is NaN if there is no other.
+    neighbor, the number of the cluster of b, is -1 and b is NaN if there is no other; it is also -1
+    if b is the mean over all other clusters.
     """
 
     a_lower: Floats
@@ -336,9 +342,10 @@ class SquaredMeans:
     along the rows.
     """
 
-    def __init__(self, clusters: ClusterMoments, distance: Distance) -> None:
+    def __init__(self, clusters: ClusterMoments, distance: Distance, between: Between) -> None:
         """Prepare the k clusters of one partition for `means`; distance: sqeuclidean or cosine."""
         self._clusters = clusters
+        self._between = between
         self._is_cosine = distance.name == "cosine"
         # Squared distances below this are rounding error.
         self._square_errors = 1e-30 * np.einsum("ij,ij->i", clusters.means, clusters.means)
@@ -353,7 +360,7 @@ class SquaredMeans:
         self._constants = np.einsum("ij,ij->i", offsets, offsets) + self._total_variances
 
     def means(self, x: Floats, own_cluster: Integers, *, with_neighbor: bool) -> MeanDistances:
-        """Return exact a and b of points x (m, d): mean distances to own and nearest other cluster.
+        """Return exact a and b of points x (m, d): mean distances to own and other clusters.
 
         own_cluster (m,) holds the indices of the points' clusters. The field neighbor is
         meaningless without with_neighbor, which takes longer.
@@ -367,15 +374,19 @@ class SquaredMeans:
         means[:, zero] = 2.0
         points = np.arange(len(x))
         a = means[own_cluster, points] + squares
-        means[own_cluster, points] = np.inf
-        b = means.min(axis=0) + squares
-        neighbor = means.argmin(axis=0) if with_neighbor else np.zeros(len(x), dtype=np.int64)
+        if self._between == "nearest":
+            means[own_cluster, points] = np.inf
+            b = means.min(axis=0) + squares
+            neighbor = means.argmin(axis=0) if with_neighbor else np.zeros(len(x), dtype=np.int64)
+        else:
+            b, neighbor = self._reduce_others(means.T, own_cluster)
+            b += squares
         # What lost its digits to cancellation is recomputed from differences of coordinates.
         limit = CANCELLATION_LIMIT * (squares + self._constants.max())
         cancelled = np.flatnonzero(a < limit)
         a[cancelled] = self._recompute_own(x[cancelled], own_cluster[cancelled])
         cancelled = np.flatnonzero(b < limit)
-        b[cancelled], neighbor[cancelled] = self._recompute_nearest(
+        b[cancelled], neighbor[cancelled] = self._recompute_others(
             x[cancelled], own_cluster[cancelled]
         )
         sizes = self._clusters.sizes[own_cluster]
@@ -389,6 +400,10 @@ class SquaredMeans:
         if len(self._constants) == 1:
             b, neighbor = np.full(len(x), np.nan), np.full(len(x), -1)
         return MeanDistances(a, a, b, b, neighbor)
+
+    def _reduce_others(self, means: Floats, own_cluster: Integers) -> tuple[Floats, Integers]:
+        """Return one of the `means` (m, k), or their mean, as reduce_others does."""
+        return reduce_others(means, own_cluster, self._clusters.sizes, self._between)
 
     def _zero_vectors(self, x: Floats) -> Integers:
         """Return the indices of the points x (m, d) that are zero vectors; none for sqeuclidean.
@@ -410,8 +425,8 @@ class SquaredMeans:
         squares = np.where(squares < self._square_errors[own_cluster], 0.0, squares)
         return squares + self._total_variances[own_cluster]
 
-    def _recompute_nearest(self, x: Floats, own_cluster: Integers) -> tuple[Floats, Integers]:
-        """Return the least mean squared distances (m,) to another cluster, and its index (m,).
+    def _recompute_others(self, x: Floats, own_cluster: Integers) -> tuple[Floats, Integers]:
+        """Return the mean squared distances (m,) to other clusters, and the index (m,) of these.
 
         own_cluster (m,) holds the indices of the clusters of the points x (m, d). Differences of
         coordinates cancel no digits, unlike the product of matrices that `means` computes first.
@@ -420,10 +435,7 @@ class SquaredMeans:
         for i in range(x.shape[1]):
             squares += (x[:, i, None] - self._clusters.means[:, i]) ** 2
         means = np.where(squares < self._square_errors, 0.0, squares) + self._total_variances
-        points = np.arange(len(x))
-        means[points, own_cluster] = np.inf
-        neighbor = means.argmin(axis=1)
-        return means[points, neighbor], neighbor
+        return self._reduce_others(means, own_cluster)
 
 
 def exclude_self(means: Floats, sizes: Floats) -> Floats:
@@ -437,9 +449,14 @@ def exclude_self(means: Floats, sizes: Floats) -> Floats:
 
 
 def simplified_means(
-    x: Floats, own_cluster: Integers, sizes: Floats, centers: Floats, distance: Distance
+    x: Floats,
+    own_cluster: Integers,
+    sizes: Floats,
+    centers: Floats,
+    distance: Distance,
+    between: Between,
 ) -> MeanDistances:
-    """Return the distances of points x (m, d) to their own and the nearest other center.
+    """Return the distances of points x (m, d) to their own and to other centers.
 
     They take the place of mean distances in the simplified silhouette. own_cluster (m,) holds the
     indices of the points' clusters, `sizes` (k,) the numbers of points of the clusters, and
@@ -447,11 +464,8 @@ def simplified_means(
     """
     means = distance_matrix(x, centers, distance)
     a = np.where(sizes[own_cluster] == 1, 0.0, take_own_means(means, own_cluster))
-    neighbor = means.argmin(axis=1)
-    b = means[np.arange(len(means)), neighbor]
-    alone = np.isinf(b)
-    b[alone] = np.nan
-    return MeanDistances(a, a, b, b, np.where(alone, -1, neighbor))
+    b, neighbor = reduce_others(means, own_cluster, sizes, between)
+    return MeanDistances(a, a, b, b, neighbor)
 
 
 def take_own_means(means: Floats, own_cluster: Integers) -> Floats:

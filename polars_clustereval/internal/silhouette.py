@@ -5,11 +5,9 @@ A query is a point whose silhouette is computed; see silhouette_queries.
 
 from __future__ import annotations
 
-from functools import partial
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 
 from polars_clustereval.base.frames import Terms, aggregate_by, join_partitions, join_small
@@ -17,222 +15,29 @@ from polars_clustereval.base.growth import SILHOUETTES
 from polars_clustereval.base.tables import table_function
 
 from .centroids import Points, check_point_options
-from .distances import Distance, DistanceName, plain_distance_name
-from .kernels.distance_blocks import DISTANCES_PER_BLOCK
-from .kernels.partitions import Partition, Partitions, map_partitions
-from .kernels.small_partitions import nearest_means
-from .kernels.streams import map_stream, split_batch
-from .mean_distance_bounds import make_mean_distance_function, partition_means
-from .mean_distances import (
-    SILHOUETTE_COLUMNS,
-    MeanDistances,
-    join_cluster_numbers,
-    stream_moments,
-)
+from .distances import DistanceName, plain_distance_name
+from .point_silhouettes import point_silhouettes
 from .silhouette_queries import (
+    Between,
     MeansMethod,
     Method,
     SilhouetteOptions,
     check_means_options,
     check_silhouette_options,
-    follows_from_moments,
-    is_squared_distance,
     read_queried_points,
 )
-from .silhouette_sampling import draw_points, estimate_silhouettes, mark_queries
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
 
-    from .kernels.arrays import Booleans, Floats, Integers
     from .vectors import Missing, Vector
 
 
 # ----------------------------------------------------------------------------------------------
-# Silhouettes, one row per query, and their means
+# Means of silhouettes
 # ----------------------------------------------------------------------------------------------
-
-
-def _point_silhouettes(
-    points: Points, options: SilhouetteOptions, level: str, *, with_neighbor: bool
-) -> pl.LazyFrame:
-    """Return one row per query, a point whose silhouette is computed: all points, or a sample.
-
-    Columns: those that identify the cluster, a, b (NULL if only bounded), lower and upper (bounds
-    of the silhouette), is_exact and reference_variance, that of the mean silhouette of its group by
-    the draw of references (a group is a 'point', 'cluster' or 'partition', the level);
-    with_neighbor also id and neighbor (the nearest other cluster).
-    """
-    schema = _silhouette_schema(points)
-    if options.draws_references(points.distance):
-        evaluate = partial(
-            _estimate_partition, schema=schema, distance=points.distance, level=level
-        )
-        columns = ["id", "is_query", "is_reference", "size", "is_odd"]
-        return map_partitions(draw_points(points, options), evaluate, schema, columns)
-    marked = mark_queries(points, options)
-    if follows_from_moments(points.distance, options):
-        queries = marked.kept_rows.filter("is_query")
-        return _stream_silhouettes(points, queries, options.method, with_neighbor=with_neighbor)
-    distance, tolerance = points.distance, options.tolerance
-    evaluate_many = partial(_evaluate_small_partitions, distance=distance)
-    return map_partitions(
-        marked,
-        partial(_evaluate_partition, schema=schema, distance=distance, tolerance=tolerance),
-        schema,
-        ["id", "is_query"],
-        function_of_many=evaluate_many if tolerance is None else None,
-    )
-
-
-def _silhouette_schema(points: Points) -> pl.Schema:
-    """Return the schema of silhouettes: id, cluster, neighbor, and the columns of numbers."""
-    types = points.rows.select("id", "cluster").collect_schema()
-    single = {"singleton_no": pl.Int64()} if points.has_singletons else {}
-    return pl.Schema(
-        {
-            "id": types["id"],
-            "cluster": types["cluster"],
-            **single,
-            "neighbor": types["cluster"],
-            **dict.fromkeys(SILHOUETTE_COLUMNS, pl.Float64()),
-            "is_exact": pl.Boolean(),
-            "reference_variance": pl.Float64(),
-        }
-    )
-
-
-def _as_series(rows: Floats) -> list[pl.Series]:
-    """Return the rows (4, m) as Series named a, b, lower and upper, with NULL for NaN."""
-    named = zip(SILHOUETTE_COLUMNS, rows, strict=True)
-    return [pl.Series(name, values).fill_nan(None) for name, values in named]
-
-
-def _gather_neighbors(labels: pl.Series, indices: Integers) -> pl.Series:
-    """Return the cluster labels at these indices (m,), NULL for -1, as the Series neighbor."""
-    numbers = pl.Series(indices).cast(pl.Int64)
-    return labels.gather(numbers.set(numbers < 0, None)).alias("neighbor")
-
-
-def _evaluate_partition(
-    part: Partition, schema: pl.Schema, distance: Distance, tolerance: float | None
-) -> pl.DataFrame:
-    """Return one row per point of a partition whose is_query is true: its silhouette, or bounds.
-
-    `schema` has the columns of the result. A tolerance lets euclidean silhouettes stay bounded, as
-    long as the mean width (upper - lower), 0 for the computed ones, does not exceed it.
-    """
-    is_query = part.rows["is_query"].to_numpy()
-    if not is_query.any():
-        return pl.DataFrame(schema=schema)
-    means, is_exact = partition_means(part, is_query, distance, tolerance)
-    sizes = part.sizes[part.numbers[is_query]]
-    columns = means.silhouette_columns(sizes, is_clustering=2 <= len(part.sizes) < len(part.x))
-    return _silhouette_rows(part, means.neighbor, columns, is_exact)
-
-
-def _estimate_partition(
-    part: Partition, schema: pl.Schema, distance: Distance, level: str
-) -> pl.DataFrame:
-    """Return one row per point of a partition whose is_query is true: its estimated silhouette.
-
-    `part` has the queries and the references of the clusters, and the columns is_query,
-    is_reference and size; `level` is that of reference_variance, see _point_silhouettes.
-    """
-    if not part.rows["is_query"].any():
-        return pl.DataFrame(schema=schema)
-    means, unbiased, variances = estimate_silhouettes(part, distance, level)
-    all_sizes = part.rows["size"].to_numpy()[part.starts[:-1]]
-    sizes = all_sizes[part.numbers[part.rows["is_query"].to_numpy()]]
-    is_clustering = 2 <= len(all_sizes) < all_sizes.sum()
-    columns = means.silhouette_columns(sizes, is_clustering=is_clustering)
-    if level != "point" and is_clustering:
-        columns[2:] = unbiased
-    rows = _silhouette_rows(part, means.neighbor, columns, np.ones(len(sizes), dtype=bool))
-    return rows.with_columns(reference_variance=pl.Series(variances))
-
-
-def _evaluate_small_partitions(parts: Partitions, distance: Distance) -> pl.DataFrame:
-    """Return the rows of _evaluate_partition for many partitions of few points, all exact."""
-    queries = np.flatnonzero(parts.rows["is_query"].to_numpy())
-    own, other, neighbor = nearest_means(parts, queries, distance)
-    means = MeanDistances(own, own, other, other, neighbor)
-    n_clusters = np.diff(parts.cluster_cuts)
-    is_clustering = np.repeat((n_clusters >= 2) & (n_clusters < parts.counts), parts.counts)
-    sizes = parts.sizes[parts.numbers[queries]]
-    columns = means.silhouette_columns(sizes, is_clustering=is_clustering[queries])
-    return _silhouette_rows(parts, neighbor, columns, np.ones(len(queries), dtype=bool))
-
-
-def _silhouette_rows(
-    part: Partition | Partitions, neighbor: Integers, columns: Floats, is_exact: Booleans
-) -> pl.DataFrame:
-    """Return the rows of the m queries with neighbor, SILHOUETTE_COLUMNS (4, m) and is_exact (m,).
-
-    neighbor (m,) are indices of clusters, -1 if there is no other.
-    """
-    first_points = np.where(neighbor < 0, -1, part.starts[neighbor])
-    neighbors = _gather_neighbors(part.rows["cluster"], first_points)
-    rows = part.rows.filter("is_query")
-    found = rows.hstack([neighbors, *_as_series(columns), pl.Series("is_exact", is_exact)])
-    return found.with_columns(reference_variance=pl.lit(0.0))
-
-
-def _stream_silhouettes(
-    points: Points, queries: pl.LazyFrame, method: str, *, with_neighbor: bool
-) -> pl.LazyFrame:
-    """Return `queries`, one row per point, with a, b, lower, upper and is_exact, as they stream.
-
-    lower and upper bound the silhouette; with_neighbor adds neighbor, the nearest other cluster.
-    The clusters are first reduced to moments (means, ...); method 'bounds' yields only bounds.
-    """
-    distance = points.distance
-    with_second = method == "bounds" and distance.name == "euclidean"
-    table, partitions = stream_moments(points, with_second=with_second)
-    functions = [
-        make_mean_distance_function(moments, distance, method, with_neighbor=with_neighbor)
-        for moments in partitions
-    ]
-    key_types = points.rows.select(points.partition_keys).collect_schema()
-    types = pl.Schema(key_types | _silhouette_schema(points))
-    if not with_neighbor:
-        types = pl.Schema((name, types[name]) for name in types if name not in ("id", "neighbor"))
-    is_exact = method != "bounds"
-    # Distances to all centers should stay in the cache. Bounds are computed in blocks anyway.
-    cells = DISTANCES_PER_BLOCK if is_exact else 2**63
-    steps = [max(1, cells // len(moments.centers)) for moments in partitions]
-    starts = [moments.start for moments in partitions]
-    # Squared distances are computed along the coordinates.
-    order: Literal["c", "fortran"] = "fortran" if is_squared_distance(points.distance) else "c"
-
-    def silhouettes_of_batch(batch: pl.DataFrame) -> pl.DataFrame:
-        """Return the silhouettes of a batch: points x, each with the number of its cluster."""
-        numbers = batch["number"].to_numpy()
-        x = points.form.to_matrix(batch, "x", order)
-        values = np.empty((len(SILHOUETTE_COLUMNS), len(numbers)))
-        neighbors = np.empty(len(numbers), dtype=np.int64)
-        for rows, place in split_batch(numbers, starts, steps):
-            start, clusters, *_ = partitions[place]
-            own_cluster = numbers[rows] - start
-            with np.errstate(all="ignore"):
-                means = functions[place](x[rows], own_cluster)
-                values[:, rows] = means.silhouette_columns(
-                    clusters.sizes[own_cluster],
-                    is_clustering=2 <= len(clusters.sizes) < clusters.sizes.sum(),
-                )
-            neighbors[rows] = np.where(means.neighbor < 0, -1, means.neighbor + start)
-        columns = [*_as_series(values), pl.Series("is_exact", np.full(len(numbers), is_exact))]
-        columns.append(pl.Series("reference_variance", np.zeros(len(numbers))))
-        if with_neighbor:
-            columns.append(_gather_neighbors(table["cluster"], neighbors))
-        return batch.hstack(columns).select(types.names())
-
-    id_column = ["id"] if with_neighbor else []
-    columns = *points.cluster_keys, *id_column, *points.vector_columns("x")
-    numbered = join_cluster_numbers(queries.select(columns), points.cluster_keys, table)
-    return map_stream(numbered, silhouettes_of_batch, types)
 
 
 def score_table(points: Points, options: SilhouetteOptions) -> pl.LazyFrame:
@@ -320,7 +125,7 @@ def _cluster_silhouettes(
     reference_variance, of the mean silhouette of the cluster or the partition (`level`).
     """
     lower, upper = pl.col("lower"), pl.col("upper")
-    rows = _point_silhouettes(points, options, level, with_neighbor=False)
+    rows = point_silhouettes(points, options, level, with_neighbor=False)
     rows = rows.with_columns(silhouette=(lower + upper) / 2)
     return rows.group_by(points.cluster_keys).agg(
         pl.col("a", "b", "silhouette", "lower", "upper").mean(),
@@ -350,6 +155,7 @@ def silhouette_samples(
     noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
     method: MeansMethod = "exact",
+    between: Between = "nearest",
     sample_size: int | None = None,
     reference_size: int | None = None,
     random_state: int = 0,
@@ -358,7 +164,8 @@ def silhouette_samples(
     """Silhouette of each point: how much nearer it is to its own cluster than to the nearest other.
 
     s = (b - a) / max(a, b) with a the mean distance to the other points of its cluster and b the
-    least mean distance to the points of another cluster. Range [-1, 1], best 1.
+    least mean distance to the points of another cluster, or another one by `between`. Range
+    [-1, 1], best 1.
 
     Parameters
     ----------
@@ -369,7 +176,7 @@ def silhouette_samples(
         Identifies a point; by default its row number in the frame, from 0.
     method : {'exact', 'sample'}
         All points, or those of a sample; see silhouette_score.
-    sample_size, reference_size, random_state : as in silhouette_score
+    between, sample_size, reference_size, random_state : as in silhouette_score
     vector, cluster, distance, p, partition_by, noise, noise_as : as in internal_report
     weights, missing : as in internal_report
 
@@ -377,9 +184,10 @@ def silhouette_samples(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per point, or per sampled point, sorted by partition and id:
-        the partition columns, id, cluster, neighbor (the nearest other cluster, the lowest of
-        equals), a, b, silhouette, and std_error, the standard error of the silhouette by the draw
-        of references (NULL unless method is 'sample'). A point alone in its cluster has a = 0 and
+        the partition columns, id, cluster, neighbor (the nearest other cluster, or the furthest
+        one by `between`, the lowest of equals; NULL for 'mean_other'), a, b, silhouette, and
+        std_error, the standard error of the silhouette by the draw of references (NULL unless
+        method is 'sample'). A point alone in its cluster has a = 0 and
         silhouette 0; silhouette is also 0 if a = b = 0. With one cluster neighbor, b and silhouette
         are NULL; silhouette is also NULL if every point is a cluster. Noise points counted as
         singletons have cluster NULL.
@@ -392,7 +200,7 @@ def silhouette_samples(
     Notes
     -----
     Means of squared distances follow from moments of the clusters. For other distances certified
-    bounds rule out clusters that cannot be the nearest; the distances to all points of the rest are
+    bounds rule out clusters that cannot be the nearest, or the furthest; the distances to all points of the rest are
     computed, or for cityblock their sums, from running sums of sorted coordinates.
     In SQL: ``FROM clustereval.silhouette_samples(tbl, [x, y], cluster)``.
 
@@ -400,7 +208,9 @@ def silhouette_samples(
     ----------
     Rousseeuw (1987), Silhouettes: a graphical aid to the interpretation and validation of cluster
     analysis, doi:10.1016/0377-0427(87)90125-7. Gaido (2023), Distributed Silhouette Algorithm,
-    arXiv:2303.14102, for the squared distances.
+    arXiv:2303.14102, for the squared distances. Rautenstrauch and Ohler (2025), Shortcomings of
+    silhouette in single-cell integration benchmarking, doi:10.1038/s41587-025-02743-4, for
+    'mean_other' and 'furthest'.
 
     Examples
     --------
@@ -411,7 +221,7 @@ def silhouette_samples(
     [(0, 3.0, 8.5, 0.6470588235294118), (1, 2.5, 7.5, 0.6666666666666666), (2, 4.5, 3.5, \
 -0.2222222222222222), (3, 1.0, 7.0, 0.8571428571428571), (4, 1.0, 6.0, 0.8333333333333334)]
     """
-    options = check_means_options(method, sample_size, reference_size, random_state)
+    options = check_means_options(method, between, sample_size, reference_size, random_state)
     point_options = check_point_options(
         distance=plain_distance_name(distance, p),
         p=p,
@@ -424,7 +234,7 @@ def silhouette_samples(
     points = read_queried_points(
         frame, vector, cluster, point_options, options, key=id, results=_SAMPLE_COLUMNS
     )
-    rows = _point_silhouettes(points, options, "point", with_neighbor=True)
+    rows = point_silhouettes(points, options, "point", with_neighbor=True)
     if id is not None:
         rows = points.with_id_check(rows)
     error = pl.col("reference_variance").sqrt() if method == "sample" else _NO_ERROR
@@ -453,6 +263,7 @@ def silhouette_clusters(
     noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
     method: MeansMethod = "exact",
+    between: Between = "nearest",
     sample_size: int | None = None,
     reference_size: int | None = None,
     random_state: int = 0,
@@ -471,7 +282,7 @@ def silhouette_clusters(
         Identifies a point; its order decides on the sample. By default the row number from 0.
     method : {'exact', 'sample'}
         All points, or those of a sample; see silhouette_score.
-    sample_size, reference_size, random_state : as in silhouette_score
+    between, sample_size, reference_size, random_state : as in silhouette_score
     vector, cluster, distance, p, partition_by, noise, noise_as : as in internal_report
     weights, missing : as in internal_report
 
@@ -504,7 +315,7 @@ def silhouette_clusters(
     >>> ce.silhouette_clusters(points, ["x"], "cluster").select("cluster", "n", "a", "b").rows()
     [('a', 3, 3.3333333333333335, 6.5), ('b', 2, 1.0, 6.5)]
     """
-    options = check_means_options(method, sample_size, reference_size, random_state)
+    options = check_means_options(method, between, sample_size, reference_size, random_state)
     point_options = check_point_options(
         distance=plain_distance_name(distance, p),
         p=p,
@@ -548,6 +359,7 @@ def silhouette_score(
     noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
     method: Method = "exact",
+    between: Between = "nearest",
     tolerance: float | None = None,
     sample_size: int | None = None,
     reference_size: int | None = None,
@@ -570,6 +382,11 @@ def silhouette_score(
         Exact mean distances; distances to the centers in their place; certified bounds of the exact
         score from moments of the clusters; or the silhouettes of some points. 'simplified' and
         'bounds' stream.
+    between : {'nearest', 'mean_other', 'furthest'}
+        What b is: the least mean distance to the points of another cluster, the mean distance to
+        all points of other clusters, or the largest mean distance to the points of another cluster;
+        for 'simplified' of distances to centers, weighted by the sizes of clusters in the mean. The
+        last two go with no method 'bounds', no tolerance and no reference_size.
     tolerance : float, optional
         With method 'exact': largest width of the interval from silhouette_lower to
         silhouette_upper. For 'euclidean' only as many points are evaluated as that requires, those
@@ -626,7 +443,8 @@ def silhouette_score(
 
     References
     ----------
-    Rousseeuw (1987) and Gaido (2023), as for silhouette_samples. Hruschka, de Castro and Campello
+    Rousseeuw (1987), Gaido (2023), and Rautenstrauch and Ohler (2025), as for silhouette_samples.
+    Hruschka, de Castro and Campello
     (2004), Evolutionary algorithms for clustering gene-expression data, for method 'simplified'.
     Altieri, Pietracaprina, Pucci, Sarpe and Vandin (2026), Scalable and Distributed Silhouette
     Approximation, arXiv:2607.01993, for references drawn from each cluster. Cochran (1977),
@@ -643,7 +461,9 @@ def silhouette_score(
     [(0.4396, 0.5881)]
     """
     options = check_silhouette_options(
-        SilhouetteOptions(method, tolerance, sample_size, confidence, random_state, reference_size)
+        SilhouetteOptions(
+            method, tolerance, sample_size, confidence, random_state, reference_size, between
+        )
     )
     point_options = check_point_options(
         distance=plain_distance_name(distance, p),

@@ -21,6 +21,7 @@ from polars_clustereval.base.deferral import collect_now
 from polars_clustereval.errors import ClusterEvalError
 
 from .centroids import PointOptions, Points, read_points
+from .kernels.other_clusters import Between
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,6 +48,7 @@ class SilhouetteOptions(NamedTuple):
     confidence: float = 0.95
     random_state: int = 0
     reference_size: int | None = None
+    between: Between = "nearest"
 
     def draws_references(self, distance: Distance) -> bool:
         """Return whether mean distances are estimated from references, not computed exactly."""
@@ -55,7 +57,7 @@ class SilhouetteOptions(NamedTuple):
 
 def check_silhouette_options(options: SilhouetteOptions) -> SilhouetteOptions:
     """Return the options of silhouette_score unchanged, or raise the error of the first bad one."""
-    method, tolerance, size, confidence, state, references = options
+    method, tolerance, size, confidence, state, references, _ = options
     check_choice("method", method, METHODS)
     if tolerance is not None and not (is_number(tolerance) and float(tolerance) > 0):
         raise ClusterEvalError(f"tolerance: expected a number > 0, got {show_value(tolerance)}")
@@ -72,13 +74,37 @@ def check_silhouette_options(options: SilhouetteOptions) -> SilhouetteOptions:
         raise ClusterEvalError(
             f"reference_size: expected a whole number >= 2, got {show_value(references)}"
         )
+    _check_between(options)
     check_confidence(confidence)
     check_random_state(state)
     return options
 
 
+def _check_between(options: SilhouetteOptions) -> None:
+    """Raise an error if between is none of its values, or goes with no other option given."""
+    between, method = options.between, options.method
+    check_choice("between", between, get_args(Between))
+    if between == "nearest":
+        return
+    if method == "bounds":
+        raise ClusterEvalError(
+            f"between: '{between}' goes with method 'exact', 'simplified' or 'sample', "
+            f"got method '{method}'"
+        )
+    for name in ("tolerance", "reference_size"):
+        value = getattr(options, name)
+        if value is not None:
+            raise ClusterEvalError(
+                f"between: '{between}' goes without {name}, got {name} {show_value(value)}"
+            )
+
+
 def check_means_options(
-    method: str, sample_size: int | None, reference_size: int | None, random_state: int
+    method: str,
+    between: Between,
+    sample_size: int | None,
+    reference_size: int | None,
+    random_state: int,
 ) -> SilhouetteOptions:
     """Return the options of silhouette_samples; raise the error of the first bad one."""
     check_choice("method", method, get_args(MeansMethod))
@@ -88,6 +114,7 @@ def check_means_options(
             sample_size=sample_size,
             random_state=random_state,
             reference_size=reference_size,
+            between=between,
         )
     )
 

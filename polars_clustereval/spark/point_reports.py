@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from polars_clustereval.base.checks import NoiseAs
     from polars_clustereval.internal.distances import Center, DistanceName
+    from polars_clustereval.internal.silhouette_queries import Between
     from polars_clustereval.internal.vectors import Missing
 
     Keys: TypeAlias = str | Column | Sequence[str | Column]
@@ -206,6 +207,7 @@ def silhouette_score(
     noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
     method: Literal["exact", "simplified"] = "exact",
+    between: Between = "nearest",
     missing: Missing = "error",
 ) -> DataFrame:
     """Mean silhouette of all points: one row per partition.
@@ -219,6 +221,9 @@ def silhouette_score(
         clusters; those of the other distances need pairs of points, and are an error.
     method : {'exact', 'simplified'}
         'simplified' takes distances to centroids in place of mean distances to points.
+    between : {'nearest', 'mean_other', 'furthest'}
+        The mean distance that a point's own cluster is compared with: to the nearest other cluster,
+        to all points of other clusters, or to the furthest cluster.
 
     Returns
     -------
@@ -258,6 +263,7 @@ def silhouette_clusters(
     noise: Noise | None = None,
     noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
+    between: Between = "nearest",
     missing: Missing = "error",
 ) -> DataFrame:
     """Mean silhouette of each cluster: one row per partition and cluster.
@@ -293,6 +299,7 @@ def silhouette_samples(
     noise: Noise | None = None,
     noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
+    between: Between = "nearest",
     missing: Missing = "error",
 ) -> DataFrame:
     """Silhouette of each point.
@@ -302,7 +309,7 @@ def silhouette_samples(
 
     Parameters
     ----------
-    tbl, vector, cluster, distance, p, partition_by, noise, noise_as, weights, missing
+    tbl, vector, cluster, distance, p, partition_by, noise, noise_as, weights, between, missing
         As in `silhouette_clusters`.
     id : str or Column, optional
         Identifier of a point, unique in its partition. By default Spark numbers the points

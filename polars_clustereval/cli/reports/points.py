@@ -77,12 +77,43 @@ def _adapt_to_method(report: Report, arguments: Mapping[str, Any]) -> Report:
         sample = tuple(name for name in _OF_A_SAMPLE if arguments[name] is not None)
         heading = (("cluster", "distance", "method"), sample, ("vector",))
     changed = {name: report.meanings[name]._replace(text=text) for name, text in texts.items()}
-    # The words are for distances: squared ones and those to centers make silhouettes larger.
-    is_larger = method == "simplified" or arguments["distance"].lower() == "sqeuclidean"
+    # The words are for distances to the nearest cluster: squared ones, those to centers and those
+    # to other clusters make silhouettes larger.
+    is_larger = (
+        method == "simplified"
+        or arguments["distance"].lower() == "sqeuclidean"
+        or arguments["between"] != "nearest"
+    )
     readings = () if is_larger else report.readings
     meanings = report.meanings | changed
-    return replace(report, heading=heading, meanings=meanings, readings=readings)
+    adapted = replace(report, heading=heading, meanings=meanings, readings=readings)
+    return _adapt_to_between(adapted, arguments)
 
+
+def _adapt_to_between(report: Report, arguments: Mapping[str, Any]) -> Report:
+    """Return a report of silhouettes with the argument between, where it is not the default."""
+    between: str = arguments["between"]
+    if between == "nearest":
+        return report
+    (*first,), *more = report.heading
+    changed = {
+        name: report.meanings[name]._replace(text=text)
+        for name, text in _TEXTS_BETWEEN.get(between, {}).items()
+        if name in report.meanings
+    }
+    return replace(report, heading=((*first, "between"), *more), meanings=report.meanings | changed)
+
+
+_TEXTS_BETWEEN = {
+    "furthest": {
+        "neighbor": "the furthest other cluster",
+        "b": "mean distance to the furthest other cluster",
+    },
+    "mean_other": {
+        "neighbor": "not computed: b is of all other clusters",
+        "b": "mean distance to the points of all other clusters",
+    },
+}
 
 _OF_A_SAMPLE = ("sample_size", "reference_size", "confidence", "random_state")
 _CERTAIN_LIMITS = {
@@ -165,6 +196,7 @@ _SAMPLES = Report(
     ),
     any_magnitude=True,
     worst_first="silhouette",
+    adapt=_adapt_to_between,
 )
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from polars_clustereval.internal.distances import Distance
 
     from .arrays import Booleans, Floats, Integers
+    from .other_clusters import Between
     from .partitions import Partitions
 
 
@@ -95,17 +96,20 @@ def run_cuts(*columns: Integers | Floats) -> Integers:
     return np.flatnonzero(differs)
 
 
-class NearestMeans(NamedTuple):
-    """Mean distances of m points to their own and to the nearest other cluster, all (m,)."""
+class OwnAndOtherMeans(NamedTuple):
+    """Mean distances of m points to their own and to other clusters, all (m,)."""
 
     own: Floats
     #: NaN without another cluster.
     other: Floats
-    #: Index of the nearest other cluster, the lowest of equally near ones; -1 if there is none.
+    #: Index of the cluster that `other` is the distance to, the lowest of equals; -1 if there is
+    #: none, or if it is the mean over several.
     neighbor: Integers
 
 
-def nearest_means(parts: Partitions, queries: Integers, distance: Distance) -> NearestMeans:
+def own_and_other_means(
+    parts: Partitions, queries: Integers, distance: Distance, between: Between
+) -> OwnAndOtherMeans:
     """Return the mean distances of the points of these (ascending) indices, at least one.
 
     The mean distance to the own cluster is that to its other points, 0 if there are none.
@@ -114,15 +118,24 @@ def nearest_means(parts: Partitions, queries: Integers, distance: Distance) -> N
     sizes, numbers = parts.sizes, parts.numbers
     is_own = pairs.cluster == numbers[pairs.point]
     own = pairs.total[is_own] / np.maximum(sizes[numbers[queries]] - 1, 1)
-    means = np.where(is_own, np.inf, pairs.total / sizes[pairs.cluster])
     cuts = run_cuts(pairs.point)
+    if between == "mean_other":
+        totals, counts = (
+            np.add.reduceat(np.where(is_own, 0, values), cuts)
+            for values in (pairs.total, sizes[pairs.cluster])
+        )
+        other = np.divide(totals, counts, out=np.full(len(totals), np.nan), where=counts > 0)
+        return OwnAndOtherMeans(own, other, np.full(len(queries), -1))
+    # The furthest is the nearest by the distances with another sign.
+    totals = -pairs.total if between == "furthest" else pairs.total
+    means = np.where(is_own, np.inf, totals / sizes[pairs.cluster])
     other = np.minimum.reduceat(means, cuts)
     place = np.repeat(np.arange(len(cuts)), np.diff(cuts, append=len(means)))
     neighbor = np.full(len(queries), -1)
     # Of equally near clusters the lowest: the last assignment counts.
     nearest = np.flatnonzero((means == other[place]) & ~is_own)[::-1]
     neighbor[place[nearest]] = pairs.cluster[nearest]
-    return NearestMeans(own, np.where(neighbor < 0, np.nan, other), neighbor)
+    return OwnAndOtherMeans(own, np.where(neighbor < 0, np.nan, np.abs(other)), neighbor)
 
 
 # ----------------------------------------------------------------------------------------------

@@ -1,0 +1,38 @@
+"""other_clusters: one distance from the mean distances of points to all clusters but their own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from .arrays import Floats, Integers
+
+#: The distance to other clusters: that to the nearest one, to all points of other clusters
+#: together, or to the furthest cluster.
+Between = Literal["nearest", "mean_other", "furthest"]
+
+
+def reduce_others(
+    means: Floats, own_cluster: Integers, sizes: Floats, between: Between
+) -> tuple[Floats, Integers]:
+    """Return one distance (m,) of each point to other clusters, and the index (m,) of the cluster.
+
+    `means` (m, k) are the mean distances of m points to k clusters of these sizes (k,); the entries
+    in the columns own_cluster (m,), those of the points' own clusters, are overwritten. The
+    distance is NaN if there is no other cluster. The index, the lowest of equals, is -1 where the
+    distance is not that to a single cluster.
+    """
+    points = np.arange(len(means))
+    if len(sizes) == 1:
+        return np.full(len(means), np.nan), np.full(len(means), -1)
+    if between == "mean_other":
+        means[points, own_cluster] = 0.0
+        # In the calling thread, unlike a product of matrices.
+        totals = np.einsum("ij,j->i", means, sizes)
+        return totals / (sizes.sum() - sizes[own_cluster]), np.full(len(means), -1)
+    is_furthest = between == "furthest"
+    means[points, own_cluster] = -np.inf if is_furthest else np.inf
+    chosen = means.argmax(axis=1) if is_furthest else means.argmin(axis=1)
+    return means[points, chosen], chosen
