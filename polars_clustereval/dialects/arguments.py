@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from polars_clustereval.base.checks import check_choice
 from polars_clustereval.errors import ClusterEvalError
-from polars_clustereval.internal.silhouette_queries import Between
+from polars_clustereval.internal.kernels.other_clusters import Between
 from polars_clustereval.macros import macro_definitions, register
 
 if TYPE_CHECKING:

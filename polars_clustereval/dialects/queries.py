@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from polars_clustereval.external.entity_matching import EditCost
     from polars_clustereval.external.information import NormalizedMethod
     from polars_clustereval.internal.distances import Center, DistanceName
-    from polars_clustereval.internal.silhouette_queries import Between
+    from polars_clustereval.internal.kernels.other_clusters import Between
     from polars_clustereval.internal.vectors import Missing
 
 # Table macros of labels, of points and of two runs -> the columns that order the rows of each; the

@@ -66,7 +66,7 @@ def _means_to_all_others(x: Floats, own_cluster: Integers, sums: DistanceSums) -
         distances = sums.pair_sums(x[rows], point, cluster)
         totals[rows] = np.bincount(point, distances, minlength=len(totals[rows]))
     counts = sums.sizes.sum() - sums.sizes[own_cluster]
-    return np.divide(totals, counts, out=np.full(len(x), np.nan), where=counts > 0)
+    return np.asarray(np.divide(totals, counts, out=np.full(len(x), np.nan), where=counts > 0))
 
 
 def _find_furthest(

@@ -53,15 +53,14 @@ def point_silhouettes(
     if follows_from_moments(points.distance, options):
         queries = marked.kept_rows.filter("is_query")
         return _stream_silhouettes(points, queries, options, with_neighbor=with_neighbor)
-    how = {"distance": points.distance, "options": options}
+    distance = points.distance
+    evaluate_many = partial(_evaluate_small_partitions, distance=distance, options=options)
     return map_partitions(
         marked,
-        partial(_evaluate_partition, schema=schema, **how),
+        partial(_evaluate_partition, schema=schema, distance=distance, options=options),
         schema,
         ["id", "is_query"],
-        function_of_many=(
-            partial(_evaluate_small_partitions, **how) if options.tolerance is None else None
-        ),
+        function_of_many=evaluate_many if options.tolerance is None else None,
     )
 
 

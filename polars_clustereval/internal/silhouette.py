@@ -18,7 +18,6 @@ from .centroids import Points, check_point_options
 from .distances import DistanceName, plain_distance_name
 from .point_silhouettes import point_silhouettes
 from .silhouette_queries import (
-    Between,
     MeansMethod,
     Method,
     SilhouetteOptions,
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
 
     from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
 
+    from .kernels.other_clusters import Between
     from .vectors import Missing, Vector
 
 
@@ -200,8 +200,9 @@ def silhouette_samples(
     Notes
     -----
     Means of squared distances follow from moments of the clusters. For other distances certified
-    bounds rule out clusters that cannot be the nearest, or the furthest; the distances to all points of the rest are
-    computed, or for cityblock their sums, from running sums of sorted coordinates.
+    bounds rule out clusters that cannot be the nearest, or the furthest; the distances to all
+    points of the rest are computed, or for cityblock their sums, from running sums of sorted
+    coordinates.
     In SQL: ``FROM clustereval.silhouette_samples(tbl, [x, y], cluster)``.
 
     References

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from polars_clustereval.base.checks import NoiseAs
     from polars_clustereval.internal.distances import Center, DistanceName
-    from polars_clustereval.internal.silhouette_queries import Between
+    from polars_clustereval.internal.kernels.other_clusters import Between
     from polars_clustereval.internal.vectors import Missing
 
     Keys: TypeAlias = str | Column | Sequence[str | Column]
