@@ -5,6 +5,7 @@ Nothing is shared with what it checks. A point that is noise on its own is in th
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -38,8 +39,10 @@ class Silhouettes:
         noise: Any = None,
         noise_as: str = "cluster",
         ids: Sequence[Any] | None = None,
+        between: str = "nearest",
     ) -> None:
         self.measure = measure
+        self.between = between
         self.n_dropped = self.n_noise = 0
         self.ids: list[Any] = []
         self.keys: list[Any] = []
@@ -64,6 +67,13 @@ class Silhouettes:
             self.apart = measure.between(self.x, self.x)
             self.rows = [self.row(i) for i in range(self.n)]
 
+    def with_between(self, between: str) -> Silhouettes:
+        """The same points, compared with other clusters in another way."""
+        other = copy.copy(self)
+        other.between = between
+        other.rows = [other.row(i) for i in range(self.n)]
+        return other
+
     def order(self) -> list[Any]:
         """The clusters from the lowest key on, single points last."""
         keys = set(self.keys)
@@ -78,8 +88,10 @@ class Silhouettes:
         own = [float(self.apart[i, j]) for j in self.members[key] if j != i]
         a = math.fsum(own) / len(own) if own else 0.0
         means = self.other_means(i)
-        b = min(means.values(), default=None)
+        b = self.choose(means, [float(self.apart[i, j]) for j in self.outside(i)])
         neighbor = next((other for other, mean in means.items() if mean == b), None)
+        if self.between == "mean_other":
+            neighbor = None
         s = None
         if self.is_clustering and b is not None:
             s = 0.0 if not own or max(a, b) == 0 else (b - a) / max(a, b)
@@ -100,10 +112,22 @@ class Silhouettes:
             if key != self.keys[i]
         }
 
+    def outside(self, i: int) -> list[int]:
+        return [j for j, key in enumerate(self.keys) if key != self.keys[i]]
+
+    def choose(self, means: dict[Any, float], outside: list[float]) -> float | None:
+        """b of a point: its mean distances to other clusters, and the distances to their points."""
+        if not means:
+            return None
+        if self.between == "mean_other":
+            return math.fsum(outside) / len(outside)
+        return (max if self.between == "furthest" else min)(means.values())
+
     def is_tied(self, i: int) -> bool:
         """Whether rounding decides which of two clusters is the neighbor."""
-        first, *more = sorted(self.other_means(i).values())[:2] or [0.0]
-        return bool(more) and more[0] - first <= 1e-9 * (1 + first)
+        means = self.other_means(i).values()
+        first, *more = sorted(means, reverse=self.between == "furthest")[:2] or [0.0]
+        return bool(more) and abs(more[0] - first) <= 1e-9 * (1 + first)
 
     def samples(self) -> list[Row]:
         return sorted(self.rows, key=lambda row: row["id"])
@@ -161,7 +185,11 @@ class Silhouettes:
         values = {}
         for i, key in enumerate(self.keys):
             own = list(self.members).index(key)
-            a, b = float(apart[i, own]), float(np.delete(apart[i], own).min())
+            a = float(apart[i, own])
+            means = {other: float(apart[i, c]) for c, other in enumerate(self.members) if c != own}
+            # The center of a cluster stands for each of its points.
+            b = self.choose(means, [means[self.keys[j]] for j in self.outside(i)])
+            assert b is not None
             alone = len(self.members[key]) == 1
             values[i] = 0.0 if alone or max(a, b) == 0 else (b - a) / max(a, b)
         limits = {"silhouette_lower": None, "silhouette_upper": None}
