@@ -98,6 +98,8 @@ def test_silhouettes_of_iris(run: Run, engine_name: str) -> None:
         ("--method", "bounds"),
         ("--method", "simplified", "--distance", "cosine"),
         ("--tolerance", "0.05"),
+        ("--between", "mean_other"),
+        ("--between", "furthest", "--method", "simplified"),
         ("--method", "sample", "--sample-size", "40", "--random-state", "7", "--id", "id"),
         (
             "--method",
@@ -161,6 +163,7 @@ def test_no_bar_without_a_screen(run: Run, monkeypatch: pytest.MonkeyPatch) -> N
     [
         (("--method", "fast"), "method: expected one of 'exact', 'simplified', 'bounds', 'sample'"),
         (("--tolerance", "0"), "tolerance: expected a number > 0, got 0"),
+        (("--between", "all"), "between: expected one of 'nearest', 'mean_other', 'furthest'"),
         (("--id", "nobody"), "id: column 'nobody' not found"),
     ],
 )
@@ -338,6 +341,7 @@ def test_the_headline_is_put_into_words(
         ("--distance", "SqEuclidean"),
         ("--method", "simplified"),
         ("--method", "bounds"),
+        ("--between", "mean_other"),
         ("--partition-by", "species"),
     ],
 )
@@ -345,6 +349,20 @@ def test_no_words_for_other_silhouettes(run: Run, options: tuple[str, ...]) -> N
     """Those that are larger by definition, not computed, or of several clusterings."""
     table = run("silhouette", *CALLS["silhouette"], *options, *QUICK)
     assert "structure" not in table
+
+
+@pytest.mark.parametrize(
+    ("between", "words"),
+    [
+        ("nearest", "mean distance to the neighbor"),
+        ("mean_other", "mean distance to the points of all other clusters"),
+        ("furthest", "mean distance to the furthest other cluster"),
+    ],
+)
+def test_the_words_say_what_points_are_compared_with(run: Run, between: str, words: str) -> None:
+    table = " ".join(run("samples", *CALLS["samples"], "--between", between, *QUICK).split())
+    assert words in table
+    assert (f", between {between}" in table) == (between != "nearest")
 
 
 def test_no_words_for_no_value(run: Run, tmp_path: Path) -> None:

@@ -99,6 +99,18 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
         {"distance": "sqeuclidean", "partition_by": "run", "id": "flower"},
     ),
     "silhouettes by number": ("silhouette_samples", {"distance": "cosine"}),
+    "silhouettes by all others": (
+        "silhouette_samples",
+        {"distance": "cosine", "between": "mean_other", "partition_by": "run", "id": "flower"},
+    ),
+    "silhouettes by the furthest": (
+        "silhouette_samples",
+        {"distance": "sqeuclidean", "between": "furthest", "id": "flower"},
+    ),
+    "simplified by all others": (
+        "silhouette_score",
+        {"distance": "chebyshev", "method": "simplified", "between": "mean_other"},
+    ),
     "neighbors": ("neighbor_report", {}),
     "neighbors by cosine": ("neighbor_report", {"distance": "cosine"}),
 }
