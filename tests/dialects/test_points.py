@@ -375,6 +375,11 @@ def test_the_query_has_no_column_that_nothing_reads() -> None:
             "method: expected 'exact' or .*'bounds'",
         ),
         (
+            {"name": "silhouette_score", "method": "simplified", "between": "all"},
+            "between: expected one of 'nearest', 'mean_other', 'furthest', got 'all'",
+        ),
+        ({"between": "furthest"}, "between: internal_report does not take it"),
+        (
             {"name": "internal_cluster_report", "dialect": "snowflake"},
             "value_at_least_key: not known how to write it in snowflake",
         ),

@@ -205,6 +205,21 @@ def test_one_partition_of_many_points(
     )
 
 
+@pytest.mark.parametrize("distance", ["euclidean", "cityblock", "chebyshev", "minkowski"])
+def test_the_furthest_is_not_the_cluster_of_the_largest_bound(
+    engine: Engine, distance: str
+) -> None:
+    """One outlier makes the upper bound of a near cluster larger than that of the furthest."""
+    places = [0.0, 0.5, *[5.0, 5.25, 4.75], *[1.0] * 9, 30.0]
+    clusters = [0, 0, *[1] * 3, *[2] * 10]
+    rows = vector_frame([[x, 0.0] for x in places], clusters)
+    got = call(engine, SAMPLES, rows, distance=distance, between="furthest")
+    assert [values_of(row, "b", "neighbor") for row in got[:2]] == [
+        [pytest.approx(5.0, rel=1e-14), 1],
+        [pytest.approx(4.5, rel=1e-14), 1],
+    ]
+
+
 @pytest.mark.parametrize("distance", ["euclidean", "cityblock", "sqeuclidean", "chebyshev"])
 @of_others
 def test_sampled_points_are_compared_with_all(engine: Engine, distance: str, between: str) -> None:
