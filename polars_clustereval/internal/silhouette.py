@@ -440,7 +440,8 @@ def silhouette_score(
     silhouette is not linear in them, and b the smallest of several, is corrected in the means of
     silhouettes by 2 s - (s+ + s-) / 2, of means that are varied by the difference of two halves of
     the references.
-    In SQL: ``FROM clustereval.silhouette_score(tbl, [x, y], cluster)``.
+    In SQL: ``FROM clustereval.silhouette_score(tbl, [x, y], cluster)``. DuckDB before 2.0 reads the
+    option between in quotes alone: ``"between" := 'furthest'``.
 
     References
     ----------

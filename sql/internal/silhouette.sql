@@ -10,6 +10,7 @@
 -- Examples:
 --   FROM clustereval.silhouette_samples(points, [x, y, z], cluster);
 --   FROM clustereval.silhouette_samples(points, [x, y, z], cluster, distance := 'cityblock');
+--   FROM clustereval.silhouette_samples(points, [x, y, z], cluster, "between" := 'mean_other');
 CREATE OR REPLACE MACRO clustereval.silhouette_samples(
   tbl, vector, cluster, id := CAST(NULL AS BIGINT), distance := 'euclidean', p := 2,
   partition_by := NULL, noise := NULL, noise_as := NULL, weights := NULL, method := 'exact',
