@@ -284,7 +284,7 @@ def _format_call(report: Report, texts: Mapping[str, str]) -> str:
     """
     texts = {table.parameter: table.view for table in report.inputs} | dict(texts)
     required = [texts.pop(name) for name in report.positional]
-    # Quoted, since DuckDB before 2.0 reads a word of its grammar, such as between, as nothing else.
+    # Quoted: DuckDB before 2.0 does not read a keyword, such as between, as a parameter.
     optional = [f"{quote_identifier(name)} := {text}" for name, text in texts.items()]
     arguments = ", ".join([*required, *optional])
     return f"{report.function.__name__}({arguments})"
