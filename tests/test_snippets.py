@@ -151,7 +151,7 @@ def test_there_are_printed_numbers() -> None:
         "docs/overlapping.md": 1,
         "docs/plots.md": 6,
         "docs/reference.md": 2,
-        "docs/silhouette.md": 1,
+        "docs/silhouette.md": 2,
         "docs/stability.md": 2,
         "docs/states.md": 2,
         "docs/transitions.md": 2,

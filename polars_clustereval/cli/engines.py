@@ -284,10 +284,13 @@ def _format_call(report: Report, texts: Mapping[str, str]) -> str:
     """
     texts = {table.parameter: table.view for table in report.inputs} | dict(texts)
     required = [texts.pop(name) for name in report.positional]
-    # Quoted: DuckDB before 2.0 does not read a keyword, such as between, as a parameter.
-    optional = [f"{quote_identifier(name)} := {text}" for name, text in texts.items()]
+    optional = [f"{_KEYWORDS.get(name, name)} := {text}" for name, text in texts.items()]
     arguments = ", ".join([*required, *optional])
     return f"{report.function.__name__}({arguments})"
+
+
+#: Parameters that DuckDB before 2.0 reads in quotes alone, since they are words of its grammar.
+_KEYWORDS = {"between": '"between"'}
 
 
 def _format_argument(parameter: str, value: Any, relation: duckdb.DuckDBPyRelation) -> str:

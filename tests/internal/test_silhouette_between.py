@@ -127,7 +127,7 @@ def test_numbers_of_scib_metrics(engine: Engine, distance: str, between: str) ->
 # The definition -------------------------------------------------------------------------------
 
 
-def check_samples(got: list[Any], part: Silhouettes) -> None:
+def check_other_samples(got: list[Any], part: Silhouettes) -> None:
     for row, wanted, i in zip(got, part.samples(), part.in_order(), strict=True):
         without = {"neighbor"} if part.is_tied(i) and part.between != "mean_other" else set()
         if is_delicate_row(wanted):
@@ -155,7 +155,7 @@ def test_equals_the_oracle(
             name: [dict(list(row.items())[1:]) for row in found if row["run"] == run]
             for name, found in got.items()
         }
-        check_samples(mine[SAMPLES], part)
+        check_other_samples(mine[SAMPLES], part)
         if is_any_delicate(part):
             continue
         compared += part.is_clustering
@@ -199,7 +199,7 @@ def test_one_partition_of_many_points(
     clusters[:80], clusters[3] = 2, 9
     part = oracle_of(vector_frame(x.tolist(), clusters.tolist()), Measure(distance))
     rows = vector_frame(x.tolist(), clusters.tolist())
-    check_samples(
+    check_other_samples(
         call(engine, SAMPLES, rows, distance=distance, between=between),
         part.with_between(between),
     )
