@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import polars_clustereval as ce
 from tests.support.engines import fails
@@ -241,26 +240,31 @@ def test_sampled_points_are_compared_with_all(engine: Engine, distance: str, bet
 # Properties ------------------------------------------------------------------------------------
 
 
-@given(
-    seed=st.integers(0, 2**31),
-    k=st.integers(2, 6),
-    distance=st.sampled_from(DISTANCES),
-)
-def test_order_of_the_three(side: Engine, seed: int, k: int, distance: str) -> None:
+@SEEDS
+@SEED
+def test_order_of_the_three(side: Engine, seed: int) -> None:
     """nearest <= mean_other <= furthest in b; the three are equal if there are two clusters."""
     rng = np.random.default_rng(seed)
+    numbers = list(itertools.product([2, 2, 3, 4, 6], range(4)))
+    cases = [few_points(rng, k, digits) for k, digits in numbers]
+    for distance in DISTANCES:
+        found = [
+            call_by_case(side, SAMPLES, cases, distance=distance, between=name) for name in BETWEEN
+        ]
+        for (k, _), *ordered in zip(numbers, *found, strict=True):
+            b = [np.array([row["b"] for row in rows]) for rows in ordered]
+            slack = 1e-12 * (1 + b[2])
+            assert (b[0] <= b[1] + slack).all()
+            assert (b[1] <= b[2] + slack).all()
+            if k == 2:
+                assert (b[2] - b[0] <= slack).all()
+
+
+def few_points(rng: np.random.Generator, k: int, digits: int) -> pl.DataFrame:
+    """k clusters of some points in the plane, rounded, so that points and distances are equal."""
     clusters = np.append(np.arange(k), rng.integers(0, k, 14))
-    x = np.round(rng.normal(size=(len(clusters), 2)) * 3, int(rng.integers(0, 4)))
-    rows = vector_frame(x.tolist(), clusters.tolist())
-    b = [
-        np.array([row["b"] for row in call(side, SAMPLES, rows, distance=distance, between=name)])
-        for name in BETWEEN
-    ]
-    slack = 1e-12 * (1 + b[2])
-    assert (b[0] <= b[1] + slack).all()
-    assert (b[1] <= b[2] + slack).all()
-    if k == 2:
-        assert (b[2] - b[0] <= slack).all()
+    x = np.round(rng.normal(size=(len(clusters), 2)) * 3, digits)
+    return vector_frame(x.tolist(), clusters.tolist())
 
 
 # Degenerate rows ---------------------------------------------------------------------------------
