@@ -17,7 +17,7 @@ from . import columns, coordinates, plans, portable
 from .expansion import Expansion
 from .folding import fold_query
 from .functions import write_functions
-from .sql_names import TABLE_ROWS
+from .sql_names import SPREAD_ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -89,7 +89,7 @@ def _steps(request: Request) -> Iterator[Step]:
     if request.is_of_labels:
         yield portable.drop_order
     if request.columns["partition_by"] is not None:
-        yield partial(columns.keep_first_branch, prefix=TABLE_ROWS)
+        yield partial(columns.keep_first_branch, prefix=SPREAD_ROWS)
     yield plans.drop_row_count_checks
     if request.has_one_partition:
         yield plans.drop_partition_order

@@ -10,10 +10,10 @@ CLUSTER = "cluster"
 VALID = "valid"
 N_FAULTS = "n_faults"
 
-# How the names of CTEs begin: the points of a table, with a second branch for the row that shows
+# How the names of CTEs begin: the clusters of points, with a second branch for the row that shows
 # the one partition of a table without points; and the numbers of rows by group, which are sums of
 # weights, with two of its columns.
-TABLE_ROWS = "__ce_table_rows_"
+SPREAD_ROWS = "__ce_spread_rows_"
 GROUP_COUNTS = "__ce_group_counts"
 GROUP_PARTITION = "__ce_partition"
 GROUP_ROWS = "__ce_n"

@@ -19,10 +19,7 @@
 -- one that means are computed from (the same except for the weights), vector the DOUBLE[] as given
 -- (NULL if a coordinate is and missing is 'drop'), factors those of _scale_vector, row_no the row
 -- number from 1, id the id, NULL where has_default_id is TRUE as none was given. kept: whether the
--- row counts; dropped: whether it lacks a vector or cluster; noisy: whether it is noise. One more
--- row, neither kept nor dropped, raises the errors of bad columns, of an empty table too; without
--- partition_by its unpartitioned is TRUE: the one partition appears without points. Its vector_text
--- is the text of the argument vector, NULL in all others.
+-- row counts; dropped: whether it lacks a vector or cluster; noisy: whether it is noise.
 CREATE OR REPLACE MACRO clustereval._points(
   tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing,
   id := CAST(NULL AS BIGINT)
@@ -36,31 +33,8 @@ CREATE OR REPLACE MACRO clustereval._points(
       clustereval._is_noise(cluster, noise) AS __ce_noisy,
       clustereval._row_key(id, noise_as) AS __ce_row,
       id AS __ce_id,
-      clustereval._is_default_id(id) AS __ce_has_default_id,
-      FALSE AS __ce_is_check_row,
-      FALSE AS __ce_unpartitioned,
-      CAST(NULL AS VARCHAR) AS __ce_vector_text
+      clustereval._is_default_id(id) AS __ce_has_default_id
     FROM query_table(tbl)
-    UNION ALL
-    SELECT
-      NULL, any_value(cluster), NULL, NULL, FALSE, NULL, NULL, FALSE, TRUE,
-      clustereval._is_absent(partition_by),
-      concat('', alias(any_value(vector)))
-    FROM query_table(tbl)
-    WHERE FALSE
-    HAVING clustereval._check_column(
-      clustereval._check_column(
-        clustereval._check_column(
-          clustereval._check_column(
-            clustereval._check_noise(clustereval._check_vector_type(TRUE, vector), noise, cluster),
-            'id', id
-          ),
-          'partition_by', partition_by
-        ),
-        'cluster', cluster
-      ),
-      'vector', vector
-    )
   ),
   __ce_scaled_rows AS NOT MATERIALIZED (
     SELECT
@@ -106,11 +80,42 @@ CREATE OR REPLACE MACRO clustereval._points(
     __ce_id AS id,
     __ce_has_default_id AS has_default_id,
     __ce_complete AND NOT (coalesce(noise_as = 'drop', FALSE) AND __ce_noisy) AS kept,
-    NOT __ce_complete AND NOT __ce_is_check_row AS dropped,
-    __ce_complete AND __ce_noisy AS noisy,
+    NOT __ce_complete AS dropped,
+    __ce_complete AND __ce_noisy AS noisy
+  FROM __ce_normed_rows;
+
+-- One row about the columns that a call names, also for an empty table: valid is TRUE, or an error
+-- for a column of a wrong type; unpartitioned is whether there is no partition_by, so that the one
+-- partition appears without points, too; and vector_text is the text of the argument vector.
+CREATE OR REPLACE MACRO clustereval._point_arguments(
+  tbl, vector, cluster, partition_by, noise, id := CAST(NULL AS BIGINT)
+) AS TABLE
+  WITH __ce_call AS (
+    SELECT
+      TRUE AS __ce_valid,
+      clustereval._is_absent(partition_by) AS __ce_unpartitioned,
+      concat('', alias(any_value(vector))) AS __ce_vector_text
+    FROM query_table(tbl)
+    WHERE FALSE
+    HAVING clustereval._check_column(
+      clustereval._check_column(
+        clustereval._check_column(
+          clustereval._check_column(
+            clustereval._check_noise(clustereval._check_vector_type(TRUE, vector), noise, cluster),
+            'id', id
+          ),
+          'partition_by', partition_by
+        ),
+        'cluster', cluster
+      ),
+      'vector', vector
+    )
+  )
+  SELECT
+    __ce_valid AS valid,
     __ce_unpartitioned AS unpartitioned,
     __ce_vector_text AS vector_text
-  FROM __ce_normed_rows;
+  FROM __ce_call;
 
 -- One row per cluster: its key (partition_key, cluster, singleton_no); its number of points, size,
 -- and of dimensions, dims; its center, center, the mean or median of each coordinate, for cosine
@@ -176,12 +181,16 @@ CREATE OR REPLACE MACRO clustereval._all_centers(points, coordinates, distance, 
 -- center (distances, squared ssw, largest radius) and to the center of the partition
 -- (overall_distances); for cosine its number of zero vectors (n_zero_vectors); and whether a
 -- distance or their sum is not finite (is_invalid). Rows that are left out are counted with their
--- cluster, without distances. Parameters: rows of _move_points and _all_centers, and options.
-CREATE OR REPLACE MACRO clustereval._cluster_spreads(points, centers, distance, p) AS TABLE
+-- cluster, without distances; one more row counts the partition of a call without partition_by
+-- (n_unpartitioned). Parameters: rows of _move_points, _point_arguments and _all_centers, and
+-- options.
+CREATE OR REPLACE MACRO clustereval._cluster_spreads(
+  points, arguments, centers, distance, p
+) AS TABLE
   WITH measured_points AS NOT MATERIALIZED (
     SELECT
       point.partition_key, point.cluster, point.singleton_no,
-      point.kept, point.dropped, point.noisy, point.unpartitioned,
+      point.kept, point.dropped, point.noisy,
       CASE
         WHEN point.kept
         THEN clustereval._distance(point.point, target.center, distance, p)
@@ -204,7 +213,6 @@ CREATE OR REPLACE MACRO clustereval._cluster_spreads(points, centers, distance, 
       CAST(COUNT(CASE WHEN kept THEN 1 END) AS BIGINT) AS n,
       CAST(COUNT(CASE WHEN dropped THEN 1 END) AS BIGINT) AS n_dropped,
       CAST(COUNT(CASE WHEN noisy THEN 1 END) AS BIGINT) AS n_noise,
-      COUNT(CASE WHEN unpartitioned THEN 1 END) AS n_unpartitioned,
       COUNT(CASE WHEN is_zero_vector THEN 1 END) AS n_zero_vectors,
       COUNT(own_distance) AS n_measured,
       clustereval._compensated_sum(own_distance) AS distances,
@@ -213,12 +221,22 @@ CREATE OR REPLACE MACRO clustereval._cluster_spreads(points, centers, distance, 
       clustereval._compensated_sum(overall_distance) AS overall_distances
     FROM measured_points
     GROUP BY partition_key, cluster, singleton_no
+  ),
+  spread_rows AS (
+    SELECT
+      partition_key, cluster, singleton_no, n, n_dropped, n_noise,
+      0 AS n_unpartitioned,
+      n_zero_vectors, distances, ssw, radius, overall_distances,
+      -- The sum is not finite if one of the distances is not.
+      n_measured < n OR NOT coalesce(isfinite(ssw), TRUE) AS is_invalid
+    FROM cluster_sums
+    UNION ALL
+    SELECT
+      NULL, NULL, NULL, 0, 0, 0, CASE WHEN unpartitioned THEN 1 ELSE 0 END,
+      0, NULL, NULL, NULL, NULL, FALSE
+    FROM query_table(arguments)
   )
-  SELECT
-    *,
-    -- The sum is not finite if one of the distances is not.
-    n_measured < n OR NOT coalesce(isfinite(ssw), TRUE) AS is_invalid
-  FROM cluster_sums;
+  SELECT * FROM spread_rows;
 
 -- One row per cluster that has points: the columns of _all_centers and _cluster_spreads that the
 -- indices need, mean_distance of its points to its center, and a number that identifies the cluster
@@ -243,15 +261,19 @@ CREATE OR REPLACE MACRO clustereval._measured_clusters(centers, spreads) AS TABL
 -- No rows. Raises an error for vectors that are empty, of different lengths or not finite, for
 -- distances that overflow, and if weights has not one number per dimension. The points are read
 -- only if a cluster has such vectors (is_invalid), clusters differ in their dimensions, or
--- distances may overflow. Parameters: rows of _points or _move_points, _cluster_spreads,
+-- distances may overflow. Parameters: rows of _points, _point_arguments, _cluster_spreads,
 -- _all_centers and _partition_origins, and the option weights.
 CREATE OR REPLACE MACRO clustereval._check_points(
-  points, spreads, centers, origins, weights
+  points, arguments, spreads, centers, origins, weights
 ) AS TABLE
   WITH alarms AS (
     SELECT COUNT(*) AS n_alarms
     FROM query_table(spreads)
     WHERE is_invalid
+    UNION ALL
+    -- Whatever the points are, the arguments are checked.
+    SELECT CASE WHEN valid THEN 0 END
+    FROM query_table(arguments)
     UNION ALL
     SELECT COUNT(DISTINCT dims) - 1
     FROM query_table(centers)
@@ -261,11 +283,11 @@ CREATE OR REPLACE MACRO clustereval._check_points(
   ),
   suspects AS (
     SELECT
-      point.vector, point.vector_text, point.unpartitioned, point.partition_key,
+      point.vector, point.partition_key,
       CASE WHEN NOT point.has_default_id THEN point.id END AS id
     FROM query_table(points) AS point
     JOIN (SELECT MAX(n_alarms) AS n_alarms FROM alarms) AS alarm ON alarm.n_alarms > 0
-    WHERE point.kept OR point.vector_text IS NOT NULL
+    WHERE point.kept
   ),
   faults AS (
     SELECT
@@ -275,7 +297,7 @@ CREATE OR REPLACE MACRO clustereval._check_points(
     FROM suspects AS suspect
     CROSS JOIN (SELECT MAX(len(vector)) AS dims FROM suspects) AS longest
   ),
-  first_fault AS (SELECT * FROM clustereval._first_point_fault(faults))
+  first_fault AS (SELECT * FROM clustereval._first_point_fault(faults, arguments))
   SELECT CAST(CASE
     WHEN weights IS NOT NULL AND dims <> len(weights)
     THEN error(concat(
@@ -297,7 +319,10 @@ CREATE OR REPLACE MACRO clustereval.centroids(
   tbl, vector, cluster, distance := 'euclidean', p := 2, center := 'mean', partition_by := NULL,
   noise := NULL, noise_as := NULL, weights := NULL, missing := 'error'
 ) AS TABLE
-  WITH __ce_rows AS NOT MATERIALIZED (
+  WITH __ce_arguments AS MATERIALIZED (
+    SELECT * FROM clustereval._point_arguments(tbl, vector, cluster, partition_by, noise)
+  ),
+  __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
       tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing
     )
@@ -320,11 +345,13 @@ CREATE OR REPLACE MACRO clustereval.centroids(
     SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, center)
   ),
   __ce_spreads AS (
-    SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, distance, p)
+    SELECT * FROM clustereval._cluster_spreads(
+      __ce_points, __ce_arguments, __ce_centers, distance, p
+    )
   ),
   __ce_checked AS (
     SELECT * FROM clustereval._check_points(
-      __ce_points, __ce_spreads, __ce_centers, __ce_origins, weights
+      __ce_rows, __ce_arguments, __ce_spreads, __ce_centers, __ce_origins, weights
     )
   )
   SELECT

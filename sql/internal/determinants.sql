@@ -560,7 +560,10 @@ CREATE OR REPLACE MACRO clustereval.determinant_report(
   tbl, vector, cluster, partition_by := NULL, noise := NULL, noise_as := NULL,
   missing := 'error'
 ) AS TABLE
-  WITH __ce_points AS NOT MATERIALIZED (
+  WITH __ce_arguments AS MATERIALIZED (
+    SELECT * FROM clustereval._point_arguments(tbl, vector, cluster, partition_by, noise)
+  ),
+  __ce_points AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
       tbl, vector, cluster, 'euclidean', 2, NULL, partition_by, noise, noise_as, missing
     )
@@ -575,12 +578,14 @@ CREATE OR REPLACE MACRO clustereval.determinant_report(
     SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, 'euclidean', 'mean')
   ),
   __ce_spreads AS (
-    SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, 'euclidean', 2)
+    SELECT * FROM clustereval._cluster_spreads(
+      __ce_points, __ce_arguments, __ce_centers, 'euclidean', 2
+    )
   ),
   __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_spreads)),
   __ce_checked AS (
     SELECT * FROM clustereval._check_points(
-      __ce_points, __ce_spreads, __ce_centers, __ce_origins, NULL
+      __ce_points, __ce_arguments, __ce_spreads, __ce_centers, __ce_origins, NULL
     )
   ),
   __ce_dims AS MATERIALIZED (

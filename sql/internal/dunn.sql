@@ -111,7 +111,10 @@ CREATE OR REPLACE MACRO clustereval.cluster_diameters(
   tbl, vector, cluster, distance := 'euclidean', p := 2, center := 'mean', partition_by := NULL,
   noise := NULL, noise_as := NULL, weights := NULL, missing := 'error'
 ) AS TABLE
-  WITH __ce_rows AS NOT MATERIALIZED (
+  WITH __ce_arguments AS MATERIALIZED (
+    SELECT * FROM clustereval._point_arguments(tbl, vector, cluster, partition_by, noise)
+  ),
+  __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
       tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing
     )
@@ -134,7 +137,9 @@ CREATE OR REPLACE MACRO clustereval.cluster_diameters(
     SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, center)
   ),
   __ce_spreads AS (
-    SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, distance, p)
+    SELECT * FROM clustereval._cluster_spreads(
+      __ce_points, __ce_arguments, __ce_centers, distance, p
+    )
   ),
   __ce_clusters AS MATERIALIZED (
     SELECT * FROM clustereval._measured_clusters(__ce_centers, __ce_spreads)
@@ -146,7 +151,7 @@ CREATE OR REPLACE MACRO clustereval.cluster_diameters(
   __ce_diameters AS (SELECT * FROM clustereval._metric_diameters(__ce_members, distance, p)),
   __ce_checked AS (
     SELECT * FROM clustereval._check_points(
-      __ce_points, __ce_spreads, __ce_centers, __ce_origins, weights
+      __ce_rows, __ce_arguments, __ce_spreads, __ce_centers, __ce_origins, weights
     )
   )
   SELECT
@@ -170,7 +175,10 @@ CREATE OR REPLACE MACRO clustereval.dunn_index(
   noise := NULL, noise_as := NULL, weights := NULL, generalized := FALSE,
   missing := 'error'
 ) AS TABLE
-  WITH __ce_rows AS NOT MATERIALIZED (
+  WITH __ce_arguments AS MATERIALIZED (
+    SELECT * FROM clustereval._point_arguments(tbl, vector, cluster, partition_by, noise)
+  ),
+  __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
       tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing
     )
@@ -193,7 +201,9 @@ CREATE OR REPLACE MACRO clustereval.dunn_index(
     SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, center)
   ),
   __ce_spreads AS (
-    SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, distance, p)
+    SELECT * FROM clustereval._cluster_spreads(
+      __ce_points, __ce_arguments, __ce_centers, distance, p
+    )
   ),
   __ce_clusters AS MATERIALIZED (
     SELECT * FROM clustereval._measured_clusters(__ce_centers, __ce_spreads)
@@ -201,7 +211,7 @@ CREATE OR REPLACE MACRO clustereval.dunn_index(
   __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_spreads)),
   __ce_checked AS (
     SELECT * FROM clustereval._check_points(
-      __ce_points, __ce_spreads, __ce_centers, __ce_origins, weights
+      __ce_rows, __ce_arguments, __ce_spreads, __ce_centers, __ce_origins, weights
     )
   ),
   __ce_balls AS MATERIALIZED (SELECT * FROM clustereval._bounding_balls(__ce_clusters, distance)),

@@ -350,7 +350,7 @@ CREATE OR REPLACE MACRO clustereval._move_points(rows, origins, weights) AS TABL
       ELSE clustereval._scale_vector(moved, weights, factors)
     END AS point,
     COALESCE(moved, unweighted) AS unweighted,
-    vector, factors, row_no, id, has_default_id, kept, dropped, noisy, unpartitioned, vector_text
+    vector, factors, row_no, id, has_default_id, kept, dropped, noisy
   FROM moved_rows;
 
 -- The rows moments of _coordinate_moments in the units of point: times the factors of weights,

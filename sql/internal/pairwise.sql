@@ -393,7 +393,10 @@ CREATE OR REPLACE MACRO clustereval.pairwise_report(
   noise_as := NULL, weights := NULL, n_neighbors := 10, max_points := 5000,
   missing := 'error'
 ) AS TABLE
-  WITH __ce_points AS NOT MATERIALIZED (
+  WITH __ce_arguments AS MATERIALIZED (
+    SELECT * FROM clustereval._point_arguments(tbl, vector, cluster, partition_by, noise)
+  ),
+  __ce_points AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
       tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing
     )
@@ -409,7 +412,9 @@ CREATE OR REPLACE MACRO clustereval.pairwise_report(
     SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, 'mean')
   ),
   __ce_spreads AS MATERIALIZED (
-    SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, distance, p)
+    SELECT * FROM clustereval._cluster_spreads(
+      __ce_points, __ce_arguments, __ce_centers, distance, p
+    )
   ),
   __ce_clusters AS MATERIALIZED (
     SELECT * FROM clustereval._measured_clusters(__ce_centers, __ce_spreads)
@@ -417,7 +422,7 @@ CREATE OR REPLACE MACRO clustereval.pairwise_report(
   __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_spreads)),
   __ce_checked AS (
     SELECT * FROM clustereval._check_points(
-      __ce_points, __ce_spreads, __ce_centers, __ce_origins, weights
+      __ce_points, __ce_arguments, __ce_spreads, __ce_centers, __ce_origins, weights
     )
   ),
   __ce_sizes AS MATERIALIZED (SELECT * FROM clustereval._pair_sizes(__ce_clusters)),

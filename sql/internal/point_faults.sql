@@ -114,20 +114,24 @@ CREATE OR REPLACE MACRO clustereval._point_fault_error(
 -- struct of _point_fault; dims, the number of coordinates that vectors should have; n_faulty, the
 -- number of faulty rows; names, the columns of the coordinates, NULL if they are not columns; and
 -- details, more about these rows for the error text. faults is the name of a CTE of rows of points:
--- vector, partition_key, id, unpartitioned and vector_text of _points, with dims and fault.
-CREATE OR REPLACE MACRO clustereval._first_point_fault(faults) AS TABLE
+-- vector, partition_key and id of _points, with dims and fault; arguments: the row of
+-- _point_arguments.
+CREATE OR REPLACE MACRO clustereval._first_point_fault(faults, arguments) AS TABLE
   WITH least AS (
     SELECT
       MAX(dims) AS dims,
       COUNT(fault) AS n_faulty,
-      clustereval._coordinate_names(clustereval._vector_text(MAX(vector_text))) AS names,
-      bool_or(unpartitioned) AS unpartitioned,
       MIN(CASE
         WHEN fault IS NOT NULL
         THEN {'fault': fault, 'partition': partition_key, 'id': id}
       END) AS first
     FROM query_table(faults)
     HAVING COUNT(*) > 0
+  ),
+  named AS (
+    SELECT
+      unpartitioned, clustereval._coordinate_names(clustereval._vector_text(vector_text)) AS names
+    FROM query_table(arguments)
   ),
   places AS (
     SELECT unnest(clustereval._faulty_places(vector)) AS place
@@ -137,18 +141,19 @@ CREATE OR REPLACE MACRO clustereval._first_point_fault(faults) AS TABLE
   place_counts AS (SELECT place, COUNT(*) AS n_rows FROM places GROUP BY place)
   SELECT
     least.first['fault'] AS fault,
-    least.dims, least.n_faulty, least.names,
+    least.dims, least.n_faulty, argument.names,
     concat(
-      clustereval._faulty_columns(columns.counts, least.names),
+      clustereval._faulty_columns(columns.counts, argument.names),
       clustereval._row_place(
         CAST(least.first['id'] AS VARCHAR),
         CASE
-          WHEN NOT least.unpartitioned
+          WHEN NOT argument.unpartitioned
           THEN clustereval._show_value(least.first['partition'])
         END
       )
     ) AS details
   FROM least
+  CROSS JOIN named AS argument
   CROSS JOIN (
     SELECT
       list({'place': place, 'rows': n_rows} ORDER BY place ASC NULLS LAST) AS counts

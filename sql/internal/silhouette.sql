@@ -17,7 +17,10 @@ CREATE OR REPLACE MACRO clustereval.silhouette_samples(
   "between" := 'nearest', sample_size := NULL, reference_size := NULL, random_state := 0,
   missing := 'error'
 ) AS TABLE
-  WITH __ce_rows AS NOT MATERIALIZED (
+  WITH __ce_arguments AS MATERIALIZED (
+    SELECT * FROM clustereval._point_arguments(tbl, vector, cluster, partition_by, noise, id)
+  ),
+  __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
       tbl, vector, cluster, clustereval._plain_distance_name(distance, p), p, weights, partition_by,
       noise, noise_as, missing, id
@@ -42,12 +45,12 @@ CREATE OR REPLACE MACRO clustereval.silhouette_samples(
   ),
   __ce_spreads AS (
     SELECT * FROM clustereval._cluster_spreads(
-      __ce_points, __ce_centers, clustereval._plain_distance_name(distance, p), p
+      __ce_points, __ce_arguments, __ce_centers, clustereval._plain_distance_name(distance, p), p
     )
   ),
   __ce_points_check AS (
     SELECT * FROM clustereval._check_points(
-      __ce_points, __ce_spreads, __ce_centers, __ce_origins, weights
+      __ce_rows, __ce_arguments, __ce_spreads, __ce_centers, __ce_origins, weights
     )
   ),
   __ce_clusters AS MATERIALIZED (
@@ -138,7 +141,10 @@ CREATE OR REPLACE MACRO clustereval.silhouette_clusters(
   "between" := 'nearest', sample_size := NULL, reference_size := NULL, random_state := 0,
   missing := 'error'
 ) AS TABLE
-  WITH __ce_rows AS NOT MATERIALIZED (
+  WITH __ce_arguments AS MATERIALIZED (
+    SELECT * FROM clustereval._point_arguments(tbl, vector, cluster, partition_by, noise, id)
+  ),
+  __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
       tbl, vector, cluster, clustereval._plain_distance_name(distance, p), p, weights, partition_by,
       noise, noise_as, missing, id
@@ -163,12 +169,12 @@ CREATE OR REPLACE MACRO clustereval.silhouette_clusters(
   ),
   __ce_spreads AS (
     SELECT * FROM clustereval._cluster_spreads(
-      __ce_points, __ce_centers, clustereval._plain_distance_name(distance, p), p
+      __ce_points, __ce_arguments, __ce_centers, clustereval._plain_distance_name(distance, p), p
     )
   ),
   __ce_points_check AS (
     SELECT * FROM clustereval._check_points(
-      __ce_points, __ce_spreads, __ce_centers, __ce_origins, weights
+      __ce_rows, __ce_arguments, __ce_spreads, __ce_centers, __ce_origins, weights
     )
   ),
   __ce_clusters AS MATERIALIZED (
@@ -304,7 +310,10 @@ CREATE OR REPLACE MACRO clustereval.silhouette_score(
   "between" := 'nearest', tolerance := NULL, sample_size := NULL, reference_size := NULL,
   confidence := 0.95, random_state := 0, missing := 'error'
 ) AS TABLE
-  WITH __ce_rows AS NOT MATERIALIZED (
+  WITH __ce_arguments AS MATERIALIZED (
+    SELECT * FROM clustereval._point_arguments(tbl, vector, cluster, partition_by, noise, id)
+  ),
+  __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
       tbl, vector, cluster, clustereval._plain_distance_name(distance, p), p, weights, partition_by,
       noise, noise_as, missing, id
@@ -329,13 +338,13 @@ CREATE OR REPLACE MACRO clustereval.silhouette_score(
   ),
   __ce_spreads AS (
     SELECT * FROM clustereval._cluster_spreads(
-      __ce_points, __ce_centers, clustereval._plain_distance_name(distance, p), p
+      __ce_points, __ce_arguments, __ce_centers, clustereval._plain_distance_name(distance, p), p
     )
   ),
   __ce_counts AS (SELECT * FROM clustereval._point_row_counts(__ce_spreads)),
   __ce_points_check AS (
     SELECT * FROM clustereval._check_points(
-      __ce_points, __ce_spreads, __ce_centers, __ce_origins, weights
+      __ce_rows, __ce_arguments, __ce_spreads, __ce_centers, __ce_origins, weights
     )
   ),
   __ce_clusters AS MATERIALIZED (

@@ -56,9 +56,10 @@ CREATE OR REPLACE MACRO clustereval._center_blocks(centers) AS TABLE
 -- No row. Raises an error if a partition of the points has no center, if centers and points have
 -- other numbers of coordinates, or weights another number, or if a coordinate is not finite. Every
 -- point is measured to one center; the points are read again only if such a distance is not finite.
--- points: rows of _points; centers: rows of _given_centers; the rest are options.
+-- points: rows of _points; arguments: the row of _point_arguments; centers: rows of _given_centers;
+-- the rest are options.
 CREATE OR REPLACE MACRO clustereval._check_assignment(
-  points, centers, distance, p, weights
+  points, arguments, centers, distance, p, weights
 ) AS TABLE
   WITH center_facts AS (
     SELECT
@@ -113,13 +114,13 @@ CREATE OR REPLACE MACRO clustereval._check_assignment(
     SELECT
       totals.dims, point.vector,
       clustereval._point_fault(point.vector, totals.dims) AS fault,
-      point.partition_key, point.unpartitioned, point.vector_text,
+      point.partition_key,
       CASE WHEN NOT point.has_default_id THEN point.id END AS id
     FROM query_table(points) AS point
     JOIN totals ON totals.n_invalid > 0 OR totals.least_dims < totals.dims
-    WHERE point.kept OR point.vector_text IS NOT NULL
+    WHERE point.kept
   ),
-  first_fault AS (SELECT * FROM clustereval._first_point_fault(faults))
+  first_fault AS (SELECT * FROM clustereval._first_point_fault(faults, arguments))
   SELECT CAST(CASE
     WHEN totals.lacking IS NOT NULL
     THEN error(concat(
@@ -151,15 +152,19 @@ CREATE OR REPLACE MACRO clustereval._check_assignment(
       ' in coordinate ', totals.center_fault['coordinate']
     ))
   END AS BOOLEAN) AS valid
-  FROM totals
+  FROM query_table(arguments) AS argument
+  LEFT JOIN totals ON TRUE
   LEFT JOIN first_fault AS fault ON TRUE
-  WHERE totals.lacking IS NOT NULL
-    OR (weights IS NOT NULL AND totals.dims <> len(weights))
-    OR fault.n_faulty > 0
-    OR totals.center_fault IS NOT NULL
-    OR totals.n_unreadable > 0
-    OR totals.least_center_dims <> totals.dims
-    OR totals.most_center_dims <> totals.dims;
+  WHERE argument.valid
+    AND (
+      totals.lacking IS NOT NULL
+      OR (weights IS NOT NULL AND totals.dims <> len(weights))
+      OR fault.n_faulty > 0
+      OR totals.center_fault IS NOT NULL
+      OR totals.n_unreadable > 0
+      OR totals.least_center_dims <> totals.dims
+      OR totals.most_center_dims <> totals.dims
+    );
 
 -- d, the distance of a point to the nearest center. Raises an error if it is infinite.
 CREATE OR REPLACE MACRO clustereval._check_distance(d) AS
@@ -238,7 +243,10 @@ CREATE OR REPLACE MACRO clustereval.assign_nearest(
   tbl, vector, centroids, id := CAST(NULL AS BIGINT), distance := 'euclidean', p := 2,
   partition_by := NULL, weights := NULL, missing := 'error'
 ) AS TABLE
-  WITH __ce_points AS NOT MATERIALIZED (
+  WITH __ce_arguments AS MATERIALIZED (
+    SELECT * FROM clustereval._point_arguments(tbl, vector, 0, partition_by, NULL, id)
+  ),
+  __ce_points AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
       tbl, vector, 0, distance, p, weights, partition_by, NULL, 'cluster', missing, id
     )
@@ -259,7 +267,9 @@ CREATE OR REPLACE MACRO clustereval.assign_nearest(
   __ce_blocks AS MATERIALIZED (SELECT * FROM clustereval._center_blocks(__ce_centers)),
   __ce_checked AS (
     SELECT *
-    FROM clustereval._check_assignment(__ce_points, __ce_centers, distance, p, weights)
+    FROM clustereval._check_assignment(
+      __ce_points, __ce_arguments, __ce_centers, distance, p, weights
+    )
   ),
   __ce_assigned AS NOT MATERIALIZED (
     SELECT *

@@ -74,7 +74,10 @@ CREATE OR REPLACE MACRO clustereval._check_sweep_columns(tbl, k, partition_by) A
 CREATE OR REPLACE MACRO clustereval._elbow_scores(
   tbl, vector, cluster, key, distance, p, center, weights, noise, noise_as, missing
 ) AS TABLE
-  WITH __ce_rows AS NOT MATERIALIZED (
+  WITH __ce_arguments AS MATERIALIZED (
+    SELECT * FROM clustereval._point_arguments(tbl, vector, cluster, key, noise)
+  ),
+  __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
       tbl, vector, cluster, distance, p, weights, key, noise, noise_as, missing
     )
@@ -97,7 +100,9 @@ CREATE OR REPLACE MACRO clustereval._elbow_scores(
     SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, center)
   ),
   __ce_spreads AS (
-    SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, distance, p)
+    SELECT * FROM clustereval._cluster_spreads(
+      __ce_points, __ce_arguments, __ce_centers, distance, p
+    )
   ),
   __ce_clusters AS MATERIALIZED (
     SELECT * FROM clustereval._measured_clusters(__ce_centers, __ce_spreads)
@@ -115,10 +120,10 @@ CREATE OR REPLACE MACRO clustereval._elbow_scores(
   __ce_gap_totals AS (SELECT * FROM clustereval._gap_totals(__ce_gaps, distance)),
   __ce_checked AS (
     SELECT * FROM clustereval._check_points(
-      __ce_points, __ce_spreads, __ce_centers, __ce_origins, weights
+      __ce_rows, __ce_arguments, __ce_spreads, __ce_centers, __ce_origins, weights
     )
   ),
-  -- k is checked once per cluster, not once per point. _points adds a row that is none of these.
+  -- k is checked once per cluster, not once per point. _cluster_spreads adds a row that is none.
   __ce_checked_k AS (
     SELECT clustereval._check_k(partition_key['k']) AS k
     FROM __ce_spreads AS spreads

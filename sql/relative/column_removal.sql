@@ -170,6 +170,12 @@ CREATE OR REPLACE MACRO clustereval.column_stability(
     FROM query_table(tbl)
     WHERE FALSE
   ),
+  __ce_arguments AS MATERIALIZED (
+    SELECT * FROM clustereval._point_arguments(
+      tbl, vector, {'whole': cluster, 'reduced': reduced_cluster},
+      {'key': partition_by, 'removed': clustereval._place(removed)}, NULL
+    )
+  ),
   __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
       tbl, vector,
@@ -199,11 +205,13 @@ CREATE OR REPLACE MACRO clustereval.column_stability(
     SELECT * FROM clustereval._all_centers(__ce_points, __ce_coordinates, distance, 'mean')
   ),
   __ce_spreads AS (
-    SELECT * FROM clustereval._cluster_spreads(__ce_points, __ce_centers, distance, p)
+    SELECT * FROM clustereval._cluster_spreads(
+      __ce_points, __ce_arguments, __ce_centers, distance, p
+    )
   ),
   __ce_checked AS (
     SELECT * FROM clustereval._check_points(
-      __ce_points, __ce_spreads, __ce_centers, __ce_origins, NULL
+      __ce_rows, __ce_arguments, __ce_spreads, __ce_centers, __ce_origins, NULL
     )
   ),
   __ce_removed_check AS (SELECT * FROM clustereval._check_removed(__ce_points)),

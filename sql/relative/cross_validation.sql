@@ -61,6 +61,11 @@ CREATE OR REPLACE MACRO clustereval.cross_validation(
     FROM query_table(tbl)
     WHERE FALSE
   ),
+  __ce_arguments AS MATERIALIZED (
+    SELECT * FROM clustereval._point_arguments(
+      tbl, vector, cluster, {'key': partition_by, 'fold': fold}, NULL
+    )
+  ),
   __ce_points AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
       tbl, vector, cluster, distance, p, weights, {'key': partition_by, 'fold': fold}, NULL,
@@ -85,7 +90,9 @@ CREATE OR REPLACE MACRO clustereval.cross_validation(
   __ce_blocks AS MATERIALIZED (SELECT * FROM clustereval._center_blocks(__ce_centers)),
   __ce_checked AS (
     SELECT *
-    FROM clustereval._check_assignment(__ce_points, __ce_centers, distance, p, weights)
+    FROM clustereval._check_assignment(
+      __ce_points, __ce_arguments, __ce_centers, distance, p, weights
+    )
   ),
   __ce_assigned AS NOT MATERIALIZED (
     SELECT *

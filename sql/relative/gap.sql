@@ -73,8 +73,9 @@ CREATE OR REPLACE MACRO clustereval._uniform_numbers(stream_keys, scrambled_id) 
 
 -- One row per partition (partition_key): its number of points n, of dimensions dims, and the lists
 -- of the smallest and largest values of its coordinates, low and high. Raises the error of vectors
--- that are not finite, or of different lengths. rows: rows of _points with one cluster.
-CREATE OR REPLACE MACRO clustereval._bounding_boxes(rows) AS TABLE
+-- that are not finite, or of different lengths. rows: rows of _points with one cluster; arguments:
+-- the row of _point_arguments.
+CREATE OR REPLACE MACRO clustereval._bounding_boxes(rows, arguments) AS TABLE
   WITH moments AS MATERIALIZED (SELECT * FROM clustereval._coordinate_moments(rows, 'mean')),
   alarms AS (
     SELECT COUNT(*) AS n_alarms
@@ -89,23 +90,24 @@ CREATE OR REPLACE MACRO clustereval._bounding_boxes(rows) AS TABLE
       )
     UNION ALL
     SELECT COUNT(*) FROM moments WHERE NOT isfinite(high - low)
+    UNION ALL
+    SELECT CASE WHEN valid THEN 0 END FROM query_table(arguments)
   ),
   faults AS (
     SELECT
-      longest.dims,
-      point.vector, point.vector_text, point.unpartitioned, point.partition_key,
+      longest.dims, point.vector, point.partition_key,
       NULL AS id,
       clustereval._point_fault(point.vector, longest.dims) AS fault
     FROM query_table(rows) AS point
     JOIN (SELECT MAX(n_alarms) AS n_alarms FROM alarms) AS alarm ON alarm.n_alarms > 0
     CROSS JOIN (SELECT COALESCE(MAX(i), 0) AS dims FROM moments) AS longest
-    WHERE point.kept OR point.vector_text IS NOT NULL
+    WHERE point.kept
   ),
   checked AS (
     SELECT CAST(
       clustereval._point_fault_error(fault, dims, n_faulty, names, details) AS BOOLEAN
     ) AS valid
-    FROM clustereval._first_point_fault(faults)
+    FROM clustereval._first_point_fault(faults, arguments)
   )
   SELECT
     partition_key,
@@ -125,32 +127,35 @@ CREATE OR REPLACE MACRO clustereval.uniform_reference(
   tbl, vector, n_sets := 10, method := 'box', random_state := 0, partition_by := NULL,
   missing := 'error'
 ) AS TABLE
-  WITH __ce_rows AS NOT MATERIALIZED (
+  WITH __ce_arguments AS MATERIALIZED (
+    SELECT * FROM clustereval._point_arguments(tbl, vector, 1, partition_by, NULL)
+  ),
+  __ce_rows AS NOT MATERIALIZED (
     SELECT * FROM clustereval._points(
       tbl, vector, 1, 'euclidean', 2, NULL, partition_by, NULL, 'cluster', missing
     )
   ),
-  boxes AS (SELECT * FROM clustereval._bounding_boxes(__ce_rows)),
-  sets AS (
+  __ce_boxes AS (SELECT * FROM clustereval._bounding_boxes(__ce_rows, __ce_arguments)),
+  __ce_sets AS (
     SELECT
       box.*, numbered.set,
       clustereval._stream_keys(random_state, numbered.set, box.dims) AS stream_keys
-    FROM boxes AS box
+    FROM __ce_boxes AS box
     CROSS JOIN (SELECT unnest(range(1, CAST(n_sets AS BIGINT) + 1)) AS set) AS numbered
   ),
   -- In a CTE of its own, or the id would be scrambled once per coordinate.
-  ids AS (
+  __ce_ids AS (
     SELECT
       drawn.partition_key, drawn.set, drawn.low, drawn.high, drawn.stream_keys, place.id,
       clustereval._scramble([CAST(place.id % 4294967296 AS UBIGINT)])[1]
         AS scrambled_id
-    FROM sets AS drawn, LATERAL range(drawn.n) AS place (id)
+    FROM __ce_sets AS drawn, LATERAL range(drawn.n) AS place (id)
   ),
-  numbers AS (
+  __ce_numbers AS (
     SELECT
       partition_key, set, low, high, id,
       clustereval._uniform_numbers(stream_keys, scrambled_id) AS uniform
-    FROM ids
+    FROM __ce_ids
   )
   SELECT
     partition_key,
@@ -160,7 +165,7 @@ CREATE OR REPLACE MACRO clustereval.uniform_reference(
       uniform,
       lambda u, i: clustereval._clamp(low[i] + (high[i] - low[i]) * u, low[i], high[i])
     ) AS point
-  FROM numbers
+  FROM __ce_numbers
   WHERE clustereval._check_options(clustereval._valid_missing(
     missing, clustereval._valid_reference_options(n_sets, method, random_state)
   ))

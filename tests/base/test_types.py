@@ -67,6 +67,8 @@ POINTS_SQL = (
     "COUNT(*) FILTER (kept AND cluster IS NULL) FROM clustereval._points(assignments, "
     "[x], cluster, 'euclidean', 2, NULL, NULL, "
 )
+#: The macro by which all tables of points check the columns.
+ARGUMENTS_SQL = "FROM clustereval._point_arguments(assignments, [x], cluster, NULL, "
 
 
 @pytest.mark.parametrize("noise_as", WAYS)
@@ -128,7 +130,7 @@ def test_noise_of_an_alien_type(side: Engine) -> None:
         frame = frame_of_clusters([cluster] * 3, dtype)
         refused_labels(side, words, frame, noise=noise, noise_as="cluster")
         if isinstance(side, DuckDB):
-            query = f"{POINTS_SQL}{literal(noise)}, 'cluster', 'error')"
+            query = f"{ARGUMENTS_SQL}{literal(noise)})"
             refused(side, words, query, partial(side.rows, query, frame))
     # The second way, and in Polars the only one, is a report of points.
     for dtype, cluster, noise, got in ALIEN[:: 6 if isinstance(side, DuckDB) else 1]:

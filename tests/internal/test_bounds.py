@@ -152,7 +152,8 @@ def test_bounds_are_computed_to_clusters_that_can_be_the_nearest(
 
 # Every point with every cluster of its shape; nearest rules none of them out.
 CHAIN = """
-    WITH rows AS (
+    WITH arguments AS (FROM clustereval._point_arguments(t, vector, cluster, shape, NULL)),
+    rows AS (
         FROM clustereval._points(
             t, vector, cluster, '{d}', 3, NULL, shape, NULL, 'cluster', 'error'
         )
@@ -166,8 +167,10 @@ CHAIN = """
         FROM clustereval._moved_moments(moments, points, origins, '{d}', 3, 'mean', NULL)
     ),
     centers AS (FROM clustereval._all_centers(points, coordinates, '{d}', 'mean')),
-    spreads AS (FROM clustereval._cluster_spreads(points, centers, '{d}', 3)),
-    checked AS (FROM clustereval._check_points(points, spreads, centers, origins, NULL)),
+    spreads AS (FROM clustereval._cluster_spreads(points, arguments, centers, '{d}', 3)),
+    checked AS (
+        FROM clustereval._check_points(rows, arguments, spreads, centers, origins, NULL)
+    ),
     clusters AS MATERIALIZED (FROM clustereval._cluster_moments(coordinates, spreads, '{d}')),
     members AS MATERIALIZED (FROM clustereval._cluster_members(points, clusters, checked)),
     nearest AS (SELECT row_no, 'inf'::DOUBLE AS b_upper FROM members),

@@ -227,18 +227,17 @@ FRAMES = {"rows": FRAME, "no rows": FRAME.clear()}
 def reader(
     side: Engine, frame: pl.DataFrame, vector: Any, **arguments: Any
 ) -> dict[str, Callable[[], object]]:
-    """What refuses vectors and noise of a wrong type: in SQL the macro that reads the rows."""
+    """What refuses vectors and noise of a wrong type: in SQL the macro that checks the columns."""
     if isinstance(side, DuckDB):
-        query = points_sql(vector_sql(vector), noise=value_sql(arguments.get("noise")))
+        query = arguments_sql(vector_sql(vector), noise=value_sql(arguments.get("noise")))
         return {query: partial(side.rows, query, frame)}
     return {name: deferred_call(side, name, frame, vector, **arguments) for name in FUNCTIONS}
 
 
-def points_sql(vector: str = "[x, y]", **given: str) -> str:
+def arguments_sql(vector: str = "[x, y]", **given: str) -> str:
     columns = {"cluster": "cluster", "partition_by": "NULL", "noise": "NULL"} | given
-    keys = f"{columns['partition_by']}, {columns['noise']}, 'cluster', 'error'"
-    given = f"{vector}, {columns['cluster']}, 'euclidean', 2, NULL, {keys}"
-    return f"FROM clustereval._points(assignments, {given})"
+    given = f"{vector}, {columns['cluster']}, {columns['partition_by']}, {columns['noise']}"
+    return f"FROM clustereval._point_arguments(assignments, {given})"
 
 
 @pytest.mark.parametrize("rows", FRAMES)
@@ -360,7 +359,7 @@ def test_a_quoted_column(con: duckdb.DuckDBPyConnection, rows: str) -> None:
     for parameter in ("vector", "cluster", "partition_by"):
         words = f"{parameter}: expected a column, got the quoted string 'run'; write it without"
         with pytest.raises(duckdb.Error, match=re.escape(words)):
-            con.execute(points_sql(**{parameter: "'run'"})).fetchall()
+            con.execute(arguments_sql(**{parameter: "'run'"})).fetchall()
 
 
 def test_quoted_columns_in_a_list(point_tables: duckdb.DuckDBPyConnection) -> None:
