@@ -12,7 +12,7 @@
 ---------------------------------------------------------------------------------------------------
 
 -- One row per row of the user's table tbl, dropped rows and noise included; no other macro of the
--- internal indices reads the table. vector, cluster, partition_by and id are columns of it, the
+-- internal indices reads its rows. vector, cluster, partition_by and id are columns of it, the
 -- rest options. partition_key, cluster and singleton_no identify the cluster; for noise as
 -- singletons the latter two are NULL and the row number, otherwise the cluster and 0. point is the
 -- DOUBLE[] that distances are computed from (weighted, and of length 1 for cosine), unweighted the
@@ -85,8 +85,8 @@ CREATE OR REPLACE MACRO clustereval._points(
   FROM __ce_normed_rows;
 
 -- One row about the columns that a call names, also for an empty table: valid is TRUE, or an error
--- for a column of a wrong type; unpartitioned is whether there is no partition_by, so that the one
--- partition appears without points, too; and vector_text is the text of the argument vector.
+-- for a column of a wrong type; unpartitioned is TRUE without partition_by, when the one partition
+-- appears even if it has no points; and vector_text is the text of the argument vector.
 CREATE OR REPLACE MACRO clustereval._point_arguments(
   tbl, vector, cluster, partition_by, noise, id := CAST(NULL AS BIGINT)
 ) AS TABLE
