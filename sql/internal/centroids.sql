@@ -84,15 +84,15 @@ CREATE OR REPLACE MACRO clustereval._points(
     __ce_complete AND __ce_noisy AS noisy
   FROM __ce_normed_rows;
 
--- One row about the columns that a call names, also for an empty table: valid is TRUE, or an error
--- for a column of a wrong type; unpartitioned is TRUE without partition_by, when the one partition
--- appears even if it has no points; and vector_text is the text of the argument vector.
+-- One row about the columns that a call names, also for an empty table: unpartitioned is TRUE
+-- without partition_by, when the one partition appears even if it has no points, and vector_text is
+-- the text of the argument vector. Raises an error for a column of a wrong type; so that it is
+-- raised whatever the points are, callers have the row in a CTE that is MATERIALIZED.
 CREATE OR REPLACE MACRO clustereval._point_arguments(
   tbl, vector, cluster, partition_by, noise, id := CAST(NULL AS BIGINT)
 ) AS TABLE
   WITH __ce_call AS (
     SELECT
-      TRUE AS __ce_valid,
       clustereval._is_absent(partition_by) AS __ce_unpartitioned,
       concat('', alias(any_value(vector))) AS __ce_vector_text
     FROM query_table(tbl)
@@ -112,7 +112,6 @@ CREATE OR REPLACE MACRO clustereval._point_arguments(
     )
   )
   SELECT
-    __ce_valid AS valid,
     __ce_unpartitioned AS unpartitioned,
     __ce_vector_text AS vector_text
   FROM __ce_call;
@@ -270,10 +269,6 @@ CREATE OR REPLACE MACRO clustereval._check_points(
     SELECT COUNT(*) AS n_alarms
     FROM query_table(spreads)
     WHERE is_invalid
-    UNION ALL
-    -- Whatever the points are, the arguments are checked.
-    SELECT CASE WHEN valid THEN 0 END
-    FROM query_table(arguments)
     UNION ALL
     SELECT COUNT(DISTINCT dims) - 1
     FROM query_table(centers)

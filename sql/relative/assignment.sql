@@ -152,19 +152,15 @@ CREATE OR REPLACE MACRO clustereval._check_assignment(
       ' in coordinate ', totals.center_fault['coordinate']
     ))
   END AS BOOLEAN) AS valid
-  FROM query_table(arguments) AS argument
-  LEFT JOIN totals ON TRUE
+  FROM totals
   LEFT JOIN first_fault AS fault ON TRUE
-  WHERE argument.valid
-    AND (
-      totals.lacking IS NOT NULL
-      OR (weights IS NOT NULL AND totals.dims <> len(weights))
-      OR fault.n_faulty > 0
-      OR totals.center_fault IS NOT NULL
-      OR totals.n_unreadable > 0
-      OR totals.least_center_dims <> totals.dims
-      OR totals.most_center_dims <> totals.dims
-    );
+  WHERE totals.lacking IS NOT NULL
+    OR (weights IS NOT NULL AND totals.dims <> len(weights))
+    OR fault.n_faulty > 0
+    OR totals.center_fault IS NOT NULL
+    OR totals.n_unreadable > 0
+    OR totals.least_center_dims <> totals.dims
+    OR totals.most_center_dims <> totals.dims;
 
 -- d, the distance of a point to the nearest center. Raises an error if it is infinite.
 CREATE OR REPLACE MACRO clustereval._check_distance(d) AS

@@ -90,8 +90,6 @@ CREATE OR REPLACE MACRO clustereval._bounding_boxes(rows, arguments) AS TABLE
       )
     UNION ALL
     SELECT COUNT(*) FROM moments WHERE NOT isfinite(high - low)
-    UNION ALL
-    SELECT CASE WHEN valid THEN 0 END FROM query_table(arguments)
   ),
   faults AS (
     SELECT

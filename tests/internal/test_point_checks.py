@@ -94,6 +94,30 @@ def test_a_table_in_sql_refuses_what_its_checks_refuse(function: str) -> None:
     refused(duck, words, function, lambda: duck.rows(quoted_cluster, empty))  # type: ignore[union-attr]
 
 
+#: Calls of the tables of points that are not among FUNCTIONS, with the vector to be filled in.
+OTHER_CALLS = (
+    "cluster_states(t, {}, cluster)",
+    "elbow(t, {}, cluster, k)",
+    "uniform_reference(t, {})",
+    "assign_nearest(t, {}, centers)",
+    "cross_validation(t, {}, cluster, fold, centers)",
+    "column_stability(t, {}, cluster, cluster, removed)",
+)
+
+
+@pytest.mark.parametrize("query", OTHER_CALLS)
+def test_other_tables_in_sql_check_the_columns_of_no_rows(
+    con: duckdb.DuckDBPyConnection, query: str
+) -> None:
+    numbers = {"cluster": 1, "k": 2, "fold": 1, "removed": 1, "text": "a"}
+    con.register("t", FRAME.select("x", **{name: pl.lit(x) for name, x in numbers.items()}).clear())
+    con.register("centers", pl.DataFrame({"cluster": [1], "centroid": [[0.0]], "fold": [1]}))
+    con.execute(f"FROM clustereval.{query.format('[x]')}").fetchall()
+    for vector, words in (("text", "a list or array of numbers"), ("'x'", "a column, got")):
+        with pytest.raises(duckdb.Error, match=f"vector: expected {words}"):
+            con.execute(f"FROM clustereval.{query.format(vector)}").fetchall()
+
+
 @pytest.mark.wide
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("function", FUNCTIONS[1:])
