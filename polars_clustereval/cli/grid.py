@@ -62,6 +62,8 @@ def share_width(widths: Sequence[int], total: int) -> list[int]:
     The widest columns become narrower. Columns at the end for which no more than a few letters
     would be left are dropped.
     """
+    if sum(widths) + _GAP * len(widths) <= total:
+        return list(widths)
     fewest = 4
     kept = [min(width, total) for width in widths[: max(1, total // (fewest + _GAP))]]
     while len(kept) * _GAP + sum(kept) > total and max(kept) > 1:

@@ -10,8 +10,8 @@ CLUSTER = "cluster"
 VALID = "valid"
 N_FAULTS = "n_faults"
 
-# How the names of CTEs begin: the clusters of points, with a second branch for the row that shows
-# the one partition of a table without points; and the numbers of rows by group, which are sums of
+# How the names of CTEs begin: the measured points, with a second branch for the row that shows the
+# one partition of a table without points; and the numbers of rows by group, which are sums of
 # weights, with two of its columns.
 SPREAD_ROWS = "__ce_spread_rows_"
 GROUP_COUNTS = "__ce_group_counts"

@@ -199,12 +199,19 @@ CREATE OR REPLACE MACRO clustereval._cluster_spreads(
         THEN clustereval._distance(point.point, target.overall_center, distance, p)
       END AS overall_distance,
       lower(distance) = 'cosine' AND point.kept AND clustereval._norm(point.point) = 0
-        AS is_zero_vector
+        AS is_zero_vector,
+      FALSE AS unpartitioned
     FROM query_table(points) AS point
     LEFT JOIN query_table(centers) AS target
       ON target.partition_key IS NOT DISTINCT FROM point.partition_key
       AND target.cluster IS NOT DISTINCT FROM point.cluster
       AND target.singleton_no = point.singleton_no
+  ),
+  spread_rows AS NOT MATERIALIZED (
+    SELECT * FROM measured_points
+    UNION ALL
+    SELECT NULL, NULL, NULL, FALSE, FALSE, FALSE, NULL, NULL, FALSE, unpartitioned
+    FROM query_table(arguments)
   ),
   cluster_sums AS (
     SELECT
@@ -212,30 +219,21 @@ CREATE OR REPLACE MACRO clustereval._cluster_spreads(
       CAST(COUNT(CASE WHEN kept THEN 1 END) AS BIGINT) AS n,
       CAST(COUNT(CASE WHEN dropped THEN 1 END) AS BIGINT) AS n_dropped,
       CAST(COUNT(CASE WHEN noisy THEN 1 END) AS BIGINT) AS n_noise,
+      COUNT(CASE WHEN unpartitioned THEN 1 END) AS n_unpartitioned,
       COUNT(CASE WHEN is_zero_vector THEN 1 END) AS n_zero_vectors,
       COUNT(own_distance) AS n_measured,
       clustereval._compensated_sum(own_distance) AS distances,
       clustereval._compensated_sum(clustereval._squared_distance(own_distance, distance)) AS ssw,
       MAX(own_distance) AS radius,
       clustereval._compensated_sum(overall_distance) AS overall_distances
-    FROM measured_points
+    FROM spread_rows
     GROUP BY partition_key, cluster, singleton_no
-  ),
-  spread_rows AS (
-    SELECT
-      partition_key, cluster, singleton_no, n, n_dropped, n_noise,
-      0 AS n_unpartitioned,
-      n_zero_vectors, distances, ssw, radius, overall_distances,
-      -- The sum is not finite if one of the distances is not.
-      n_measured < n OR NOT coalesce(isfinite(ssw), TRUE) AS is_invalid
-    FROM cluster_sums
-    UNION ALL
-    SELECT
-      NULL, NULL, NULL, 0, 0, 0, CASE WHEN unpartitioned THEN 1 ELSE 0 END,
-      0, NULL, NULL, NULL, NULL, FALSE
-    FROM query_table(arguments)
   )
-  SELECT * FROM spread_rows;
+  SELECT
+    *,
+    -- The sum is not finite if one of the distances is not.
+    n_measured < n OR NOT coalesce(isfinite(ssw), TRUE) AS is_invalid
+  FROM cluster_sums;
 
 -- One row per cluster that has points: the columns of _all_centers and _cluster_spreads that the
 -- indices need, mean_distance of its points to its center, and a number that identifies the cluster
