@@ -282,7 +282,7 @@ def list_overlapping_cases() -> list[Case]:
             data,
             (*jobs, *others),
         )
-        for data, others in ((Covers(100_000, 1000), ()), (Covers(1000, 20), (other,)))
+        for data, others in ((Covers(100_000, 2000), ()), (Covers(1000, 20), (other,)))
     ]
 
 

@@ -580,8 +580,12 @@ def _prepare_polars_table(table: str, groups: str, path: str) -> Run:
 
 
 def _list_numbers(table: pl.DataFrame) -> Answers:
-    """Return the columns of numbers by name, without that of the partition."""
-    numbers = table.select(pl.selectors.numeric() - pl.selectors.by_name(*KEYS, require_all=False))
+    """Return the columns of numbers by name, without that of the partition.
+
+    The generalized Dunn indices, which some revisions compute by default, are left out.
+    """
+    keys = pl.selectors.by_name(*KEYS, require_all=False)
+    numbers = table.select(pl.selectors.numeric() - keys - pl.selectors.starts_with("gdi_"))
     return numbers.cast({pl.Decimal: pl.Float64}).to_dict(as_series=False)
 
 

@@ -173,6 +173,22 @@ def test_a_reading_and_an_aggregate_more_are_seen(
     assert plan_of(con, query) == plan
 
 
+def test_bounds_join_no_matrix_by_row(con: duckdb.DuckDBPyConnection) -> None:
+    """Rows joined by their number after the matrices would be written to disk with them.
+
+    The one join is that of points with their upper bounds, which comes before.
+    """
+    create_table(con)
+    plan = profile(
+        con,
+        "SELECT silhouette_lower "
+        f"FROM clustereval.silhouette_score({TABLE}, [x, y], cluster, method := 'bounds')",
+    )
+    joins = [node for node in plan_nodes(plan) if "JOIN" in node["type"]]
+    by_row = [node for node in joins if "row_no" in str(node["extra_info"].get("Conditions"))]
+    assert len(by_row) == 1
+
+
 class PolarsCall(NamedTuple):
     """A call of a function, and the most that the plan of the selected columns may have.
 

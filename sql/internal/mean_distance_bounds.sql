@@ -232,7 +232,8 @@ CREATE OR REPLACE MACRO clustereval._variance_bounds(moments, clusters) AS TABLE
 
 -- One row for each queried point (row_no) and each cluster (target) that is its own (number) or may
 -- be the nearest other in euclidean distance: the bounds of variance_bounds (_variance_bounds) do
--- not put it beyond b_upper of nearest_bounds (_nearest_upper_bounds).
+-- not put it beyond b_upper of nearest_bounds (_nearest_upper_bounds). It has the query's point and
+-- b_upper, too.
 CREATE OR REPLACE MACRO clustereval._screened_targets(
   queries, clusters, nearest_bounds, variance_bounds
 ) AS TABLE
@@ -268,7 +269,7 @@ CREATE OR REPLACE MACRO clustereval._screened_targets(
     SELECT *, list_distance(point, mean) AS to_mean
     FROM clustereval._cross_with_clusters(featured_queries, screening_clusters)
   )
-  SELECT row_no, number, target
+  SELECT row_no, number, target, point, b_upper
   FROM measured
   WHERE CASE
     WHEN target = number THEN TRUE
@@ -286,25 +287,22 @@ CREATE OR REPLACE MACRO clustereval._screened_targets(
 -- The rows of screened (_screened_targets) that closer bounds do not rule out: one row for each
 -- queried point (row_no) and each cluster (target) that is its own (number) or may be the nearest
 -- other in euclidean distance. lower and upper bound the mean distance of the two, from the
--- covariances in moments (_second_moments). nearest_bounds: rows of _nearest_upper_bounds.
-CREATE OR REPLACE MACRO clustereval._refined_targets(
-  queries, clusters, nearest_bounds, moments, screened
-) AS TABLE
+-- covariances in moments (_second_moments). No join by row_no follows that with the matrices:
+-- beyond the memory limit it would write a matrix to disk for every row.
+CREATE OR REPLACE MACRO clustereval._refined_targets(screened, clusters, moments) AS TABLE
   WITH measured AS NOT MATERIALIZED (
     SELECT
-      pair.row_no, pair.number, pair.target, nearest.b_upper,
+      pair.row_no, pair.number, pair.target, pair.b_upper,
       cluster.total_variance, cluster.rounding_error,
-      list_distance(query.point, cluster.mean) AS to_mean,
+      list_distance(pair.point, cluster.mean) AS to_mean,
       moment.matrix,
       -- A column of its own: inside the lambda of _quadratic_form it would be computed for each row
       -- of the matrix.
       list_append(
-        list_transform(query.point, lambda x, i: -2 * (x - cluster.mean[i])),
+        list_transform(pair.point, lambda x, i: -2 * (x - cluster.mean[i])),
         1.0
       ) AS factors
     FROM query_table(screened) AS pair
-    JOIN query_table(queries) AS query ON query.row_no = pair.row_no
-    LEFT JOIN query_table(nearest_bounds) AS nearest ON nearest.row_no = pair.row_no
     JOIN query_table(clusters) AS cluster ON cluster.number = pair.target
     LEFT JOIN query_table(moments) AS moment ON moment.number = pair.target
   ),
@@ -622,7 +620,7 @@ CREATE OR REPLACE MACRO clustereval._mean_distance_bounds(
     SELECT * FROM clustereval._screened_targets(queries, clusters, nearest_bounds, variance_bounds)
   ),
   refined AS NOT MATERIALIZED (
-    SELECT * FROM clustereval._refined_targets(queries, clusters, nearest_bounds, moments, screened)
+    SELECT * FROM clustereval._refined_targets(screened, clusters, moments)
   )
   SELECT row_no, number, target, lower, upper
   FROM query(clustereval._select_bounds(plain_distance, p));

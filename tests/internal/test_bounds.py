@@ -177,7 +177,9 @@ CHAIN = """
     second AS MATERIALIZED (FROM clustereval._second_moments(members, clusters)),
     tables AS MATERIALIZED (FROM clustereval._cityblock_tables(members, clusters)),
     pairs AS (
-        SELECT member.row_no, member.number, own.number AS target
+        SELECT
+            member.row_no, member.number, member.point, own.number AS target,
+            'inf'::DOUBLE AS b_upper
         FROM members AS member
         JOIN clusters AS own ON own.partition_no = member.partition_no
     )
@@ -189,7 +191,7 @@ OF_KIND = {
     """,
     "refined": """
         SELECT row_no, target, lower, upper
-        FROM clustereval._refined_targets(members, clusters, nearest, second, pairs)
+        FROM clustereval._refined_targets(pairs, clusters, second)
     """,
     "tables": """
         SELECT
