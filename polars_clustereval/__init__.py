@@ -144,7 +144,7 @@ from .relative.stability import cluster_stability, run_agreement, run_consensus
 from .relative.transitions import affected_ids, moved_ids, run_transitions, transition_overlaps
 
 if TYPE_CHECKING:
-    from .catalogue import describe
+    from .catalogue.describe import describe
     from .dialects import to_sql
 
 __all__ = [

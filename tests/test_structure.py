@@ -19,7 +19,7 @@ TEST_MODULES = sorted([*(ROOT / "tests").rglob("*.py"), *(ROOT / "tools").rglob(
 #: Folders from the top; those in one tuple do not import from each other.
 FOLDERS = (
     *(("errors",), ("base",), ("external", "internal"), ("relative", "macros")),
-    *(("dialects",), ("spark",)),
+    *(("catalogue",), ("dialects",), ("spark",)),
 )
 #: Python modules of these folders that no SQL file mirrors.
 PYTHON_ONLY = {

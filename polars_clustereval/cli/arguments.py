@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -200,13 +201,17 @@ def _add_query_options(command: argparse.ArgumentParser) -> None:
         "the query of one table", "clustereval sql external_report --dialect spark --tbl t ..."
     )
     add = group.add_argument
-    add("name", metavar="TABLE", nargs="?", help="table macro, such as external_report")
+    add("name", metavar="NAME", nargs="?", help="table or score, such as external_report")
     add("--dialect", metavar="NAME", help="spark, postgres, clickhouse, datafusion, duckdb, ...")
     add("--tbl", metavar="NAME", help="table that the query reads; without --label, kept cells")
     add("--tbl-before", metavar="NAME", help="of two runs: table of the run before")
     add("--tbl-after", metavar="NAME", help="of two runs: table of the run after")
     for option in ("label", "cluster", "weight", "id", "partition-by"):
         add(f"--{option}", metavar="COLUMN")
+    add("--metrics", metavar="COLUMNS", help="columns of the result, with commas; default all")
+    flag = partial(add, action="store_true", default=None)
+    flag("--steps", help="a script that keeps shared rows in temporary tables")
+    flag("--compact", help="one line a statement, without comment")
     add("--size", metavar="N", type=int, help="coordinates of a point, if one column has arrays")
     labels = ("noise", "noise_as", "average_method", "beta", "adjusted", "split_cost", "merge_cost")
     runs, points = ("threshold", "min_share"), ("distance", "p", "center", "weights")

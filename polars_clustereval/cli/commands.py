@@ -335,8 +335,9 @@ def _translate_table(options: Options) -> Outcome:
         from polars_clustereval.dialects import to_sql
     except ImportError as error:
         raise ClusterEvalError(str(error)) from error
-    if "vector" in arguments and "size" not in arguments:
-        arguments["vector"] = [name.strip() for name in arguments["vector"].split(",")]
+    lists = ("metrics",) if "size" in arguments else ("metrics", "vector")
+    for name in arguments.keys() & lists:
+        arguments[name] = [part.strip() for part in arguments[name].split(",")]
     with warnings.catch_warnings(record=True) as notes:
         warnings.simplefilter("always")
         query = to_sql(options.name, **arguments)

@@ -7,13 +7,14 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, get_args
 
 import duckdb
-import sqlglot
 from sqlglot import exp
 
 from polars_clustereval.base.checks import check_choice
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.internal.kernels.other_clusters import Between
 from polars_clustereval.macros import macro_definitions, register
+
+from .identifiers import parse_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -101,7 +102,7 @@ def name_coordinates(
             )
         places = map(exp.Literal.number, range(size))
         coordinates: list[exp.Expr] = [
-            exp.Bracket(this=exp.column(vector, quoted=True), expressions=[x]) for x in places
+            exp.Bracket(this=parse_column(vector), expressions=[x]) for x in places
         ]
     else:
         names = list(vector or ())
@@ -112,26 +113,9 @@ def name_coordinates(
             )
         if size not in (None, len(names)):
             raise ClusterEvalError(f"size: expected {len(names)}, as many as columns, got {size!r}")
-        coordinates = [exp.column(column, quoted=True) for column in names]
+        coordinates = [parse_column(column) for column in names]
     check_weights(weights, len(coordinates))
     return coordinates
-
-
-def parse_table(parameter: str, name: str) -> exp.Table:
-    """Return the syntax tree of a table's name, such as schema.table, or raise an error.
-
-    `parameter` is the parameter of to_sql that has the name.
-    """
-    try:
-        table = exp.to_table(name, dialect="duckdb")
-    except sqlglot.errors.SqlglotError as error:
-        raise ClusterEvalError(
-            f"{parameter}: expected table, schema.table or database.schema.table, got {name!r}; "
-            'quote a part that is no plain name: "my table"'
-        ) from error
-    for part in table.find_all(exp.Identifier):
-        part.set("quoted", True)
-    return table
 
 
 def check_tables(name: str, given: Mapping[str, str | None]) -> None:

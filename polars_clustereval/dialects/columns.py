@@ -2,20 +2,42 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from polars_clustereval.errors import ClusterEvalError
+
 from .folding import fold_conditions
+from .rows import drop_unread_joins, find_groups
 from .trees import nested_queries, selects_of, source_name, sources_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from .rows import Groups
 
 
 def drop_outputs(query: exp.Select, names: Collection[str]) -> exp.Select:
     """Return a query without the output columns `names`."""
     query.set("expressions", [e for e in query.expressions if e.alias not in names])
+    return query
+
+
+def keep_outputs(query: exp.Select, names: Sequence[str]) -> exp.Select:
+    """Return a query with the output columns `names`, in their order, and no others.
+
+    There is no star in it. Raise an error for a column that it does not have.
+    """
+    columns = {column.alias_or_name: column for column in query.expressions}
+    for name in names:
+        if name not in columns:
+            near = get_close_matches(name, columns, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            known = ", ".join(columns)
+            raise ClusterEvalError(f"metrics: expected some of {known}, got {name!r}{hint}")
+    query.set("expressions", [columns[name] for name in names])
     return query
 
 
@@ -93,31 +115,36 @@ def _star_columns(star: exp.Expr, sources: dict[str, list[str]]) -> list[exp.Exp
 def prune(query: exp.Select) -> exp.Select:
     """Return a query that computes no column and no CTE that nothing reads.
 
-    Nor does it have joins and branches of UNION ALL without rows, as far as that is known. There is
-    no star in it: see name_outputs.
+    Nor does it have joins and branches of UNION ALL without rows, or joins that change nothing, as
+    far as that is known. There is no star in it: see name_outputs.
     """
     _drop_empty_sources(query)
+    groups = find_groups(query)
     needed: dict[str, set[str]] = {}
-    _note_needs(query, needed)
+    _note_needs(query, needed, groups)
     kept = []
     for cte in reversed(query.ctes):
         if cte.alias in needed:
             _keep_columns(cte.this, needed[cte.alias])
-            _note_needs(cte.this, needed)
+            _note_needs(cte.this, needed, groups)
             kept.append(cte)
     if kept:
         query.set("with_", exp.With(expressions=kept[::-1]))
     return query
 
 
-def _note_needs(query: exp.Expr, needed: dict[str, set[str]]) -> None:
-    """Add to `needed`, by CTE, the names of its columns that a query may read."""
+def _note_needs(query: exp.Expr, needed: dict[str, set[str]], groups: Mapping[str, Groups]) -> None:
+    """Add to `needed`, by CTE, the names of its columns that a query may read.
+
+    Joins that change nothing are left out before; `groups` has what is known of the CTEs.
+    """
     for select in _all_selects_of(query):
+        drop_unread_joins(select, groups)
         for source in sources_of(select):
             names = _names_read(select, source_name(source))
             if isinstance(source, exp.Subquery):
                 _keep_columns(source.this, names)
-                _note_needs(source.this, needed)
+                _note_needs(source.this, needed, groups)
             else:
                 needed.setdefault(source.name, set()).update(names)
 

@@ -16,8 +16,7 @@ from sqlglot.dialects import Dialect
 from polars_clustereval.errors import ClusterEvalError
 
 from .arguments import unknown_choice_text
-from .plans import drop_partition_conditions, hash_comparisons
-from .portable import quote_clusters
+from .plans import hash_comparisons, materialize_all, materialize_shared, unmark_ctes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,18 +29,20 @@ class Engine:
     """What an engine has in a form of its own.
 
     `parser` is sqlglot's name of its dialect. `functions` has the form of a function by its name,
-    with {0}, {1}, … for the arguments, and `macros` the body of a scalar macro by its name. An
-    engine that `inlines_ctes` computes a CTE again wherever it is read, unless it is MATERIALIZED.
-    `partition_steps` are for queries without partition_by, `last_steps` for all; pipeline.py has
-    their places. `suffix` stands after a query.
+    with {0}, {1}, … for the arguments, and `macros` the body of a scalar macro by its name.
+    `mark_ctes` is the step that marks CTEs as MATERIALIZED, and `create_table` the statement that
+    keeps the rows of one, {0}, as a temporary table: None if there is none.
+    `words` need quotes as names, next to those that identifiers.reserved_words knows. pipeline.py
+    has the place of its `last_steps`. `suffix` stands after a query, on a line of its own.
     """
 
     name: str
     parser: str
     functions: Mapping[str, str] = field(default_factory=dict)
     macros: Mapping[str, str] = field(default_factory=dict)
-    inlines_ctes: bool = False
-    partition_steps: tuple[Step, ...] = ()
+    mark_ctes: Step = unmark_ctes
+    create_table: str | None = "CREATE TEMPORARY TABLE {0} AS"
+    words: frozenset[str] = frozenset()
     last_steps: tuple[Step, ...] = ()
     suffix: str = ""
 
@@ -66,7 +67,9 @@ _DATAFUSION = Engine(
         "value_at_least_key": "first_value({0} ORDER BY {1}, {0}) FILTER (WHERE {2})",
         "median": _PERCENTILE,
     },
-    last_steps=(quote_clusters,),
+    # It reads a CLUSTER BY in the name.
+    words=frozenset({"cluster"}),
+    create_table="CREATE TABLE {0} AS",
 )
 
 _POSTGRES = Engine(
@@ -76,6 +79,7 @@ _POSTGRES = Engine(
         "value_at_least_key": "(array_agg({0} ORDER BY {1}, {0}) FILTER (WHERE {2}))[1]",
         "median": _PERCENTILE,
     },
+    mark_ctes=materialize_all,
     last_steps=(hash_comparisons,),
 )
 
@@ -92,8 +96,9 @@ _CLICKHOUSE = Engine(
         "var_pop": "varPopStable({0})",
         "atanh": "atanh({0})",
     },
-    inlines_ctes=True,
-    suffix=" SETTINGS join_use_nulls = 1, prefer_column_name_to_alias = 1, "
+    # It computes a CTE again wherever it is read, unless it is MATERIALIZED.
+    mark_ctes=materialize_shared,
+    suffix="SETTINGS join_use_nulls = 1, prefer_column_name_to_alias = 1, "
     "query_plan_max_optimizations_to_apply = 1000000, enable_materialized_cte = 1, "
     "max_expanded_ast_elements = 10000000",
 )
@@ -111,8 +116,7 @@ _SPARK = Engine(
     },
     # Spark takes 2^d steps to plan a filter on d columns that others are copies of.
     macros={"_has_coordinates": "FALSE"},
-    # Spark needs less time then; Postgres overestimates the rows of such a join.
-    partition_steps=(drop_partition_conditions,),
+    create_table=None,
 )
 
 ENGINES = {x.name: x for x in (_CLICKHOUSE, _DATAFUSION, _DUCKDB, _POSTGRES, _SPARK)}

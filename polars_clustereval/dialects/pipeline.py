@@ -13,10 +13,12 @@ from sqlglot import exp
 
 from polars_clustereval.macros import macro_definitions
 
-from . import columns, coordinates, plans, portable
+from . import columns, coordinates, layout, plans, portable
 from .expansion import Expansion
 from .folding import fold_query
 from .functions import write_functions
+from .identifiers import parse_column, quote_words
+from .script import write_statements
 from .sql_names import SPREAD_ROWS
 
 if TYPE_CHECKING:
@@ -35,8 +37,9 @@ class Request:
 
     `tables` are tables, `columns` names of their columns, None for the default, and `options` the
     values of the other parameters, each by parameter. `coordinates` are those of a point, for
-    tables of points; `numbered` says that the id is a number that tells all rows apart, and
-    `checked` that coordinates that are not finite are an error, of Spark.
+    tables of points; `outputs` are the columns of the result, all by default. `numbered` says that
+    the id is a number that tells all rows apart, and `checked` that coordinates that are not finite
+    are an error, of Spark.
     """
 
     name: str
@@ -45,6 +48,7 @@ class Request:
     columns: Mapping[str, str | None]
     options: Mapping[str, Any]
     coordinates: Sequence[exp.Expr] = ()
+    outputs: Sequence[str] | None = None
     numbered: bool = False
     checked: bool = False
 
@@ -64,13 +68,36 @@ class Request:
         return self.columns["partition_by"] is None and not self.reads_cells
 
 
-def write_query(request: Request, order: Sequence[str]) -> str:
-    """Return a query as text, sorted by the columns `order` unless the macro sorts it."""
-    query = build_query(request)
-    for step in _steps_to_text(request.engine, order):
-        query = step(query)
+def write_query(request: Request, order: Sequence[str], *, pretty: bool) -> str:
+    """Return a query as text, sorted by the columns `order` unless the macro sorts it.
+
+    It is on one line, or, if `pretty`, laid out on many.
+    """
+    query = _finish(build_query(request), request.engine, order, request.engine.mark_ctes)
+    return _write(query, request.engine, pretty=pretty)
+
+
+def write_script(request: Request, order: Sequence[str], *, pretty: bool) -> str:
+    """Return the statements of a query whose shared CTEs are temporary tables; see write_query."""
     engine = request.engine
-    return query.sql(dialect=engine.parser, normalize_functions=False) + engine.suffix
+    query = _finish(build_query(request), engine, order, plans.materialize_shared)
+    write = partial(_write, engine=engine, pretty=pretty)
+    return write_statements(query, engine, write, "\n" if pretty else " ")
+
+
+def _finish(query: exp.Select, engine: Engine, order: Sequence[str], mark_ctes: Step) -> exp.Select:
+    """Return a query of build_query in the engine's forms; mark_ctes marks CTEs as MATERIALIZED."""
+    for step in _steps_to_text(engine, order, mark_ctes):
+        query = step(query)
+    return query
+
+
+def _write(query: exp.Query, engine: Engine, *, pretty: bool) -> str:
+    """Return a query as text, with the engine's settings."""
+    text = query.sql(
+        dialect=engine.parser, normalize_functions=False, pretty=pretty, comments=False
+    )
+    return ("\n" if pretty else " ").join(filter(None, (text, engine.suffix)))
 
 
 def build_query(request: Request) -> exp.Select:
@@ -91,14 +118,15 @@ def _steps(request: Request) -> Iterator[Step]:
     if request.columns["partition_by"] is not None:
         yield partial(columns.keep_first_branch, prefix=SPREAD_ROWS)
     yield plans.drop_row_count_checks
-    if request.has_one_partition:
-        yield plans.drop_partition_order
-        yield from request.engine.partition_steps
     if request.options["noise_as"] != "singletons" and not request.reads_cells:
         yield plans.equate_clusters
     # Lists become columns once no star hides a column, and lists that nothing reads are gone.
     yield columns.name_outputs
+    if request.outputs is not None:
+        yield partial(columns.keep_outputs, names=request.outputs)
     yield columns.prune
+    if request.has_one_partition:
+        yield plans.drop_partitions
     if request.checked:
         yield coordinates.check_lengths
     yield coordinates.split_lists
@@ -120,18 +148,23 @@ def _steps(request: Request) -> Iterator[Step]:
     yield portable.drop_parentheses
 
 
-def _steps_to_text(engine: Engine, order: Sequence[str]) -> Iterator[Step]:
+def _steps_to_text(engine: Engine, order: Sequence[str], mark_ctes: Step) -> Iterator[Step]:
     """Yield the steps from a query that all engines read alike to the one that is written."""
     yield partial(portable.order_rows, names=order)
-    yield plans.materialize_ctes if engine.inlines_ctes else plans.unmark_ctes
     yield partial(portable.refuse_unportable, dialect=engine.name)
     yield from engine.last_steps
+    yield layout.merge_selects
+    yield layout.merge_ctes
+    yield layout.name_ctes
+    yield layout.drop_repeated_names
+    yield mark_ctes
+    yield partial(quote_words, dialect=engine.parser, words=engine.words)
 
 
 def _expand_macro(request: Request) -> exp.Select:
     """Return the query of a table macro with its arguments, without macro calls."""
     name = f"_{request.name}" if f"_{request.name}" in macro_definitions() else request.name
-    given = {key: exp.column(x, quoted=True) for key, x in request.columns.items() if x is not None}
+    given = {key: parse_column(x) for key, x in request.columns.items() if x is not None}
     expansion = Expansion(
         request.engine.macros,
         row_id=given.get("id"),

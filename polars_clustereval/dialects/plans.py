@@ -26,25 +26,26 @@ def drop_row_count_checks(query: exp.Select) -> exp.Select:
     return query
 
 
-def drop_partition_order(query: exp.Select) -> exp.Select:
-    """Return a query that has the partition key in no ORDER BY with other keys.
+def drop_partitions(query: exp.Select) -> exp.Select:
+    """Return a query in which NULL takes the place of each partition key, and TRUE of comparisons.
 
-    It is for queries without partition_by, where all keys are NULL. DataFusion 55 refuses some
-    plans that sort by a constant.
-    """
-    for order in query.find_all(exp.Order):
-        others = [key for key in order.expressions if key.this.name != PARTITION]
-        order.set("expressions", others or order.expressions)
-    return query
-
-
-def drop_partition_conditions(query: exp.Select) -> exp.Select:
-    """Return a query with TRUE for each comparison of two partition keys.
-
-    It is for queries without partition_by, where all keys are NULL.
+    It is for queries without partition_by, where all keys are NULL: engines then neither join nor
+    group by a constant, and know that a table has one row.
     """
     for node in _find_comparisons(query, PARTITION):
         node.replace(exp.true())
+    for order in list(query.find_all(exp.Order)):
+        others = [key for key in order.expressions if key.this.name != PARTITION]
+        order.set("expressions", others)
+        if not others:
+            order.pop()
+    for window in query.find_all(exp.Window):
+        keys = window.args.get("partition_by") or ()
+        window.set("partition_by", [key for key in keys if key.name != PARTITION])
+    for column in list(query.find_all(exp.Column)):
+        if column.name == PARTITION:
+            is_output = isinstance(column.parent, exp.Select)
+            column.replace(exp.alias_(exp.null(), PARTITION) if is_output else exp.null())
     return query
 
 
@@ -80,7 +81,7 @@ def hash_comparisons(query: exp.Select) -> exp.Select:
     return query
 
 
-def materialize_ctes(query: exp.Select) -> exp.Select:
+def materialize_shared(query: exp.Select) -> exp.Select:
     """Return a query in which a CTE that is read more than once is MATERIALIZED.
 
     Those that are to stream in DuckDB too are not.
@@ -89,6 +90,17 @@ def materialize_ctes(query: exp.Select) -> exp.Select:
     for cte in query.ctes:
         streams = cte.args.get("materialized") is False
         cte.set("materialized", (names.count(cte.alias) > 1 and not streams) or None)
+    return query
+
+
+def materialize_all(query: exp.Select) -> exp.Select:
+    """Return a query in which every CTE is MATERIALIZED.
+
+    Postgres writes the expressions of a CTE that is read once into its reader, as often as that
+    reads their columns: over a chain of CTEs they would grow exponentially.
+    """
+    for cte in query.ctes:
+        cte.set("materialized", True)
     return query
 
 

@@ -14,7 +14,6 @@ from sqlglot import exp
 
 from polars_clustereval.errors import ClusterEvalError
 
-from .sql_names import CLUSTER
 from .trees import selects_of, sources_of
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ def write_constant_rows(query: exp.Select) -> exp.Select:
 
 
 def drop_true_clauses(query: exp.Select) -> exp.Select:
-    """Return a query in which no WHERE, HAVING or FILTER is TRUE."""
+    """Return a query in which no WHERE, HAVING or FILTER is TRUE, nor the ON of an inner join."""
     for select in query.find_all(exp.Select):
         for clause in ("where", "having"):
             if select.args.get(clause) and select.args[clause].this == exp.true():
@@ -58,6 +57,10 @@ def drop_true_clauses(query: exp.Select) -> exp.Select:
     for node in list(query.find_all(exp.Filter)):
         if node.expression.this == exp.true():
             node.replace(node.this)
+    for join in query.find_all(exp.Join):
+        if join.args.get("on") == exp.true() and not (join.side or join.kind):
+            join.set("on", None)
+            join.set("kind", "CROSS")
     return query
 
 
@@ -146,36 +149,33 @@ def separate_distinctions(query: exp.Select) -> exp.Select:
 
 
 def drop_constant_keys(query: exp.Select) -> exp.Select:
-    """Return a query that groups by no constant."""
-    for group in query.find_all(exp.Group):
-        group.set("expressions", [key for key in group.expressions if key.find(exp.Column)])
+    """Return a query that groups by no constant.
+
+    A group of all rows, which there is if there are any, becomes HAVING COUNT(*) > 0.
+    """
+    for select in query.find_all(exp.Select):
+        group = select.args.get("group")
+        if group is None:
+            continue
+        keys = [key for key in group.expressions if key.find(exp.Column)]
+        group.set("expressions", keys)
+        if not keys:
+            select.set("group", None)
+            select.having(
+                exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(0)),
+                copy=False,
+            )
     return query
 
 
 def alias_sources(query: exp.Select) -> exp.Select:
-    """Return a query with an alias for each subquery in FROM and JOIN, which Postgres 15 wants.
-
-    All aliases are quoted: some, such as cluster, are words of an engine's grammar.
-    """
+    """Return a query with an alias for each subquery in FROM and JOIN, which Postgres 15 wants."""
     numbers = count()
     for select in query.find_all(exp.Select):
         for source in sources_of(select):
             if isinstance(source, exp.Subquery) and not source.alias:
                 name = exp.to_identifier(f"__ce_source_{next(numbers)}")
                 source.set("alias", exp.TableAlias(this=name))
-            if source.args.get("alias"):
-                source.args["alias"].this.set("quoted", True)
-    for column in query.find_all(exp.Column):
-        if column.table:
-            column.args["table"].set("quoted", True)
-    return query
-
-
-def quote_clusters(query: exp.Select) -> exp.Select:
-    """Return a query with quoted columns named cluster: DataFusion reads a CLUSTER BY in them."""
-    for column in query.find_all(exp.Column):
-        if column.name == CLUSTER:
-            column.this.set("quoted", True)
     return query
 
 
@@ -214,7 +214,7 @@ def drop_order(query: exp.Select) -> exp.Select:
 
 def order_rows(query: exp.Select, names: Sequence[str]) -> exp.Select:
     """Return a query with sorted rows: by the columns `names`, unless the macro sorts them."""
-    if query.args.get("order"):
+    if query.args.get("order") or not names:
         return query
     return query.order_by(
         *(exp.Ordered(this=exp.column(name), nulls_first=False) for name in names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,12 +19,12 @@ from .arguments import (
     check_tables,
     name_coordinates,
     open_cursor,
-    parse_table,
     refuse_unknown_parameters,
-    unknown_choice_text,
 )
 from .engines import find_engine, warn_if_never_executed
-from .pipeline import Request, write_query
+from .identifiers import parse_table
+from .pipeline import Request, write_query, write_script
+from .selection import describe_call, select_columns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -77,6 +78,9 @@ def to_sql(
     missing: Missing = "error",
     method: Literal["exact", "simplified"] = "exact",
     between: Between = "nearest",
+    metrics: Sequence[str] | None = None,
+    steps: bool = False,
+    compact: bool = False,
 ) -> str:
     """Standalone query in another SQL dialect that returns the rows of a table macro.
 
@@ -88,7 +92,8 @@ def to_sql(
         ``external_label_report`` or ``bcubed_samples``; of two runs: ``run_transitions``,
         ``transition_overlaps``, ``moved_ids`` or ``affected_ids``; or of points:
         ``internal_report``, ``internal_cluster_report``, ``neighbor_report``, ``centroids``,
-        ``silhouette_score``, ``silhouette_clusters`` or ``silhouette_samples``.
+        ``silhouette_score``, ``silhouette_clusters`` or ``silhouette_samples``. Or a score that is
+        a column of one of them, such as ``adjusted_rand_score``: the query has that column alone.
     dialect : str
         ``duckdb``, ``datafusion``, ``clickhouse``, ``postgres`` or ``spark``, on which every table
         has been executed, or another dialect of sqlglot (``snowflake``, ``bigquery``, ...), where
@@ -97,12 +102,14 @@ def to_sql(
         Table, as ``table``, ``schema.table`` or ``database.schema.table``; a name that contains a
         dot is quoted (``"my.table"``). Tables of two runs take the last two, and ``id``.
     label, cluster, weight, id, partition_by : str
-        Names of columns. Tables of labels without ``label`` and ``cluster`` read kept cells, the
-        rows of ``contingency_matrix``, of one or several days or shards; ``n_dropped`` and
-        ``n_noise``, which cells do not tell, are then NULL. ``weight`` and ``id`` are for the
-        tables whose macro takes them; without ``id`` rows are numbered in the order in which the
-        engine reads them, for which some engines sort on one node. Without ``partition_by`` the
-        column ``partition_key`` is a NULL string.
+        Names of columns. Names of tables and columns mean what they mean in any query of the
+        dialect: without quotes they are folded (in Snowflake to upper case, in Postgres to lower),
+        and in double quotes, as ``'"Region"'``, they are exact. Tables of labels without ``label``
+        and ``cluster`` read kept cells, the rows of ``contingency_matrix``, of one or several days
+        or shards; ``n_dropped`` and ``n_noise``, which cells do not tell, are then NULL. ``weight``
+        and ``id`` are for the tables whose macro takes them; without ``id`` rows are numbered in
+        the order in which the engine reads them, for which some engines sort on one node. Without
+        ``partition_by`` the column ``partition_key`` is a NULL string.
     vector : str or sequence of str
         For tables of points: the columns with the coordinates, or one column of arrays, with
         `size`.
@@ -115,13 +122,24 @@ def to_sql(
         As in the macro, for the tables whose macro takes them. Silhouettes are for the distances
         ``sqeuclidean`` and ``cosine``, and ``silhouette_score`` with method ``simplified`` for
         every distance: those of other distances need pairs of points.
+    metrics : sequence of str
+        The columns of the result, in this order, after those that tell its rows apart
+        (``partition_key`` with `partition_by`, the cluster of a report by cluster). What they do
+        not need is not computed. By default all columns of the table.
+    steps : bool
+        A script in place of one query: statements, with ``;`` and a new line between them, that
+        keep what is read more than once in temporary tables, whose names begin with ``__ce_``; the
+        last one is the query. Tables of points need it in ClickHouse and DataFusion, which compute
+        a CTE again wherever it is read. Not for Spark.
+    compact : bool
+        One line a statement, in place of indented ones below a comment that says what is computed.
 
     Returns
     -------
     str
-        The query. It does not check the data: with a negative weight or a NaN coordinate its
-        numbers are wrong, where the macro raises an error. In Spark a point counts as missing if
-        its first coordinate is NULL.
+        The query, or the script. It does not check the data: with a negative weight or a NaN
+        coordinate its numbers are wrong, where the macro raises an error. In Spark a point counts
+        as missing if its first coordinate is NULL.
 
     Raises
     ------
@@ -141,22 +159,33 @@ def to_sql(
     >>> query = ce.to_sql(
     ...     "pair_counts", dialect="spark", tbl="assignments", label="species", cluster="kmeans"
     ... )
-    >>> query.startswith("WITH"), "`species`" in query
-    (True, True)
+    >>> print(query.splitlines()[0])
+    -- Counts of the unordered pairs of rows, together or apart by label and by cluster.
     >>> query = ce.to_sql(
     ...     "internal_report", dialect="spark", tbl="points", vector=["x", "y"], cluster="kmeans"
     ... )
-    >>> "`x`" in query, "ARRAY" in query
-    (True, False)
+    >>> "ARRAY" in query
+    False
+    >>> query = ce.to_sql(
+    ...     "external_report",
+    ...     dialect="postgres",
+    ...     tbl="assignments",
+    ...     label="species",
+    ...     cluster="kmeans",
+    ...     metrics=["n", "v_measure_score"],
+    ...     compact=True,
+    ... )
+    >>> query.count("AS v_measure_score"), query.count("rand_score")
+    (1, 0)
     """
     given = locals()
-    if name not in _ROW_ORDER:
-        raise ClusterEvalError(unknown_choice_text("name", name, _ROW_ORDER))
     engine = find_engine(dialect)
+    asked = name
+    name, chosen = select_columns(name, metrics, _ROW_ORDER)
     warn_if_never_executed(dialect)
     options = {key: given[key] for key in OPTIONS}
     if weights is not None:
-        options["weights"] = [float(number) for number in weights]
+        options["weights"] = given["weights"] = [float(number) for number in weights]
     columns = {key: given[key] for key in _COLUMN_PARAMETERS}
     tables = {key: given[key] for key in _TABLE_PARAMETERS}
     check_tables(name, {**tables, "id": id, "cluster": cluster})
@@ -169,17 +198,28 @@ def to_sql(
         raise ClusterEvalError(f"cluster: {name} needs the column of clusters, got None")
     others = {**options, **columns, **tables, "vector": vector, "size": size}
     refuse_unknown_parameters(name, [k for k, x in others.items() if x != OPTIONS.get(k)])
-    parsed = {key: parse_table(key, x) for key, x in tables.items() if x is not None}
+    parsed = {key: parse_table(key, x, engine.parser) for key, x in tables.items() if x is not None}
     check_silhouette(name, options)
     request = Request(name, engine, parsed, columns, options, coordinates)
-    return write_query(request, _ROW_ORDER[name])
+    order = _ROW_ORDER[name][request.has_one_partition :]
+    if chosen is not None:
+        request = replace(request, outputs=tuple(dict.fromkeys((*order, *chosen))))
+    write = write_script if steps else write_query
+    query = write(request, order, pretty=not compact)
+    if compact:
+        return query
+    asked_for = {k: x for k, x in given.items() if k != "name" and x != _DEFAULTS.get(k)}
+    return describe_call(asked, asked_for) + query
 
+
+_DEFAULTS = {key: x.default for key, x in signature(to_sql).parameters.items()}
+_OF_QUERIES = ("name", "dialect", "vector", "size", "metrics", "steps", "compact")
 
 # Default of each option of the table macros.
 OPTIONS: dict[str, Any] = {
-    key: parameter.default
-    for key, parameter in signature(to_sql).parameters.items()
-    if key not in ("name", "dialect", *_TABLE_PARAMETERS, *_COLUMN_PARAMETERS, "vector", "size")
+    key: default
+    for key, default in _DEFAULTS.items()
+    if key not in (*_OF_QUERIES, *_TABLE_PARAMETERS, *_COLUMN_PARAMETERS)
 }
 
 

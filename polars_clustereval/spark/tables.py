@@ -367,7 +367,9 @@ def _check_division(name: str, session: SparkSession) -> None:
 
 def _check_total_weight(groups: DataFrame) -> None:
     """Raise the error of the macro _check_total_weight for the counts of groups of rows."""
-    totals = groups.groupBy(GROUP_PARTITION).sum(GROUP_ROWS).toDF("partition", "total")
+    # Without partition_by there is no column of partitions.
+    keys = [name for name in groups.columns if name == GROUP_PARTITION]
+    totals = groups.groupBy(*keys).agg({GROUP_ROWS: "sum"}).toDF(*keys, "total")
     (largest,) = totals.agg({"total": "max"}).collect()
     if largest[0] is not None and largest[0] > MAX_TOTAL_WEIGHT:
         raise ClusterEvalError(

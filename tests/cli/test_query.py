@@ -62,6 +62,27 @@ def test_two_runs(run: Run, to_sql: Callable[..., str]) -> None:
     assert text == query + ";\n"
 
 
+def test_columns_and_form(run: Run, to_sql: Callable[..., str]) -> None:
+    given = ("--dialect", "duckdb", "--metrics", "n, rand_score", "--steps", "--compact")
+    query = to_sql(
+        "external_report",
+        dialect="duckdb",
+        tbl="t",
+        label="a",
+        cluster="b",
+        metrics=["n", "rand_score"],
+        steps=True,
+        compact=True,
+    )
+    assert run(*CALL, *given) == f"{query};\n"
+
+
+def test_a_score(run: Run, to_sql: Callable[..., str]) -> None:
+    text = run("sql", "rand_score", *CALL[2:], "--dialect", "duckdb")
+    query = to_sql("rand_score", dialect="duckdb", tbl="t", label="a", cluster="b")
+    assert text == f"{query};\n"
+
+
 def test_costs_of_merges(run: Run, to_sql: Callable[..., str]) -> None:
     names = ("--tbl", "t", "--label", "a", "--cluster", "b")
     name = "entity_resolution_report"
@@ -135,7 +156,7 @@ def test_a_report_without_adjusted_scores(run: Run, to_sql: Callable[..., str]) 
 @pytest.mark.gate
 def test_a_dialect_without_a_test_is_noted(noted: Noted) -> None:
     out, err = noted(*CALL, "--dialect", "snowflake")
-    assert out.startswith("WITH")
+    assert out.startswith("-- All external metrics")
     assert "dialect 'snowflake': its queries have never been executed" in err
 
 
@@ -146,7 +167,7 @@ def test_a_dialect_without_a_test_is_noted(noted: Noted) -> None:
         (("sql", "--dialect", "spark"), "sql: a query needs a table macro, --dialect and --tbl"),
         ((*CALL, "--dialect", "sparc"), "did you mean 'spark'?"),
         (
-            ("sql", "purity", *CALL[2:], "--dialect", "spark"),
+            ("sql", "matching_report", *CALL[2:], "--dialect", "spark"),
             "name: expected one of affected",
         ),
         ((*CALL, "--dialect", "spark", "--id", "i"), "id: external_report does not take it"),

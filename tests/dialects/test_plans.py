@@ -20,11 +20,6 @@ SAME = "IS NOT DISTINCT FROM"
     ("function", "text", "expected"),
     [
         (
-            plans.drop_partition_conditions,
-            f"a.partition_key {SAME} b.partition_key AND a.x {SAME} b.partition_key",
-            f"TRUE AND a.x {SAME} b.partition_key",
-        ),
-        (
             plans.equate_clusters,
             f"a.cluster {SAME} b.cluster AND a.partition_key {SAME} b.partition_key",
             f"a.cluster = b.cluster AND a.partition_key {SAME} b.partition_key",
@@ -41,17 +36,27 @@ def test_conditions(function: Step, text: str, expected: str) -> None:
     assert query.sql("duckdb") == f"SELECT 1 FROM a JOIN b ON {expected}"
 
 
-@pytest.mark.parametrize(
-    ("keys", "expected"),
-    [
-        ("a.partition_key, a.x", "a.x"),
-        ("a.x DESC, a.partition_key", "a.x DESC"),
-        ("a.partition_key", "a.partition_key"),
-    ],
-)
-def test_orders(keys: str, expected: str) -> None:
-    query = plans.drop_partition_order(parse_query(f"SELECT x FROM a ORDER BY {keys}"))
-    assert query.sql("duckdb") == f"SELECT x FROM a ORDER BY {expected}"
+ONE_PARTITION = [
+    (
+        f"SELECT a.x FROM a JOIN b ON a.partition_key {SAME} b.partition_key AND a.x = b.x",
+        "SELECT a.x FROM a JOIN b ON TRUE AND a.x = b.x",
+    ),
+    (
+        "SELECT partition_key, max(x) AS x FROM a GROUP BY a.partition_key, y",
+        "SELECT NULL AS partition_key, MAX(x) AS x FROM a GROUP BY NULL, y",
+    ),
+    ("SELECT x FROM a ORDER BY a.x DESC, a.partition_key", "SELECT x FROM a ORDER BY a.x DESC"),
+    ("SELECT x FROM a ORDER BY a.partition_key", "SELECT x FROM a"),
+    (
+        "SELECT row_number() OVER (PARTITION BY partition_key, y ORDER BY partition_key) FROM a",
+        "SELECT ROW_NUMBER() OVER (PARTITION BY y) FROM a",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), ONE_PARTITION)
+def test_one_partition(text: str, expected: str) -> None:
+    assert plans.drop_partitions(parse_query(text)).sql("duckdb") == expected
 
 
 def test_hashed_comparisons() -> None:

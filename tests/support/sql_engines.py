@@ -27,6 +27,11 @@ Run = Callable[[str], Rows]
 Tables = dict[str, pl.DataFrame]
 
 
+def in_order(run: Run) -> Run:
+    """A function that runs the statements of a script, and returns the rows of the last one."""
+    return lambda script: [run(statement) for statement in script.split(";\n")][-1]
+
+
 def rows_of(con: duckdb.DuckDBPyConnection) -> Rows:
     names = [column[0] for column in con.description or ()]
     return [dict(zip(names, row, strict=True)) for row in con.fetchall()]
@@ -45,7 +50,7 @@ def on_duckdb(tables: Tables, _: Path) -> Iterator[Run]:
     with duckdb.connect() as connection:
         for name, table in tables.items():
             connection.register(name, table)
-        yield lambda query: rows_of(connection.execute(query))
+        yield in_order(lambda query: rows_of(connection.execute(query)))
 
 
 @contextmanager
@@ -53,7 +58,7 @@ def on_datafusion(tables: Tables, folder: Path) -> Iterator[Run]:
     context = datafusion.SessionContext()
     for name, path in write_parquet(tables, folder).items():
         context.register_parquet(name, str(path))
-    yield lambda query: pl.DataFrame(context.sql(query).to_arrow_table()).to_dicts()
+    yield in_order(lambda query: pl.DataFrame(context.sql(query).to_arrow_table()).to_dicts())
 
 
 @contextmanager
@@ -65,7 +70,12 @@ def on_clickhouse(tables: Tables, folder: Path) -> Iterator[Run]:
             source = f"SELECT * FROM file('{path}', 'Parquet')"
             session.query(f"CREATE OR REPLACE VIEW local.`{name}` AS {source}")
         session.query("USE local")
-        yield lambda query: pl.DataFrame(session.query(query, "ArrowTable")).to_dicts()
+
+        def run(query: str) -> Rows:
+            answer = session.query(query, "ArrowTable")
+            return pl.DataFrame(answer).to_dicts() if answer.num_columns else []
+
+        yield in_order(run)
     finally:
         session.close()
 
@@ -115,7 +125,9 @@ def on_postgres(tables: Tables, _: Path) -> Iterator[Run]:
 
 
 def _query_postgres(folder: str, query: str) -> Rows:
-    lines = _psql(folder, f"SELECT row_to_json(answer) FROM ({query}) AS answer;").splitlines()
+    *before, last = query.split(";\n")
+    ask = f"SELECT row_to_json(answer) FROM ({last}) AS answer;"
+    lines = _psql(folder, ";\n".join([*before, ask])).splitlines()
     return [json.loads(line) for line in lines]
 
 

@@ -1,0 +1,144 @@
+"""Joins that leave the rows of a SELECT as they are, as GROUP BY shows: a step of ``to_sql``.
+
+Such a join is left out where nothing reads its columns, and with it all that these would need.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, NamedTuple
+
+from sqlglot import exp
+
+from .trees import selects_of, source_name, sources_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+
+class Groups(NamedTuple):
+    """What is known of the rows of a CTE.
+
+    No two of them have the same values in the columns `keys`; without keys there is one row. If
+    they are all groups of a `table`, by its columns of the same names, that is named.
+    """
+
+    keys: frozenset[str]
+    table: str | None = None
+
+
+def find_groups(query: exp.Select) -> dict[str, Groups]:
+    """Return the groups that the rows of CTEs are, by CTE, where that is known."""
+    found: dict[str, Groups] = {}
+    for cte in query.ctes:
+        groups = _groups_of(cte.this, found)
+        if groups is not None:
+            found[cte.alias] = groups
+    return found
+
+
+def _groups_of(query: exp.Expr, known: Mapping[str, Groups]) -> Groups | None:
+    """Return the groups that the rows of a query are, None if that is not known."""
+    select, *others = selects_of(query)
+    if others or select.find(exp.Explode):
+        return None
+    sources = sources_of(select)
+    if select.args.get("group"):
+        given = [key for key in select.args["group"].expressions if key.find(exp.Column)]
+        keys = _outputs_of(select, given)
+        return None if keys is None else Groups(keys, _grouped_table(select, sources))
+    if any(column.find(exp.AggFunc) and not column.find(exp.Window) for column in select.selects):
+        return Groups(frozenset())
+    if len(sources) != 1:
+        return None
+    (source,) = sources
+    is_query = isinstance(source, exp.Subquery)
+    inner = _groups_of(source.this, known) if is_query else known.get(source.name)
+    keys = inner and _outputs_of(select, [exp.column(name) for name in inner.keys])
+    if inner is None or keys is None:
+        return None
+    is_whole = keys == inner.keys and select.args.get("where") is None
+    return Groups(keys, inner.table if is_whole else None)
+
+
+def _outputs_of(select: exp.Select, keys: Sequence[exp.Expr]) -> frozenset[str] | None:
+    """Return the output columns that these expressions are, None if one of them is none."""
+    names = {_write_key(column.unalias()): column.alias_or_name for column in select.expressions}
+    texts = [_write_key(key) for key in keys]
+    return frozenset(names[text] for text in texts) if names.keys() >= {*texts} else None
+
+
+def _write_key(value: exp.Expr) -> str:
+    """Return an expression as text, a column as its name."""
+    return value.name if isinstance(value, exp.Column) else value.sql()
+
+
+def _grouped_table(select: exp.Select, sources: Sequence[exp.Expr]) -> str | None:
+    """Return the one table of which a SELECT groups all rows by columns that keep their names."""
+    is_partial = select.args.get("where") or select.args.get("having")
+    if is_partial or len(sources) != 1 or not isinstance(sources[0], exp.Table):
+        return None
+    outputs = {column.alias_or_name: column.unalias() for column in select.expressions}
+    keys = [key for key in select.args["group"].expressions if key.find(exp.Column)]
+    keep = all(isinstance(key, exp.Column) and outputs.get(key.name) == key for key in keys)
+    return sources[0].name if keep else None
+
+
+def drop_unread_joins(select: exp.Select, known: Mapping[str, Groups]) -> None:
+    """Leave out joins that change no row of a SELECT and whose columns nothing reads, in place.
+
+    `known` has the groups of find_groups.
+    """
+    # The last one first: its condition may be all that reads another one.
+    for join in reversed(select.args.get("joins") or []):
+        if _changes_nothing(join, select, known):
+            select.set("joins", [other for other in select.args["joins"] if other is not join])
+
+
+def _changes_nothing(join: exp.Join, select: exp.Select, known: Mapping[str, Groups]) -> bool:
+    """Return whether a join leaves the rows of a SELECT as they are, and nothing reads it."""
+    source, condition = join.this, join.args.get("on")
+    if not isinstance(source, exp.Table) or source.name not in known or condition is None:
+        return False
+    name, groups = source_name(source), known[source.name]
+    inside = {id(node) for node in condition.walk()}
+    read = (node for node in select.find_all(exp.Column) if id(node) not in inside)
+    if any(column.table in ("", name) for column in read):
+        return False
+    pairs = list(_equated_columns(condition, name))
+    if not groups.keys <= {own.name for own, _ in pairs}:
+        return False
+    if join.side == "LEFT":
+        return True
+    # Each row of a table is in one of its own groups. Where a key may be NULL, the macros compare
+    # by IS NOT DISTINCT FROM.
+    tables = {source_name(x): x.name for x in sources_of(select) if isinstance(x, exp.Table)}
+    return (
+        not (join.side or join.kind)
+        and groups.table is not None
+        and len(pairs) == len(list(_parts_of(condition)))
+        and all(
+            own.name == other.name and tables.get(other.table) == groups.table
+            for own, other in pairs
+        )
+    )
+
+
+def _equated_columns(condition: exp.Expr, table: str) -> Iterator[tuple[exp.Column, exp.Column]]:
+    """Yield the pairs of a column of a table and one of another that a condition equates."""
+    for part in _parts_of(condition):
+        sides = (part.left, part.right) if isinstance(part, exp.EQ | exp.NullSafeEQ) else ()
+        columns = [side for side in sides if isinstance(side, exp.Column)]
+        for own, other in itertools.permutations(columns, 2):
+            if own.table == table != other.table:
+                yield own, other
+
+
+def _parts_of(condition: exp.Expr) -> Iterator[exp.Expr]:
+    """Yield the conditions that AND joins."""
+    whole = condition.unnest()
+    if isinstance(whole, exp.And):
+        for side in (whole.left, whole.right):
+            yield from _parts_of(side)
+    else:
+        yield whole

@@ -1,0 +1,57 @@
+"""A query of ``to_sql`` as a script: CTEs that are read more than once become temporary tables.
+
+It is for engines that compute a CTE again wherever it is read.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from polars_clustereval.errors import ClusterEvalError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from .engines import Engine
+
+
+def write_statements(
+    query: exp.Select, engine: Engine, write: Callable[[exp.Query], str], gap: str
+) -> str:
+    """Return the statements of a script, with ; and a new line between them.
+
+    They make a temporary table for each MATERIALIZED CTE of a query, and the last one is the query
+    that reads these. `write` returns the text of a query; `gap` is what
+    separates CREATE TABLE … AS from it.
+    """
+    if engine.create_table is None:
+        raise ClusterEvalError(
+            f"steps: {engine.name} has no temporary tables; leave steps out for one query"
+        )
+    ctes = query.ctes
+    tables = [cte for cte in ctes if cte.args.get("materialized")]
+    others = [cte for cte in ctes if not cte.args.get("materialized")]
+    names = [cte.args["alias"].this.sql(engine.parser) for cte in tables]
+    statements = [f"DROP TABLE IF EXISTS {name}" for name in names]
+    for cte, name in zip(tables, names, strict=True):
+        step = _keep_ctes(cte.this, others)
+        statements.append(f"{engine.create_table.format(name)}{gap}{write(step)}")
+    statements.append(write(_keep_ctes(query, others)))
+    return ";\n".join(statements)
+
+
+def _keep_ctes(query: exp.Query, ctes: Sequence[exp.CTE]) -> exp.Query:
+    """Return a copy of a query with those of the CTEs, given in order, that it needs."""
+    query = query.copy()
+    query.set("with_", None)
+    needed = {table.name for table in query.find_all(exp.Table)}
+    kept = []
+    for cte in reversed(ctes):
+        if cte.alias in needed:
+            needed |= {table.name for table in cte.this.find_all(exp.Table)}
+            kept.append(cte.copy())
+    if kept:
+        query.set("with_", exp.With(expressions=kept[::-1]))
+    return query

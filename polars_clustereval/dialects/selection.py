@@ -1,0 +1,80 @@
+"""What a call of ``to_sql`` asks for: a table or a score, its columns, and that in words."""
+
+from __future__ import annotations
+
+import textwrap
+from difflib import get_close_matches
+from inspect import getdoc
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from polars_clustereval.base.tables import declared_tables
+from polars_clustereval.catalogue import entries
+from polars_clustereval.errors import ClusterEvalError
+from polars_clustereval.macros.text import macros_version
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+# Columns of a comment.
+_COMMENT_WIDTH = 100
+
+
+class Selection(NamedTuple):
+    """A table macro, and the columns of it that are asked for; None is all of them."""
+
+    table: str
+    metrics: tuple[str, ...] | None
+
+
+def select_columns(name: str, metrics: Sequence[str] | None, tables: Collection[str]) -> Selection:
+    """Return what the name of a table or of a score means, if `tables` are those that there are."""
+    if name in tables:
+        return Selection(name, None if metrics is None else _check_metrics(metrics))
+    score = entries().get(name)
+    if score is None:
+        near = get_close_matches(name, [*tables, *entries()], n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        known = ", ".join(sorted(tables))
+        raise ClusterEvalError(
+            f"name: expected one of {known}, or a score of theirs, got {name!r}{hint}"
+        )
+    if score.table not in tables:
+        raise ClusterEvalError(
+            f"name: {name} is a column of {score.table}, which has no query in other dialects"
+        )
+    if metrics is not None:
+        raise ClusterEvalError(
+            f"metrics: {name} is one column already; for several, take the table {score.table}"
+        )
+    return Selection(score.table, (name,))
+
+
+def _check_metrics(metrics: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of columns asked for, or raise an error if they are no names."""
+    names = () if isinstance(metrics, str) else tuple(metrics)
+    if not names or not all(isinstance(name, str) for name in names):
+        raise ClusterEvalError(
+            f"metrics: expected a list of columns, such as ['adjusted_rand_score'], got {metrics!r}"
+        )
+    return names
+
+
+def describe_call(name: str, arguments: Mapping[str, Any]) -> str:
+    """Return the comment of a query: what `name` is, and the call with its `arguments`."""
+    call = ", ".join([repr(name), *(f"{key}={value!r}" for key, value in arguments.items())])
+    version = f"polars_clustereval {macros_version()}: to_sql({call})"
+    lines = [line for text in (_title(name), version) for line in _wrap(text)]
+    return "".join(f"-- {line}\n" for line in lines)
+
+
+def _title(name: str) -> str:
+    """Return the first sentence about a table, or the title and the definition of a score."""
+    if (table := declared_tables().get(name)) is not None:
+        return (getdoc(table.function) or "").split("\n")[0]
+    score = entries()[name]
+    return f"{score.title}: {score.definition}"
+
+
+def _wrap(text: str) -> list[str]:
+    """Return the lines of a text; those after the first are indented."""
+    return textwrap.wrap(text, _COMMENT_WIDTH - 3, subsequent_indent="  ", break_long_words=False)
