@@ -128,8 +128,7 @@ def prune(query: exp.Select) -> exp.Select:
             _keep_columns(cte.this, needed[cte.alias])
             _note_needs(cte.this, needed, groups)
             kept.append(cte)
-    if kept:
-        query.set("with_", exp.With(expressions=kept[::-1]))
+    query.set("with_", exp.With(expressions=kept[::-1]) if kept else None)
     return query
 
 

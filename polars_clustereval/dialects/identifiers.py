@@ -32,7 +32,7 @@ _WELL_KNOWN = ("bigquery", "presto", "redshift")
 def parse_column(text: str) -> exp.Column:
     """Return the column of a user's name: exact in double quotes or backticks, else as it folds.
 
-    A name that is no plain word, such as one with a space, is exact without quotes, too.
+    A name of other characters than those of a word, such as a space, is exact without quotes, too.
     """
     found = _QUOTED.fullmatch(text)
     if found:
@@ -55,7 +55,7 @@ def parse_table(parameter: str, name: str, dialect: str) -> exp.Table:
             fault = error
     raise ClusterEvalError(
         f"{parameter}: expected table, schema.table or database.schema.table, got {name!r}; "
-        'quote a part that is no plain name: "my table"'
+        'quote a part with other characters than those of a word: "my table"'
     ) from fault
 
 

@@ -14,7 +14,7 @@ _CALL_NUMBER = re.compile(r"_\d+$")
 
 
 def merge_selects(query: exp.Select) -> exp.Select:
-    """Return a query in which no SELECT does nothing but pass the columns of a subquery on."""
+    """Return a query without SELECTs that only pass the columns of a subquery on."""
     for cte in query.ctes:
         cte.set("this", _merge(cte.this))
     for source in list(query.find_all(exp.Subquery)):

@@ -102,7 +102,8 @@ def _changes_nothing(join: exp.Join, select: exp.Select, known: Mapping[str, Gro
         return False
     name, groups = source_name(source), known[source.name]
     inside = {id(node) for node in condition.walk()}
-    read = (node for node in select.find_all(exp.Column) if id(node) not in inside)
+    own_nodes = select.walk(prune=lambda node: isinstance(node, exp.With))
+    read = (x for x in own_nodes if isinstance(x, exp.Column) and id(x) not in inside)
     if any(column.table in ("", name) for column in read):
         return False
     pairs = list(_equated_columns(condition, name))
@@ -116,6 +117,7 @@ def _changes_nothing(join: exp.Join, select: exp.Select, known: Mapping[str, Gro
     return (
         not (join.side or join.kind)
         and groups.table is not None
+        and groups.keys == {own.name for own, _ in pairs}
         and len(pairs) == len(list(_parts_of(condition)))
         and all(
             own.name == other.name and tables.get(other.table) == groups.table

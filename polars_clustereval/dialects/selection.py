@@ -27,7 +27,7 @@ class Selection(NamedTuple):
 
 
 def select_columns(name: str, metrics: Sequence[str] | None, tables: Collection[str]) -> Selection:
-    """Return what the name of a table or of a score means, if `tables` are those that there are."""
+    """Return what a name means: one of the `tables`, or a score that is a column of one."""
     if name in tables:
         return Selection(name, None if metrics is None else _check_metrics(metrics))
     score = entries().get(name)
@@ -50,7 +50,7 @@ def select_columns(name: str, metrics: Sequence[str] | None, tables: Collection[
 
 
 def _check_metrics(metrics: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of columns asked for, or raise an error if they are no names."""
+    """Return the names of columns asked for, or raise an error if they are not names."""
     names = () if isinstance(metrics, str) else tuple(metrics)
     if not names or not all(isinstance(name, str) for name in names):
         raise ClusterEvalError(

@@ -367,7 +367,7 @@ def _check_division(name: str, session: SparkSession) -> None:
 
 def _check_total_weight(groups: DataFrame) -> None:
     """Raise the error of the macro _check_total_weight for the counts of groups of rows."""
-    # Without partition_by there is no column of partitions.
+    # The column of partitions is there with partition_by only.
     keys = [name for name in groups.columns if name == GROUP_PARTITION]
     totals = groups.groupBy(*keys).agg({GROUP_ROWS: "sum"}).toDF(*keys, "total")
     (largest,) = totals.agg({"total": "max"}).collect()

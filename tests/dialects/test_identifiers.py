@@ -38,7 +38,7 @@ def pairs_query(dialect: str, label: str, cluster: str = "c", **options: Any) ->
         ("bigquery", '"Region"', "SELECT `Region` AS "),
         ("bigquery", "`Region`", "SELECT `Region` AS "),
         ("duckdb", '"a ""b"""', 'SELECT "a ""b""" AS '),
-        # A name that is no word can only be exact.
+        # A name with other characters than those of a word can only be exact.
         ("postgres", 'a"; DROP', 'SELECT "a""; DROP" AS '),
         ("spark", "my region", "SELECT `my region` AS "),
         # Reserved words are quoted as the engine folds them.
