@@ -51,7 +51,7 @@ CALLS: dict[str, dict[str, Any]] = {
 
 
 @cache
-def tables() -> dict[str, pl.DataFrame]:
+def large_tables() -> dict[str, pl.DataFrame]:
     """Points around centers, with labels of which 7 in 10 agree, and a second run."""
     random = np.random.default_rng(0)
     cluster = random.integers(0, K, N)
@@ -72,14 +72,14 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     if reason:
         pytest.skip(reason)
     folder = tmp_path_factory.mktemp(request.param)
-    with sql_engines.ENGINES[request.param](tables(), folder) as run:
+    with sql_engines.ENGINES[request.param](large_tables(), folder) as run:
         yield run
 
 
 @cache
 def rows_in_duckdb(name: str) -> Rows:
     with duckdb.connect() as con:
-        for table, frame in tables().items():
+        for table, frame in large_tables().items():
             con.register(table, frame)
         return rows_of(con.execute(ce.to_sql(name, dialect="duckdb", **CALLS[name])))
 
