@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
-PAGES = (ROOT / "README.md", ROOT / "docs" / "scale.md")
+PAGES = (ROOT / "README.md", ROOT / "docs" / "dialects.md", ROOT / "docs" / "scale.md")
 
 _BLOCK = re.compile(r"(<!-- times: (\w+) -->\n).*?(<!-- end of times -->)", re.DOTALL)
 #: The place of the seconds of another job in a text: {scikit-learn: CH and DB}.
@@ -123,6 +123,10 @@ _BILLION_ROWS = (
 )
 
 
+#: How the titles of the results of benchmarks.dialects begin.
+DIALECTS_TITLE = "Queries of to_sql, "
+
+
 def read_results(folder: Path | None = None) -> dict[str, Lines]:
     """Return the tables of the published results by the titles of their cases."""
     found: dict[str, Lines] = {}
@@ -191,6 +195,25 @@ def _minutes_table(results: dict[str, Lines]) -> list[str]:
     return lines
 
 
+def _dialects_table(results: dict[str, Lines]) -> list[str]:
+    """Return the table of queries on other engines: the seconds of each engine by size."""
+    cases_of = {title: x for title, x in results.items() if title.startswith(DIALECTS_TITLE)}
+    sizes = [title.removeprefix(DIALECTS_TITLE) for title in cases_of]
+    lines = [
+        f"| table | {' | '.join(sizes)} |",
+        f"|---{'|---' * len(sizes)}|",
+    ]
+    for key in next(iter(cases_of.values())):
+        cells = (" / ".join(map(_show_limited, of_case[key])) for of_case in cases_of.values())
+        lines.append(f"| `{key[0]}` | {' | '.join(cells)} |")
+    return lines
+
+
+def _show_limited(cell: str) -> str:
+    """Return seconds with two digits, and a limit such as > 60 as it is."""
+    return cell if cell.startswith(">") else show_seconds(cell)
+
+
 def _read_rows(cell: str) -> float:
     """Return the number of rows in a cell such as ≈ 1,200,000; infinity if there is none."""
     digits = "".join(x for x in cell if x.isdigit() and x.isascii())
@@ -201,6 +224,7 @@ def _read_rows(cell: str) -> float:
 BLOCKS: dict[str, Callable[[dict[str, Lines]], list[str]]] = {
     "readme": _readme_table,
     "billion": _billion_table,
+    "dialects": _dialects_table,
     "minutes": _minutes_table,
 }
 
