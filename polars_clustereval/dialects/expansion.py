@@ -16,7 +16,7 @@ from polars_clustereval.macros import macro_definitions
 
 from .bodies import parse_body, parse_macro
 from .folding import fold_conditions
-from .sql_names import N_FAULTS, PLAIN_FORMS, VALID
+from .sql_names import N_FAULTS, PLAIN_FORMS, PREFIX, VALID
 from .trees import fill_columns, rewrite_tree
 
 if TYPE_CHECKING:
@@ -280,4 +280,4 @@ def _number_ctes(body: exp.Query, number: int) -> None:
 
 def _number_name(cte: str, number: int) -> str:
     """Return the name of a CTE in the query, which no table of the user has."""
-    return f"__ce_{cte.removeprefix('__ce_')}_{number}"
+    return f"{PREFIX}{cte.removeprefix(PREFIX)}_{number}"

@@ -7,6 +7,7 @@ from collections import Counter
 
 from sqlglot import exp
 
+from .sql_names import PREFIX
 from .trees import selects_of
 
 # The number that a CTE has from the call of its macro.
@@ -84,7 +85,7 @@ def _copied_cte(query: exp.Expr) -> exp.Table | None:
     if not isinstance(query, exp.Select) or _clauses_of(query) != {"expressions", "from_"}:
         return None
     source = query.args["from_"].this
-    is_cte = isinstance(source, exp.Table) and source.name.startswith("__ce_") and not source.db
+    is_cte = isinstance(source, exp.Table) and source.name.startswith(PREFIX) and not source.db
     columns = [column.unalias() for column in query.expressions]
     keep = all(isinstance(column, exp.Column) for column in columns)
     same = [column.name for column in columns] == [x.alias_or_name for x in query.expressions]
