@@ -13,9 +13,9 @@ N_FAULTS = "n_faults"
 # How the names of all CTEs begin.
 PREFIX = "__ce_"
 
-# How the names of some CTEs begin: the measured points, with a second branch for the row that shows the
-# one partition of a table without points; and the numbers of rows by group, which are sums of
-# weights, with two of its columns.
+# How those of some begin: the measured points, with a second branch for the row that shows the one
+# partition of a table without points; and the numbers of rows by group, which are sums of weights,
+# with two of its columns.
 SPREAD_ROWS = "__ce_spread_rows_"
 GROUP_COUNTS = "__ce_group_counts"
 GROUP_PARTITION = "__ce_partition"
