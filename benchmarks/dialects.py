@@ -150,10 +150,21 @@ def measure_size(size: Size, names: list[str], engines: list[str], limit: float)
     return f"## {title}\n\n{table.align_columns(columns)}"
 
 
+def parse_sizes(text: str) -> list[Size]:
+    """Return the sizes of a text such as 20000x50,1000000x100."""
+    return [Size(*map(int, size.split("x"))) for size in text.split(",")]
+
+
 def main() -> None:
     """Measure all tables and sizes, print the sections, and write --output."""
     parser = argparse.ArgumentParser("python -m benchmarks.dialects", description=__doc__)
     parser.add_argument("--only", help="tables, separated by commas; by default all")
+    parser.add_argument(
+        "--sizes",
+        type=parse_sizes,
+        default=SIZES,
+        help="rows x clusters, such as 20000x50,1000000x100; by default three sizes",
+    )
     parser.add_argument("--limit", type=float, default=60.0, help="seconds of a query at most")
     parser.add_argument("--output", type=Path, help="Markdown file for the tables")
     parser.add_argument("--call", nargs=4, help=argparse.SUPPRESS)
@@ -166,7 +177,7 @@ def main() -> None:
         return
     names = options.only.split(",") if options.only else list(CALLS)
     engines = [name for name in ENGINES if sql_engines.reason_to_skip(name) is None]
-    sections = [measure_size(size, names, engines, options.limit) for size in SIZES]
+    sections = [measure_size(size, names, engines, options.limit) for size in options.sizes]
     versions = ", ".join(map(find_version, engines))
     machine = table.describe_machine(1).rpartition(". ")[0]
     text = "\n\n".join([f"{machine}. {versions}. Seconds of one query each.", *sections])
