@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from polars_clustereval.errors import ClusterEvalError
 
+from .arguments import unknown_choice_text
 from .folding import fold_conditions
 from .rows import drop_unread_joins, find_groups
 from .trees import nested_queries, selects_of, source_name, sources_of
@@ -33,10 +33,7 @@ def keep_outputs(query: exp.Select, names: Sequence[str]) -> exp.Select:
     columns = {column.alias_or_name: column for column in query.expressions}
     for name in names:
         if name not in columns:
-            near = get_close_matches(name, columns, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            known = ", ".join(columns)
-            raise ClusterEvalError(f"metrics: expected some of {known}, got {name!r}{hint}")
+            raise ClusterEvalError(unknown_choice_text("metrics", name, columns))
     query.set("expressions", [columns[name] for name in names])
     return query
 

@@ -23,16 +23,15 @@ def write_statements(
     """Return the statements of a script, with ; and a new line between them.
 
     They make a temporary table for each MATERIALIZED CTE of a query, and the last one is the query
-    that reads these. `write` returns the text of a query; `gap` is what
-    separates CREATE TABLE … AS from it.
+    that reads these. `write` returns the text of a query; `gap` stands between CREATE TABLE … AS
+    and it.
     """
     if engine.create_table is None:
         raise ClusterEvalError(
             f"steps: {engine.name} has no temporary tables; leave steps out for one query"
         )
-    ctes = query.ctes
-    tables = [cte for cte in ctes if cte.args.get("materialized")]
-    others = [cte for cte in ctes if not cte.args.get("materialized")]
+    tables = [cte for cte in query.ctes if cte.args.get("materialized")]
+    others = [cte for cte in query.ctes if not cte.args.get("materialized")]
     names = [cte.args["alias"].this.sql(engine.parser) for cte in tables]
     statements = [f"DROP TABLE IF EXISTS {name}" for name in names]
     for cte, name in zip(tables, names, strict=True):

@@ -9,8 +9,7 @@ import duckdb
 import pytest
 
 from benchmarks.dialects import CALLS, Size, make_tables, write_call
-from tests.support import sql_engines
-from tests.support.sql_answers import assert_answers
+from tests.support.sql_answers import assert_answers, started_engine
 from tests.support.sql_engines import rows_of
 
 if TYPE_CHECKING:
@@ -30,11 +29,7 @@ def large_tables() -> Tables:
 
 @pytest.fixture(scope="module")
 def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
-    reason = sql_engines.reason_to_skip(request.param)
-    if reason:
-        pytest.skip(reason)
-    folder = tmp_path_factory.mktemp(request.param)
-    with sql_engines.ENGINES[request.param](large_tables(), folder) as run:
+    with started_engine(request.param, large_tables(), tmp_path_factory) as run:
         yield run
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import duckdb
 import polars as pl
@@ -12,11 +12,8 @@ import sqlglot
 import polars_clustereval as ce
 from polars_clustereval.dialects.engines import ENGINES, find_engine
 from polars_clustereval.dialects.identifiers import fold_name, parse_column, reserved_words
-from tests.support import sql_engines
+from tests.support.sql_answers import started_engine
 from tests.support.sql_engines import rows_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NEVER_EXECUTED = "ignore:dialect .*never been executed:UserWarning"
 
@@ -76,13 +73,10 @@ def test_names_on_duckdb(name: str) -> None:
 
 
 @pytest.mark.wide
-def test_names_on_postgres(tmp_path: Path) -> None:
+def test_names_on_postgres(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Postgres folds names to lower case, so that only the one in quotes is the mixed one."""
-    reason = sql_engines.reason_to_skip("postgres")
-    if reason:
-        pytest.skip(reason)
     table = pl.DataFrame({"region": [1, 1], "Region": [1, 2], "order": [1, 1], "c": [1, 1]})
-    with sql_engines.ENGINES["postgres"]({"t": table}, tmp_path) as run:
+    with started_engine("postgres", {"t": table}, tmp_path_factory) as run:
         found = {
             name: run(pairs_query("postgres", name))
             for name in ("REGION", "Region", '"region"', '"Region"', "ORDER")

@@ -127,7 +127,7 @@ def test_what_is_not_asked_for_is_not_computed(dialect: str) -> None:
         (
             "external_report",
             {"metrics": ["adjusted_rand"]},
-            r"metrics: expected some of .*got 'adjusted_rand'; did you mean 'adjusted_rand_score'",
+            r"metrics: expected one of .*got 'adjusted_rand'; did you mean 'adjusted_rand_score'",
         ),
         ("external_report", {"metrics": []}, r"metrics: expected a list of columns.*got \[\]"),
         ("external_report", {"metrics": "n"}, "metrics: expected a list of columns.*got 'n'"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import duckdb
 import pytest
 
-from polars_clustereval.dialects import plans
+from polars_clustereval.dialects import plans, portable
 from tests.support.sql_answers import parse_query
 
 if TYPE_CHECKING:
@@ -57,6 +57,14 @@ ONE_PARTITION = [
 @pytest.mark.parametrize(("text", "expected"), ONE_PARTITION)
 def test_one_partition(text: str, expected: str) -> None:
     assert plans.drop_partitions(parse_query(text)).sql("duckdb") == expected
+
+
+@pytest.mark.parametrize("rows", [0, 3])
+def test_a_group_of_all_rows_is_there_if_there_are_any(rows: int) -> None:
+    text = f"SELECT COUNT(*) AS n FROM range({rows}) GROUP BY NULL HAVING MAX(range) < 9"
+    query = portable.drop_constant_keys(parse_query(text)).sql("duckdb")
+    assert "GROUP BY" not in query
+    assert duckdb.sql(query).fetchall() == duckdb.sql(text).fetchall() == [(3,)][: rows // 3]
 
 
 def test_hashed_comparisons() -> None:

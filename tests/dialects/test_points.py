@@ -13,8 +13,13 @@ import sqlglot
 from sqlglot import exp
 
 import polars_clustereval as ce
-from tests.support import sql_engines
-from tests.support.sql_answers import ask_macro, assert_answers, connect_macros, write_query
+from tests.support.sql_answers import (
+    ask_macro,
+    assert_answers,
+    connect_macros,
+    started_engine,
+    write_query,
+)
 from tests.support.sql_engines import Rows, Run, rows_of
 
 if TYPE_CHECKING:
@@ -118,12 +123,8 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
 
 @pytest.fixture(scope="module")
 def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
-    reason = sql_engines.reason_to_skip(request.param)
-    if reason:
-        pytest.skip(reason)
-    folder = tmp_path_factory.mktemp(request.param)
-    with sql_engines.ENGINES[request.param](TABLES, folder) as run:
-        yield lambda query: run(query)
+    with started_engine(request.param, TABLES, tmp_path_factory) as run:
+        yield run
 
 
 @cache
@@ -207,6 +208,11 @@ def test_scripts_give_the_same_numbers(run: Run, dialect: str, call: str) -> Non
 def test_same_numbers_in_clickhouse(run: Run, dialect: str, call: str) -> None:
     name, options = CALLS[call]
     same_numbers_of_points(run, dialect, name, "the points", **options)
+
+
+def test_spark_has_no_scripts() -> None:
+    with pytest.raises(ce.ClusterEvalError, match="steps: spark has no temporary tables; leave"):
+        translate_points("centroids", "spark", "points", steps=True)
 
 
 def script_of(dialect: str) -> dict[str, Any]:

@@ -16,6 +16,7 @@ LARGE = "large AS (SELECT k, COUNT(*) AS n FROM t GROUP BY k HAVING COUNT(*) > 1
 FEW = "few AS (SELECT k, COUNT(*) AS n FROM t WHERE x > 2 GROUP BY k)"
 TOTAL = "total AS (SELECT COUNT(*) AS n, MAX(x) AS x FROM t)"
 TWICE = "twice AS (SELECT k, x FROM t UNION ALL SELECT k, x FROM t)"
+LATEST = "latest AS (SELECT k, MAX(x) AS x FROM t GROUP BY k)"
 RENAMED = "renamed AS (SELECT k AS k, n AS m FROM sizes)"
 SAME = "IS NOT DISTINCT FROM"
 
@@ -37,6 +38,7 @@ KEPT = [
     f"WITH {SIZES} SELECT t.x FROM t JOIN sizes ON sizes.k {SAME} t.k AND sizes.n > 1",
     f"WITH {SIZES} SELECT t.x FROM t JOIN sizes ON sizes.n = t.x",
     f"WITH {SIZES} SELECT t.x FROM t LEFT JOIN sizes ON sizes.n < t.x",
+    f"WITH {LATEST} SELECT t.x FROM t JOIN latest ON latest.k {SAME} t.k AND latest.x = t.x",
     f"WITH {LARGE} SELECT t.x FROM t JOIN large ON large.k = t.k",
     f"WITH {FEW} SELECT t.x FROM t JOIN few ON few.k = t.k",
     f"WITH {TOTAL} SELECT t.x FROM t JOIN total ON total.x = t.x",

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import math
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import duckdb
+import pytest
 import sqlglot
 from sqlglot import exp
 
 import polars_clustereval as ce
-from tests.support import engines
+from tests.support import engines, sql_engines
 from tests.support.sql_engines import rows_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import polars as pl
 
-    from tests.support.sql_engines import Rows
+    from tests.support.sql_engines import Rows, Run, Tables
 
 #: A name for the table of a query, which every dialect quotes.
 _PLACEHOLDER = "the table"
@@ -33,6 +37,18 @@ def write_query(name: str, dialect: str, tbl: str, **options: Any) -> str:
         _queries[key] = ce.to_sql(name, dialect=dialect, tbl=f'"{_PLACEHOLDER}"', **options)
         assert _PLACEHOLDER in _queries[key]
     return _queries[key].replace(_PLACEHOLDER, tbl)
+
+
+@contextmanager
+def started_engine(
+    dialect: str, tables: Tables, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Run]:
+    """The engine of a dialect with these tables; the test is skipped where it cannot run."""
+    reason = sql_engines.reason_to_skip(dialect)
+    if reason:
+        pytest.skip(reason)
+    with sql_engines.ENGINES[dialect](tables, tmp_path_factory.mktemp(dialect)) as run:
+        yield run
 
 
 def connect_macros(tables: dict[str, pl.DataFrame]) -> duckdb.DuckDBPyConnection:
