@@ -32,6 +32,10 @@ _SHARED = ("var_pop", "atanh")
 _SPECIAL = {name for engine in ENGINES.values() for name in engine.functions}.difference(_SHARED)
 
 
+# Column with the least key of a group.
+_LEAST_KEY = "__ce_least_key"
+
+
 def write_functions(query: exp.Select, engine: Engine) -> exp.Select:
     """Return a query with the functions that engines write differently in the form of `engine`.
 
@@ -50,8 +54,33 @@ def write_functions(query: exp.Select, engine: Engine) -> exp.Select:
             return None
         return _form(name, [rewrite_tree(value, write) for value in arguments], engine)
 
+    if "value_at_least_key" not in engine.functions:
+        join_least_keys(query)
     rewrite_tree(query, write)
     return query
+
+
+def join_least_keys(query: exp.Select) -> None:
+    """Write value_at_least_key(value, key, condition) in forms of all engines, in place.
+
+    A window gives each row the least key of its group, and the least value of the rows with that
+    key is the result. The SELECT that calls it has one source and GROUP BY.
+    """
+    for call in list(query.find_all(exp.Anonymous)):
+        select = call.find_ancestor(exp.Select)
+        if call.name != "value_at_least_key" or select is None:
+            continue
+        value, key, condition = call.expressions
+        source, groups = select.args["from_"].this, select.args["group"].expressions
+        read = {column.name: None for column in select.find_all(exp.Column)}
+        least = exp.Window(
+            this=exp.Min(this=exp.Case().when(condition, key.copy())),
+            partition_by=[x.copy() for x in groups if not isinstance(x, exp.Null)],
+        )
+        keyed = exp.select(*map(exp.column, read), exp.alias_(least, _LEAST_KEY)).from_(source)
+        select.set("from_", exp.From(this=keyed.subquery(source.alias_or_name)))
+        at_least = exp.and_(condition.copy(), exp.EQ(this=key, expression=exp.column(_LEAST_KEY)))
+        call.replace(exp.Min(this=exp.Case().when(at_least, value)))
 
 
 def _form(function: str, arguments: list[exp.Expr], engine: Engine) -> exp.Expr:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from .engines import Engine
     from .trees import Step
 
-# Columns of a report that to_sql leaves out if it is not adjusted.
-_ADJUSTED_COLUMNS = ("adjusted_mutual_info_score", "expected_mutual_info")
+#: Columns of a report that to_sql leaves out if it is not adjusted.
+ADJUSTED_COLUMNS = ("adjusted_mutual_info_score", "expected_mutual_info")
 
 
 @dataclass(frozen=True)
@@ -73,26 +73,26 @@ def write_query(request: Request, order: Sequence[str], *, pretty: bool) -> str:
 
     It is on one line, or, if `pretty`, laid out on many.
     """
-    query = _finish(build_query(request), request.engine, order, request.engine.mark_ctes)
-    return _write(query, request.engine, pretty=pretty)
+    query = finish_query(request, order, request.engine.mark_ctes)
+    return write_tree(query, request.engine, pretty=pretty)
 
 
 def write_script(request: Request, order: Sequence[str], *, pretty: bool) -> str:
     """Return the statements of a query whose shared CTEs are temporary tables; see write_query."""
-    engine = request.engine
-    query = _finish(build_query(request), engine, order, plans.materialize_shared)
-    write = partial(_write, engine=engine, pretty=pretty)
-    return write_statements(query, engine, write, "\n" if pretty else " ")
+    query = finish_query(request, order, plans.materialize_shared)
+    write = partial(write_tree, engine=request.engine, pretty=pretty)
+    return write_statements(query, request.engine, write, "\n" if pretty else " ")
 
 
-def _finish(query: exp.Select, engine: Engine, order: Sequence[str], mark_ctes: Step) -> exp.Select:
-    """Return a query of build_query in the engine's forms; mark_ctes marks CTEs as MATERIALIZED."""
-    for step in _steps_to_text(engine, order, mark_ctes):
+def finish_query(request: Request, order: Sequence[str], mark_ctes: Step) -> exp.Select:
+    """Return a query in the engine's forms, sorted by `order`; mark_ctes marks its CTEs."""
+    query = build_query(request)
+    for step in _steps_to_text(request.engine, order, mark_ctes):
         query = step(query)
     return query
 
 
-def _write(query: exp.Query, engine: Engine, *, pretty: bool) -> str:
+def write_tree(query: exp.Query, engine: Engine, *, pretty: bool) -> str:
     """Return a query as text, with the engine's settings."""
     text = query.sql(
         dialect=engine.parser, normalize_functions=False, pretty=pretty, comments=False
@@ -112,7 +112,7 @@ def _steps(request: Request) -> Iterator[Step]:
     """Yield the steps from a macro's query to one that all engines read alike."""
     # The macro's query without what the arguments make superfluous.
     if not request.options["adjusted"]:
-        yield partial(columns.drop_outputs, names=_ADJUSTED_COLUMNS)
+        yield partial(columns.drop_outputs, names=ADJUSTED_COLUMNS)
     if request.is_of_labels:
         yield portable.drop_order
     if request.columns["partition_by"] is not None:

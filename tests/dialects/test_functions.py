@@ -10,6 +10,7 @@ import pytest
 from sqlglot import exp
 
 from polars_clustereval.dialects import ENGINES, functions
+from polars_clustereval.dialects.engines import Engine
 from tests.support import sql_engines
 from tests.support.sql_answers import parse_query
 
@@ -66,6 +67,18 @@ def test_same_values(dialect: str, tmp_path: Path) -> None:
     assert [row.pop("nearest") for row in rows] == [8.0, 6.0, None, None]
     for row, expected in zip(rows, EXPECTED, strict=True):
         assert list(row.values()) == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_value_at_the_least_key_in_forms_of_all_engines() -> None:
+    """In a dialect without a form of its own; ties have the least value."""
+    query = parse_query(
+        "SELECT k, value_at_least_key(v, s - 1, kept = 1) AS nearest FROM t AS r GROUP BY k, NULL"
+    )
+    plain = functions.write_functions(query, Engine("snowflake", parser="snowflake"))
+    with duckdb.connect() as con:
+        con.register("t", ROWS)
+        rows = con.execute(f"{plain.sql('duckdb')} ORDER BY k").fetchall()
+    assert rows == [(1, 8.0), (2, 6.0), (3, None), (4, None)]
 
 
 @pytest.mark.parametrize("number", ["1.7976931348623157e308", "-1.7976931348623157e308", "0.0"])

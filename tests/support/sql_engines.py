@@ -108,7 +108,15 @@ def on_spark(tables: Tables, folder: Path) -> Iterator[Run]:
 
 @contextmanager
 def on_postgres(tables: Tables, _: Path) -> Iterator[Run]:
-    """A server of its own on a socket of the file system."""
+    with postgres_server() as folder:
+        for name, table in tables.items():
+            _psql(folder, _copy_text(name, table))
+        yield lambda query: query_postgres(folder, query)
+
+
+@contextmanager
+def postgres_server() -> Iterator[str]:
+    """The folder with the socket of a server of its own, whose user is tester."""
     with tempfile.TemporaryDirectory(prefix="ce_postgres_") as folder:
         if _postgres_user():
             shutil.chown(folder, _postgres_user())
@@ -117,14 +125,12 @@ def on_postgres(tables: Tables, _: Path) -> Iterator[Run]:
         server = ("pg_ctl", "-D", f"{folder}/data", "-l", f"{folder}/log", "-o", options, "-w")
         _run_postgres(*server, "start")
         try:
-            for name, table in tables.items():
-                _psql(folder, _copy_text(name, table))
-            yield lambda query: _query_postgres(folder, query)
+            yield folder
         finally:
             _run_postgres(*server, "-m", "immediate", "stop")
 
 
-def _query_postgres(folder: str, query: str) -> Rows:
+def query_postgres(folder: str, query: str) -> Rows:
     *before, last = query.split(";\n")
     ask = f"SELECT row_to_json(answer) FROM ({last}) AS answer;"
     lines = _psql(folder, ";\n".join([*before, ask])).splitlines()

@@ -3,9 +3,5 @@
 -- columns fails.
 {{ config(materialized='view') }}
 
-select
-  cast(parse_filename(filename, true) as date) as day,
-  id,
-  digit,
-  cluster
-from read_parquet('{{ var("nights") }}', filename = true)
+select day, id, digit, cluster
+from {{ nights() }} as nights

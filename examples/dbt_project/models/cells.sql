@@ -13,4 +13,4 @@ from {{ ref('assignments') }}
 -- The last day again, in case that its file was not complete.
 where day >= (select coalesce(max(day), date '-infinity') from {{ this }})
 {% endif %}
-group by all
+group by day, digit, cluster

@@ -1,8 +1,9 @@
--- Every external metric of all days together: cells merge by adding up, here under weight := n. Each
+-- Every external metric of all days together: cells merge by adding up, here with their weight n. Each
 -- night numbers its clusters anew, so a cluster is one of a day.
 with clusters as (
-  select digit, {day: day, cluster: cluster} as cluster, n
+  select digit, cast(day as varchar(10)) || ' ' || cast(cluster as varchar(20)) as cluster, n
   from {{ ref('cells') }}
 )
-select * exclude (partition_key)
-from clustereval.external_report(clusters, digit, cluster, weight := n)
+select * from (
+  {{ clustereval.external_report('clusters', 'digit', 'cluster', weight='n') }}
+) as report
