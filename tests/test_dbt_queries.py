@@ -6,6 +6,8 @@ import json
 import math
 import random
 import shutil
+from datetime import date
+from importlib.util import find_spec
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +20,7 @@ import sqlglot
 from tools import dbt_package, dbt_queries
 
 from .support import sql_engines
-from .support.dbt_projects import ROOT, install_package, needs_dbt, run_dbt
+from .support.dbt_projects import ROOT, install_package, is_dbt_installed, needs_dbt, run_dbt
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,10 +48,10 @@ GIVEN = {
 }
 
 wide = pytest.mark.wide
-needs_postgres = pytest.mark.skipif(
-    sql_engines.reason_to_skip("postgres") is not None,
-    reason=f"{sql_engines.reason_to_skip('postgres')}",
-)
+NO_POSTGRES = sql_engines.reason_to_skip("postgres")
+if NO_POSTGRES is None and is_dbt_installed() and find_spec("dbt.adapters.postgres") is None:
+    NO_POSTGRES = "no dbt-postgres: pip install dbt-postgres"
+needs_postgres = pytest.mark.skipif(NO_POSTGRES is not None, reason=str(NO_POSTGRES))
 
 
 # What is generated -------------------------------------------------------------------------------
@@ -244,7 +246,7 @@ def compare_tables(database: Path, socket: str, schema: str, names: list[str]) -
             for row, other in zip(sorted_rows(wanted), sorted_rows(found), strict=True):
                 assert list(row) == list(other), name
                 for column, value in row.items():
-                    shown = str(value) if column == "day" else value
+                    shown = str(value) if isinstance(value, date) else value
                     assert same(shown, other[column]), (name, column, value, other[column])
                     n_same += 1
     return n_same

@@ -221,6 +221,7 @@ def test_the_page_has_files() -> None:
         "models/models.yml",
         "models/scores.sql",
         "models/report.sql",
+        "models/daily_scores.sql",
     }
 
 
@@ -268,7 +269,7 @@ def check_errors(found: dict[str, str], out: str) -> None:
 
 
 def check_page(found: dict[str, str]) -> None:
-    models = ("assignments", "scores", "report")
+    models = ("assignments", "scores", "report", "daily_scores")
     assert {name: found[name] for name in models} == dict.fromkeys(models, "success")
     for test in (SCORE, AGREES):
         given = {name: x for name, x in found.items() if name.startswith(f"clustereval_{test}")}
