@@ -73,7 +73,7 @@ def check_query(table: str, adapter: str, choices: dict[str, Any]) -> None:
     assert head.endswith(f"{{% macro {adapter}__{table}_query(given)")
     given = GIVEN | choices
     found = render(body, given)
-    parts = [part for _, part in dbt_queries.parts_of(table, adapter, choices)]
+    parts = [part for _, part in dbt_queries.query_parts(table, adapter, choices)]
     loops = "{% set coordinates = range(1, given.vector | length + 1) %}"
     assert found == render(loops + "WITH " + " ".join(parts), given), "make dbt"
     assert sqlglot.parse_one(found, dialect=adapter).find(sqlglot.exp.With)
@@ -103,7 +103,7 @@ def test_another_query_is_stale() -> None:
     choices = draw_choices("pair_counts", 0)
     changed = choices | {"partition_by": None if choices["partition_by"] else "day"}
     one, two = (
-        dict(dbt_queries.parts_of("pair_counts", "postgres", x)) for x in (choices, changed)
+        dict(dbt_queries.query_parts("pair_counts", "postgres", x)) for x in (choices, changed)
     )
     assert one != two
 
@@ -161,7 +161,7 @@ def write_project(folder: Path, models: dict[str, str], socket: str) -> None:
     install_package(folder)
 
 
-def points_of(seed: int) -> str:
+def model_of_points(seed: int) -> str:
     """A model of 200 points with noise, missing labels and weights, as literals."""
     draw = random.Random(seed)
     rows = []
@@ -189,7 +189,7 @@ def calls_of_all_tables() -> dict[str, str]:
     distances = ["cosine", "sqeuclidean", "cosine", "sqeuclidean", "cosine"]
     models = {}
     for table in dbt_package.ORDERS:
-        parameters = dbt_package.parameters_of(table)
+        parameters = dbt_package.table_parameters(table)
         for number, option in enumerate(options):
             given = [option] if option else []
             if "vector" in parameters:
@@ -222,7 +222,7 @@ OF_SOME_COLUMNS = {
 }
 
 
-def sorted_rows(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def in_one_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     keys = ("partition_key", "id", "label", "cluster", "cluster_before", "cluster_after", "n")
     return sorted(rows, key=lambda row: [str(row.get(key)) for key in keys])
 
@@ -243,7 +243,7 @@ def compare_tables(database: Path, socket: str, schema: str, names: list[str]) -
             wanted = sql_engines.rows_of(con.execute(f"FROM {name}"))
             found = sql_engines.query_postgres(socket, f'SELECT * FROM {schema}."{name}"')
             assert len(wanted) == len(found), name
-            for row, other in zip(sorted_rows(wanted), sorted_rows(found), strict=True):
+            for row, other in zip(in_one_order(wanted), in_one_order(found), strict=True):
                 assert list(row) == list(other), name
                 for column, value in row.items():
                     shown = str(value) if isinstance(value, date) else value
@@ -266,7 +266,7 @@ def test_other_values_are_not_the_same() -> None:
 def test_all_tables_on_postgres_equal_those_on_duckdb(tmp_path: Path) -> None:
     models = calls_of_all_tables()
     models |= {name: f"{{{{ clustereval.{call} }}}}" for name, call in OF_SOME_COLUMNS.items()}
-    tables = {"points": points_of(1), "later": points_of(2)}
+    tables = {"points": model_of_points(1), "later": model_of_points(2)}
     with sql_engines.postgres_server() as socket:
         write_project(tmp_path, models | tables, socket)
         for target in ("duckdb", "postgres"):

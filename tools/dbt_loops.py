@@ -141,7 +141,9 @@ def _pattern(parts: list[exp.Expr]) -> exp.Expr | None:
     pattern = patterns[0]
     if any(other != pattern for other in patterns):
         return None
-    is_covered = _fill(pattern.copy(), 1) == first and _fill(pattern.copy(), 2) == second
+    is_covered = (
+        _fill_number(pattern.copy(), 1) == first and _fill_number(pattern.copy(), 2) == second
+    )
     return pattern if is_covered else None
 
 
@@ -157,7 +159,7 @@ def _generalize(part: exp.Expr, number: int) -> exp.Expr:
     return part
 
 
-def _fill(pattern: exp.Expr, number: int) -> exp.Expr:
+def _fill_number(pattern: exp.Expr, number: int) -> exp.Expr:
     """The pattern, changed in place, with a number for _NUMBER outside of inner loops."""
     for node in list(pattern.walk()):
         if isinstance(node, exp.Identifier) and _NUMBER in node.name:

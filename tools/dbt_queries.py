@@ -89,7 +89,9 @@ def write_macro(table: str, adapter: str) -> str:
     axes = axes_of(table)
     queries = {
         choices: dict(
-            parts_of(table, adapter, dict(zip((x.parameter for x in axes), choices, strict=True)))
+            query_parts(
+                table, adapter, dict(zip((x.parameter for x in axes), choices, strict=True))
+            )
         )
         for choices in product(*(axis.choices for axis in axes))
     }
@@ -105,7 +107,7 @@ def write_macro(table: str, adapter: str) -> str:
     )
 
 
-def parts_of(table: str, adapter: str, choices: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def query_parts(table: str, adapter: str, choices: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """The common table expressions of a query by name, and the rest of it under no name."""
     engine = find_engine(adapter)
     query = finish_query(_request(table, engine, choices), (), engine.mark_ctes)
@@ -113,10 +115,10 @@ def parts_of(table: str, adapter: str, choices: Mapping[str, Any]) -> Iterator[t
         query = write_loops(query, engine.parser)
     *others, last = query.ctes
     for cte in others:
-        yield cte.alias, _fill(_write(cte, engine)) + ","
-    yield last.alias, _fill(_write(last, engine))
+        yield cte.alias, _fill_names(_write(cte, engine)) + ","
+    yield last.alias, _fill_names(_write(last, engine))
     query.set("with_", None)
-    yield "", _fill(write_tree(query, engine, pretty=False))
+    yield "", _fill_names(write_tree(query, engine, pretty=False))
 
 
 def _write(cte: exp.CTE, engine: Engine) -> str:
@@ -160,7 +162,7 @@ _COORDINATE = re.compile(rf"\b{_NAME}x(\d+|\{{\{{ i \}}\}})")
 _PLACEHOLDER = re.compile(rf"\b{_NAME}([a-z_]+)\b")
 
 
-def _fill(text: str) -> str:
+def _fill_names(text: str) -> str:
     """The text of a query with the arguments of dbt in place of the names of placeholders."""
 
     def coordinate(found: re.Match[str]) -> str:
