@@ -222,7 +222,7 @@ OF_SOME_COLUMNS = {
 }
 
 
-def in_one_order(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def in_order_of_keys(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     keys = ("partition_key", "id", "label", "cluster", "cluster_before", "cluster_after", "n")
     return sorted(rows, key=lambda row: [str(row.get(key)) for key in keys])
 
@@ -243,7 +243,7 @@ def compare_tables(database: Path, socket: str, schema: str, names: list[str]) -
             wanted = sql_engines.rows_of(con.execute(f"FROM {name}"))
             found = sql_engines.query_postgres(socket, f'SELECT * FROM {schema}."{name}"')
             assert len(wanted) == len(found), name
-            for row, other in zip(in_one_order(wanted), in_one_order(found), strict=True):
+            for row, other in zip(in_order_of_keys(wanted), in_order_of_keys(found), strict=True):
                 assert list(row) == list(other), name
                 for column, value in row.items():
                     shown = str(value) if isinstance(value, date) else value
