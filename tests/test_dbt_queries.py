@@ -189,7 +189,7 @@ def calls_of_all_tables() -> dict[str, str]:
     distances = ["cosine", "sqeuclidean", "cosine", "sqeuclidean", "cosine"]
     models = {}
     for table in dbt_package.ORDERS:
-        parameters = dbt_package.table_parameters(table)
+        parameters = dbt_package.macro_parameters_of(table)
         for number, option in enumerate(options):
             given = [option] if option else []
             if "vector" in parameters:

@@ -54,7 +54,7 @@ def tables_text() -> str:
     )
 
 
-def table_parameters(table: str) -> list[str]:
+def macro_parameters_of(table: str) -> list[str]:
     """The parameters of the macro of a table."""
     known = {*TABLES, *COLUMNS, *NUMBERS, *_CHOICES, "vector", "noise", "distance", "adjusted"}
     names = [name for name in macro_definitions()[table][0] if name in known]
@@ -64,7 +64,7 @@ def table_parameters(table: str) -> list[str]:
 
 def _table_macro(table: str) -> str:
     """The macro of a table: its checked arguments, handed on to the query."""
-    names = table_parameters(table)
+    names = macro_parameters_of(table)
     is_of_runs = "tbl_before" in names
     optional = {"weight", "partition_by"} | (set() if is_of_runs else {"id"})
     signature = [
