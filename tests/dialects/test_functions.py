@@ -70,13 +70,14 @@ def test_same_values(dialect: str, tmp_path: Path) -> None:
 
 
 def test_the_value_at_the_least_key_in_forms_of_all_engines() -> None:
-    """In a dialect without a form of its own; ties have the least value."""
+    """In a dialect without a form of its own; ties have the least value, of the rows that count."""
+    left_out = pl.DataFrame([(1, 0.0, 1.0, 0)], schema=ROWS.schema, orient="row")
     query = parse_query(
         "SELECT k, value_at_least_key(v, s - 1, kept = 1) AS nearest FROM t AS r GROUP BY k, NULL"
     )
     plain = functions.write_functions(query, Engine("snowflake", parser="snowflake"))
     with duckdb.connect() as con:
-        con.register("t", ROWS)
+        con.register("t", pl.concat([ROWS, left_out]))
         rows = con.execute(f"{plain.sql('duckdb')} ORDER BY k").fetchall()
     assert rows == [(1, 8.0), (2, 6.0), (3, None), (4, None)]
 
