@@ -295,7 +295,7 @@ def test_the_example_on_postgres_equals_that_on_duckdb(
         names = ["daily_report", "overall_report"]
         database = folder / "nightly_clusters.duckdb"
         assert compare_tables(database, socket, "nightly_clusters", names) > 200
-        # A minimum that no score reaches, and an id that is twice, fail there too.
+        # A minimum that no score reaches fails there too.
         path = folder / "models" / "models.yml"
         path.write_text(path.read_text("utf-8").replace("minimum: 0.", "minimum: 1."), "utf-8")
         out = run_dbt(folder, "test", "--target", "postgres", works=False)

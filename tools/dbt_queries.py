@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 #: Adapters of dbt whose SQL is the dialect of this name. dbt-databricks takes what is for spark.
 ADAPTERS = ("bigquery", "clickhouse", "postgres", "redshift", "snowflake", "spark")
 
-#: Parameters of a table that the macros have, those that name a table or a column first.
+#: Parameters that name a table, and a column.
 TABLES = ("tbl", "tbl_before", "tbl_after")
 COLUMNS = ("label", "cluster", "weight", "id", "partition_by")
 #: Options whose value stands in the query as it is.
@@ -39,7 +39,6 @@ _DISTANCES = ("euclidean", "sqeuclidean", "cosine")
 
 # How the placeholder of a table or column begins, which is an ordinary name for sqlglot.
 _NAME = "p__"
-
 
 #: The condition of a choice that is taken if no other one is.
 ELSE = "true"
@@ -101,7 +100,9 @@ def write_macro(table: str, adapter: str) -> str:
         texts = {choices: parts.get(name, "") for choices, parts in queries.items()}
         lines.append(write_choices(texts, axes))
     body = "\n".join(lines)
-    size = "{%- set coordinates = range(1, given.vector | length + 1) %}\n" * ("vector" in body)
+    size = "{%- set coordinates = range(1, given.vector | length + 1) %}\n" * (
+        "vector" in macro_definitions()[table][0]
+    )
     return (
         f"{{% macro {adapter}__{table}_query(given) -%}}\n{size}WITH\n{body}\n{{%- endmacro %}}\n"
     )

@@ -31,7 +31,6 @@ _SHARED = ("var_pop", "atanh")
 # Functions that an engine without a form does not have.
 _SPECIAL = {name for engine in ENGINES.values() for name in engine.functions}.difference(_SHARED)
 
-
 # Column with the least key of a group.
 _LEAST_KEY = "__ce_least_key"
 
@@ -55,12 +54,12 @@ def write_functions(query: exp.Select, engine: Engine) -> exp.Select:
         return _form(name, [rewrite_tree(value, write) for value in arguments], engine)
 
     if "value_at_least_key" not in engine.functions:
-        join_least_keys(query)
+        _write_least_keys(query)
     rewrite_tree(query, write)
     return query
 
 
-def join_least_keys(query: exp.Select) -> None:
+def _write_least_keys(query: exp.Select) -> None:
     """Write value_at_least_key(value, key, condition) in forms of all engines, in place.
 
     A window gives each row the least key of its group, and the least value of the rows with that
