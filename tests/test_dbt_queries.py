@@ -300,6 +300,14 @@ def test_the_example_on_postgres_equals_that_on_duckdb(
         path.write_text(path.read_text("utf-8").replace("minimum: 0.", "minimum: 1."), "utf-8")
         out = run_dbt(folder, "test", "--target", "postgres", works=False)
         assert "ERROR=2" in out
+        # So does an id that is twice: its score is undefined, below any minimum.
+        path.write_text(path.read_text("utf-8").replace("minimum: 1.", "minimum: -1."), "utf-8")
+        run_dbt(folder, "test", "--target", "postgres")
+        night = folder / "models" / "latest_night.sql"
+        night.write_text(f"{night.read_text('utf-8')}\nunion all select 0, 0", "utf-8")
+        run_dbt(folder, "run", "--target", "postgres", "--select", "latest_night")
+        out = run_dbt(folder, "test", "--target", "postgres", works=False)
+        assert "ERROR=1" in out
 
 
 def test_the_seed_has_the_rows_of_the_files() -> None:
