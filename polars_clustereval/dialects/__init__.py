@@ -19,7 +19,7 @@ except ImportError as error:
 from .arguments import check_kept_cells, check_silhouette, check_weights
 from .engines import ENGINES, EXECUTED_DIALECTS
 from .pipeline import Request, build_query
-from .queries import OPTIONS, check_macro_options, to_sql
+from .queries import OPTIONS, check_macro_options, keep_metrics, to_sql
 
 __all__ = [
     "ENGINES",
@@ -31,5 +31,6 @@ __all__ = [
     "check_macro_options",
     "check_silhouette",
     "check_weights",
+    "keep_metrics",
     "to_sql",
 ]

@@ -24,7 +24,7 @@ from .arguments import (
 from .engines import find_engine, warn_if_never_executed
 from .identifiers import parse_table
 from .pipeline import Request, write_query, write_script
-from .selection import describe_call, select_columns
+from .selection import check_metrics, describe_call, select_columns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -200,16 +200,29 @@ def to_sql(
     refuse_unknown_parameters(name, [k for k, x in others.items() if x != OPTIONS.get(k)])
     parsed = {key: parse_table(key, x, engine.parser) for key, x in tables.items() if x is not None}
     check_silhouette(name, options)
-    request = Request(name, engine, parsed, columns, options, coordinates)
-    order = _ROW_ORDER[name][request.has_one_partition :]
-    if chosen is not None:
-        request = replace(request, outputs=tuple(dict.fromkeys((*order, *chosen))))
+    request = keep_metrics(Request(name, engine, parsed, columns, options, coordinates), chosen)
     write = write_script if steps else write_query
-    query = write(request, order, pretty=not compact)
+    query = write(request, _order_of(request), pretty=not compact)
     if compact:
         return query
     asked_for = {k: x for k, x in given.items() if k != "name" and x != _DEFAULTS.get(k)}
     return describe_call(asked, asked_for) + query
+
+
+def keep_metrics(request: Request, metrics: Sequence[str] | None) -> Request:
+    """Return a request for the columns `metrics` alone, after those that tell its rows apart.
+
+    None asks for all columns. Raises an error for names of columns that are no list of texts.
+    """
+    if metrics is None:
+        return request
+    names = (*_order_of(request), *check_metrics(metrics))
+    return replace(request, outputs=tuple(dict.fromkeys(names)))
+
+
+def _order_of(request: Request) -> tuple[str, ...]:
+    """Return the columns that tell the rows of a request apart, and order them."""
+    return tuple(_ROW_ORDER[request.name][request.has_one_partition :])
 
 
 _DEFAULTS = {key: x.default for key, x in signature(to_sql).parameters.items()}

@@ -29,7 +29,7 @@ class Selection(NamedTuple):
 def select_columns(name: str, metrics: Sequence[str] | None, tables: Collection[str]) -> Selection:
     """Return what a name means: one of the `tables`, or a score that is a column of one."""
     if name in tables:
-        return Selection(name, None if metrics is None else _check_metrics(metrics))
+        return Selection(name, None if metrics is None else check_metrics(metrics))
     score = entries().get(name)
     if score is None:
         near = get_close_matches(name, [*tables, *entries()], n=1)
@@ -49,7 +49,7 @@ def select_columns(name: str, metrics: Sequence[str] | None, tables: Collection[
     return Selection(score.table, (name,))
 
 
-def _check_metrics(metrics: Sequence[str]) -> tuple[str, ...]:
+def check_metrics(metrics: Sequence[str]) -> tuple[str, ...]:
     """Return the names of columns asked for, or raise an error if they are not names."""
     names = () if isinstance(metrics, str) else tuple(metrics)
     if not names or not all(isinstance(name, str) for name in names):

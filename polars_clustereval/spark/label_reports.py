@@ -32,6 +32,7 @@ def contingency_matrix(
     partition_by: Keys | None = None,
     noise: Noise | None = None,
     noise_as: NoiseAs | None = None,
+    metrics: Sequence[str] | None = None,
 ) -> DataFrame:
     """Contingency table, sparse: one row per label and cluster that have rows in common.
 
@@ -51,6 +52,10 @@ def contingency_matrix(
         Value of `cluster` that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         What noise counts as.
+    metrics : sequence of str, optional
+        The columns of the result, in this order, after those that tell its rows apart
+        (``partition_key`` with `partition_by`, here ``label`` and ``cluster``). What they do not
+        need is not computed. By default all columns.
 
     Returns
     -------
@@ -63,8 +68,8 @@ def contingency_matrix(
     Raises
     ------
     ClusterEvalError
-        For a table or column that does not exist, an invalid option, a noise value of another type
-        than `cluster`, weights that are negative, fractional or NULL, and a table that holds no
+        For a table or column that does not exist, an invalid option, `metrics` that are no columns
+        of the result, a noise value of another type than `cluster`, weights that are negative, fractional or NULL, and a table that holds no
         kept cells where these are expected.
     ImportError
         Without pyspark: ``pip install 'polars_clustereval[spark]'``.
@@ -92,6 +97,7 @@ def pair_counts(
     partition_by: Keys | None = None,
     noise: Noise | None = None,
     noise_as: NoiseAs | None = None,
+    metrics: Sequence[str] | None = None,
 ) -> DataFrame:
     """Counts of the unordered pairs of rows by whether they share the label and the cluster.
 
@@ -125,6 +131,7 @@ def external_report(
     average_method: NormalizedMethod = "arithmetic",
     beta: float = 1.0,
     adjusted: bool = True,
+    metrics: Sequence[str] | None = None,
 ) -> DataFrame:
     """Every external metric: one row per partition, one column per metric.
 
@@ -132,7 +139,7 @@ def external_report(
 
     Parameters
     ----------
-    tbl, label, cluster, weight, partition_by, noise, noise_as
+    tbl, label, cluster, weight, partition_by, noise, noise_as, metrics
         As in `contingency_matrix`. Without `label` and `cluster`, `tbl` holds kept cells.
     average_method : {'arithmetic', 'geometric', 'min', 'max', 'joint'}
         Mean of the entropies in the normalized and the adjusted mutual information; 'joint' needs
@@ -162,8 +169,9 @@ def external_report(
     Examples
     --------
     >>> from polars_clustereval import spark
-    >>> report = spark.external_report(df, "species", "cluster")  # doctest: +SKIP
-    >>> report.select("adjusted_rand_score", "v_measure_score").show()  # doctest: +SKIP
+    >>> spark.external_report(df, "species", "cluster").show(vertical=True)  # doctest: +SKIP
+    >>> scores = ["adjusted_rand_score", "v_measure_score"]
+    >>> spark.external_report(df, "species", "cluster", metrics=scores).show()  # doctest: +SKIP
     """
     return compute_table("external_report", locals())
 
@@ -180,6 +188,7 @@ def entity_resolution_report(
     split_cost: EditCost = "unit",
     merge_cost: EditCost = "unit",
     beta: float = 1.0,
+    metrics: Sequence[str] | None = None,
 ) -> DataFrame:
     """All measures of entity resolution: one row per partition, one column per measure.
 
@@ -203,6 +212,7 @@ def external_cluster_report(
     partition_by: Keys | None = None,
     noise: Noise | None = None,
     noise_as: NoiseAs | None = None,
+    metrics: Sequence[str] | None = None,
 ) -> DataFrame:
     """Size, purity and majority label of each cluster: one row per partition and cluster.
 
@@ -233,6 +243,7 @@ def external_label_report(
     partition_by: Keys | None = None,
     noise: Noise | None = None,
     noise_as: NoiseAs | None = None,
+    metrics: Sequence[str] | None = None,
 ) -> DataFrame:
     """Size, recall and majority cluster of each label: one row per partition and label.
 
@@ -263,6 +274,7 @@ def bcubed_samples(
     partition_by: Keys | None = None,
     noise: Noise | None = None,
     noise_as: NoiseAs | None = None,
+    metrics: Sequence[str] | None = None,
 ) -> DataFrame:
     """B-cubed precision and recall of each row.
 
@@ -270,7 +282,7 @@ def bcubed_samples(
 
     Parameters
     ----------
-    tbl, label, cluster, partition_by, noise, noise_as
+    tbl, label, cluster, partition_by, noise, noise_as, metrics
         As in `contingency_matrix`, but `tbl` cannot hold kept cells, which do not tell rows apart.
     id : str or Column, optional
         Identifier of a row. By default Spark numbers the rows (``monotonically_increasing_id``):

@@ -38,6 +38,7 @@ def internal_report(
     noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
     missing: Missing = "error",
+    metrics: Sequence[str] | None = None,
 ) -> DataFrame:
     """Internal indices from the centers of clusters: one row per partition.
 
@@ -71,6 +72,10 @@ def internal_report(
     missing : {'error', 'drop'}
         Whether a vector with a NULL coordinate is an error, or its row is left out and counted in
         n_dropped.
+    metrics : sequence of str, optional
+        The columns of the result, in this order, after those that tell its rows apart
+        (``partition_key`` with `partition_by`, and ``cluster`` in a table by cluster). What they do
+        not need is not computed. By default all columns.
 
     Returns
     -------
@@ -82,8 +87,8 @@ def internal_report(
     Raises
     ------
     ClusterEvalError
-        For a table or column that does not exist, an invalid option, a noise value of another type
-        than `cluster`, and coordinates that are NULL, NaN or infinite in a row that counts.
+        For a table or column that does not exist, an invalid option, `metrics` that are no columns
+        of the result, a noise value of another type than `cluster`, and coordinates that are NULL, NaN or infinite in a row that counts.
 
     See Also
     --------
@@ -92,8 +97,10 @@ def internal_report(
     Examples
     --------
     >>> from polars_clustereval import spark
-    >>> report = spark.internal_report(df, ["x", "y"], "cluster")  # doctest: +SKIP
-    >>> report.select("calinski_harabasz_score").show()  # doctest: +SKIP
+    >>> spark.internal_report(df, ["x", "y"], "cluster").show(vertical=True)  # doctest: +SKIP
+    >>> spark.internal_report(
+    ...     df, ["x", "y"], "cluster", metrics=["calinski_harabasz_score"]
+    ... ).show()  # doctest: +SKIP
     """
     return compute_points("internal_report", locals())
 
@@ -111,6 +118,7 @@ def internal_cluster_report(
     noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
     missing: Missing = "error",
+    metrics: Sequence[str] | None = None,
 ) -> DataFrame:
     """Size, centroid, spread and nearest cluster of each cluster: one row per cluster.
 
@@ -144,6 +152,7 @@ def centroids(
     noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
     missing: Missing = "error",
+    metrics: Sequence[str] | None = None,
 ) -> DataFrame:
     """Centroid of each cluster: one row per partition and cluster.
 
@@ -175,6 +184,7 @@ def neighbor_report(
     noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
     missing: Missing = "error",
+    metrics: Sequence[str] | None = None,
 ) -> DataFrame:
     """Indices that need the distance of every point to every center: one row per partition.
 
@@ -209,12 +219,13 @@ def silhouette_score(
     method: Literal["exact", "simplified"] = "exact",
     between: Between = "nearest",
     missing: Missing = "error",
+    metrics: Sequence[str] | None = None,
 ) -> DataFrame:
     """Mean silhouette of all points: one row per partition.
 
     Parameters
     ----------
-    tbl, vector, cluster, p, partition_by, noise, noise_as, weights, missing
+    tbl, vector, cluster, p, partition_by, noise, noise_as, weights, missing, metrics
         As in `internal_report`.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
         With method 'exact' ``sqeuclidean`` or ``cosine``, whose silhouettes follow from sums over
@@ -265,6 +276,7 @@ def silhouette_clusters(
     weights: Sequence[float] | None = None,
     between: Between = "nearest",
     missing: Missing = "error",
+    metrics: Sequence[str] | None = None,
 ) -> DataFrame:
     """Mean silhouette of each cluster: one row per partition and cluster.
 
@@ -301,6 +313,7 @@ def silhouette_samples(
     weights: Sequence[float] | None = None,
     between: Between = "nearest",
     missing: Missing = "error",
+    metrics: Sequence[str] | None = None,
 ) -> DataFrame:
     """Silhouette of each point.
 
@@ -310,6 +323,8 @@ def silhouette_samples(
     Parameters
     ----------
     tbl, vector, cluster, distance, p, partition_by, noise, noise_as, weights, between, missing
+        As in `silhouette_clusters`.
+    metrics : sequence of str, optional
         As in `silhouette_clusters`.
     id : str or Column, optional
         Identifier of a point, unique in its partition. By default Spark numbers the points

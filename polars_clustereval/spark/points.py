@@ -13,6 +13,7 @@ from polars_clustereval.dialects import (
     check_macro_options,
     check_silhouette,
     check_weights,
+    keep_metrics,
 )
 from polars_clustereval.errors import ClusterEvalError
 
@@ -78,7 +79,7 @@ def compute_points(name: str, arguments: Mapping[str, Any], *, lazy: bool = Fals
         numbered=numbered,
         checked=True,
     )
-    query = build_query(request)
+    query = build_query(keep_metrics(request, arguments["metrics"]))
     with own_errors(), settings_for_points(rows.sparkSession):
         if not can_checkpoint(rows.sparkSession):
             return evaluate_whole(query, rows)

@@ -23,6 +23,7 @@ from polars_clustereval.dialects import (
     build_query,
     check_kept_cells,
     check_macro_options,
+    keep_metrics,
 )
 from polars_clustereval.dialects.sql_names import GROUP_COUNTS, GROUP_PARTITION, GROUP_ROWS
 from polars_clustereval.errors import ClusterEvalError
@@ -81,7 +82,8 @@ def compute_table(name: str, arguments: Mapping[str, Any], *, lazy: bool = False
         rows = select_rows(frame, given)
         options["noise"] = cast_noise(frame.sparkSession, options["noise"], rows.schema["cluster"])
     names = {key: None if value is None else key for key, value in given.items()}
-    query = build_query(Request(name, ENGINES["spark"], ROWS_TABLE, names, options))
+    request = Request(name, ENGINES["spark"], ROWS_TABLE, names, options)
+    query = build_query(keep_metrics(request, arguments["metrics"]))
     weighted = given["weight"] is not None
     with own_errors():
         if lazy or not can_checkpoint(rows.sparkSession):

@@ -68,6 +68,7 @@ class Evaluation:
         self.read: dict[str, Any] = {}
         self.others: list[Any] = []
         self.numbered = False
+        self.outputs: Any = None
         self.ways: list[tuple[str, dict[str, Any]]] = []
         self._rows = SimpleNamespace(sparkSession=session, schema=dict.fromkeys(["cluster"]))
         for module in (spark_tables, spark_points):
@@ -89,6 +90,30 @@ class Evaluation:
 
     def _build(self, request: Request) -> None:
         self.numbered = request.numbered
+        self.outputs = request.outputs
+
+
+def test_columns_that_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluation = Evaluation(monkeypatch, some_session(), keeps=True)
+    monkeypatch.setattr(spark_points, "_read_coordinates", lambda _, vector, __: list(vector))
+    spark.external_report("t", "label", "cluster", metrics=["purity", "n", "purity"])
+    assert evaluation.outputs == ("purity", "n")
+    spark.external_report("t", "label", "cluster", partition_by="day", metrics=["purity"])
+    assert evaluation.outputs == ("partition_key", "purity")
+    monkeypatch.setattr(spark_tables, "_read_cells", lambda frame: frame)
+    spark.external_report("cells", metrics=["purity"])
+    assert evaluation.outputs == ("partition_key", "purity"), "kept cells have partitions"
+    spark.centroids("t", ["x"], "cluster", metrics=["n"])
+    assert evaluation.outputs == ("cluster", "n")
+    spark.centroids("t", ["x"], "cluster")
+    assert evaluation.outputs is None
+
+
+@pytest.mark.parametrize("metrics", [[], "purity", [1]])
+def test_columns_that_are_no_names(metrics: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    Evaluation(monkeypatch, some_session(), keeps=True)
+    with pytest.raises(ce.ClusterEvalError, match="metrics: expected a list of columns, such as"):
+        spark.external_report("t", "label", "cluster", metrics=metrics)
 
 
 @pytest.mark.parametrize("keeps", [False, True])

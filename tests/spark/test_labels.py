@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 import subprocess
 from collections import Counter
@@ -16,7 +17,7 @@ import polars_clustereval as ce
 from benchmarks.event_log import read_stages
 from polars_clustereval.spark import tables as spark_tables
 from tests.dialects.test_queries import REPORTS, TABLES, from_macro, without
-from tests.support import sql_engines
+from tests.support import seeds, sql_engines
 from tests.support.sql_answers import assert_answers
 
 if TYPE_CHECKING:
@@ -139,6 +140,29 @@ def test_a_single_partition(tbl: str, frames: dict[str, DataFrame]) -> None:
     options |= {"beta": 0.5}
     actual = compute("external_report", frames[tbl], "species", "kmeans", **options)
     assert_answers(actual, from_macro("external_report", tbl, **options))
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "contingency_matrix"])
+def test_columns_that_are_asked_for(name: str, frames: dict[str, DataFrame]) -> None:
+    """Two by the seed, in another order than that of the table, after those that tell rows apart.
+
+    Their values are those of the whole table, and invalid weights are an error all the same.
+    """
+    options = {"partition_by": "run"} | SINGLETONS
+    if name == "bcubed_samples":
+        options = without(options, "weight") | {"id": "flower"}
+    expected = from_macro(name, "degenerate runs", **options)
+    keys = ORDER.get(name, ("partition_key",))
+    chosen = random.Random(seeds.first).sample([key for key in expected[0] if key not in keys], 2)
+    rows = compute(name, frames["degenerate runs"], "species", "kmeans", metrics=chosen, **options)
+    assert list(rows[0]) == [*keys, *chosen]
+    assert_answers(rows, [{key: row[key] for key in (*keys, *chosen)} for row in expected])
+    if "weight" in options:
+        negative = frames["degenerate runs"].selectExpr("species", "kmeans", "-1 AS times")
+        with pytest.raises(
+            ce.ClusterEvalError, match="weight: expected whole numbers >= 0, got -1"
+        ):
+            compute(name, negative, "species", "kmeans", weight="times", metrics=chosen)
 
 
 def test_costs_of_a_single_partition(frames: dict[str, DataFrame]) -> None:

@@ -38,13 +38,15 @@ def frames(
 
 def check_table(frame: DataFrame, name: str, tbl: str, **options: Any) -> None:
     """The rows that Spark computes of a frame are those of the macro, of a table."""
+    expected = points_from_macro(name, tbl, tuple(options.items()))
+    assert_answers(sorted_rows(compute(name, frame, **options)), sorted_rows(expected))
+
+
+def compute(name: str, frame: DataFrame, **options: Any) -> sql_engines.Rows:
     from polars_clustereval import spark
 
-    rows = [
-        row.asDict() for row in getattr(spark, name)(frame, COLUMNS, "kind", **options).collect()
-    ]
-    expected = points_from_macro(name, tbl, tuple(options.items()))
-    assert_answers(sorted_rows(rows), sorted_rows(expected))
+    answer = getattr(spark, name)(frame, COLUMNS, "kind", **options)
+    return [row.asDict() for row in answer.collect()]
 
 
 def test_report_of_degenerate_partitions(frames: dict[str, DataFrame]) -> None:
@@ -59,6 +61,31 @@ def test_clusters_and_noise(frames: dict[str, DataFrame]) -> None:
 def test_silhouettes_of_clusters_and_neighbors(frames: dict[str, DataFrame]) -> None:
     check_table(frames["the points"], "silhouette_clusters", "the points", distance="cosine")
     check_table(frames["the points"], "neighbor_report", "the points")
+
+
+@pytest.mark.parametrize(
+    ("name", "metrics", "keys"),
+    [
+        ("internal_report", ["davies_bouldin_score", "n"], ["partition_key"]),
+        ("internal_cluster_report", ["max_distance", "ssw"], ["partition_key", "cluster"]),
+    ],
+)
+def test_columns_that_are_asked_for(
+    name: str, metrics: list[str], keys: list[str], frames: dict[str, DataFrame]
+) -> None:
+    rows = compute(name, frames["runs"], partition_by="run", metrics=metrics)
+    expected = points_from_macro(name, "runs", (("partition_by", "run"),))
+    assert list(rows[0]) == [*keys, *metrics]
+    chosen = [{key: row[key] for key in (*keys, *metrics)} for row in expected]
+    assert_answers(sorted_rows(rows), sorted_rows(chosen))
+
+
+def test_coordinates_are_checked_whatever_is_asked_for(frames: dict[str, DataFrame]) -> None:
+    from polars_clustereval import spark
+
+    points = frames["the points"].selectExpr("kind", "float('nan') x")
+    with pytest.raises(ce.ClusterEvalError, match="vector: expected finite numbers, got NaN"):
+        spark.internal_report(points, ["x"], "kind", metrics=["n"])
 
 
 def test_points_are_joined_where_they_are(
