@@ -67,7 +67,7 @@ class Size(NamedTuple):
     clusters: int
 
 
-SIZES = (Size(20_000, 50), Size(20_000, 5_000), Size(1_000_000, 100))
+SIZES = (Size(40, 4), Size(20_000, 50), Size(20_000, 5_000), Size(1_000_000, 100))
 
 
 def make_tables(size: Size) -> Tables:
@@ -163,7 +163,7 @@ def main() -> None:
         "--sizes",
         type=parse_sizes,
         default=SIZES,
-        help="rows x clusters, such as 20000x50,1000000x100; by default three sizes",
+        help="rows x clusters, such as 20000x50,1000000x100; by default four sizes",
     )
     parser.add_argument("--limit", type=float, default=60.0, help="seconds of a query at most")
     parser.add_argument("--output", type=Path, help="Markdown file for the tables")

@@ -125,6 +125,8 @@ _BILLION_ROWS = (
 
 #: How the titles of the results of benchmarks.dialects begin.
 DIALECTS_TITLE = "Queries of to_sql, "
+#: And those of benchmarks.spark_sizes.
+SPARK_TITLE = "Spark, "
 
 
 def read_results(folder: Path | None = None) -> dict[str, Lines]:
@@ -209,6 +211,21 @@ def _dialects_table(results: dict[str, Lines]) -> list[str]:
     return lines
 
 
+def _spark_table(results: dict[str, Lines]) -> list[str]:
+    """Return the table of Spark: rows, seconds, bytes shuffled and reads of each job."""
+    cases_of = {title: x for title, x in results.items() if title.startswith(SPARK_TITLE)}
+    lines = [
+        "| rows | what | seconds | bytes shuffled | reads of the rows |",
+        "|---:|---|---:|---:|---:|",
+    ]
+    for title, of_case in cases_of.items():
+        size = title.removeprefix(SPARK_TITLE).split()[0]
+        for (what, by), cells in of_case.items():
+            words = what if by == "polars_clustereval" else f"{what}, {by}"
+            lines.append(f"| {' | '.join([size, words, *cells])} |")
+    return lines
+
+
 def _show_limited(cell: str) -> str:
     """Return seconds with two digits, and a limit such as > 60 as it is."""
     return cell if cell.startswith(">") else show_seconds(cell)
@@ -226,6 +243,7 @@ BLOCKS: dict[str, Callable[[dict[str, Lines]], list[str]]] = {
     "billion": _billion_table,
     "dialects": _dialects_table,
     "minutes": _minutes_table,
+    "spark": _spark_table,
 }
 
 

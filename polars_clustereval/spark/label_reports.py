@@ -69,8 +69,8 @@ def contingency_matrix(
     ------
     ClusterEvalError
         For a table or column that does not exist, an invalid option, `metrics` that are no columns
-        of the result, a noise value of another type than `cluster`, weights that are negative, fractional or NULL, and a table that holds no
-        kept cells where these are expected.
+        of the result, a noise value of another type than `cluster`, weights that are negative,
+        fractional or NULL, and a table that holds no kept cells where these are expected.
     ImportError
         Without pyspark: ``pip install 'polars_clustereval[spark]'``.
 

@@ -88,7 +88,8 @@ def internal_report(
     ------
     ClusterEvalError
         For a table or column that does not exist, an invalid option, `metrics` that are no columns
-        of the result, a noise value of another type than `cluster`, and coordinates that are NULL, NaN or infinite in a row that counts.
+        of the result, a noise value of another type than `cluster`, and coordinates that are NULL,
+        NaN or infinite in a row that counts.
 
     See Also
     --------

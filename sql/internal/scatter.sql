@@ -382,31 +382,60 @@ CREATE OR REPLACE MACRO clustereval._density_targets(clusters) AS TABLE
 -- of the cluster are near, within the density_radius of its partition: the number of these, n. By
 -- the triangle inequality, the distances of such a point and of the target to the center of the
 -- cluster differ by no more than the radius. Few others pass this test, which is wider by more than
--- the rounding error of both. points: rows of _points; clusters: rows of _measured_clusters; radii:
--- one row per partition.
+-- the rounding error of both. So that engines find the targets that pass it by a hash join, and do
+-- not try all of the cluster, the distances to its center are cut into rings, which are wider than
+-- the test is: the targets of a point are in the ring of its lower bound, or in the next one. (The
+-- width is 0 if all points are one; S_Dbw is undefined then.) points: rows of _points; clusters:
+-- rows of _measured_clusters; radii: one row per partition.
 CREATE OR REPLACE MACRO clustereval._nearby_counts(points, clusters, radii) AS TABLE
-  WITH own_distances AS NOT MATERIALIZED (
+  WITH targets AS (SELECT * FROM clustereval._density_targets(clusters)),
+  reaches AS (SELECT number, MAX(reach) AS max_reach FROM targets GROUP BY number),
+  -- The test of a point that is further away than all targets may be wider; it is near none.
+  ring_widths AS (
     SELECT
-      own.number, point.point, radius.density_radius,
+      own.partition_key, own.cluster, own.singleton_no, own.number, own.center,
+      radius.density_radius,
+      2 * radius.density_radius + 1e-8 * (reaches.max_reach + radius.density_radius) AS width
+    FROM query_table(clusters) AS own
+    JOIN reaches ON reaches.number = own.number
+    JOIN query_table(radii) AS radius ON radius.partition_key IS NOT DISTINCT FROM own.partition_key
+  ),
+  -- Each target twice: in its ring, and in the one before, from which points reach it, too.
+  placed_targets AS (
+    SELECT
+      target.number, target.other, target.is_midpoint, target.target, target.reach,
+      FLOOR(clustereval._ratio(target.reach, widths.width)) - steps.step AS ring
+    FROM targets AS target
+    JOIN ring_widths AS widths ON widths.number = target.number
+    CROSS JOIN (SELECT 0.0 AS step UNION ALL SELECT 1.0) AS steps
+  ),
+  own_distances AS NOT MATERIALIZED (
+    SELECT
+      own.number, point.point, own.density_radius, own.width,
       clustereval._euclidean(point.point, own.center) AS own_distance
     FROM query_table(points) AS point
-    JOIN query_table(clusters) AS own
+    JOIN ring_widths AS own
       ON own.partition_key IS NOT DISTINCT FROM point.partition_key
       AND own.cluster IS NOT DISTINCT FROM point.cluster
       AND own.singleton_no = point.singleton_no
-    JOIN query_table(radii) AS radius ON radius.partition_key IS NOT DISTINCT FROM own.partition_key
     WHERE point.kept
   ),
   bounded AS NOT MATERIALIZED (
     SELECT
-      number, point, density_radius,
+      number, point, density_radius, width,
       own_distance - density_radius - 1e-9 * (own_distance + density_radius) AS lower,
       own_distance + density_radius + 1e-9 * (own_distance + density_radius) AS upper
     FROM own_distances
+  ),
+  placed_points AS NOT MATERIALIZED (
+    SELECT
+      number, point, density_radius, lower, upper,
+      FLOOR(clustereval._ratio(lower, width)) AS ring
+    FROM bounded
   )
   SELECT target.number, target.other, target.is_midpoint, COUNT(*) AS n
-  FROM bounded AS point
-  JOIN clustereval._density_targets(clusters) AS target ON target.number = point.number
+  FROM placed_points AS point
+  JOIN placed_targets AS target ON target.number = point.number AND target.ring = point.ring
   WHERE target.reach >= point.lower
     AND target.reach <= point.upper
     AND clustereval._euclidean(point.point, target.target) <= point.density_radius

@@ -42,7 +42,7 @@ LIMITS: dict[str, tuple[dict[str, Any], Size]] = {
     "internal_report": (POINTS, Size(3, 15, 54_300)),
     "internal_cluster_report": (POINTS, Size(3, 12, 32_000)),
     "centroids": (POINTS, Size(2, 7, 21_700)),
-    "neighbor_report": (POINTS, Size(5, 27, 67_000)),
+    "neighbor_report": (POINTS, Size(5, 30, 68_500)),
     "silhouette_score": (SQUARED, Size(4, 16, 44_700)),
     "silhouette_clusters": (SQUARED, Size(4, 15, 41_500)),
     "silhouette_samples": (SQUARED | {"id": "i"}, Size(5, 17, 41_900)),

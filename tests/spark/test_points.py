@@ -39,10 +39,10 @@ def frames(
 def check_table(frame: DataFrame, name: str, tbl: str, **options: Any) -> None:
     """The rows that Spark computes of a frame are those of the macro, of a table."""
     expected = points_from_macro(name, tbl, tuple(options.items()))
-    assert_answers(sorted_rows(compute(name, frame, **options)), sorted_rows(expected))
+    assert_answers(sorted_rows(compute_rows(name, frame, **options)), sorted_rows(expected))
 
 
-def compute(name: str, frame: DataFrame, **options: Any) -> sql_engines.Rows:
+def compute_rows(name: str, frame: DataFrame, **options: Any) -> sql_engines.Rows:
     from polars_clustereval import spark
 
     answer = getattr(spark, name)(frame, COLUMNS, "kind", **options)
@@ -73,7 +73,7 @@ def test_silhouettes_of_clusters_and_neighbors(frames: dict[str, DataFrame]) -> 
 def test_columns_that_are_asked_for(
     name: str, metrics: list[str], keys: list[str], frames: dict[str, DataFrame]
 ) -> None:
-    rows = compute(name, frames["runs"], partition_by="run", metrics=metrics)
+    rows = compute_rows(name, frames["runs"], partition_by="run", metrics=metrics)
     expected = points_from_macro(name, "runs", (("partition_by", "run"),))
     assert list(rows[0]) == [*keys, *metrics]
     chosen = [{key: row[key] for key in (*keys, *metrics)} for row in expected]
