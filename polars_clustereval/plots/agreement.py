@@ -147,7 +147,7 @@ def _draw_pairs(pairs: pl.DataFrame, metric: str, limit: int) -> alt.LayerChart:
         ],
     )
     low, high = _domain_of(rows["score"])
-    scale = alt.Scale(scheme=SEQUENTIAL, reverse=True, domain=[low, high])
+    scale = alt.Scale(range=[*SEQUENTIAL], interpolate="lab", domain=[low, high])
     color = alt.Color("score:Q", scale=scale, legend=alt.Legend(title="score", tickCount=5))
     defined = base.transform_filter("isValid(datum.score)")
     layers = [defined.mark_rect().encode(color=color)]

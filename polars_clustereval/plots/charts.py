@@ -7,7 +7,7 @@ brackets in field names, and some of its texts as expressions.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import duckdb
 import polars as pl
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 BLUE, ORANGE, VERMILION = COLORS[0], COLORS[1], COLORS[5]
 GRAY = "#999999"
-#: A sequential color scheme that color-blind readers can read.
-SEQUENTIAL: Literal["cividis"] = "cividis"
+#: From nothing to all: white to a dark blue, which color-blind readers can read.
+SEQUENTIAL = ("#ffffff", "#08306b")
 
 _LONGEST_NAME = 28
 _NO_VALUE = "(none)"
@@ -187,10 +187,12 @@ class Groups(NamedTuple):
 def fold_groups(rows: pl.DataFrame, column: str, size: pl.Expr, limit: int) -> Groups:
     """Return the groups of the `limit` largest values of a column, in their order, and of the rest.
 
-    `size` is an aggregate of a value's rows. Of equally large values the lowest are kept.
+    `size` is an aggregate of a value's rows. Of equally large values the lowest are kept. A rest of
+    one value is a group of its own name: it needs no more room.
     """
     sizes = rows.group_by(value=column).agg(size=size)
     sizes = sizes.sort("size", "value", descending=[True, False], nulls_last=True)
+    limit += len(sizes) == limit + 1
     n_folded = max(0, len(sizes) - limit)
     kept = sizes.head(limit).select("value").sort("value", nulls_last=True)
     names = name_values(kept["value"])

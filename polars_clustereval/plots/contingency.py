@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_clustereval.errors import ClusterEvalError
-from polars_clustereval.external.contingency import contingency_matrix
+from polars_clustereval.external.contingency import contingency_matrix, is_noise
 
 from .charts import (
     SEQUENTIAL,
+    Groups,
     check_limit,
     count,
     count_format,
@@ -18,6 +19,7 @@ from .charts import (
     inline_data,
     label_angle,
     make_title,
+    name_values,
     require_altair,
     to_lazy,
 )
@@ -27,8 +29,6 @@ if TYPE_CHECKING:
     import duckdb
 
     from polars_clustereval.base.checks import Column, NoiseAs
-
-    from .charts import Groups
 
 # Up to this many rows and columns, cells have room for their counts.
 _MOST_WITH_COUNTS = 12
@@ -54,15 +54,16 @@ def contingency_plot(
     label, cluster, weight, noise, noise_as
         As in contingency_matrix, which counts the cells.
     max_labels, max_clusters : int
-        The largest labels and clusters, from 1 to 50, that are drawn; the others are one row or
-        column named other.
+        The largest labels and clusters, from 1 to 50, that are drawn; the others, if there are
+        several, are one row or column named other.
 
     Returns
     -------
     altair.LayerChart
         Labels from top to bottom in their order. Clusters from left to right in the order of the
-        label that most of their rows have, so that agreement is on the diagonal. Noise counted as
-        singletons is one column, (none). The color scale is that of square roots.
+        label that most of their rows have, so that agreement is on the diagonal. Noise is the last
+        column, whatever it counts as. The color scale is that of square roots, from white for no
+        row.
 
     Raises
     ------
@@ -85,14 +86,34 @@ def contingency_plot(
     matrix = contingency_matrix(
         to_lazy(frame), label, cluster, weight=weight, noise=noise, noise_as=noise_as
     )
-    cells = matrix.select("label", "cluster", n=pl.col("n") * pl.col("copies")).collect()
+    # As singletons, noise has no cluster.
+    noisy = pl.col("cluster").is_null() | is_noise(matrix, noise)
+    cells = matrix.select(
+        "label", "cluster", n=pl.col("n") * pl.col("copies"), is_noise=noisy
+    ).collect()
     if cells.is_empty():
         raise ClusterEvalError("frame: expected rows with a label and a cluster, got none")
     labels = fold_groups(cells, "label", pl.col("n").sum(), most_labels)
-    clusters = fold_groups(cells, "cluster", pl.col("n").sum(), most_clusters)
-    rows = clusters.number(labels.number(cells, "label", "row"), "cluster", "column")
-    return _draw_cells(
-        _order_clusters(_count_groups(rows, labels, clusters), clusters), labels, clusters
+    named, of_noise = cells.filter(~pl.col("is_noise")), cells.filter("is_noise")
+    clusters = fold_groups(named, "cluster", pl.col("n").sum(), most_clusters)
+    columns = _add_noise(clusters, of_noise)
+    rows = columns.number(labels.number(cells, "label", "row"), "cluster", "column")
+    n_shown = len(clusters.names) - (clusters.n_folded > 0)
+    counts = _order_clusters(_count_groups(rows, labels, columns), n_shown)
+    title = _title_of(int(cells["n"].sum()), labels, clusters, int(of_noise["n"].sum()))
+    return _draw_cells(counts, labels, columns, title)
+
+
+def _add_noise(clusters: Groups, noise: pl.DataFrame) -> Groups:
+    """Return the groups of clusters with that of noise, if there are cells of it, as the last."""
+    if noise.is_empty():
+        return clusters
+    *names, name = name_values(pl.Series([*clusters.names, "noise"]))
+    value = noise.select(place=pl.lit(len(names)), value=pl.col("cluster").first())
+    return Groups(
+        pl.concat([clusters.places, value.cast(dict(clusters.places.schema))]),
+        [*names, name],
+        clusters.n_folded,
     )
 
 
@@ -112,14 +133,14 @@ def _count_groups(cells: pl.DataFrame, labels: Groups, clusters: Groups) -> pl.D
     )
 
 
-def _order_clusters(cells: pl.DataFrame, clusters: Groups) -> pl.DataFrame:
+def _order_clusters(cells: pl.DataFrame, n_shown: int) -> pl.DataFrame:
     """Return the cells with the columns renumbered by the row that most of their rows are in.
 
-    The column of all other clusters stays the last one.
+    The columns after the first `n_shown`, of all other clusters and of noise, stay the last ones.
     """
     largest = cells.sort("n", "row", descending=[True, False]).group_by("column").first()
-    is_other = (pl.col("column") == len(clusters.names) - 1) & (clusters.n_folded > 0)
-    order = largest.sort(is_other, "row", "column").select("column").with_row_index("order")
+    at_end = pl.col("column").clip(lower_bound=n_shown - 1)
+    order = largest.sort(at_end, "row", "column").select("column").with_row_index("order")
     return (
         cells.join(order, on="column")
         .sort("row", "order")
@@ -128,7 +149,9 @@ def _order_clusters(cells: pl.DataFrame, clusters: Groups) -> pl.DataFrame:
     )
 
 
-def _draw_cells(cells: pl.DataFrame, labels: Groups, clusters: Groups) -> alt.LayerChart:
+def _draw_cells(
+    cells: pl.DataFrame, labels: Groups, clusters: Groups, title: alt.TitleParams
+) -> alt.LayerChart:
     """Return the heat map of the cells, with their counts if there is room."""
     import altair as alt
 
@@ -155,20 +178,19 @@ def _draw_cells(cells: pl.DataFrame, labels: Groups, clusters: Groups) -> alt.La
         ],
     )
     most = int(cells["n"].max())  # type: ignore[arg-type]
-    scale = alt.Scale(type="sqrt", scheme=SEQUENTIAL, reverse=True, domain=[0, most])
+    scale = alt.Scale(type="sqrt", range=[*SEQUENTIAL], interpolate="lab", domain=[0, most])
     legend = alt.Legend(title="rows", format=count_format(most), tickCount=5, tickMinStep=1)
     layers = [base.mark_rect().encode(alt.Color("n:Q", scale=scale, legend=legend))]
     if max(len(labels.names), len(clusters.names)) <= _MOST_WITH_COUNTS:
         ink = alt.condition(f"datum.n > {most / 4}", alt.value("white"), alt.value("black"))
         text = alt.Text("n:Q", format="," if most < 10_000 else ".2~s")
         layers.append(base.mark_text(fontSize=11).encode(text=text, color=ink))
-    title = _title_of(int(cells["n"].sum()), labels, clusters)
     chart = alt.LayerChart(layer=layers, title=title)
     return chart.properties(width=alt.Step(step), height=alt.Step(step))
 
 
-def _title_of(n: int, labels: Groups, clusters: Groups) -> alt.TitleParams:
-    """Return the title of the heat map of n rows, which says what is folded."""
+def _title_of(n: int, labels: Groups, clusters: Groups, n_noise: int) -> alt.TitleParams:
+    """Return the title of the heat map of n rows, which says what is folded and what is noise."""
     sides = {"label": labels, "cluster": clusters}
     counts = [count(len(groups.places), name) for name, groups in sides.items()]
     folded = [
@@ -177,4 +199,5 @@ def _title_of(n: int, labels: Groups, clusters: Groups) -> alt.TitleParams:
         for name, groups in sides.items()
         if groups.n_folded
     ]
-    return make_title(f"{count(n, 'row')} by {counts[0]} and {counts[1]}", *folded)
+    noise = f"{count(n_noise, 'row')} of noise in the last column" if n_noise else ""
+    return make_title(f"{count(n, 'row')} by {counts[0]} and {counts[1]}", *folded, noise)

@@ -138,7 +138,8 @@ def _draw_curve(field: str, title: str, axis: alt.Axis) -> alt.LayerChart:
         axis=alt.Axis(tickMinStep=1, format=",d", grid=False),
         scale=alt.Scale(zero=False, nice=False, padding=10),
     )
-    y = alt.Y(f"{field}:Q", title=title, axis=axis)
+    # From 0, the part of the curve in which the knee is would be flat.
+    y = alt.Y(f"{field}:Q", title=title, axis=axis, scale=alt.Scale(zero=False))
     base = alt.Chart().encode(
         x=x,
         y=y,

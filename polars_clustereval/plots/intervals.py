@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_clustereval.base.checks import show_value
+from polars_clustereval.catalogue import entries
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.relative.intervals import external_intervals
 
@@ -58,14 +59,16 @@ def interval_plot(
     label, cluster, weight, noise, noise_as, average_method, beta, adjusted, confidence
         As in external_intervals, which computes the intervals.
     metrics : sequence of str, optional
-        Names of the metrics to draw, in this order. By default all whose value and interval are
-        between -1 and 1, in the order of the rows.
+        Names of the metrics to draw, in this order. By default the scores of which 1 is the best
+        value, with a value and an interval between -1 and 1, in the order of the rows; distances
+        and entropies would read the other way round.
 
     Returns
     -------
     altair.LayerChart
-        One row per metric. A score without an interval is a point; one without a value is left out.
-        The subtitle says how many are left out.
+        One row per metric. A score without an interval is a hollow point, which is drawn if it is
+        named in `metrics`, or if no score has an interval; one without a value is left out. The
+        subtitle says how many are left out.
 
     Raises
     ------
@@ -112,7 +115,11 @@ def _choose_metrics(rows: pl.DataFrame, metrics: Sequence[str] | None) -> pl.Dat
     """Return the rows of the metrics to draw, in their order, that have a value."""
     if metrics is None:
         numbers = pl.col("value", "lower", "upper")
-        chosen = rows.filter(pl.all_horizontal(numbers.is_between(-1, 1) | numbers.is_null()))
+        is_other = pl.col("metric").is_in([x.name for x in entries().values() if x.best != "1"])
+        in_range = pl.all_horizontal(numbers.is_between(-1, 1) | numbers.is_null())
+        scores = rows.filter(in_range & ~is_other)
+        certain = scores.filter(pl.col("lower").is_not_null())
+        chosen = scores if certain.is_empty() else certain
     else:
         names = [metrics] if isinstance(metrics, str) else list(metrics)
         known = rows["metric"].to_list()
@@ -133,8 +140,8 @@ def _choose_metrics(rows: pl.DataFrame, metrics: Sequence[str] | None) -> pl.Dat
 def _left_out(rows: pl.DataFrame, chosen: pl.DataFrame, metrics: Sequence[str] | None) -> str:
     """Return how many metrics are left out, and why; empty if the user has chosen or none is."""
     n = len(rows) - len(chosen)
-    reason = "undefined, or beyond the range from -1 to 1"
-    return f"without {count(n, 'metric')}: {reason}" if n and metrics is None else ""
+    reason = "without a value or an interval, beyond -1 or 1, or with another best value than 1"
+    return f"not drawn: {count(n, 'metric')} {reason}" if n and metrics is None else ""
 
 
 def _draw_intervals(rows: pl.DataFrame, level: str, left_out: str) -> alt.LayerChart:
@@ -160,7 +167,8 @@ def _draw_intervals(rows: pl.DataFrame, level: str, left_out: str) -> alt.LayerC
     axis_title = "score, and its interval"
     x = alt.X("value:Q", title=axis_title)
     bars = base.transform_filter("isValid(datum.lower)").mark_rule(color=BLUE, strokeWidth=2)
-    points = base.mark_point(color=BLUE, filled=True, opacity=1, size=45)
+    fill = alt.condition("isValid(datum.lower)", alt.value(BLUE), alt.value("white"))
+    points = base.mark_point(color=BLUE, opacity=1, size=45).encode(fill=fill)
     lines = bars.encode(x=alt.X("lower:Q", title=axis_title), x2="upper:Q")
     title = make_title("Scores with intervals", level, left_out)
     chart = alt.LayerChart(layer=[lines, points.encode(x=x)], title=title)

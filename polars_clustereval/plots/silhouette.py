@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import floor
+from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -215,8 +215,10 @@ def _draw_silhouettes(
     n = int(places["points"].sum())
     mean = float(places.select((pl.col("mean") * pl.col("points")).sum()).item() / n)
     height = float((places["top"] + places["height"]).max())  # type: ignore[arg-type]
+    # As far as the points go, in steps of a tenth: with low silhouettes, all bars would be short.
     low = min(0.0, floor(bars.select(pl.col("least").min()).item() * 10) / 10)
-    x = alt.X("mean:Q", title="silhouette of a point", scale=alt.Scale(domain=[low, 1]))
+    high = max(0.1, ceil(bars.select(pl.col("greatest").max()).item() * 10) / 10)
+    x = alt.X("mean:Q", title="silhouette of a point", scale=alt.Scale(domain=[low, high]))
     pixels = alt.Scale(domain=[height, 0], nice=False, zero=False)
     rule = (
         alt.Chart(inline_data(pl.DataFrame({"mean": [mean]})))

@@ -20,6 +20,7 @@ from sklearn.decomposition import PCA
 
 import polars_clustereval as ce
 from polars_clustereval import plots
+from polars_clustereval.plots import silhouette
 from polars_clustereval.plots.charts import show_name
 from tests.support import engines
 from tests.support.plot_calls import (
@@ -141,7 +142,7 @@ def test_contingency() -> None:
 def test_noise_is_one_column() -> None:
     chart = draw_chart("contingency_plot", noise=0, noise_as="singletons")
     cells = frame_of_chart(chart, "label", "cluster", "n")
-    assert ("b", "(none)", 2) in cells.rows()
+    assert ("b", "noise", 2) in cells.rows()
     chart = draw_chart(
         "silhouette_plot", LINE.with_columns(noise=1), noise="b", noise_as="singletons"
     )
@@ -257,21 +258,36 @@ def test_intervals() -> None:
     assert title_of(chart) == ["Scores with intervals", "95 % confidence"]
 
 
-def test_intervals_beyond_one_are_left_out() -> None:
+def test_what_is_no_score_with_an_interval_is_left_out() -> None:
+    """Distances, entropies and what is beyond 1 are not drawn unless they are named."""
     chart = own_chart("interval_plot")
     intervals = ce.external_intervals(CELLS, "label", "cluster", weight="n")
-    numbers = pl.col("value", "lower", "upper")
-    wanted = intervals.filter(
-        pl.col("value").is_not_null(),
-        pl.all_horizontal(numbers.is_between(-1, 1) | numbers.is_null()),
-    ).select("metric", "value", "lower", "upper")
-    assert_frame_equal(frame_of_chart(chart, *wanted.columns), wanted)
-    left_out = len(intervals) - len(wanted)
-    assert left_out >= 2
-    assert title_of(chart)[2].startswith(f"without {left_out} metrics: ")
-    assert "mirkin_metric" not in wanted["metric"]
+    drawn = frame_of_chart(chart, "metric", "value", "lower", "upper")
+    assert_frame_equal(drawn, intervals.select(drawn.columns).join(drawn, on="metric", how="semi"))
+    assert drawn["lower"].null_count() == 0
+    names = set(drawn["metric"])
+    assert {"purity", "adjusted_rand_score", "v_measure_score"} <= names
+    others = ("mirkin_metric", "label_entropy", "variation_of_information", "mcnemar_index")
+    assert not names.intersection(others)
+    n_others = len(intervals) - len(drawn)
+    assert title_of(chart)[2].startswith(f"not drawn: {n_others} metrics without a value or an int")
     chosen = draw_chart("interval_plot", metrics=["mirkin_metric", "purity"])
     assert frame_of_chart(chosen, "metric").rows() == [("mirkin_metric",), ("purity",)]
+
+
+def test_scores_without_intervals_are_hollow_points() -> None:
+    """They are drawn by default where no score has an interval."""
+    rows = pl.DataFrame(
+        {"metric": ["purity", "rand_score"], "value": [0.5, 0.7], "lower": None, "upper": None}
+    ).with_columns(pl.col("lower", "upper").cast(pl.Float64))
+    chart = plots.interval_plot(rows)
+    assert frame_of_chart(chart, "metric").rows() == [("purity",), ("rand_score",)]
+    fill = chart.to_dict()["layer"][1]["encoding"]["fill"]
+    assert (fill["condition"]["test"], fill["value"]) == ("isValid(datum.lower)", "white")
+    measured = rows.with_columns(lower=pl.Series([0.4, None]), upper=pl.Series([0.6, None]))
+    assert frame_of_chart(plots.interval_plot(measured), "metric").rows() == [("purity",)]
+    both = plots.interval_plot(measured, metrics=["rand_score", "purity"])
+    assert frame_of_chart(both, "metric").rows() == [("rand_score",), ("purity",)]
 
 
 # ----------------------------------------------------------------------------------------------
@@ -398,6 +414,62 @@ def test_folded_labels_and_clusters() -> None:
         "the 3 largest labels, 7 others as one",
         "the 2 largest clusters, 3 others as one",
     ]
+
+
+@pytest.mark.parametrize("noise_as", ["cluster", "singletons"])
+def test_noise_is_the_last_column(noise_as: str) -> None:
+    """It is the largest cluster, of label 0, and is neither folded nor counted among the others."""
+    frame = pl.DataFrame({"label": [0, 0, 0, 0, 1, 1, 2], "cluster": [9, 9, 9, 1, 2, 3, 4]})
+    chart = plots.contingency_plot(
+        frame, "label", "cluster", noise=9, noise_as=noise_as, max_clusters=2
+    )
+    cells = frame_of_chart(chart, "cluster", "column").unique().sort("column").rows()
+    assert cells == [("1", 0), ("2", 1), ("other (2)", 2), ("noise", 3)]
+    assert title_of(chart) == [
+        "7 rows by 3 labels and 4 clusters",
+        "the 2 largest clusters, 2 others as one",
+        "3 rows of noise in the last column",
+    ]
+    texts = pl.when(pl.col("cluster") == 9).then(pl.lit("x")).otherwise(pl.lit("noise"))
+    named = plots.contingency_plot(
+        frame.with_columns(cluster=texts), "label", "cluster", noise="x", noise_as=noise_as
+    )
+    assert {row["cluster"] for row in rows_of_chart(named)} == {"noise", "noise (2)"}
+
+
+def test_noise_alone() -> None:
+    frame = pl.DataFrame({"label": ["a", "b"], "cluster": [-1, -1]})
+    chart = plots.contingency_plot(frame, "label", "cluster", noise=-1, noise_as="cluster")
+    assert frame_of_chart(chart, "label", "cluster").rows() == [("a", "noise"), ("b", "noise")]
+
+
+def test_a_single_cluster_is_not_folded() -> None:
+    """As "other (1)" it would need as much room as with its name."""
+    frame = pl.DataFrame({"label": range(4), "cluster": range(4)})
+    chart = plots.contingency_plot(frame, "label", "cluster", max_labels=3, max_clusters=3)
+    assert {row["cluster"] for row in rows_of_chart(chart)} == {"0", "1", "2", "3"}
+    assert title_of(chart) == ["4 rows by 4 labels and 4 clusters"]
+    folded = plots.contingency_plot(frame, "label", "cluster", max_clusters=2)
+    assert {row["cluster"] for row in rows_of_chart(folded)} == {"0", "1", "other (2)"}
+
+
+def test_no_row_is_white() -> None:
+    color = own_chart("contingency_plot").to_dict()["layer"][0]["encoding"]["color"]["scale"]
+    assert (color["range"][0], color["domain"][0]) == ("#ffffff", 0)
+
+
+def test_axes_end_where_the_data_do() -> None:
+    """Silhouettes between -0.43 and 0.08; an elbow's curve that does not begin at 0."""
+    points = pl.DataFrame({"cluster": ["a", "a", "b"], "silhouette": [0.08, -0.43, 0.02]})
+    chart = silhouette.draw_samples(points, "euclidean", 30)
+    domains = [
+        layer["encoding"]["x"]["scale"]["domain"]
+        for layer in chart.to_dict()["layer"]
+        if "scale" in layer["encoding"]["x"]
+    ]
+    assert domains == [[-0.5, 0.1]] * 2
+    for panel in own_chart("elbow_plot").to_dict()["hconcat"]:
+        assert panel["layer"][0]["encoding"]["y"]["scale"] == {"zero": False}
 
 
 def test_the_folded_clusters_are_the_last_column() -> None:
