@@ -109,12 +109,8 @@ def _add_noise(clusters: Groups, noise: pl.DataFrame) -> Groups:
     if noise.is_empty():
         return clusters
     *names, name = name_values(pl.Series([*clusters.names, "noise"]))
-    value = noise.select(place=pl.lit(len(names)), value=pl.col("cluster").first())
-    return Groups(
-        pl.concat([clusters.places, value.cast(dict(clusters.places.schema))]),
-        [*names, name],
-        clusters.n_folded,
-    )
+    value = noise.select(place=pl.lit(len(names), pl.Int64), value=pl.col("cluster").first())
+    return Groups(pl.concat([clusters.places, value]), [*names, name], clusters.n_folded)
 
 
 def _count_groups(cells: pl.DataFrame, labels: Groups, clusters: Groups) -> pl.DataFrame:

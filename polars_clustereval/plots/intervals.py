@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_clustereval.base.checks import show_value
-from polars_clustereval.catalogue import entries
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.relative.intervals import external_intervals
 
@@ -114,6 +113,8 @@ def interval_plot(
 def _choose_metrics(rows: pl.DataFrame, metrics: Sequence[str] | None) -> pl.DataFrame:
     """Return the rows of the metrics to draw, in their order, that have a value."""
     if metrics is None:
+        from polars_clustereval.catalogue import entries  # which the package imports when asked
+
         numbers = pl.col("value", "lower", "upper")
         is_other = pl.col("metric").is_in([x.name for x in entries().values() if x.best != "1"])
         in_range = pl.all_horizontal(numbers.is_between(-1, 1) | numbers.is_null())

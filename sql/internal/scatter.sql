@@ -400,14 +400,12 @@ CREATE OR REPLACE MACRO clustereval._nearby_counts(points, clusters, radii) AS T
     JOIN reaches ON reaches.number = own.number
     JOIN query_table(radii) AS radius ON radius.partition_key IS NOT DISTINCT FROM own.partition_key
   ),
-  -- Each target twice: in its ring, and in the one before, from which points reach it, too.
   placed_targets AS (
     SELECT
       target.number, target.other, target.is_midpoint, target.target, target.reach,
-      FLOOR(clustereval._ratio(target.reach, widths.width)) - steps.step AS ring
+      FLOOR(clustereval._ratio(target.reach, widths.width)) AS ring
     FROM targets AS target
     JOIN ring_widths AS widths ON widths.number = target.number
-    CROSS JOIN (SELECT 0.0 AS step UNION ALL SELECT 1.0) AS steps
   ),
   own_distances AS NOT MATERIALIZED (
     SELECT
@@ -427,11 +425,13 @@ CREATE OR REPLACE MACRO clustereval._nearby_counts(points, clusters, radii) AS T
       own_distance + density_radius + 1e-9 * (own_distance + density_radius) AS upper
     FROM own_distances
   ),
+  -- Each point twice, in both rings. The two rows come first: DataFusion keeps the left side.
   placed_points AS NOT MATERIALIZED (
     SELECT
       number, point, density_radius, lower, upper,
-      FLOOR(clustereval._ratio(lower, width)) AS ring
-    FROM bounded
+      FLOOR(clustereval._ratio(lower, width)) + steps.step AS ring
+    FROM (SELECT 0.0 AS step UNION ALL SELECT 1.0) AS steps
+    CROSS JOIN bounded
   )
   SELECT target.number, target.other, target.is_midpoint, COUNT(*) AS n
   FROM placed_points AS point
