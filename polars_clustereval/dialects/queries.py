@@ -212,7 +212,7 @@ def to_sql(
 def keep_metrics(request: Request, metrics: Sequence[str] | None) -> Request:
     """Return a request for the columns `metrics` alone, after those that tell its rows apart.
 
-    None asks for all columns. Raises an error for names of columns that are no list of texts.
+    None asks for all columns. Raises an error for anything but a list of names.
     """
     if metrics is None:
         return request

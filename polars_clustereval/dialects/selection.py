@@ -23,13 +23,13 @@ class Selection(NamedTuple):
     """A table macro, and the columns of it that are asked for; None is all of them."""
 
     table: str
-    metrics: tuple[str, ...] | None
+    metrics: Sequence[str] | None
 
 
 def select_columns(name: str, metrics: Sequence[str] | None, tables: Collection[str]) -> Selection:
     """Return what a name means: one of the `tables`, or a score that is a column of one."""
     if name in tables:
-        return Selection(name, None if metrics is None else check_metrics(metrics))
+        return Selection(name, metrics)
     score = entries().get(name)
     if score is None:
         near = get_close_matches(name, [*tables, *entries()], n=1)

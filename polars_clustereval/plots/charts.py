@@ -192,7 +192,8 @@ def fold_groups(rows: pl.DataFrame, column: str, size: pl.Expr, limit: int) -> G
     """
     sizes = rows.group_by(value=column).agg(size=size)
     sizes = sizes.sort("size", "value", descending=[True, False], nulls_last=True)
-    limit += len(sizes) == limit + 1
+    if len(sizes) == limit + 1:
+        limit += 1
     n_folded = max(0, len(sizes) - limit)
     kept = sizes.head(limit).select("value").sort("value", nulls_last=True)
     names = name_values(kept["value"])

@@ -68,9 +68,9 @@ def contingency_matrix(
     Raises
     ------
     ClusterEvalError
-        For a table or column that does not exist, an invalid option, `metrics` that are no columns
-        of the result, a noise value of another type than `cluster`, weights that are negative,
-        fractional or NULL, and a table that holds no kept cells where these are expected.
+        For a table or column that does not exist, an invalid option, a name in `metrics` that the
+        result does not have, a noise value of another type than `cluster`, weights that are
+        negative, fractional or NULL, and a table without kept cells where these are expected.
     ImportError
         Without pyspark: ``pip install 'polars_clustereval[spark]'``.
 

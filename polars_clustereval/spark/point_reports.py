@@ -87,9 +87,9 @@ def internal_report(
     Raises
     ------
     ClusterEvalError
-        For a table or column that does not exist, an invalid option, `metrics` that are no columns
-        of the result, a noise value of another type than `cluster`, and coordinates that are NULL,
-        NaN or infinite in a row that counts.
+        For a table or column that does not exist, an invalid option, a name in `metrics` that the
+        result does not have, a noise value of another type than `cluster`, and coordinates that
+        are NULL, NaN or infinite in a row that counts.
 
     See Also
     --------
