@@ -175,6 +175,7 @@ _CALLS: dict[Kind, Callable[[int], list[Any]]] = {
     "one clustering": lambda n: [make_labels(n), "cluster"],
     "points": _POINTS,
     "points of states": _POINTS,
+    "attributes": lambda n: [make_points(n), VECTOR, "cluster"],
     "nominal values": lambda n: [make_runs(n), ["label"], "cluster"],
     "sweep": lambda n: [make_sweep(n), VECTOR, "cluster", "k"],
     "points alone": lambda n: [make_points(n), VECTOR],

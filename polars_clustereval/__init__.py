@@ -123,6 +123,7 @@ from .internal.centroids import centroids
 from .internal.determinants import determinant_report
 from .internal.dunn import cluster_diameters, dunn_index
 from .internal.pairwise import pairwise_report
+from .internal.profiles import cluster_profile, column_profile
 from .internal.report import internal_cluster_report, internal_report
 from .internal.scatter import neighbor_report
 from .internal.silhouette import silhouette_clusters, silhouette_samples, silhouette_score
@@ -176,9 +177,11 @@ __all__ = [
     "cluster_entropy",
     "cluster_entropy_given_label",
     "cluster_error_table",
+    "cluster_profile",
     "cluster_stability",
     "cluster_states",
     "clustering_summary",
+    "column_profile",
     "column_stability",
     "completeness_score",
     "contingency_matrix",

@@ -33,6 +33,7 @@ from .internal.centroids import centroids
 from .internal.determinants import determinant_report
 from .internal.dunn import cluster_diameters, dunn_index
 from .internal.pairwise import pairwise_report
+from .internal.profiles import cluster_profile, column_profile
 from .internal.report import internal_cluster_report, internal_report
 from .internal.scatter import neighbor_report
 from .internal.silhouette import silhouette_clusters, silhouette_samples, silhouette_score
@@ -118,6 +119,8 @@ class ClusterEval:
     cluster_diameters = _method(cluster_diameters)
     dunn_index = _method(dunn_index)
     pairwise_report = _method(pairwise_report)
+    cluster_profile = _method(cluster_profile)
+    column_profile = _method(column_profile)
     internal_report = _method(internal_report)
     internal_cluster_report = _method(internal_cluster_report)
     neighbor_report = _method(neighbor_report)

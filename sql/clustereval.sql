@@ -45,6 +45,7 @@
 .read internal/report.sql
 .read internal/summary.sql
 .read internal/states.sql
+.read internal/profiles.sql
 .read relative/assignment.sql
 .read relative/column_removal.sql
 .read relative/gap.sql

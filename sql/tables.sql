@@ -136,6 +136,33 @@ COMMENT ON MACRO TABLE clustereval.cluster_error_table IS
 'in all of its rows. Source: Binette, Baek, Engineer, Jones, Dasylva and Reiter (2024), How to '
 'evaluate entity resolution systems: an entity-centric framework, doi:10.48550/arXiv.2404.05622.';
 
+COMMENT ON MACRO TABLE clustereval.cluster_profile IS
+'What distinguishes each cluster from the rest: means and shares of columns, with a v-test. '
+'Sorted by partition_key, cluster, and the size of v_test, the largest first: partition_key, '
+'cluster, column_name, kind, category, n, mean, std, rest_mean, difference and v_test. kind is '
+'one of ''number'' and ''date'': a row per cluster and column with values there. n rows have a '
+'value; mean and std are those of the cluster, rest_mean is that of all other clusters. '
+'''category'': a row per cluster and category that it has, or of which at least 5 rows were to be '
+'expected there. n rows have it; mean and rest_mean are its shares of the rows that have any '
+'category, 0 to 1. ''missing'': a row per cluster for a column with NULLs. n rows have none; mean '
+'and rest_mean are shares of all rows. std is the square root of the sum of squared deviations '
+'divided by n, NULL for shares; difference is mean - rest_mean, and v_test the test value of the '
+'difference, about standard normal if clusters have nothing to do with the column: beyond 2 it is '
+'unlikely to be chance, and of columns that made the clusters it only ranks. rest_mean, '
+'difference and v_test are NULL without other rows, and v_test where all values are equal. '
+'Without rows the result is empty. With the mean m and standard deviation s of all N rows that '
+'have a value, v_test of the n rows of a cluster with the mean m_c is (m_c - m) / (s sqrt((N - n) '
+'/ (N - 1) / n)). A share is the mean of zeros and ones. tbl: The rows to describe. columns: '
+'Names of the columns to describe: numbers; dates and times, which are days since 1970-01-01; or '
+'categories, that is text, enumerations and truth values. cluster: Assigned cluster, of any '
+'groupable type. Rows with a NULL are left out. weight: Multiplicity of each row, a whole number '
+'>= 0. The column is checked first. partition_by: Columns whose groups are evaluated separately. '
+'NULL is a group too. noise: The value of cluster that marks noise. noise_as (''cluster'', '
+'''drop'', needed with noise): Whether noise is an ordinary cluster or is left out. Source: '
+'Lebart, Morineau and Piron (1995), Statistique exploratoire multidimensionnelle, Dunod. The same '
+'numbers as catdes of FactoMineR: Lê, Josse and Husson (2008), FactoMineR: an R package for '
+'multivariate analysis, doi:10.18637/jss.v025.i01.';
+
 COMMENT ON MACRO TABLE clustereval.cluster_stability IS
 'Stability of each cluster of a reference run: its best Jaccard index in every other run. The '
 'Jaccard index of two clusters, the ids in both over the ids in either, counts only ids that are '
@@ -192,6 +219,26 @@ COMMENT ON MACRO TABLE clustereval.clustering_summary IS
 'unifying notation and its consequences, doi:10.2307/1934352. Binette, Baek, Engineer, Jones, '
 'Dasylva and Reiter (2024), How to evaluate entity resolution systems: an entity-centric '
 'framework, doi:10.48550/arXiv.2404.05622.';
+
+COMMENT ON MACRO TABLE clustereval.column_profile IS
+'Which columns separate the clusters: the correlation ratio of numbers, Cramér''s V of others. '
+'One row per column, sorted by partition_key and association, the strongest first: partition_key, '
+'column_name, kind (''number'', ''date'' or ''category''), n rows with a value, n_missing '
+'without, n_categories, and eta_squared (0 to 1): of numbers and dates, the share of their sum of '
+'squares that lies between the clusters. NULL unless there are two different values and two '
+'clusters, and for categories. cramers_v (0 to 1): of categories and clusters. NULL unless there '
+'are two categories and two clusters, and for numbers. association: the square root of '
+'eta_squared, or cramers_v, which are comparable. Without rows n is 0 and every measure NULL, or '
+'with partition_by the result is empty. Cramér''s V is sqrt(chi² / (n (min(categories, clusters) '
+'- 1))), without a correction. tbl: The rows to describe. columns: Names of the columns to '
+'describe: numbers; dates and times, which are days since 1970-01-01; or categories, that is '
+'text, enumerations and truth values. cluster: Assigned cluster, of any groupable type. Rows with '
+'a NULL are left out. weight: Multiplicity of each row, a whole number >= 0. The column is '
+'checked first. partition_by: Columns whose groups are evaluated separately. NULL is a group too. '
+'noise: The value of cluster that marks noise. noise_as (''cluster'', ''drop'', needed with '
+'noise): Whether noise is an ordinary cluster or is left out. Source: Cramér (1946), Mathematical '
+'methods of statistics, Princeton University Press. Pearson (1905), On the general theory of skew '
+'correlation and non-linear regression, Dulau.';
 
 COMMENT ON MACRO TABLE clustereval.column_stability IS
 'Stability of a clustering when single coordinates are left out. Points are clustered with all '

@@ -211,6 +211,8 @@ CHOICES: dict[str, tuple[str, ...]] = {
 #: Tables that have some of the choices of a parameter.
 FEWER_CHOICES = {
     ("cluster_states", "noise_as"): ("cluster", "drop"),
+    ("cluster_profile", "noise_as"): ("cluster", "drop"),
+    ("column_profile", "noise_as"): ("cluster", "drop"),
     ("internal_report_from_states", "distance"): ("euclidean", "sqeuclidean"),
     ("to_sql", "method"): ("exact", "simplified"),
     ("silhouette_clusters", "method"): ("exact", "sample"),

@@ -27,6 +27,7 @@ Column = str | pl.Expr
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 Keys = str | pl.Expr | Sequence[str | pl.Expr] | None
 NoiseAs = Literal["cluster", "drop", "singletons"]
+NoiseOfClusters = Literal["cluster", "drop"]
 
 
 # ----------------------------------------------------------------------------------------------
@@ -146,6 +147,24 @@ def check_column_names(names: Sequence[str], parameter: str, columns: Sequence[s
             raise ClusterEvalError(
                 f"{parameter}: column '{name}' not found{hint} columns: {', '.join(columns)}"
             )
+
+
+def check_columns_by_name(lazy: pl.LazyFrame, columns: str | Sequence[str]) -> list[str]:
+    """Return the argument `columns`, one name or several, as a list of names.
+
+    Raises an error for a name that is no column of `lazy`, is given twice or cannot be grouped.
+    """
+    names = [columns] if isinstance(columns, str) else columns
+    if not (isinstance(names, Sequence) and names and all(isinstance(name, str) for name in names)):
+        # A Series may be long; its start identifies it.
+        raise ClusterEvalError(
+            f"columns: expected names of columns, such as ['color'], got {show_value(columns):.100}"
+        )
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise ClusterEvalError(f"columns: '{name}' is given twice")
+        check_groupable(lazy, name, "columns")
+    return list(names)
 
 
 def column_named(name: str) -> pl.Expr:
@@ -408,6 +427,24 @@ def check_noise_as(noise: object, noise_as: object) -> None:
         raise ClusterEvalError(
             f"noise_as '{noise_as}' needs noise: give the value of cluster that marks noise"
         )
+
+
+def check_noise_of_clusters(noise: object, noise_as: object) -> None:
+    """Raise the errors of check_noise_as, for a table whose rows are of clusters.
+
+    There 'singletons' is an error, too.
+    """
+    if noise_as == "singletons":
+        raise ClusterEvalError(
+            "noise_as: expected one of 'cluster', 'drop', got 'singletons'; each row of the result "
+            "describes a cluster"
+        )
+    if noise_as is None and noise is not None:
+        raise ClusterEvalError(
+            "noise_as: expected one of 'cluster', 'drop', got NULL; with noise it says how the "
+            "rows of noise count: 'cluster' as one ordinary cluster, 'drop' not at all"
+        )
+    check_noise_as(noise, noise_as)
 
 
 def equals_noise(cluster: pl.Expr, noise: object, dtype: pl.DataType) -> pl.Expr:

@@ -30,6 +30,7 @@ Kind: TypeAlias = Literal[
     "points",  # a vector and a cluster per row
     "points of states",  # the same, kept as states of clusters, which merge
     "nominal values",
+    "attributes",  # columns of any type by name, and a cluster per row
     "sweep",  # points in several clusterings, with the number of clusters of each
     "points alone",
     "replication",  # a cluster of its own and a predicted one per row

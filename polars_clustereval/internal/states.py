@@ -17,6 +17,7 @@ from polars_clustereval.base.checks import (
     check_column_names,
     check_frame,
     check_groupable,
+    check_noise_of_clusters,
     check_partition_keys,
     key_columns,
     raise_on_collect,
@@ -38,11 +39,10 @@ from .scatter import internal_scores
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from polars_clustereval.base.checks import Column, Frame, Keys
+    from polars_clustereval.base.checks import Column, Frame, Keys, NoiseOfClusters
 
     from .vectors import Missing, Vector
 
-StateNoise = Literal["cluster", "drop"]
 StateDistance = Literal["euclidean", "sqeuclidean"]
 _DISTANCES = get_args(StateDistance)
 
@@ -414,7 +414,7 @@ def cluster_states(
     *,
     partition_by: Keys = None,
     noise: Any = None,
-    noise_as: StateNoise | None = None,
+    noise_as: NoiseOfClusters | None = None,
     missing: Missing = "error",
 ) -> Frame:
     """What to keep of the points of a night, so that later reports need only this.
@@ -458,15 +458,7 @@ def cluster_states(
     >>> ce.cluster_states(four, ["x", "y"], "cluster").select("cluster", "n", "mean", "m2").rows()
     [('a', 2, [1.0, 0.0], [2.0, 0.0]), ('b', 2, [9.0, 2.0], [0.0, 8.0])]
     """
-    if noise_as == "singletons":
-        raise ClusterEvalError(
-            "noise_as: expected one of 'cluster', 'drop', got 'singletons'; a state is of a cluster"
-        )
-    if noise_as is None and noise is not None:
-        raise ClusterEvalError(
-            "noise_as: expected one of 'cluster', 'drop', got NULL; with noise it says how the "
-            "rows of noise count: 'cluster' as one ordinary cluster, 'drop' not at all"
-        )
+    check_noise_of_clusters(noise, noise_as)
     options = check_point_options(
         partition_by=partition_by, noise=noise, noise_as=noise_as, missing=missing
     )

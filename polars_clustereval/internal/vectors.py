@@ -17,11 +17,11 @@ from polars_clustereval.base.checks import (
     as_single_column,
     check_choice,
     check_column_names,
+    check_columns_by_name,
     check_frame,
     check_groupable,
     check_partition_keys,
     column_named,
-    show_value,
 )
 from polars_clustereval.base.data_arguments import column_advice, type_name
 from polars_clustereval.base.deferral import collect_now
@@ -446,27 +446,18 @@ def parse_vector(vec: Column, size: int | None = None) -> pl.Expr:
 
 
 def _check_nominal_columns(lazy: pl.LazyFrame, columns: str | Sequence[str]) -> list[str]:
-    """Return vdm_encode's argument `columns`, one name or several, as a list of names.
+    """Return vdm_encode's argument `columns` as check_columns_by_name does.
 
-    Raises an error for a name that is no column of `lazy`, is given twice or cannot be grouped, and
-    if the result's column NAME_vdm exists already.
+    Raises an error as that does, and if the result's column NAME_vdm exists already.
     """
-    names = [columns] if isinstance(columns, str) else columns
-    if not (isinstance(names, Sequence) and names and all(isinstance(name, str) for name in names)):
-        # A Series may be long; its start identifies it.
-        raise ClusterEvalError(
-            f"columns: expected names of columns, such as ['color'], got {show_value(columns):.100}"
-        )
+    names = check_columns_by_name(lazy, columns)
     table_columns = lazy.collect_schema().names()
-    for i, name in enumerate(names):
-        if name in names[:i]:
-            raise ClusterEvalError(f"columns: '{name}' is given twice")
-        check_groupable(lazy, name, "columns")
+    for name in names:
         if f"{name}_vdm" in table_columns:
             raise ClusterEvalError(
                 f"columns: '{name}_vdm' is also a column of the table; rename it first"
             )
-    return list(names)
+    return names
 
 
 def _value_profiles(

@@ -58,6 +58,10 @@ CREATE OR REPLACE MACRO clustereval._quoted_column_error(parameter, given) AS
     regexp_extract(alias(any_value(given)), '''.*'''), '; write it without quotes'
   );
 
+-- Pattern of the names, as typeof() returns them, of the types of numbers.
+CREATE OR REPLACE MACRO clustereval._number_types() AS
+  '^(U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\))$';
+
 -- TRUE if type_name, the result of typeof(), is a type of lists or arrays of floats.
 CREATE OR REPLACE MACRO clustereval._is_float_list(type_name) AS
   regexp_full_match(type_name, '(FLOAT|DOUBLE)\[\d*\]');
@@ -249,6 +253,24 @@ CREATE OR REPLACE MACRO clustereval._valid_noise(noise, noise_as) AS
       'noise_as ''', noise_as, ''' needs noise: give the value of cluster that marks noise'
     ))
     ELSE 'SELECT TRUE AS valid'
+  END;
+
+-- Text of the query SELECT TRUE AS valid, for _check_options to run, for a table whose rows are of
+-- clusters. Raises an error if the option noise_as is 'singletons', and for other bad values of the
+-- two as _valid_noise.
+CREATE OR REPLACE MACRO clustereval._valid_noise_of_clusters(noise, noise_as) AS
+  CASE
+    WHEN noise_as = 'singletons'
+    THEN error(concat(
+      'noise_as: expected one of ''cluster'', ''drop'', got ''singletons''; each row of the result ',
+      'describes a cluster'
+    ))
+    WHEN noise_as IS NULL AND noise IS NOT NULL
+    THEN error(concat(
+      'noise_as: expected one of ''cluster'', ''drop'', got NULL; with noise it says how the rows ',
+      'of noise count: ''cluster'' as one ordinary cluster, ''drop'' not at all'
+    ))
+    ELSE clustereval._valid_noise(noise, noise_as)
   END;
 
 -- x, the weight beta of recall in an F score, as DOUBLE. Raises an error unless it is a number >=

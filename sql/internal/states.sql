@@ -26,12 +26,6 @@ CREATE OR REPLACE MACRO clustereval._mean_correction(reference, shift, low, high
 -- Checks
 ---------------------------------------------------------------------------------------------------
 
--- TRUE if type_name, the result of typeof(), is a type of numbers.
-CREATE OR REPLACE MACRO clustereval._is_number_type(type_name) AS
-  regexp_matches(
-    type_name, '^(U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\))$'
-  );
-
 -- x, unchanged. Raises an error if the column `name` of a table of states, with the type type_name,
 -- is missing, or `fits`, whether the type is the expected one, is FALSE. "NULL" is the type of a
 -- missing column, see _state_rows.
@@ -52,7 +46,7 @@ CREATE OR REPLACE MACRO clustereval._check_state_type(x, name, type_name, expect
 CREATE OR REPLACE MACRO clustereval._check_state_counts(x, name, given) AS
   clustereval._check_state_type(
     x, name, typeof(any_value(given)), 'whole numbers >= 0',
-    clustereval._is_number_type(typeof(any_value(given)))
+    regexp_matches(typeof(any_value(given)), clustereval._number_types())
   );
 
 -- x, unchanged. Raises the error of _check_state_type unless the column `given` has lists of
@@ -405,22 +399,6 @@ CREATE OR REPLACE MACRO clustereval._state_spreads(counts, centers, moments) AS 
 -- Options
 ---------------------------------------------------------------------------------------------------
 
--- Text of the query SELECT TRUE, which _check_options runs. Raises an error if the option noise_as
--- of cluster_states is 'singletons', and for other bad values of the two as _valid_noise.
-CREATE OR REPLACE MACRO clustereval._valid_state_noise(noise, noise_as) AS
-  CASE
-    WHEN noise_as = 'singletons'
-    THEN error(
-      'noise_as: expected one of ''cluster'', ''drop'', got ''singletons''; a state is of a cluster'
-    )
-    WHEN noise_as IS NULL AND noise IS NOT NULL
-    THEN error(concat(
-      'noise_as: expected one of ''cluster'', ''drop'', got NULL; with noise it says how the rows ',
-      'of noise count: ''cluster'' as one ordinary cluster, ''drop'' not at all'
-    ))
-    ELSE clustereval._valid_noise(noise, noise_as)
-  END;
-
 -- Text of the query SELECT TRUE, which _check_options runs. Raises an error if an option of
 -- internal_report_from_states is bad.
 CREATE OR REPLACE MACRO clustereval._valid_state_options(distance, weights) AS
@@ -496,7 +474,7 @@ CREATE OR REPLACE MACRO clustereval.cluster_states(
   SELECT *
   FROM clustereval._state_table(__ce_spreads, __ce_coordinates)
   WHERE clustereval._check_options(
-    clustereval._valid_missing(missing, clustereval._valid_state_noise(noise, noise_as))
+    clustereval._valid_missing(missing, clustereval._valid_noise_of_clusters(noise, noise_as))
   )
     AND COALESCE((SELECT MIN(valid) FROM __ce_checked), TRUE)
   -- The second column is cluster, whose name is that of a parameter here.

@@ -183,17 +183,17 @@ COMMENT ON MACRO clustereval.parse_vector IS
 CREATE OR REPLACE MACRO clustereval._quote_identifier(name) AS
   concat('"', replace(name, '"', '""'), '"');
 
--- The argument `columns` of vdm_encode, one name or a list of names, as a list of names; NULL if it
--- is something else.
+-- The argument `columns`, one name or a list of names, as a list of names; NULL if it is something
+-- else.
 CREATE OR REPLACE MACRO clustereval._column_names(columns) AS
   CASE
     WHEN typeof(columns) = 'VARCHAR' THEN [CAST(columns AS VARCHAR)]
     ELSE TRY_CAST(columns AS VARCHAR[])
   END;
 
--- x, unchanged. Raises an error if `names`, the list of columns to encode, is NULL, has no names or
--- a NULL, or has a name twice, in any letter case.
-CREATE OR REPLACE MACRO clustereval._check_nominal_names(x, names) AS
+-- x, unchanged. Raises an error if `names`, the list of columns, is NULL, has no names or a NULL, or
+-- has a name twice, in any letter case.
+CREATE OR REPLACE MACRO clustereval._check_names(x, names) AS
   CASE
     WHEN coalesce(len(names), 0) = 0 OR list_count(names) < len(names)
     THEN error(concat(
@@ -211,11 +211,11 @@ CREATE OR REPLACE MACRO clustereval._check_nominal_names(x, names) AS
     ELSE x
   END;
 
--- Text of the query that returns `names`, the columns to encode, as one list (names). In the
+-- Text of the query that returns `names`, a list of columns, as one list (names). In the
 -- argument of query() names need no quotes ([color] as ['color']); this query returns them as
 -- values. Raises an error for bad names.
-CREATE OR REPLACE MACRO clustereval._vdm_names_query(names) AS
-  clustereval._check_nominal_names(concat(
+CREATE OR REPLACE MACRO clustereval._names_query(names) AS
+  clustereval._check_names(concat(
     'SELECT [',
     list_aggregate(list_transform(
       names, lambda __ce_name: concat('''', replace(__ce_name, '''', ''''''), '''')
@@ -223,11 +223,11 @@ CREATE OR REPLACE MACRO clustereval._vdm_names_query(names) AS
     '] AS __ce_names'
   ), names);
 
--- Text of the query that reads the rows of vdm_encode (its CTE input_rows), with a NULL column for
--- each of `names`, the columns to encode, that the table does not have: so _check_nominal_columns
--- reports the missing column, and not the binder. Raises an error for bad names.
-CREATE OR REPLACE MACRO clustereval._vdm_rows_query(names) AS
-  clustereval._check_nominal_names(concat(
+-- Text of the query that reads the rows of the user's table (the caller's CTE __ce_input_rows), with
+-- a NULL column for each of `names` that the table does not have: so _check_known_names reports the
+-- missing column, and not the binder. Raises an error for bad names.
+CREATE OR REPLACE MACRO clustereval._named_rows_query(names) AS
+  clustereval._check_names(concat(
     'SELECT * FROM __ce_input_rows UNION ALL BY NAME SELECT ',
     list_aggregate(list_transform(
       names, lambda __ce_name: concat('NULL AS ', clustereval._quote_identifier(__ce_name))
@@ -242,7 +242,7 @@ CREATE OR REPLACE MACRO clustereval._vdm_rows_query(names) AS
 -- that its value does not have. Functions in the text have the names that bundle() of the Python
 -- package writes elsewhere, since a user's macro of the same name would take their place.
 CREATE OR REPLACE MACRO clustereval._vdm_query(names) AS
-  clustereval._check_nominal_names(concat(
+  clustereval._check_names(concat(
     'WITH ',
     list_aggregate(list_transform(
       names,
@@ -327,15 +327,19 @@ CREATE OR REPLACE MACRO clustereval._closest_name(unknown, names) AS
     lambda __ce_candidate: __ce_candidate['edits'] <= 0.4
   )[1]['name'];
 
--- TRUE. Raises an error if one of `names`, the columns to encode, is not in table_columns, the
--- names of all columns of the table, or if the new column NAME_vdm is there already.
-CREATE OR REPLACE MACRO clustereval._check_nominal_columns(names, table_columns) AS
+-- TRUE if `name` is in table_columns, the names of the columns of a table, in any letter case.
+CREATE OR REPLACE MACRO clustereval._has_column(table_columns, name) AS
+  list_contains(
+    list_transform(table_columns, lambda __ce_column: lower(__ce_column)), lower(name)
+  );
+
+-- TRUE. Raises an error if one of `names` is not in table_columns, the names of the columns of the
+-- table.
+CREATE OR REPLACE MACRO clustereval._check_known_names(names, table_columns) AS
   list_bool_and(list_transform(
     names,
     lambda __ce_name: CASE
-      WHEN NOT list_contains(
-        list_transform(table_columns, lambda __ce_column: lower(__ce_column)), lower(__ce_name)
-      )
+      WHEN NOT clustereval._has_column(table_columns, __ce_name)
       THEN error(concat(
         'columns: column ''', __ce_name, ''' not found;',
         coalesce(
@@ -343,10 +347,17 @@ CREATE OR REPLACE MACRO clustereval._check_nominal_columns(names, table_columns)
         ),
         ' columns: ', list_aggregate(table_columns, 'string_agg', ', ')
       ))
-      WHEN list_contains(
-        list_transform(table_columns, lambda __ce_column: lower(__ce_column)),
-        lower(concat(__ce_name, '_vdm'))
-      )
+      ELSE TRUE
+    END
+  ));
+
+-- TRUE. Raises an error if one of `names`, the columns to encode, is not in table_columns, the
+-- names of all columns of the table, or if the new column NAME_vdm is there already.
+CREATE OR REPLACE MACRO clustereval._check_nominal_columns(names, table_columns) AS
+  clustereval._check_known_names(names, table_columns) AND list_bool_and(list_transform(
+    names,
+    lambda __ce_name: CASE
+      WHEN clustereval._has_column(table_columns, concat(__ce_name, '_vdm'))
       THEN error(concat(
         'columns: ''', __ce_name, '_vdm'' is also a column of the table; rename it first'
       ))
@@ -379,10 +390,10 @@ CREATE OR REPLACE MACRO clustereval.vdm_encode(tbl, columns, label, partition_by
   ),
   __ce_checked_names AS (
     SELECT clustereval._check_nominal_columns(__ce_names, __ce_columns) AS __ce_valid
-    FROM query(clustereval._vdm_names_query(clustereval._column_names(columns))), __ce_table_columns
+    FROM query(clustereval._names_query(clustereval._column_names(columns))), __ce_table_columns
   ),
   __ce_rows AS NOT MATERIALIZED (
-    FROM query(clustereval._vdm_rows_query(clustereval._column_names(columns)))
+    FROM query(clustereval._named_rows_query(clustereval._column_names(columns)))
   )
   SELECT *
   FROM query(clustereval._vdm_query(clustereval._column_names(columns)))

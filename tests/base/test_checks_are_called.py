@@ -33,7 +33,7 @@ NAMES_OF_TABLES = ("tbl", "tbl_before", "tbl_after", "tbl_labels", "tbl_clusters
 UNCHECKED = {
     *((table, "centroids") for table in ("assign_nearest", "cross_validation")),
     *(("choose_k", "gap"), ("gap_statistic", "reference")),
-    ("vdm_encode", "columns"),
+    *((table, "columns") for table in ("vdm_encode", "cluster_profile", "column_profile")),
 }
 ALWAYS = {
     **{name: {Place("_check_column", "given")} for name in COLUMNS},

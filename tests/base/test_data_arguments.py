@@ -93,7 +93,7 @@ def test_every_function_is_of_one_kind() -> None:
     assert {*POINTS} == {*registry.tables("points", "points of states")}
     assert {*SEVERAL} == {*registry.tables("runs", "runs and one of them", "resamples")}
     assert {*SINGLE} == {*POINTS, *LABELS}
-    of_labels = registry.tables("labels", "records", "replication", "nominal values")
+    of_labels = registry.tables("labels", "records", "replication", "nominal values", "attributes")
     assert {*LABELS} == {*of_labels, *registry.DRAWN_BY_NUMPY}
     assert {required(name)[0] for name in EXPRESSIONS} == {"label", "vec"}
 

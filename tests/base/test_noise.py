@@ -15,7 +15,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_clustereval as ce
-from tests.support import macro_calls
+from tests.support import macro_calls, registry
 from tests.support.doors import refused, refused_labels, refused_values
 from tests.support.engines import Column, DuckDB, Engine, Expression, make, report
 
@@ -33,6 +33,7 @@ FRAMES = ("tbl", "tbl_before", "tbl_after", "frame", "frame_before", "frame_afte
 #: What is given to the parameters without a default, on either side.
 GIVEN: dict[str, Any] = {name: name for name in ("label", "cluster", "id", "run", "k")} | {
     "vector": ["x"],
+    "columns": ["x"],
     "left": "id",
     "right": "id",
     "reference": 0,
@@ -47,7 +48,7 @@ MACROS = [
     name for name, macro in macro_calls.public_tables().items() if "noise" in macro.parameters
 ]
 CHOICES = "noise_as: expected one of 'cluster', 'drop', 'singletons', got NULL; with noise it says "
-CHOICES_OF_STATES = "noise_as: expected one of 'cluster', 'drop', got NULL; with noise it says "
+CHOICES_OF_CLUSTERS = "noise_as: expected one of 'cluster', 'drop', got NULL; with noise it says "
 
 
 def required_of(function: str) -> list[str]:
@@ -56,7 +57,8 @@ def required_of(function: str) -> list[str]:
 
 
 def choices_of(table: str) -> str:
-    return CHOICES_OF_STATES if table == "cluster_states" else CHOICES
+    is_of_clusters = table in registry.tables("points of states", "attributes")
+    return CHOICES_OF_CLUSTERS if is_of_clusters else CHOICES
 
 
 def ask_function(name: str, frame: pl.DataFrame, **options: Any) -> None:
@@ -113,7 +115,7 @@ def test_the_error_says_what_each_choice_does(side: Engine) -> None:
 
 
 def test_the_choices_of_states(side: Engine) -> None:
-    words = f"{CHOICES_OF_STATES}how the rows of noise count: 'cluster' as one ordinary cluster, "
+    words = f"{CHOICES_OF_CLUSTERS}how the rows of noise count: 'cluster' as one ordinary cluster, "
     words += "'drop' not at all"
     if isinstance(side, DuckDB):
         refused_values(side, words, "_valid_state_noise", -1, None)

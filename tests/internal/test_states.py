@@ -566,7 +566,7 @@ def test_bad_weights(side: Engine, weights: list[float], words: str) -> None:
 
 
 def test_noise_has_no_singletons(side: Engine) -> None:
-    words = "noise_as: expected one of 'cluster', 'drop', got 'singletons'; a state is of a cluster"
+    words = "noise_as: expected one of 'cluster', 'drop', got 'singletons'; each row of the result"
     with fails(side, words):
         states_of(side, FOUR, WIDE, noise=0, noise_as="singletons")
     with fails(side, "noise_as: expected one of"):

@@ -36,6 +36,7 @@ GIVEN: dict[Kind, tuple[object, ...]] = {
     "points": ("vector", "cluster"),
     "points of states": ("vector", "cluster"),
     "nominal values": (("label",), "cluster"),
+    "attributes": (("label",), "cluster"),
     "sweep": ("vector", "cluster", "k"),
     "points alone": ("vector",),
     "replication": ("label", "cluster"),

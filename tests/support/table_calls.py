@@ -175,6 +175,7 @@ def calls_of_tables(n_values: int) -> dict[str, TableCall]:
         "points": (rows, VECTOR, "cluster"),
         "points of states": (rows, VECTOR, "cluster"),
         "nominal values": (rows, ["label"], "cluster"),
+        "attributes": (rows, VECTOR, "cluster"),
         "sweep": (rows, VECTOR, "cluster", "k"),
         "points alone": (rows, VECTOR),
         "replication": (rows, "label", "cluster"),
