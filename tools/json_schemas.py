@@ -31,7 +31,7 @@ RULES = (
 )
 OTHER_COLUMNS = "A column of --partition-by, or of a later release."
 #: Arguments of the reports; columns of labels and the like may have any type.
-COLUMNS = {"vector": ["vector"], "k": "k", "reference": None} | {
+COLUMNS = {"vector": ["vector"], "columns": ["vector"], "k": "k", "reference": None} | {
     name: name for name in ("label", "cluster", "id", "run", "left", "right")
 }
 JSON_TYPES = {pl.Int64: "integer", pl.Float64: "number", pl.Boolean: "boolean", pl.String: "string"}
@@ -102,7 +102,7 @@ def column_schema(values: pl.Series, meaning: Meaning, *, is_users: bool) -> Sch
 
 def command_of(report: Report) -> str:
     """The command of a report and the option that changes it."""
-    option = " --show " if report.command in ("transitions", "graph") else " --"
+    option = " --show " if report.command in ("transitions", "graph", "profile") else " --"
     return f"{report.command}{option}{report.variant}" if report.variant else report.command
 
 

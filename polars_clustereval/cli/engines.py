@@ -35,7 +35,7 @@ __all__ = ["ENGINES", "open_rows", "read_rows", "write_queries"]
 
 # Parameters that take one column and several columns; all others take a value.
 _SINGLE_COLUMN = ("label", "cluster", "weight", "id", "run", "k", "left", "right")
-_MULTIPLE_COLUMNS = ("vector", "partition_by")
+_MULTIPLE_COLUMNS = ("vector", "columns", "partition_by")
 
 # Parameters whose columns contain numbers; all other columns identify something by their values.
 _NUMBER_COLUMNS = ("vector", "weight", "k")
@@ -135,12 +135,14 @@ def _format_input(
     relation = connection.sql(f"FROM {rows}")
     numbers = _list_columns(arguments, _NUMBER_COLUMNS)
     if source.kind == "json":
+        numbers = [*numbers, *_list_columns(arguments, ("columns",))]
         rows = format_rows(connection, source, numbers)
         relation = connection.sql(f"FROM {rows}")
     text_vector = _find_text_vector(source, arguments, relation)
     if source.kind == "csv":
         numbers = [column for column in numbers if column != text_vector]
-        rows = format_rows(connection, source, numbers)
+        typed = _list_columns(arguments, ("columns",))
+        rows = format_rows(connection, source, numbers, typed)
     if text_vector is not None:
         rows = _parse_vectors(connection, rows, text_vector)
     return rows
@@ -305,6 +307,8 @@ def _format_argument(parameter: str, value: Any, relation: duckdb.DuckDBPyRelati
     if parameter == "partition_by":
         fields = (f"{quote_literal(key)}: {quote_identifier(key)}" for key in value)
         return f"{{{', '.join(fields)}}}"
+    if parameter == "columns":
+        return f"[{', '.join(map(quote_identifier, value))}]"
     return _format_vector(value, relation)
 
 

@@ -134,12 +134,16 @@ def _prepare_for_duckdb(source: Source, scratch: Path) -> Source:
 
 
 def format_rows(
-    connection: duckdb.DuckDBPyConnection, source: Source, number_columns: Iterable[str] = ()
+    connection: duckdb.DuckDBPyConnection,
+    source: Source,
+    number_columns: Iterable[str] = (),
+    typed_columns: Sequence[str] = (),
 ) -> str:
     """Return the SQL that stands after FROM to read the rows of a source in this connection.
 
     The columns of CSV files are text, as an inferred type would make one label of 01 and 1;
-    `number_columns` are DOUBLE. In JSON, `number_columns` keep the type of their numbers.
+    `number_columns` are DOUBLE, and `typed_columns` have the type that DuckDB infers from all of
+    their values. In JSON, `number_columns` keep the type of their numbers.
     """
     if source.kind == "database":
         return _find_table_name(connection, source)
@@ -148,13 +152,32 @@ def format_rows(
     if source.kind == "parquet":
         # The names of the folders of a file are not data.
         return f"read_parquet({_format_paths(source.paths)}, hive_partitioning = FALSE)"
-    types = ", ".join(f"{quote_literal(name)}: 'DOUBLE'" for name in number_columns)
-    types_option = f", types = {{{types}}}" if types else ""
+    types = dict.fromkeys(number_columns, "DOUBLE")
+    if typed_columns:
+        types |= _infer_csv_types(connection, source, typed_columns)
+    fields = ", ".join(f"{quote_literal(name)}: '{kind}'" for name, kind in types.items())
+    types_option = f", types = {{{fields}}}" if types else ""
+    return f"{_format_csv_reader(source)}, all_varchar = TRUE{types_option})"
+
+
+def _format_csv_reader(source: Source) -> str:
+    """Return the call of DuckDB's reader of CSV files, as SQL to which options can be added."""
     return (
         f"read_csv({_format_paths(source.paths)}, delim = {quote_literal(source.separator)}, "
         "quote = '\"', escape = '\"', comment = '', skip = 0, header = TRUE, "
-        f"hive_partitioning = FALSE, all_varchar = TRUE{types_option})"
+        "hive_partitioning = FALSE"
     )
+
+
+def _infer_csv_types(
+    connection: duckdb.DuckDBPyConnection, source: Source, names: Sequence[str]
+) -> dict[str, str]:
+    """Return the types of columns of CSV files that are not text, from all their values."""
+    columns = ", ".join(map(quote_identifier, names))
+    query = f"DESCRIBE SELECT {columns} FROM {_format_csv_reader(source)}, sample_size = -1)"
+    types = {name: kind for name, kind, *_ in connection.execute(query).fetchall()}
+    known = {"BIGINT": "DOUBLE", "DOUBLE": "DOUBLE", "DATE": "DATE", "TIMESTAMP": "TIMESTAMP"}
+    return {name: known[kind] for name, kind in types.items() if kind in known}
 
 
 def _format_paths(paths: Sequence[str]) -> str:

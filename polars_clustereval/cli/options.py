@@ -87,6 +87,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "vector": _option(
         "COLUMNS", "a column of lists or of vectors as text, or numeric columns separated by commas"
     ),
+    "columns": _option("COLUMNS", "the columns to describe, of any type, separated by commas"),
     "label": _option("COLUMN", "the true classes"),
     "cluster": _option("COLUMN", "the assigned clusters"),
     "k": _option("COLUMN", "the number of clusters that was asked for"),

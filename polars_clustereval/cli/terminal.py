@@ -353,7 +353,11 @@ def _render_listing(result: pl.DataFrame, keys: list[str], report: Report) -> st
     """
     if "std_error" in result.columns and not result["std_error"].count():
         result = result.drop("std_error")
-    head = result.head(_MAX_LISTED)
+    head = result
+    if report.first_rows is not None:
+        column, n_rows = report.first_rows
+        head = result.group_by(*keys, column, maintain_order=True).head(n_rows)
+    head = head.select(result.columns).head(_MAX_LISTED)
     names = result.columns[len(keys) :]
     columns = [_format_listed_column(head[name], report) for name in names]
     key_columns = _format_key_columns(head, keys, get_width() // 2)
@@ -399,7 +403,7 @@ def _render_choices(choices: pl.DataFrame, keys: list[str], report: Report) -> s
 # Columns with texts, or with values of the user's columns, of any type.
 _USERS_COLUMNS = {
     *("id", "label", "cluster", "run", "neighbor", "left", "right"),
-    *("majority_label", "majority_cluster"),
+    *("majority_label", "majority_cluster", "column_name", "kind", "category"),
     *("cluster_before", "cluster_after", "transition", "ambiguity"),
 }
 

@@ -10,13 +10,16 @@ from __future__ import annotations
 from .graphs import GRAPHS
 from .labels import LABELS, OVERLAPPING
 from .points import POINTS
+from .profiles import PROFILES
 from .record import Input, Meaning, Report, explain
 from .runs import RUNS
 
 __all__ = ["COMMANDS", "REPORTS", "Input", "Meaning", "Report", "explain"]
 
 #: Every report by its name.
-REPORTS = {report.name: report for report in (*LABELS, *POINTS, *RUNS, *GRAPHS, OVERLAPPING)}
+REPORTS = {
+    report.name: report for report in (*LABELS, *POINTS, *PROFILES, *RUNS, *GRAPHS, OVERLAPPING)
+}
 
 #: The reports of each command; the first one is what it computes unless its options say otherwise.
 COMMANDS = {

@@ -60,7 +60,9 @@ class Input(NamedTuple):
     columns: tuple[str, ...]
 
 
-_ROW_COLUMNS = ("label", "cluster", "weight", "id", "run", "k", "vector", "partition_by")
+_ROW_COLUMNS = (
+    *("label", "cluster", "weight", "id", "run", "k", "vector", "columns", "partition_by"),
+)
 _ROWS = (Input("frame", "clustereval_input", _ROW_COLUMNS),)
 
 
@@ -102,6 +104,9 @@ class Report:
     any_magnitude: bool = False
     #: In a report of many rows per clustering: the column that puts the worst rows first.
     worst_first: str | None = None
+    #: In a report of many rows per clustering: a column, and how many of the first rows of each of
+    #: its values the terminal shows.
+    first_rows: tuple[str, int] | None = None
     #: A column and its value in the rows that the terminal shows after all others.
     shown_last: tuple[str, str] | None = None
     #: Columns whose value is put into words below the table of one clustering.
