@@ -70,6 +70,7 @@ from .external.entropies import (
     mutual_info_score,
 )
 from .external.expected_information import expected_mutual_info
+from .external.findings import external_findings
 from .external.graph import graph_cluster_report, graph_edge_report, graph_node_report, graph_report
 from .external.information import (
     adjusted_mutual_info_score,
@@ -122,6 +123,7 @@ from .external.summary import external_summary
 from .internal.centroids import centroids
 from .internal.determinants import determinant_report
 from .internal.dunn import cluster_diameters, dunn_index
+from .internal.findings import internal_findings
 from .internal.pairwise import pairwise_report
 from .internal.profiles import cluster_profile, column_profile
 from .internal.report import internal_cluster_report, internal_report
@@ -199,6 +201,7 @@ __all__ = [
     "exact_match_recall",
     "expected_mutual_info",
     "external_cluster_report",
+    "external_findings",
     "external_intervals",
     "external_label_report",
     "external_report",
@@ -213,6 +216,7 @@ __all__ = [
     "homogeneity_score",
     "hubert_index",
     "internal_cluster_report",
+    "internal_findings",
     "internal_report",
     "internal_report_from_states",
     "internal_summary",

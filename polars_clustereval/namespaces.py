@@ -19,6 +19,7 @@ from .external.cluster_errors import cluster_error_table, record_error_table
 from .external.clustering_summary import clustering_summary
 from .external.contingency import contingency_matrix, pair_counts
 from .external.entity_resolution import entity_resolution_report
+from .external.findings import external_findings
 from .external.graph import graph_cluster_report, graph_edge_report, graph_node_report, graph_report
 from .external.matching import matching_report
 from .external.overlapping import overlapping_report
@@ -32,6 +33,7 @@ from .external.summary import external_summary
 from .internal.centroids import centroids
 from .internal.determinants import determinant_report
 from .internal.dunn import cluster_diameters, dunn_index
+from .internal.findings import internal_findings
 from .internal.pairwise import pairwise_report
 from .internal.profiles import cluster_profile, column_profile
 from .internal.report import internal_cluster_report, internal_report
@@ -103,6 +105,7 @@ class ClusterEval:
     contingency_matrix = _method(contingency_matrix)
     pair_counts = _method(pair_counts)
     entity_resolution_report = _method(entity_resolution_report)
+    external_findings = _method(external_findings)
     graph_report = _method(graph_report)
     graph_cluster_report = _method(graph_cluster_report)
     graph_node_report = _method(graph_node_report)
@@ -118,6 +121,7 @@ class ClusterEval:
     determinant_report = _method(determinant_report)
     cluster_diameters = _method(cluster_diameters)
     dunn_index = _method(dunn_index)
+    internal_findings = _method(internal_findings)
     pairwise_report = _method(pairwise_report)
     cluster_profile = _method(cluster_profile)
     column_profile = _method(column_profile)

@@ -17,6 +17,7 @@
 .read facts.sql
 .read external/report.sql
 .read external/summary.sql
+.read external/findings.sql
 .read external/entity_resolution.sql
 .read external/cluster_errors.sql
 .read external/clustering_summary.sql
@@ -46,6 +47,7 @@
 .read internal/summary.sql
 .read internal/states.sql
 .read internal/profiles.sql
+.read internal/findings.sql
 .read relative/assignment.sql
 .read relative/column_removal.sql
 .read relative/gap.sql

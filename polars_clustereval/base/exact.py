@@ -114,3 +114,35 @@ def deviance(x: pl.Expr, m: pl.Expr, d: pl.Expr) -> pl.Expr:
     near = v * (d + 2 * x * w * _atanh_tail(w))
     far = x * (x.clip(1.0) / m).log() - d
     return pl.when(v.abs() < 0.1).then(near).otherwise(far)
+
+
+# ----------------------------------------------------------------------------------------------
+# Numbers in sentences
+# ----------------------------------------------------------------------------------------------
+
+
+def percent_as_text(x: pl.Expr) -> pl.Expr:
+    """Return x, from 0 to 1, as text in per cent: '12 %', with one digit below 10 %."""
+    whole = (100 * x + 0.5).floor().cast(pl.Int64)
+    tenths = (1000 * x + 0.5).floor().cast(pl.Int64)
+    small = pl.format("{}.{} %", tenths // 10, tenths % 10)
+    return pl.when(x >= 0.1).then(pl.format("{} %", whole)).otherwise(small)
+
+
+def whole_as_text(x: pl.Expr) -> pl.Expr:
+    """Return x >= 0, below 1e15, as the text of the nearest whole number."""
+    return (x + 0.5).floor().cast(pl.Int64).cast(pl.String)
+
+
+def decimals_as_text(x: pl.Expr) -> pl.Expr:
+    """Return x, of a size below 1e15, as text with two decimals."""
+    hundredths = (100 * x.abs() + 0.5).floor().cast(pl.Int64)
+    sign = pl.when((hundredths > 0) & (x < 0)).then(pl.lit("-")).otherwise(pl.lit(""))
+    decimals = (hundredths % 100).cast(pl.String).str.zfill(2)
+    return pl.format("{}{}.{}", sign, hundredths // 100, decimals)
+
+
+def count_as_text(n: pl.Expr, noun: str) -> pl.Expr:
+    """Return a number n and a noun, in the singular if n is 1: '1 row', '2 rows'."""
+    ending = pl.when(n == 1).then(pl.lit("")).otherwise(pl.lit("s"))
+    return pl.format(f"{{}} {noun}{{}}", n, ending)

@@ -12,6 +12,7 @@ from polars_clustereval.base.quoting import escape_controls
 
 from .commands import (
     run_describe,
+    run_findings,
     run_page,
     run_report,
     run_resolution,
@@ -122,7 +123,8 @@ def _add_report(commands: Any, reports: tuple[Report, ...]) -> None:
     parameters = {name for report in reports for name in report.defaults} - of_variants.keys()
     for name in OPTIONS:
         if name in parameters:
-            _add_option(command, name, required=name in first.required)
+            is_required = all(name in report.required for report in reports)
+            _add_option(command, name, required=is_required)
     for name, text in of_variants.items():
         _add_option(command, name, text)
     add = command.add_argument
@@ -138,7 +140,11 @@ def _add_report(commands: Any, reports: tuple[Report, ...]) -> None:
 
 
 #: What runs the commands of reports that have a check of their own.
-_RUN = {"entity-resolution": run_resolution, "stability": run_stability}
+_RUN = {
+    "entity-resolution": run_resolution,
+    "findings": run_findings,
+    "stability": run_stability,
+}
 
 
 def _add_page(commands: Any) -> None:

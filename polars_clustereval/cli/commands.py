@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Outcome",
     "run_describe",
+    "run_findings",
     "run_page",
     "run_report",
     "run_resolution",
@@ -103,6 +104,15 @@ def run_resolution(options: Options) -> Outcome:
     if "confidence" in options.values and "labels_are_sample" not in options.values:
         raise ClusterEvalError(
             "--confidence needs --labels-are-sample, which says how the labels were drawn"
+        )
+    return run_report(options)
+
+
+def run_findings(options: Options) -> Outcome:
+    """Return the findings on labels and clusters, or with --vector those on points."""
+    if not options.values.keys() & {"label", "vector"}:
+        raise ClusterEvalError(
+            "findings: expected --label, the true classes, or --vector, the points"
         )
     return run_report(options)
 

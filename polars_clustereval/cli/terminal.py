@@ -26,6 +26,7 @@ from .grid import (
     wrap_first_column,
     wrap_last_column,
 )
+from .sentences import write_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -62,7 +63,9 @@ def render_table(
     n_keys = next(i for i, name in enumerate(result.columns) if name in report.meanings)
     keys = result.columns[:n_keys]
     result = result.drop(report.left_out)
-    if report.is_listing:
+    if report.is_in_words:
+        text = _render_findings(result, keys)
+    elif report.is_listing:
         text = _render_listing(result, keys, report)
     elif report.has_intervals:
         text = _render_intervals(result, keys, report)
@@ -372,6 +375,23 @@ def _render_listing(result: pl.DataFrame, keys: list[str], report: Report) -> st
     rest += [f"all {n_columns} columns"] if len(names) < n_columns else []
     hint = f"\n\n{' and '.join(rest)}: --format csv" if rest else ""
     return grid + _render_legend(names, report) + hint
+
+
+def _render_findings(result: pl.DataFrame, keys: list[str]) -> str:
+    """Return the first findings, rows of a report in words: a sentence each, with its severity.
+
+    `keys` are the partition columns, whose values are before the sentences.
+    """
+    lines = []
+    for row in result.head(_MAX_LISTED).iter_rows(named=True):
+        partition = "".join(f"{key} {_format_value(row[key])}, " for key in keys)
+        head = f"{row['severity']:<9}"
+        sentence = escape_controls(f"{partition}{write_sentence(row)}")
+        lines += wrap(sentence, get_width(), initial_indent=head, subsequent_indent=" " * len(head))
+    n_more = result.height - _MAX_LISTED
+    if n_more > 0:
+        lines += ["", f"{count(n_more, 'more finding')}: --format csv"]
+    return "\n".join(lines) or "nothing was found"
 
 
 def _render_choices(choices: pl.DataFrame, keys: list[str], report: Report) -> str:

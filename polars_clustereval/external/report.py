@@ -357,8 +357,8 @@ def external_cluster_report(
     )
     options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
     table = read_contingency_table(frame, label, cluster, options, results)
-    clusters = _describe_side(table, table.cluster_sizes, "cluster", "label")
-    names = dict(zip(_SIDE_COLUMNS, results[1:], strict=True))
+    clusters = describe_side(table, table.cluster_sizes, "cluster", "label")
+    names = dict(zip(SIDE_COLUMNS, results[1:], strict=True))
     return table.to_user_frame(frame, clusters.rename(names))
 
 
@@ -417,21 +417,21 @@ def external_label_report(
     )
     options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
     table = read_contingency_table(frame, label, cluster, options, results)
-    labels = _describe_side(table, table.label_sizes, "label", "cluster")
-    names = dict(zip(_SIDE_COLUMNS, results[1:], strict=True))
+    labels = describe_side(table, table.label_sizes, "label", "cluster")
+    names = dict(zip(SIDE_COLUMNS, results[1:], strict=True))
     return table.to_user_frame(frame, labels.rename(names))
 
 
-_SIDE_COLUMNS = ("size", "n_cells", "majority", "majority_n", "share", "entropy", "divided_pairs")
+SIDE_COLUMNS = ("size", "n_cells", "majority", "majority_n", "share", "entropy", "divided_pairs")
 
 
-def _describe_side(
+def describe_side(
     table: ContingencyTable, sizes: pl.LazyFrame, side: str, other: str
 ) -> pl.LazyFrame:
     """Return one row per partition and value of `side`, which is 'label' or 'cluster'.
 
     `other` is the other one of these. `sizes` is table.label_sizes or table.cluster_sizes, by side.
-    Columns: the partition columns, the side, and _SIDE_COLUMNS: size (rows), n_cells (number of
+    Columns: the partition columns, the side, and SIDE_COLUMNS: size (rows), n_cells (number of
     other values in these rows), majority (the most frequent other value), majority_n (its rows),
     share (majority_n / size), entropy (of the other values, in nats) and divided_pairs (pairs of
     rows with different other values). Shared by external_cluster_report and external_label_report.

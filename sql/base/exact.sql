@@ -99,6 +99,36 @@ CREATE OR REPLACE MACRO clustereval._deviance(x, m, d, v) AS
   END;
 
 ---------------------------------------------------------------------------------------------------
+-- Numbers in sentences
+---------------------------------------------------------------------------------------------------
+
+-- x, from 0 to 1, as text in per cent: 12.3 -> '12 %', with one digit below 10 %.
+CREATE OR REPLACE MACRO clustereval._percent_as_text(x) AS
+  CASE
+    WHEN x >= 0.1 THEN concat(CAST(FLOOR(100 * x + 0.5) AS BIGINT), ' %')
+    ELSE concat(
+      CAST(FLOOR(1000 * x + 0.5) AS BIGINT) // 10, '.', CAST(FLOOR(1000 * x + 0.5) AS BIGINT) % 10,
+      ' %'
+    )
+  END;
+
+-- x >= 0, below 1e15, as the text of the nearest whole number.
+CREATE OR REPLACE MACRO clustereval._whole_as_text(x) AS
+  concat(CAST(FLOOR(x + 0.5) AS BIGINT), '');
+
+-- x, of a size below 1e15, as text with two decimals.
+CREATE OR REPLACE MACRO clustereval._decimals_as_text(x) AS
+  concat(
+    CASE WHEN FLOOR(100 * abs(x) + 0.5) > 0 AND x < 0 THEN '-' ELSE '' END,
+    CAST(FLOOR(100 * abs(x) + 0.5) AS BIGINT) // 100, '.',
+    lpad(CAST(CAST(FLOOR(100 * abs(x) + 0.5) AS BIGINT) % 100 AS VARCHAR), 2, '0')
+  );
+
+-- A number n and a noun, in the singular if n is 1: '1 row', '2 rows'.
+CREATE OR REPLACE MACRO clustereval._count_as_text(n, noun) AS
+  concat(n, ' ', noun, CASE WHEN n = 1 THEN '' ELSE 's' END);
+
+---------------------------------------------------------------------------------------------------
 -- Normal quantile
 ---------------------------------------------------------------------------------------------------
 

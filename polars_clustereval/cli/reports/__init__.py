@@ -7,6 +7,7 @@ on the terminal. What the catalogue says of a score is read from there.
 
 from __future__ import annotations
 
+from .findings import FINDINGS
 from .graphs import GRAPHS
 from .labels import LABELS, OVERLAPPING
 from .points import POINTS
@@ -18,7 +19,8 @@ __all__ = ["COMMANDS", "REPORTS", "Input", "Meaning", "Report", "explain"]
 
 #: Every report by its name.
 REPORTS = {
-    report.name: report for report in (*LABELS, *POINTS, *PROFILES, *RUNS, *GRAPHS, OVERLAPPING)
+    report.name: report
+    for report in (*FINDINGS, *LABELS, *POINTS, *PROFILES, *RUNS, *GRAPHS, OVERLAPPING)
 }
 
 #: The reports of each command; the first one is what it computes unless its options say otherwise.

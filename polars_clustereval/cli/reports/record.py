@@ -109,6 +109,8 @@ class Report:
     first_rows: tuple[str, int] | None = None
     #: A column and its value in the rows that the terminal shows after all others.
     shown_last: tuple[str, str] | None = None
+    #: Whether the rows are findings, which the terminal shows as sentences.
+    is_in_words: bool = False
     #: Columns whose value is put into words below the table of one clustering.
     readings: tuple[str, ...] = ()
     #: Whether an arrow stands before the best value of a score, and beside its name in a head.

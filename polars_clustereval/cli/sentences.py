@@ -1,0 +1,28 @@
+"""Sentences: a finding as a sentence about the clusters and labels that it names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["write_sentence"]
+
+#: By code: what is before and behind the words of a finding. Others are about a cluster, or none.
+_SENTENCES = {
+    "mixed_cluster": ("Cluster {cluster}: ", ": {label}"),
+    "split_label": ("Label {label}: ", ": {cluster}"),
+    "low_silhouette": ("Cluster {cluster}: ", "; the nearest one is {other_cluster}"),
+    "close_clusters": ("Clusters {cluster} and {other_cluster}: ", ""),
+}
+
+
+def write_sentence(row: Mapping[str, Any]) -> str:
+    """Return a row of external_findings or internal_findings as a sentence without a period."""
+    about = ("Cluster {cluster}: ", "") if row["cluster"] is not None else ("", "")
+    before, behind = _SENTENCES.get(row["code"], about)
+    words: str = row["finding"]
+    if not before:
+        words = f"{words[0].upper()}{words[1:]}"
+    return f"{before.format(**row)}{words}{behind.format(**row)}"

@@ -1,0 +1,323 @@
+"""findings: what a reader should know of the clusters of points, in words with their numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from polars_clustereval.base.checks import check_frame, check_partition_keys, key_columns
+from polars_clustereval.base.exact import (
+    count_as_text,
+    decimals_as_text,
+    percent_as_text,
+    ratio,
+    whole_as_text,
+    widen,
+)
+from polars_clustereval.base.frames import join_partitions, to_user_frame
+from polars_clustereval.base.growth import SILHOUETTES
+from polars_clustereval.base.tables import table_function
+from polars_clustereval.external.findings import findings_on_sizes, make_finding, sort_findings
+
+from .report import internal_cluster_report, internal_report
+from .silhouette import silhouette_clusters
+from .states import cluster_states
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
+
+    from .distances import DistanceName
+    from .silhouette_queries import MeansMethod
+    from .vectors import Missing, Vector
+
+_COLUMNS = (
+    "severity",
+    "code",
+    "cluster",
+    "other_cluster",
+    "coordinate",
+    "n",
+    "value",
+    "finding",
+)
+#: Mean silhouettes below this are "no substantial structure" (Kaufman and Rousseeuw 1990).
+_LEAST_SILHOUETTE = 0.25
+#: A point this many times as far as the mean is far away; of squared distances its square.
+_FAR = 10
+
+
+@table_function("points", guide="findings", order=("severity",), growth=SILHOUETTES)
+def internal_findings(
+    frame: Frame,
+    vector: Vector,
+    cluster: Column,
+    id: Column | None = None,  # noqa: A002 -- the name in SQL
+    *,
+    distance: DistanceName = "euclidean",
+    p: float = 2,
+    partition_by: Keys = None,
+    noise: Any = None,
+    noise_as: NoiseAs | None = None,
+    weights: Sequence[float] | None = None,
+    method: MeansMethod = "exact",
+    sample_size: int | None = None,
+    reference_size: int | None = None,
+    random_state: int = 0,
+    missing: Missing = "error",
+) -> Frame:
+    """What a reader should know of the clusters of points, in words with their numbers.
+
+    Parameters
+    ----------
+    frame, vector, cluster, id, distance, p, partition_by, noise : as in silhouette_clusters
+    noise_as, weights, method, sample_size, reference_size : as in silhouette_clusters
+    random_state, missing : as in silhouette_clusters
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        Same kind as `frame`, one row per finding, sorted by partition, the worst first, and the
+        largest first: the partition columns, severity ('problem', 'warning' or 'note'), code,
+        cluster, other_cluster and coordinate (what it is about; NULL if it is about none), n
+        points, value (the number that it is from) and finding, the words. The codes are
+
+        - dropped_rows, noise_rows, one_cluster, giant_cluster: as in external_findings.
+        - low_silhouette: a cluster whose mean silhouette, value, is below 0.25, where Kaufman and
+          Rousseeuw find no substantial structure; other_cluster is the one with the nearest center.
+          A problem below 0.
+        - close_clusters: two clusters with low silhouettes, each with the center nearest to that of
+          the other; value is the larger silhouette. They may be one cluster.
+        - far_point: the farthest point of a cluster is more than 10 times as far from the center as
+          its points are on average (100 times by sqeuclidean); value is that ratio.
+        - dominant_coordinate: a coordinate, numbered from 1, that holds more than 90 % of the
+          variance; value is its share. Not with cosine or weights.
+        - tiny_cluster: a cluster of less than a tenth of the average size; value is that share.
+
+        Without a finding there is no row.
+
+    Raises
+    ------
+    ClusterEvalError
+        As for silhouette_clusters.
+
+    Notes
+    -----
+    The limits are conventions, not tests: value has the number to judge by another one.
+    In SQL: ``FROM clustereval.internal_findings(tbl, [x, y], cluster)``.
+
+    References
+    ----------
+    Kaufman and Rousseeuw (1990), Finding groups in data, doi:10.1002/9780470316801.
+
+    Examples
+    --------
+    One of two coordinates is in another unit:
+
+    >>> four = pl.DataFrame({"x": [0, 1, 8, 9], "y": [0, 2000, 0, 2000], "cluster": [0, 0, 1, 1]})
+    >>> findings = ce.internal_findings(four, ["x", "y"], "cluster")
+    >>> findings.filter(code="dominant_coordinate").select("coordinate", "value", "finding").row(0)
+    (2, 0.999..., 'coordinate 2 of 2 holds 100 % of the variance: scale the columns first?')
+    """
+    lazy = check_frame(frame)
+    keys = check_partition_keys(lazy, partition_by, _COLUMNS)
+    # Under inner names, as the tables below have columns of their own.
+    inner = {f"__ce_{name}": key for name, key in keys.items()}
+    rows = lazy.with_columns(key_columns(inner))
+    by = list(inner)
+    shared: dict[str, Any] = {"partition_by": by or None, "missing": missing}
+    marked: dict[str, Any] = {**shared, "noise": noise, "noise_as": noise_as}
+    points: dict[str, Any] = {**marked, "distance": distance, "p": p, "weights": weights}
+    counts = internal_report(rows, vector, cluster, **points)
+    clusters = internal_cluster_report(rows, vector, cluster, **points)
+    silhouettes = silhouette_clusters(
+        rows,
+        vector,
+        cluster,
+        id,
+        method=method,
+        sample_size=sample_size,
+        reference_size=reference_size,
+        random_state=random_state,
+        **points,
+    )
+    states = cluster_states(rows, vector, cluster, **(marked if noise_as == "drop" else shared))
+    row_counts = _count_rows(counts, by, noise_as)
+    measured = _join_measures(clusters, silhouettes, row_counts, by)
+    sizes = measured.select(*by, "cluster", cluster_size="n")
+    findings = findings_on_sizes(row_counts, sizes, by, unit="point", complement="vector")
+    far = _FAR**2 if distance.lower() == "sqeuclidean" else _FAR
+    findings += [
+        _find_low_silhouettes(measured, by),
+        _find_close_clusters(measured, by),
+        _find_far_points(measured, by, far),
+        _find_tiny_clusters(measured, by),
+    ]
+    if distance.lower() != "cosine" and weights is None:
+        findings.append(_find_dominant_coordinates(states, by))
+    ordered = sort_findings(findings, by, ("cluster", "coordinate"))
+    return to_user_frame(frame, ordered.select(*by, *_COLUMNS), inner)
+
+
+def _count_rows(counts: pl.LazyFrame, by: list[str], noise_as: str | None) -> pl.LazyFrame:
+    """Return the row counts of partitions that findings_on_sizes needs, from internal_report."""
+    dropped = pl.col("n_noise") if noise_as == "drop" else pl.lit(0)
+    total = pl.col("n").alias("total")
+    return counts.select(
+        *by, total, "n_dropped", "n_noise", "n_clusters", total_noise=pl.col("n") + dropped
+    ).cache()
+
+
+def _join_measures(
+    clusters: pl.LazyFrame, silhouettes: pl.LazyFrame, row_counts: pl.LazyFrame, by: list[str]
+) -> pl.LazyFrame:
+    """Return one row per cluster: what its findings are from. Singletons of noise have none."""
+    spreads = silhouettes.select(*by, "cluster", "silhouette")
+    joined = (
+        clusters.filter(pl.col("cluster").is_not_null())
+        .drop("centroid")
+        .join(spreads, on=[*by, "cluster"], how="left", nulls_equal=True)
+    )
+    return join_partitions(joined, by, row_counts.select(*by, "total", "n_clusters")).cache()
+
+
+def _find_low_silhouettes(measured: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
+    """Return the findings of clusters with a low mean silhouette."""
+    n, silhouette = pl.col("n"), pl.col("silhouette")
+    is_negative = silhouette < 0
+    severity = pl.when(is_negative).then(pl.lit("problem")).otherwise(pl.lit("warning"))
+    reason = (
+        pl.when(is_negative)
+        .then(pl.lit("they are nearer to another cluster than to each other"))
+        .otherwise(pl.lit("it is hardly set apart from the clusters around it"))
+    )
+    return make_finding(
+        measured.filter((n > 1) & (silhouette < _LEAST_SILHOUETTE)),
+        by,
+        5,
+        "low_silhouette",
+        severity=severity,
+        cluster=pl.col("cluster"),
+        other_cluster=pl.col("nearest_cluster"),
+        n=n,
+        value=silhouette,
+        finding=pl.format(
+            "the mean silhouette of its {} is {}: {}",
+            count_as_text(n, "point"),
+            decimals_as_text(silhouette),
+            reason,
+        ),
+    )
+
+
+def _find_close_clusters(measured: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
+    """Return the findings of two clusters that may be one."""
+    low = measured.filter((pl.col("n") > 1) & (pl.col("silhouette") < _LEAST_SILHOUETTE))
+    others = low.select(
+        *by,
+        nearest_cluster="cluster",
+        cluster="nearest_cluster",
+        other_n="n",
+        other_silhouette="silhouette",
+    )
+    pairs = low.join(others, on=[*by, "cluster", "nearest_cluster"], nulls_equal=True)
+    own, other = pl.col("silhouette"), pl.col("other_silhouette")
+    return make_finding(
+        pairs.filter(pl.col("cluster") < pl.col("nearest_cluster")),
+        by,
+        6,
+        "close_clusters",
+        severity="warning",
+        cluster=pl.col("cluster"),
+        other_cluster=pl.col("nearest_cluster"),
+        n=pl.col("n") + pl.col("other_n"),
+        value=pl.max_horizontal(own, other),
+        finding=pl.format(
+            "each is the nearest to the other, and their mean silhouettes are {} and {}: are they "
+            "one cluster?",
+            decimals_as_text(own),
+            decimals_as_text(other),
+        ),
+    )
+
+
+def _find_far_points(measured: pl.LazyFrame, by: list[str], far: int) -> pl.LazyFrame:
+    """Return the findings of clusters with a point `far` times as far away as the mean."""
+    ratio_of_distances = pl.col("max_distance") / pl.col("mean_distance")
+    return make_finding(
+        measured.filter(pl.col("max_distance") > far * pl.col("mean_distance")),
+        by,
+        7,
+        "far_point",
+        severity="warning",
+        cluster=pl.col("cluster"),
+        n=pl.col("n"),
+        value=ratio_of_distances,
+        finding=pl.format(
+            "its farthest point is {} times as far from the center as its points are on average",
+            whole_as_text(ratio_of_distances),
+        ),
+    )
+
+
+def _find_dominant_coordinates(states: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
+    """Return the findings of coordinates that hold nearly all of the variance, from states."""
+    places = pl.int_ranges(1, pl.col("mean").list.len() + 1).alias("coordinate")
+    lists = states.filter(pl.col("n") > 0).select(*by, "n", "mean", "m2", places)
+    values = lists.explode("coordinate", "mean", "m2")
+    n, mean = pl.col("n").cast(pl.Float64), pl.col("mean")
+    groups = [*by, "coordinate"]
+    overall = ((n * mean).sum() / n.sum()).clip(mean.min(), mean.max())
+    means = values.group_by(groups).agg(overall=overall)
+    squares = pl.col("m2").sum() + (n * (mean - pl.col("overall")) ** 2).sum()
+    variances = (
+        values.join(means, on=groups, nulls_equal=True)
+        .group_by(groups)
+        .agg(pl.col("n").sum(), squares=squares)
+    )
+    partition = [pl.col(name) for name in by] or [pl.lit(0)]
+    squares = pl.col("squares")
+    shares = variances.with_columns(
+        n_dims=pl.len().cast(pl.Int64).over(partition),
+        share=ratio(squares, squares.sum().over(partition)),
+    )
+    share, coordinate = pl.col("share"), pl.col("coordinate").cast(pl.Int64)
+    return make_finding(
+        shares.filter((pl.col("n_dims") > 1) & (share > 0.9)),
+        by,
+        8,
+        "dominant_coordinate",
+        severity="warning",
+        coordinate=coordinate,
+        n=pl.col("n"),
+        value=share,
+        finding=pl.format(
+            "coordinate {} of {} holds {} of the variance: scale the columns first?",
+            coordinate,
+            pl.col("n_dims"),
+            percent_as_text(share),
+        ),
+    )
+
+
+def _find_tiny_clusters(measured: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
+    """Return the findings of clusters of less than a tenth of the average size."""
+    n, n_clusters, total = pl.col("n"), pl.col("n_clusters"), pl.col("total")
+    return make_finding(
+        measured.filter(10 * widen(n) * widen(n_clusters) < widen(total)),
+        by,
+        9,
+        "tiny_cluster",
+        severity="note",
+        cluster=pl.col("cluster"),
+        coordinate=pl.lit(None, pl.Int64),
+        n=n,
+        value=ratio(n * n_clusters, total),
+        finding=pl.format(
+            "it has {}, where the average cluster has {}",
+            count_as_text(n, "point"),
+            whole_as_text(ratio(total, n_clusters)),
+        ),
+    )

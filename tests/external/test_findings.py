@@ -1,0 +1,264 @@
+"""Findings on labels: both sides against the definition, each code where it is and is not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.compare import is_near
+from tests.support.engines import Engine, frame_of, stacked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tests.support.engines import Row
+
+Pair = tuple[int | None, int | None]
+COLUMNS = ["severity", "code", "cluster", "label", "n", "value", "finding"]
+SEVERITIES = ["problem", "warning", "note"]
+CODES = [
+    "dropped_rows",
+    "noise_rows",
+    "one_cluster",
+    "giant_cluster",
+    "mixed_cluster",
+    "split_label",
+]
+
+
+def findings(engine: Engine, rows: Iterable[Pair] | pl.DataFrame, **options: Any) -> list[Row]:
+    frame = rows if isinstance(rows, pl.DataFrame) else frame_of(rows)
+    return engine.table("external_findings", frame, **options)
+
+
+def codes_of(rows: list[Row]) -> list[str]:
+    return [row["code"] for row in rows]
+
+
+def per_cent(x: Fraction) -> str:
+    """Rounded half up, with a digit below 10 per cent."""
+    if x >= Fraction(1, 10):
+        return f"{int(100 * x + Fraction(1, 2))} %"
+    tenths = int(1000 * x + Fraction(1, 2))
+    return f"{tenths // 10}.{tenths % 10} %"
+
+
+# ----------------------------------------------------------------------------------------------
+# Each code, where it is and where it is not
+# ----------------------------------------------------------------------------------------------
+
+
+def test_no_row_and_nothing_to_say(engine: Engine) -> None:
+    assert findings(engine, []) == []
+    clean: list[Pair] = [(0, 5), (0, 5), (1, 6), (1, 6)]
+    assert findings(engine, clean) == []
+
+
+def test_a_mixed_cluster_and_split_labels(engine: Engine) -> None:
+    rows: list[Pair] = [(0, 7), (0, 7), (1, 7), (1, 8), (1, 8), (2, 7), (2, 9)]
+    assert [tuple(row.values()) for row in findings(engine, rows)] == [
+        (
+            "warning",
+            "mixed_cluster",
+            7,
+            0,
+            4,
+            0.5,
+            "50 % of its 4 rows have its most frequent label",
+        ),
+        *(
+            (
+                "warning",
+                "split_label",
+                cluster,
+                label,
+                n,
+                value,
+                f"{text} in the cluster that has the most",
+            )
+            for cluster, label, n, value, text in (
+                (8, 1, 3, 2 / 3, "67 % of its 3 rows are"),
+                (7, 2, 2, 0.5, "50 % of its 2 rows are"),
+            )
+        ),
+    ]
+    assert list(findings(engine, rows)[0]) == COLUMNS
+
+
+@pytest.mark.parametrize(
+    ("n_majority", "severity"), [(80, None), (79, "warning"), (50, "warning"), (49, "problem")]
+)
+def test_limits_of_shares(engine: Engine, n_majority: int, severity: str | None) -> None:
+    """80 of 100 rows are enough; below 50 it is a problem."""
+    one = [(0, 5)] * n_majority + [(1 + i, 5) for i in range(100 - n_majority)]
+    rows = [*one, *([(500, 6)] * 100)]
+    for found, code in (
+        (findings(engine, rows), "mixed_cluster"),
+        (findings(engine, [(b, a) for a, b in rows]), "split_label"),
+    ):
+        of_code = [row for row in found if row["code"] == code]
+        assert [row["severity"] for row in of_code] == ([severity] if severity else [])
+        assert [row["value"] for row in of_code] == ([n_majority / 100] if severity else [])
+
+
+def test_a_giant_cluster(engine: Engine) -> None:
+    rows: list[Pair] = [(0, 5)] * 80 + [(1, 6)] * 20
+    assert findings(engine, rows) == []
+    [row] = findings(engine, [*rows, (0, 5)])
+    words = "it holds 80 % of the rows: scores by row or by pair say little of the other clusters"
+    assert tuple(row.values()) == ("warning", "giant_cluster", 5, None, 81, 81 / 101, words)
+
+
+def test_one_cluster(engine: Engine) -> None:
+    [row] = findings(engine, [(0, 5), (0, 5)])
+    words = "there is one cluster: scores that compare clusters are not defined"
+    assert tuple(row.values()) == ("problem", "one_cluster", None, None, 2, None, words)
+    assert findings(engine, [(0, 5)]) == []
+
+
+@pytest.mark.parametrize(
+    ("dropped", "kept", "severity", "words"),
+    [
+        (1, 3, "note", "1 of 4 rows has no label or no cluster, and is left out"),
+        (2, 2, "problem", "2 of 4 rows have no label or no cluster, and are left out"),
+        (1, 0, "problem", "1 of 1 row has no label or no cluster, and is left out"),
+    ],
+)
+def test_dropped_rows(engine: Engine, dropped: int, kept: int, severity: str, words: str) -> None:
+    rows: list[Pair] = [(i, i) for i in range(kept)] + [(None, 1)] * dropped
+    [row] = findings(engine, rows)
+    value = dropped / (dropped + kept)
+    assert tuple(row.values()) == (severity, "dropped_rows", None, None, dropped, value, words)
+
+
+@pytest.mark.parametrize(
+    ("noise_as", "words"),
+    [
+        ("drop", "1 of 3 rows is noise"),
+        ("singletons", "1 of 3 rows is noise"),
+        ("cluster", "1 of 3 rows is noise"),
+    ],
+)
+def test_noise(engine: Engine, noise_as: str, words: str) -> None:
+    rows: list[Pair] = [(0, 1), (1, 2), (2, -1)]
+    [row] = findings(engine, rows, noise=-1, noise_as=noise_as)
+    assert tuple(row.values()) == ("note", "noise_rows", None, None, 1, 1 / 3, words)
+    assert findings(engine, rows) == []
+
+
+def test_noise_is_no_mixed_cluster_unless_it_is_a_cluster(engine: Engine) -> None:
+    rows: list[Pair] = [(0, 1), (0, 1), (1, 2), (1, 2), (2, -1), (3, -1)]
+    codes = {x: codes_of(findings(engine, rows, noise=-1, noise_as=x)) for x in NOISE}
+    assert codes["drop"] == codes["singletons"] == ["noise_rows"]
+    assert codes["cluster"] == ["mixed_cluster", "noise_rows"]
+
+
+NOISE = ("cluster", "drop", "singletons")
+
+# ----------------------------------------------------------------------------------------------
+# The definition
+# ----------------------------------------------------------------------------------------------
+
+
+def by_definition(rows: Sequence[Pair]) -> list[Row]:
+    """The findings of rows without noise, with exact shares."""
+    kept = [(a, b) for a, b in rows if a is not None and b is not None]
+    n_dropped, n = len(rows) - len(kept), len(kept)
+    found: list[tuple[Any, ...]] = []
+    if n_dropped:
+        has, is_left = ("has", "is") if n_dropped == 1 else ("have", "are")
+        s = "" if len(rows) == 1 else "s"
+        words = (
+            f"{n_dropped} of {len(rows)} row{s} {has} no label or no cluster, and {is_left} left"
+        )
+        severity = "problem" if n_dropped >= n else "note"
+        share = Fraction(n_dropped, len(rows))
+        found.append((severity, "dropped_rows", None, None, n_dropped, share, f"{words} out"))
+    sizes = Counter(b for _, b in kept)
+    if len(sizes) == 1 and n > 1:
+        words = "there is one cluster: scores that compare clusters are not defined"
+        found.append(("problem", "one_cluster", None, None, n, None, words))
+    for cluster, size in sizes.items():
+        if len(sizes) > 1 and Fraction(size, n) > Fraction(4, 5):
+            words = f"it holds {per_cent(Fraction(size, n))} of the rows: scores by row or by pair "
+            words += "say little of the other clusters"
+            found.append(
+                ("warning", "giant_cluster", cluster, None, size, Fraction(size, n), words)
+            )
+    for code, place, other, words in (
+        ("mixed_cluster", 1, 0, "have its most frequent label"),
+        ("split_label", 0, 1, "are in the cluster that has the most"),
+    ):
+        for key in {row[place] for row in kept}:
+            parts = Counter(row[other] for row in kept if row[place] == key)
+            size, most = sum(parts.values()), max(parts.values())
+            majority = min(x for x, count in parts.items() if count == most)
+            share = Fraction(most, size)
+            if share < Fraction(4, 5):
+                severity = "problem" if share < Fraction(1, 2) else "warning"
+                text = f"{per_cent(share)} of its {size} row{'' if size == 1 else 's'} {words}"
+                subjects = (key, majority) if code == "mixed_cluster" else (majority, key)
+                found.append((severity, code, *subjects, size, share, text))
+    last = float("inf")
+    found.sort(
+        key=lambda x: (
+            SEVERITIES.index(x[0]),
+            CODES.index(x[1]),
+            -x[4],
+            *(last if subject is None else subject for subject in x[2:4]),
+        )
+    )
+    rows_found = [dict(zip(COLUMNS, one, strict=True)) for one in found]
+    return [x | {"value": None if x["value"] is None else float(x["value"])} for x in rows_found]
+
+
+values = st.one_of(st.none(), st.integers(0, 4))
+labelings = st.lists(st.tuples(values, st.one_of(st.none(), st.integers(0, 3))), max_size=30)
+
+
+@given(rows=labelings)
+def test_random_rows_by_definition(engine: Engine, rows: list[Pair]) -> None:
+    assert is_near(findings(engine, rows), by_definition(rows))
+
+
+@given(rows=labelings)
+def test_findings_do_not_contradict_each_other(rows: list[Pair]) -> None:
+    """Of the definition, which the engines are compared with."""
+    codes = Counter((x["code"], x["cluster"], x["label"]) for x in by_definition(rows))
+    assert all(n == 1 for n in codes.values())
+    names = {code for code, *_ in codes}
+    assert not names >= {"one_cluster", "giant_cluster"}
+    assert not names >= {"one_cluster", "split_label"}
+
+
+def test_many_labelings_at_once(engine: Engine) -> None:
+    """A partition each, and the order of rows does not matter."""
+    labelings = [[(i * j % 7, i % (2 + j)) for i in range(40)] for j in range(6)]
+    frame = stacked(labelings).reverse()
+    rows = findings(engine, frame, partition_by="run")
+    assert len(rows) >= 10
+    for run, labeling in enumerate(labelings):
+        own = [{x: y for x, y in row.items() if x != "run"} for row in rows if row["run"] == run]
+        assert is_near(own, by_definition(labeling))
+
+
+def test_a_weight_is_a_repetition(engine: Engine) -> None:
+    weighted = frame_of([(0, 1, 3), (1, 1, 2), (1, 2, 9), (None, 2, 4), (2, 2, 0)], "weight")
+    repeated: list[Pair] = [(0, 1)] * 3 + [(1, 1)] * 2 + [(1, 2)] * 9 + [(None, 2)] * 4
+    found = findings(engine, weighted, weight="weight")
+    assert is_near(found, findings(engine, repeated))
+    assert len(found) >= 2
+
+
+def test_many_clusters(engine: Engine) -> None:
+    """20,000 rows: those of the definition, computed by counts."""
+    rows: list[Pair] = [(i * i % 401, i % 997) for i in range(20_000)]
+    found = findings(engine, rows)
+    assert Counter(codes_of(found)) == Counter(codes_of(by_definition(rows)))
+    assert len(found) > 1000

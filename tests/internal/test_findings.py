@@ -1,0 +1,243 @@
+"""Findings on points: each code where it is and is not, from numbers that other libraries give."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.metrics import silhouette_samples as sklearn_silhouettes
+
+from tests.support.compare import is_near
+from tests.support.engines import ENGINES, Engine, make
+from tests.support.point_engines import call
+
+if TYPE_CHECKING:
+    from tests.support.engines import Row
+
+COLUMNS = ["severity", "code", "cluster", "other_cluster", "coordinate", "n", "value", "finding"]
+XY = ["x", "y"]
+
+
+def findings(engine: Engine, frame: pl.DataFrame, **options: Any) -> list[Row]:
+    return call(engine, "internal_findings", frame, XY, **options)
+
+
+def only(rows: list[Row], code: str) -> list[Row]:
+    return [row for row in rows if row["code"] == code]
+
+
+def squares(*centers: tuple[float, float], copies: int = 5, side: float = 1.0) -> pl.DataFrame:
+    """Clusters 0, 1, ... of `copies` times the corners of a square about each center."""
+    corners = [(-1, -1), (-1, 1), (1, -1), (1, 1)] * copies
+    rows = [
+        (x + side * i, y + side * j, cluster)
+        for cluster, (x, y) in enumerate(centers)
+        for i, j in corners
+    ]
+    return pl.DataFrame(rows, schema=["x", "y", "cluster"], orient="row")
+
+
+APART = squares((0, 0), (20, 0), (0, 20))
+
+
+# ----------------------------------------------------------------------------------------------
+# Each code, where it is and where it is not
+# ----------------------------------------------------------------------------------------------
+
+
+def test_no_row_and_nothing_to_say(engine: Engine) -> None:
+    assert findings(engine, APART.clear()) == []
+    assert findings(engine, APART) == []
+
+
+def test_low_silhouettes_and_close_clusters(engine: Engine) -> None:
+    """Two clusters that lie in each other, and one apart."""
+    frame = squares((0, 0), (1, 0), (15, 15))
+    points, clusters = frame.select(XY).to_numpy(), frame["cluster"].to_numpy()
+    silhouettes = sklearn_silhouettes(points, clusters)
+    means = [float(silhouettes[clusters == i].mean()) for i in range(3)]
+    assert all(x < 0.25 for x in means[:2])
+    assert means[2] > 0.25
+    rows = findings(engine, frame)
+    assert [(row["code"], row["cluster"], row["other_cluster"], row["n"]) for row in rows] == [
+        ("low_silhouette", 0, 1, 20),
+        ("low_silhouette", 1, 0, 20),
+        ("close_clusters", 0, 1, 40),
+    ]
+    assert is_near([row["value"] for row in rows], [means[0], means[1], max(means[:2])])
+    both = f"{means[0]:.2f} and {means[1]:.2f}: are they one cluster?"
+    assert rows[2]["finding"].endswith(both)
+    assert rows[0]["finding"] == (
+        f"the mean silhouette of its 20 points is {means[0]:.2f}: it is hardly set apart from the "
+        "clusters around it"
+    )
+
+
+def test_a_cluster_on_two_sides_of_another_is_a_problem(engine: Engine) -> None:
+    """Its points are nearer to the one between them."""
+    outer = pl.DataFrame({"x": [-9.0, -9.5, 9.0, 9.5] * 3, "y": [0.0] * 12, "cluster": [7] * 12})
+    frame = pl.concat([squares((0, 0)).cast({"cluster": pl.Int64}), outer])
+    [row] = only(findings(engine, frame), "low_silhouette")
+    assert (row["severity"], row["cluster"], row["other_cluster"]) == ("problem", 7, 0)
+    points, clusters = frame.select(XY).to_numpy(), frame["cluster"].to_numpy()
+    mean = float(sklearn_silhouettes(points, clusters)[clusters == 7].mean())
+    assert is_near(row["value"], mean)
+    words = f"the mean silhouette of its 12 points is {mean:.2f}: they are nearer to another "
+    assert row["finding"] == f"{words}cluster than to each other"
+
+
+def test_a_single_point_has_no_low_silhouette(engine: Engine) -> None:
+    """Its silhouette is 0 by definition."""
+    alone = pl.DataFrame({"x": [50.0], "y": [0.0], "cluster": [9]})
+    rows = findings(engine, pl.concat([APART, alone]))
+    assert [row["code"] for row in rows] == ["tiny_cluster"]
+
+
+@pytest.mark.parametrize(("distance", "at_most"), [("euclidean", 10), ("sqeuclidean", 100)])
+def test_a_far_point(engine: Engine, distance: str, at_most: int) -> None:
+    near = squares((0, 0), copies=100)
+    for x, is_far in ((5.0, False), (40.0, True)):
+        frame = pl.concat([near, pl.DataFrame({"x": [x], "y": [0.0], "cluster": [0]})])
+        frame = pl.concat([frame, squares((500, 0)).with_columns(cluster=pl.lit(1, pl.Int64))])
+        found = only(findings(engine, frame, distance=distance), "far_point")
+        assert [row["cluster"] for row in found] == ([0] if is_far else [])
+        if is_far:
+            own = frame.filter(cluster=0).select(XY).to_numpy()
+            lengths = np.linalg.norm(own - own.mean(axis=0), axis=1)
+            lengths = lengths**2 if distance == "sqeuclidean" else lengths
+            ratio = float(lengths.max() / lengths.mean())
+            assert ratio > at_most
+            assert is_near(found[0]["value"], ratio)
+            assert found[0]["finding"] == (
+                f"its farthest point is {ratio:.0f} times as far from the center as its points are "
+                "on average"
+            )
+
+
+def test_a_dominant_coordinate(engine: Engine) -> None:
+    frame = APART.with_columns(pl.col("y") * 100)
+    [row] = only(findings(engine, frame), "dominant_coordinate")
+    variances = frame.select(pl.col(XY).var()).row(0)
+    share = variances[1] / sum(variances)
+    assert (row["severity"], row["coordinate"], row["n"], row["cluster"]) == (
+        "warning",
+        2,
+        60,
+        None,
+    )
+    assert is_near(row["value"], share)
+    assert (
+        row["finding"] == "coordinate 2 of 2 holds 100 % of the variance: scale the columns first?"
+    )
+    for options in ({"distance": "cosine"}, {"weights": [100.0, 1.0]}):
+        assert only(findings(engine, frame, **options), "dominant_coordinate") == []
+    shifted = frame.with_columns(pl.col(XY) + 2.0**40)
+    [moved] = only(findings(engine, shifted), "dominant_coordinate")
+    assert is_near(moved["value"], share, relative=1e-6)
+    constant = APART.with_columns(x=pl.lit(1.0), y=pl.lit(2.0))
+    assert only(findings(engine, constant), "dominant_coordinate") == []
+
+
+def test_a_tiny_and_a_giant_cluster(engine: Engine) -> None:
+    few = pl.DataFrame({"x": [90.0, 90.5], "y": [0.0, 0.0], "cluster": [5, 5]})
+    frame = pl.concat([squares((0, 0), copies=30), few])
+    rows = findings(engine, frame)
+    [tiny], [giant] = only(rows, "tiny_cluster"), only(rows, "giant_cluster")
+    assert (tiny["severity"], tiny["cluster"], tiny["n"], tiny["value"]) == ("note", 5, 2, 4 / 122)
+    assert tiny["finding"] == "it has 2 points, where the average cluster has 61"
+    assert (giant["severity"], giant["cluster"], giant["n"]) == ("warning", 0, 120)
+    assert giant["finding"].startswith("it holds 98 % of the points: scores by point or by pair")
+    assert only(findings(engine, APART), "tiny_cluster") == []
+
+
+def test_rows_that_do_not_count(engine: Engine) -> None:
+    extra = pl.DataFrame({"x": [None, 1.0], "y": [None, 1.0], "cluster": [0, None]})
+    [row] = findings(engine, pl.concat([APART, extra.cast(APART.schema)]))
+    words = "2 of 62 rows have no vector or no cluster, and are left out"
+    assert tuple(row.values()) == ("note", "dropped_rows", None, None, None, 2, 2 / 62, words)
+
+
+@pytest.mark.parametrize("noise_as", ["drop", "singletons"])
+def test_noise(engine: Engine, noise_as: str) -> None:
+    noise = pl.DataFrame({"x": [50.0, 70.0], "y": [50.0, 10.0], "cluster": [-1, -1]})
+    rows = findings(engine, pl.concat([APART, noise]), noise=-1, noise_as=noise_as)
+    assert [(row["code"], row["finding"]) for row in rows] == [
+        ("noise_rows", "2 of 62 points are noise")
+    ]
+
+
+def test_one_cluster(engine: Engine) -> None:
+    [row] = findings(engine, squares((0, 0)))
+    assert (row["severity"], row["code"], row["n"], row["value"]) == (
+        "problem",
+        "one_cluster",
+        20,
+        None,
+    )
+
+
+# ----------------------------------------------------------------------------------------------
+# What must not matter
+# ----------------------------------------------------------------------------------------------
+
+MESSY = pl.concat(
+    [
+        squares((0, 0), (1, 0), (30, 0), copies=8),
+        pl.DataFrame({"x": [900.0, None], "y": [3.0, None], "cluster": [2, 2]}),
+        pl.DataFrame({"x": [-50.0], "y": [0.0], "cluster": [4]}),
+    ]
+)
+
+
+def test_partitions_order_and_methods(engine: Engine) -> None:
+    wanted = findings(engine, MESSY)
+    assert len({row["code"] for row in wanted}) >= 5
+    both = pl.concat([MESSY.reverse().with_columns(run=1), APART.with_columns(run=2)])
+    found = findings(engine, both, partition_by="run")
+    assert is_near(found, [{"run": 1} | row for row in wanted])
+    sampled = findings(engine, MESSY, method="sample", sample_size=10**6)
+    assert is_near(sampled, wanted)
+
+
+def test_findings_do_not_contradict_each_other(engine: Engine) -> None:
+    """Random tables: none twice, and close clusters have low silhouettes."""
+    generator = np.random.default_rng(5)
+    for n_clusters in (1, 2, 3, 6):
+        frame = pl.DataFrame(
+            {
+                "x": generator.integers(0, 40, 60) / 4.0,
+                "y": generator.integers(0, 400, 60) / 4.0,
+                "cluster": generator.integers(0, n_clusters, 60) ** 2,
+            }
+        )
+        rows = findings(engine, frame)
+        keys = [(row["code"], row["cluster"], row["coordinate"]) for row in rows]
+        assert len(set(keys)) == len(keys)
+        low = {row["cluster"] for row in only(rows, "low_silhouette")}
+        for row in only(rows, "close_clusters"):
+            assert {row["cluster"], row["other_cluster"]} <= low
+        codes = {row["code"] for row in rows}
+        assert not codes >= {"one_cluster", "giant_cluster"}
+        assert not codes >= {"one_cluster", "low_silhouette"}
+        giants = {row["cluster"] for row in only(rows, "giant_cluster")}
+        assert not giants & {row["cluster"] for row in only(rows, "tiny_cluster")}
+
+
+def test_many_clusters_of_each_engine() -> None:
+    """20,000 points in 400 clusters: the same findings."""
+    generator = np.random.default_rng(6)
+    n = 20_000
+    cluster = generator.integers(0, 400, n)
+    frame = pl.DataFrame(
+        {
+            "x": generator.normal(size=n) + cluster % 20 * 3,
+            "y": generator.normal(size=n) + cluster // 20 * 3,
+            "cluster": cluster,
+        }
+    )
+    answers = [findings(make(name), frame, distance="sqeuclidean") for name in ENGINES]
+    assert len(answers[0]) > 20
+    for answer in answers[1:]:
+        assert is_near(answer, answers[0], relative=1e-9)
