@@ -161,6 +161,7 @@ def _add_page(commands: Any) -> None:
         _add_option(command, name, f"of the silhouette: {OPTIONS[name]['help']}")
     add = command.add_argument
     add("--engine", choices=ENGINES, help="duckdb, polars; default: the faster one for each table")
+    add("--title", metavar="TEXT", help="title of the page; default: after the file")
     add("--html", metavar="FILE", type=Path, help="write one HTML page with pictures to this file")
     add("--format", choices=("markdown", "html"), help="default: markdown, or html with --html")
     _add_output(command)

@@ -220,6 +220,7 @@ class Options:
     quote_formulas: bool = False
     output: Path | None = None
     html: Path | None = None
+    title: str | None = None
 
     @classmethod
     def read(cls, parsed: Namespace, scratch: Path) -> Options:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
@@ -119,7 +119,7 @@ def internal_findings(
     >>> four = pl.DataFrame({"x": [0, 1, 8, 9], "y": [0, 2000, 0, 2000], "cluster": [0, 0, 1, 1]})
     >>> findings = ce.internal_findings(four, ["x", "y"], "cluster")
     >>> findings.filter(code="dominant_coordinate").select("coordinate", "value", "finding").row(0)
-    (2, 0.999..., 'coordinate 2 of 2 holds 100 % of the variance: scale the columns first?')
+    (2, 0.999..., 'coordinate 2 of 2 holds 100 % of the variance: scale the columns first')
     """
     lazy = check_frame(frame)
     keys = check_partition_keys(lazy, partition_by, _COLUMNS)
@@ -144,8 +144,35 @@ def internal_findings(
         **points,
     )
     states = cluster_states(rows, vector, cluster, **(marked if noise_as == "drop" else shared))
-    row_counts = _count_rows(counts, by, noise_as)
-    measured = _join_measures(clusters, silhouettes, row_counts, by)
+    is_scaled = distance.lower() == "cosine" or weights is not None
+    ordered = findings_of_reports(
+        PointReports(counts, clusters, silhouettes, None if is_scaled else states),
+        by,
+        noise_as=noise_as,
+        distance=distance,
+    )
+    return to_user_frame(frame, ordered, inner)
+
+
+class PointReports(NamedTuple):
+    """The reports of points that findings are from, of the same partitions."""
+
+    counts: pl.LazyFrame
+    """Of internal_report, n, n_dropped, n_noise and n_clusters."""
+    clusters: pl.LazyFrame
+    """The result of internal_cluster_report."""
+    silhouettes: pl.LazyFrame | None
+    """Of silhouette_clusters, cluster and silhouette; None for no findings on silhouettes."""
+    states: pl.LazyFrame | None
+    """The result of cluster_states; None for no findings on coordinates."""
+
+
+def findings_of_reports(
+    reports: PointReports, by: list[str], *, noise_as: str | None, distance: str
+) -> pl.LazyFrame:
+    """Return the rows of internal_findings, from reports with the partition columns `by`."""
+    row_counts = _count_rows(reports.counts, by, noise_as)
+    measured = _join_measures(reports, row_counts, by)
     sizes = measured.select(*by, "cluster", cluster_size="n")
     findings = findings_on_sizes(row_counts, sizes, by, unit="point", complement="vector")
     far = _FAR**2 if distance.lower() == "sqeuclidean" else _FAR
@@ -155,10 +182,10 @@ def internal_findings(
         _find_far_points(measured, by, far),
         _find_tiny_clusters(measured, by),
     ]
-    if distance.lower() != "cosine" and weights is None:
-        findings.append(_find_dominant_coordinates(states, by))
+    if reports.states is not None:
+        findings.append(_find_dominant_coordinates(reports.states, by))
     ordered = sort_findings(findings, by, ("cluster", "coordinate"))
-    return to_user_frame(frame, ordered.select(*by, *_COLUMNS), inner)
+    return ordered.select(*by, *_COLUMNS)
 
 
 def _count_rows(counts: pl.LazyFrame, by: list[str], noise_as: str | None) -> pl.LazyFrame:
@@ -170,16 +197,14 @@ def _count_rows(counts: pl.LazyFrame, by: list[str], noise_as: str | None) -> pl
     ).cache()
 
 
-def _join_measures(
-    clusters: pl.LazyFrame, silhouettes: pl.LazyFrame, row_counts: pl.LazyFrame, by: list[str]
-) -> pl.LazyFrame:
+def _join_measures(reports: PointReports, row_counts: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
     """Return one row per cluster: what its findings are from. Singletons of noise have none."""
-    spreads = silhouettes.select(*by, "cluster", "silhouette")
-    joined = (
-        clusters.filter(pl.col("cluster").is_not_null())
-        .drop("centroid")
-        .join(spreads, on=[*by, "cluster"], how="left", nulls_equal=True)
-    )
+    clusters = reports.clusters.filter(pl.col("cluster").is_not_null()).drop("centroid")
+    if reports.silhouettes is None:
+        joined = clusters.with_columns(silhouette=pl.lit(None, pl.Float64))
+    else:
+        spreads = reports.silhouettes.select(*by, "cluster", "silhouette")
+        joined = clusters.join(spreads, on=[*by, "cluster"], how="left", nulls_equal=True)
     return join_partitions(joined, by, row_counts.select(*by, "total", "n_clusters")).cache()
 
 
@@ -235,8 +260,8 @@ def _find_close_clusters(measured: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
         n=pl.col("n") + pl.col("other_n"),
         value=pl.max_horizontal(own, other),
         finding=pl.format(
-            "each is the nearest to the other, and their mean silhouettes are {} and {}: are they "
-            "one cluster?",
+            "each is the nearest to the other, and their mean silhouettes are {} and {}: they "
+            "may be one cluster",
             decimals_as_text(own),
             decimals_as_text(other),
         ),
@@ -294,7 +319,7 @@ def _find_dominant_coordinates(states: pl.LazyFrame, by: list[str]) -> pl.LazyFr
         n=pl.col("n"),
         value=share,
         finding=pl.format(
-            "coordinate {} of {} holds {} of the variance: scale the columns first?",
+            "coordinate {} of {} holds {} of the variance: scale the columns first",
             coordinate,
             pl.col("n_dims"),
             percent_as_text(share),

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import duckdb
 import polars as pl
 
-from polars_clustereval import __version__, internal_cluster_report, silhouette_clusters
+from polars_clustereval import (
+    __version__,
+    cluster_states,
+    internal_cluster_report,
+    silhouette_clusters,
+)
 from polars_clustereval.catalogue import entries, reading
 from polars_clustereval.cli.doubts import doubt_labels
 from polars_clustereval.cli.engines import ENGINES, read_rows, write_queries
@@ -18,8 +23,11 @@ from polars_clustereval.cli.noise import describe_unknown_noise
 from polars_clustereval.cli.options import option_flag
 from polars_clustereval.cli.reports import REPORTS, Meaning, explain
 from polars_clustereval.errors import ClusterEvalError
+from polars_clustereval.internal.findings import PointReports, findings_of_reports
 from polars_clustereval.plots.charts import count
 
+from .answers import Answer, describe_clusters, judge_scores, list_answers, list_steps
+from .numbers import show_number
 from .silhouettes import average_by_cluster, average_clusters, choose_method, describe_method
 
 if TYPE_CHECKING:
@@ -46,6 +54,14 @@ _HEADLINES = (
     *("silhouette", "explained_variance", "davies_bouldin_score", "calinski_harabasz_score"),
 )
 
+# The first of these for labels of few rows each, as in entity resolution, where pairs and whole
+# entities count.
+_HEADLINES_OF_ENTITIES = (
+    *("pair_precision", "pair_recall", "bcubed_f_score", "exact_match_f_score"),
+    *_HEADLINES[4:],
+)
+_FEW_ROWS = 5
+
 # A cluster with more than this share of the points is called out.
 _GIANT_SHARE = 0.8
 
@@ -71,12 +87,20 @@ class Score(NamedTuple):
 class Findings(NamedTuple):
     """What is said of one clustering."""
 
+    #: The title that the user gave; empty for the usual one.
+    title: str
     #: The input and the options that matter, as pairs of a name and a text.
     facts: list[tuple[str, str]]
     #: What a reader has to know before the numbers, a sentence each.
     warnings: list[str]
     #: Lines for standard error, once the page is written.
     notes: tuple[str, ...]
+    #: How good the clustering is and what to look at, a sentence each, the worst after the first.
+    answers: list[Answer]
+    #: What to try next, a sentence each.
+    steps: list[str]
+    #: What distinguishes clusters, by their names; the largest clusters first.
+    descriptions: dict[str, str]
     headlines: list[Score]
     #: All scores, by the title of their group.
     groups: dict[str, list[Score]]
@@ -134,10 +158,13 @@ def make_findings(source: Source, options: Options, *, has_pictures: bool) -> Fi
     groups = _list_groups(tables, options)
     scores = {score.name: score for group in groups.values() for score in group}
     clusters = _join_cluster_tables(tables)
+    headlines = [scores[name] for name in _list_headlines(tables) if name in scores]
+    looked_at = _list_findings(source, options, found)
     first = next(name for name in ("external_report", "internal_report") if name in calls)
     notes = describe_unknown_noise([source], calls[first], found[first])
     notes = [*notes, *([choice] if choice else [])]
     return Findings(
+        title=options.title or "",
         facts=_list_facts(source, options, tables),
         warnings=[
             *_list_warnings(options, tables, clusters),
@@ -146,7 +173,10 @@ def make_findings(source: Source, options: Options, *, has_pictures: bool) -> Fi
             *(f"{note[0].upper()}{note[1:]}." if note == choice else f"{note}." for note in notes),
         ],
         notes=tuple(notes),
-        headlines=[scores[name] for name in _HEADLINES if name in scores],
+        answers=[*judge_scores(headlines, show_number), *list_answers(looked_at)],
+        steps=list_steps(looked_at),
+        descriptions=_describe_largest(source, options, clusters),
+        headlines=headlines,
         groups=groups,
         clusters=clusters,
         cluster_meanings=_CLUSTER_MEANINGS,
@@ -154,6 +184,61 @@ def make_findings(source: Source, options: Options, *, has_pictures: bool) -> Fi
         queries=[source.rename_paths(text) for text in write_queries(source, [*calls.values()])],
         versions=_list_versions(source),
     )
+
+
+def _list_findings(
+    source: Source, options: Options, found: Mapping[str, pl.DataFrame]
+) -> list[pl.DataFrame]:
+    """Return the findings on labels and those on points, where there are labels and points.
+
+    Those on points are from reports that the page has, and the states of the clusters.
+    """
+    tables = []
+    if "label" in options.values:
+        call = options.call(REPORTS["findings"])
+        tables.append(ENGINES[call.engine]([source], call))
+    if "vector" in options.values:
+        distance = options.values.get("distance", "euclidean")
+        noise_as = options.values.get("noise_as")
+        states = None
+        if distance.lower() != "cosine" and "weights" not in options.values:
+            marked = {} if noise_as == "drop" else {"noise": None, "noise_as": None}
+            call = options.call(_STATES, **marked)
+            states = ENGINES[call.engine]([source], call).lazy()
+        silhouettes = found.get("silhouette_clusters")
+        reports = PointReports(
+            counts=found["internal_report"].lazy(),
+            clusters=found["internal_cluster_report"].lazy(),
+            silhouettes=None if silhouettes is None else silhouettes.lazy(),
+            states=states,
+        )
+        rows = findings_of_reports(reports, [], noise_as=noise_as, distance=distance)
+        tables.append(rows.collect())
+    return tables
+
+
+#: Clusters that are described, the largest ones.
+_MOST_DESCRIBED = 30
+
+
+def _describe_largest(source: Source, options: Options, clusters: pl.DataFrame) -> dict[str, str]:
+    """Return what distinguishes the largest clusters in columns of numbers, by their names.
+
+    Vectors in one column have no columns to name.
+    """
+    if "vector" not in options.values or clusters.height < 2:
+        return {}
+    call = options.call(REPORTS["internal"])
+    columns = read_rows(source, call, call.report.inputs[0])[1]["vector"]
+    if len(columns) < 2:
+        return {}
+    noise_as = options.values.get("noise_as")
+    marked = {"noise_as": "drop"} if noise_as == "singletons" else {}
+    call = options.call(REPORTS["profile"], columns=columns, **marked)
+    described = describe_clusters(ENGINES[call.engine]([source], call), show_number)
+    by_name = {str(cluster): words for cluster, words in described.items()}
+    largest = map(str, clusters["cluster"].head(_MOST_DESCRIBED))
+    return {name: by_name[name] for name in largest if name in by_name}
 
 
 #: The reports that pictures of points are drawn from.
@@ -199,6 +284,7 @@ def _first_row(found: Mapping[str, pl.DataFrame], name: str) -> dict[str, Any] |
 
 #: Reports by cluster, which no command has: the page has words of its own for their columns.
 CENTROIDS = replace(REPORTS["internal"], function=internal_cluster_report)
+_STATES = replace(REPORTS["internal"], function=cluster_states)
 _SILHOUETTES_OF_CLUSTERS = replace(REPORTS["silhouette"], function=silhouette_clusters)
 
 
@@ -245,6 +331,13 @@ def _list_groups(tables: _Tables, options: Options) -> dict[str, list[Score]]:
             if name not in _NOT_SCORES:
                 groups.setdefault(title, []).append(_make_score(name, value, adapted, tables))
     return groups
+
+
+def _list_headlines(tables: _Tables) -> tuple[str, ...]:
+    """Return the names of the scores at the top of the page, which depend on the labels."""
+    row = tables.external
+    is_of_entities = row is not None and row["n_labels"] * _FEW_ROWS > row["n"] > _FEW_ROWS
+    return _HEADLINES_OF_ENTITIES if is_of_entities else _HEADLINES
 
 
 # Columns of reports that count rows and clusters; they are facts, not scores.
@@ -359,7 +452,12 @@ def _list_facts(source: Source, options: Options, tables: _Tables) -> list[tuple
     """Return the input and the options that matter, as pairs of a name and a text."""
     row = tables.external or tables.internal or {}
     counted = {**(tables.internal or {}), **(tables.external or {})}
-    facts = [("data", source.name), ("rows", f"{row['n']:,}")]
+    name = f"{source.name}::{source.table}" if source.table else source.name
+    facts = [("data", name), ("rows", f"{row['n']:,}")]
+    if tables.internal is not None and tables.internal["n"] != row["n"]:
+        # Rows without a label have a vector, or the other way round.
+        facts[1] = ("rows with a label", facts[1][1])
+        facts.append(("points", f"{tables.internal['n']:,}"))
     facts += [
         (title, f"{counted[name]:,}")
         for name, title in (

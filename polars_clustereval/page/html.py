@@ -12,6 +12,7 @@ from polars_clustereval import __version__
 from polars_clustereval.base.quoting import escape_controls
 
 from .findings import choose_clusters
+from .numbers import show_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +26,6 @@ __all__ = [
     "describe_limits",
     "describe_range",
     "name_page",
-    "show_number",
     "write_html",
 ]
 
@@ -40,6 +40,7 @@ def write_html(findings: Findings, pictures: Mapping[str, str]) -> bytes:
             f"<span>{_text(name)} <b>{_text(value)}</b></span>" for name, value in findings.facts
         ),
         "warnings": _list_items(findings.warnings),
+        "answers": _write_answers(findings),
         "cards": "\n".join(map(_write_card, findings.headlines)),
         "definitions": "\n".join(map(_write_definition, findings.headlines)),
         "pictures": "\n".join(
@@ -68,7 +69,7 @@ def _embed(title: str, svg: str) -> str:
 
 def name_page(findings: Findings) -> str:
     """Return the title of a page."""
-    return f"Clustering of {dict(findings.facts)['data']}"
+    return findings.title or f"Clustering of {dict(findings.facts)['data']}"
 
 
 def _text(text: object, keep: str = "") -> str:
@@ -80,6 +81,30 @@ def _list_items(texts: list[str]) -> str:
     """Return sentences as a list of HTML, nothing if there are none."""
     items = "".join(f"<li>{_text(text)}</li>" for text in texts)
     return f'<ul class="warnings">{items}</ul>' if texts else ""
+
+
+def _write_answers(findings: Findings) -> str:
+    """Return what the page says in sentences, as a section of HTML; nothing if it has none."""
+    items = "".join(
+        f'<li class="{answer.severity}"><span class="unseen">{answer.severity}: </span>'
+        f'<a href="#{answer.place}">{_text(answer.text)}</a></li>'
+        for answer in findings.answers
+    )
+    steps = "".join(f"<li>{_text(step)}</li>" for step in findings.steps)
+    described = "".join(
+        f"<dt>{_text(f'Cluster {name}')}</dt><dd>{_text(words)}</dd>"
+        for name, words in findings.descriptions.items()
+    )
+    parts = [
+        f"<h2>{title}</h2>\n<{tag} class='answers'>{content}</{tag}>"
+        for title, tag, content in (
+            ("Findings", "ul", items),
+            ("What to try next", "ul", steps),
+            ("What distinguishes each cluster", "dl", described),
+        )
+        if content
+    ]
+    return "\n".join(parts)
 
 
 def _write_card(score: Score) -> str:
@@ -123,15 +148,6 @@ def describe_limits(score: Score) -> str:
     if score.lower is None or score.upper is None:
         return ""
     return f"{score.limits}: {show_number(score.lower)} to {show_number(score.upper)}"
-
-
-def show_number(value: Any) -> str:
-    """Return a number with four significant digits, whole ones in full; – for none."""
-    if value is None:
-        return "–"
-    if isinstance(value, int) or abs(value) >= 1e4:
-        return f"{value:,.0f}" if abs(value) < 1e15 else f"{value:.3e}"
-    return f"{value:.4g}" if abs(value) >= 1e-3 or value == 0 else f"{value:.3e}"
 
 
 def _write_group(title: str, scores: list[Score]) -> str:

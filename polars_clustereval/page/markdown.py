@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from polars_clustereval.base.quoting import escape_controls
 
 from .findings import choose_clusters
-from .html import NAME_COLUMNS, describe_limits, describe_range, name_page, show_number
+from .html import NAME_COLUMNS, describe_limits, describe_range, name_page
+from .numbers import show_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,6 +34,7 @@ def write_markdown(findings: Findings) -> bytes:
     parts = [f"# {_name(name_page(findings))}", facts]
     if findings.warnings:
         parts.append("\n".join(f"- ⚠ {_name(warning)}" for warning in findings.warnings))
+    parts += _sections(findings)
     parts.append(
         _table(
             ("score", "value", "interval", "range", "reading", "meaning"),
@@ -45,6 +47,25 @@ def write_markdown(findings: Findings) -> bytes:
     versions = "; ".join(f"{_name(name)} {_name(value)}" for name, value in findings.versions)
     return ("\n\n".join([*parts, versions]) + "\n").encode()
 
+
+def _sections(findings: Findings) -> list[str]:
+    """Return what the page says in sentences, as lists below their titles."""
+    described = [f"**Cluster {_name(x)}**: {_name(y)}" for x, y in findings.descriptions.items()]
+    sections = {
+        "Findings": [f"{_MARKS[x.severity]} {_name(x.text)}" for x in findings.answers],
+        "What to try next": [_name(step) for step in findings.steps],
+        "What distinguishes each cluster": described,
+        "Scores": [],
+    }
+    return [
+        "\n\n".join([f"## {title}", *(["\n".join(f"- {x}" for x in lines)] if lines else [])])
+        for title, lines in sections.items()
+        if lines or title == "Scores"
+    ]
+
+
+#: What stands before a sentence by its severity.
+_MARKS = {"problem": "🔴", "warning": "🟠", "note": "🔵"}
 
 # ----------------------------------------------------------------------------------------------
 # Tables

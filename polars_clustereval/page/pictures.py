@@ -33,6 +33,14 @@ __all__ = ["Pictures", "draw_pictures"]
 _MAX_DRAWN = 30
 
 
+#: Scores in the picture of intervals; the page has a table of all.
+_DRAWN_SCORES = (
+    *("adjusted_rand_score", "fowlkes_mallows_score", "pair_precision", "pair_recall"),
+    *("homogeneity_score", "completeness_score", "v_measure_score", "purity"),
+    *("bcubed_precision", "bcubed_recall", "bcubed_f_score"),
+)
+
+
 class Pictures(NamedTuple):
     """The charts of a page."""
 
@@ -61,6 +69,7 @@ def draw_pictures(source: Source, options: Options, findings: Findings) -> Pictu
         call = options.call(REPORTS["external-confidence"])
         rows, given = read_rows(source, call, call.report.inputs[0])
         charts["Labels in the clusters"] = _call_plot(plots.contingency_plot, rows, given)
+        given["metrics"] = _DRAWN_SCORES
         charts["Scores with their intervals"] = _call_plot(plots.interval_plot, rows, given)
     if "vector" in options.values and findings.clusters.height > 1:
         charts |= _draw_point_charts(source, options, findings)

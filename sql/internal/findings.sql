@@ -132,7 +132,7 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
       concat(
         'each is the nearest to the other, and their mean silhouettes are ',
         clustereval._decimals_as_text(own.silhouette), ' and ',
-        clustereval._decimals_as_text(other.silhouette), ': are they one cluster?'
+        clustereval._decimals_as_text(other.silhouette), ': they may be one cluster'
       )
     FROM __ce_measured AS own
     JOIN __ce_measured AS other
@@ -157,7 +157,7 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
       partition_key, 8, 'warning', 'dominant_coordinate', NULL, NULL, coordinate, n, share,
       concat(
         'coordinate ', coordinate, ' of ', n_dims, ' holds ',
-        clustereval._percent_as_text(share), ' of the variance: scale the columns first?'
+        clustereval._percent_as_text(share), ' of the variance: scale the columns first'
       )
     FROM clustereval._dominant_coordinates(__ce_states)
     WHERE lower(distance) <> 'cosine' AND weights IS NULL

@@ -1,0 +1,16 @@
+"""Numbers, as a page shows them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["show_number"]
+
+
+def show_number(value: Any) -> str:
+    """Return a number with four significant digits, whole ones in full; – for none."""
+    if value is None:
+        return "–"
+    if isinstance(value, int) or abs(value) >= 1e4:
+        return f"{value:,.0f}" if abs(value) < 1e15 else f"{value:.3e}"
+    return f"{value:.4g}" if abs(value) >= 1e-3 or value == 0 else f"{value:.3e}"
