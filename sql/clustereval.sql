@@ -2,6 +2,7 @@
 -- Python package reads too. In the DuckDB shell, from this folder: .read clustereval.sql
 .read base/checks.sql
 .read base/exact.sql
+.read base/findings.sql
 .read external/contingency.sql
 .read external/gradients.sql
 .read external/pair_counting.sql
@@ -46,6 +47,7 @@
 .read internal/report.sql
 .read internal/summary.sql
 .read internal/states.sql
+.read internal/profile_statistics.sql
 .read internal/profiles.sql
 .read internal/findings.sql
 .read relative/assignment.sql

@@ -221,11 +221,13 @@ WITHOUT: dict[str, tuple[str, ...]] = {
     "determinant_report": ("id", "distance", "p", "center", "weights"),
     # Pairs have no center.
     "pairwise_report": ("id", "center"),
+    "internal_findings": ("center",),
     "silhouette_clusters": ("center",),
     "silhouette_samples": ("center",),
     "silhouette_score": ("center",),
 }
 MORE = {
+    "internal_findings": ("method", "sample_size", "reference_size", "random_state"),
     "dunn_index": ("generalized",),
     "pairwise_report": ("n_neighbors", "max_points"),
     "silhouette_samples": ("method", "between", "sample_size", "reference_size", "random_state"),

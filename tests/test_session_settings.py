@@ -76,6 +76,11 @@ def list_calls() -> list[str]:
         for options in ("id", f"partition_by := {{r: run, w: weight}}, {NOISE}")
     ]
     calls += [
+        f"FROM clustereval.{table}(points, [x, 'label', y], cluster, {options})"
+        for table in registry.tables("attributes")
+        for options in ("weight := weight", "partition_by := run, noise := -1, noise_as := 'drop'")
+    ]
+    calls += [
         f"FROM clustereval.clustering_summary(points, cluster, {options})"
         for options in ("label, weight := weight", f"name := label, partition_by := run, {NOISE}")
     ]

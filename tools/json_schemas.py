@@ -41,10 +41,12 @@ NUMBER = re.compile(r"-?\d+(\.\d+)?")
 def degenerate_result(report: Report, key: str | int, **options: bool) -> pl.DataFrame:
     """The report of one row, whose label, cluster, id and run are `key`: what can be NULL, is.
 
-    A graph has a second node in the same cluster, and no edge.
+    A graph has a second node in the same cluster, and no edge; findings are on two equal rows.
     """
     columns = dict.fromkeys(("label", "cluster", "id", "run"), key)
     frames = {x.parameter: [{**columns, "vector": 0.5, "k": 1}] for x in report.inputs}
+    if report.is_in_words:
+        frames["frame"] *= 2  # one cluster of several rows is a finding
     if "edges" in frames:
         frames["frame"].append({**columns, "id": 2 * key})
         frames["edges"] = [{"left": None, "right": key}]

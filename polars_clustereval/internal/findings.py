@@ -15,10 +15,10 @@ from polars_clustereval.base.exact import (
     whole_as_text,
     widen,
 )
+from polars_clustereval.base.findings import findings_on_sizes, make_finding, sort_findings
 from polars_clustereval.base.frames import join_partitions, to_user_frame
 from polars_clustereval.base.growth import SILHOUETTES
 from polars_clustereval.base.tables import table_function
-from polars_clustereval.external.findings import findings_on_sizes, make_finding, sort_findings
 
 from .report import internal_cluster_report, internal_report
 from .silhouette import silhouette_clusters
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from .silhouette_queries import MeansMethod
     from .vectors import Missing, Vector
 
-_COLUMNS = (
+_FINDING_COLUMNS = (
     "severity",
     "code",
     "cluster",
@@ -49,7 +49,7 @@ _LEAST_SILHOUETTE = 0.25
 _FAR = 10
 
 
-@table_function("points", guide="findings", order=("severity",), growth=SILHOUETTES)
+@table_function("points", guide="findings", growth=SILHOUETTES)
 def internal_findings(
     frame: Frame,
     vector: Vector,
@@ -122,7 +122,7 @@ def internal_findings(
     (2, 0.999..., 'coordinate 2 of 2 holds 100 % of the variance: scale the columns first')
     """
     lazy = check_frame(frame)
-    keys = check_partition_keys(lazy, partition_by, _COLUMNS)
+    keys = check_partition_keys(lazy, partition_by, _FINDING_COLUMNS)
     # Under inner names, as the tables below have columns of their own.
     inner = {f"__ce_{name}": key for name, key in keys.items()}
     rows = lazy.with_columns(key_columns(inner))
@@ -171,7 +171,7 @@ def findings_of_reports(
     reports: PointReports, by: list[str], *, noise_as: str | None, distance: str
 ) -> pl.LazyFrame:
     """Return the rows of internal_findings, from reports with the partition columns `by`."""
-    row_counts = _count_rows(reports.counts, by, noise_as)
+    row_counts = _points_of_partitions(reports.counts, by, noise_as)
     measured = _join_measures(reports, row_counts, by)
     sizes = measured.select(*by, "cluster", cluster_size="n")
     findings = findings_on_sizes(row_counts, sizes, by, unit="point", complement="vector")
@@ -185,10 +185,12 @@ def findings_of_reports(
     if reports.states is not None:
         findings.append(_find_dominant_coordinates(reports.states, by))
     ordered = sort_findings(findings, by, ("cluster", "coordinate"))
-    return ordered.select(*by, *_COLUMNS)
+    return ordered.select(*by, *_FINDING_COLUMNS)
 
 
-def _count_rows(counts: pl.LazyFrame, by: list[str], noise_as: str | None) -> pl.LazyFrame:
+def _points_of_partitions(
+    counts: pl.LazyFrame, by: list[str], noise_as: str | None
+) -> pl.LazyFrame:
     """Return the row counts of partitions that findings_on_sizes needs, from internal_report."""
     dropped = pl.col("n_noise") if noise_as == "drop" else pl.lit(0)
     total = pl.col("n").alias("total")
@@ -290,15 +292,20 @@ def _find_far_points(measured: pl.LazyFrame, by: list[str], far: int) -> pl.Lazy
 def _find_dominant_coordinates(states: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
     """Return the findings of coordinates that hold nearly all of the variance, from states."""
     places = pl.int_ranges(1, pl.col("mean").list.len() + 1).alias("coordinate")
-    lists = states.filter(pl.col("n") > 0).select(*by, "n", "mean", "m2", places)
-    values = lists.explode("coordinate", "mean", "m2")
-    n, mean = pl.col("n").cast(pl.Float64), pl.col("mean")
+    names = ["mean", "mean_correction", "m2"]
+    lists = states.filter(pl.col("n") > 0).select(*by, "n", *names, places)
+    values = lists.explode("coordinate", *names)
+    n, mean, deviation = pl.col("n").cast(pl.Float64), pl.col("mean"), pl.col("deviation")
     groups = [*by, "coordinate"]
-    overall = ((n * mean).sum() / n.sum()).clip(mean.min(), mean.max())
-    means = values.group_by(groups).agg(overall=overall)
-    squares = pl.col("m2").sum() + (n * (mean - pl.col("overall")) ** 2).sum()
+    reference = ((n * mean).sum() / n.sum()).clip(mean.min(), mean.max())
+    # Both uses need the same references: another evaluation may add them up in another order.
+    references = values.group_by(groups).agg(reference=reference).cache()
+    offset = (mean - pl.col("reference")) + pl.col("mean_correction")
+    centered = values.join(references, on=groups, nulls_equal=True).with_columns(deviation=offset)
+    means = centered.group_by(groups).agg(overall=(n * deviation).sum() / n.sum())
+    squares = pl.col("m2").sum() + (n * (deviation - pl.col("overall")) ** 2).sum()
     variances = (
-        values.join(means, on=groups, nulls_equal=True)
+        centered.join(means, on=groups, nulls_equal=True)
         .group_by(groups)
         .agg(pl.col("n").sum(), squares=squares)
     )

@@ -1,140 +1,32 @@
-"""profiles: what distinguishes each cluster from the rest, and which columns separate the clusters.
-
-A value is a number (dates are days since 1970-01-01), a category (text and truth values), or
-missing. A share of rows is the mean of a column of zeros and ones. Numbers are read twice: for the
-means of clusters, and for the deviations from these.
-"""
+"""profiles: what distinguishes each cluster, and which columns separate the clusters."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_clustereval.base.checks import (
-    check_columns_by_name,
-    check_frame,
-    check_groupable,
-    check_noise_of_clusters,
-    check_partition_keys,
-    check_weight,
-    column_named,
-    equals_noise,
-    key_columns,
-    raise_on_collect,
-)
 from polars_clustereval.base.exact import ratio, to_double, widen
-from polars_clustereval.base.frames import Terms, join_partitions, join_small, to_user_frame
+from polars_clustereval.base.frames import join_partitions, to_user_frame
 from polars_clustereval.base.tables import table_function
-from polars_clustereval.errors import ClusterEvalError
 
-from .point_faults import non_finite_as_text
+from .profile_statistics import (
+    ProfileCall,
+    associate_categories,
+    check_numbers,
+    compare_numbers,
+    count_categories,
+    count_shares,
+    read_columns,
+    share_excess,
+    sum_bases,
+    sum_numbers,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from polars_clustereval.base.checks import Column, Frame, Keys, NoiseOfClusters
-
-_Kind = Literal["number", "date", "category"]
-_MICROSECONDS_OF_DAY = 86_400e6
-#: What is kept of the numbers of a column in a cluster, see _sum_numbers.
-_NUMBER_TERMS = ("n", "n_missing", "total", "low", "high", "n_invalid", "invalid", "center")
-_DEVIATION_TERMS = ("shift", "m2")
-#: Rows of a category that are to be expected in a cluster, for it to be listed without any.
-_LEAST_EXPECTED = 5
-
-# ----------------------------------------------------------------------------------------------
-# Reading
-# ----------------------------------------------------------------------------------------------
-
-
-class _Call(NamedTuple):
-    """The checked arguments of a profile."""
-
-    #: Inner names of the partition columns, and the user's.
-    keys: dict[str, str]
-    #: The user's names of the columns, and what their values are.
-    kinds: dict[str, _Kind]
-    #: One row per row that counts: the partition columns, cluster, the weight n, and x_0, x_1, ...,
-    #: the values of the columns as Float64, or as text those of categories.
-    rows: pl.LazyFrame
-    #: One row per partition, of dropped rows too; None without partition_by.
-    partitions: pl.LazyFrame | None
-
-    @property
-    def by(self) -> list[str]:
-        """Inner names of the columns that identify a cluster."""
-        return [*self.keys, "cluster"]
-
-    @property
-    def of_column(self) -> list[str]:
-        """Inner names of the columns that identify a column in a partition."""
-        return [*self.keys, "column_no"]
-
-    def places(self, *, of_categories: bool) -> list[int]:
-        """Places from 0 of the columns of categories, or of the others."""
-        kinds = self.kinds.values()
-        return [i for i, kind in enumerate(kinds) if (kind == "category") == of_categories]
-
-
-def _read_columns(
-    frame: pl.DataFrame | pl.LazyFrame,
-    columns: str | Sequence[str],
-    cluster: Column,
-    options: dict[str, Any],
-    results: Sequence[str],
-) -> _Call:
-    """Check the arguments of a profile, and return them.
-
-    `options` are weight, partition_by, noise and noise_as. `results` are the names of the columns
-    of the caller's result: a partition column of such a name is an error.
-    """
-    lazy = check_frame(frame)
-    check_noise_of_clusters(options["noise"], options["noise_as"])
-    names = check_columns_by_name(lazy, columns)
-    schema = lazy.collect_schema()
-    kinds = {name: _find_kind(name, schema[name]) for name in names}
-    keys = check_partition_keys(lazy, options["partition_by"], results)
-    clusters = check_groupable(lazy, cluster, "cluster")
-    dtype = lazy.select(clusters).collect_schema()["cluster"]
-    is_noise = equals_noise(pl.col("cluster"), options["noise"], dtype)
-    is_kept = pl.col("cluster").is_not_null() & (pl.col("n") > 0)
-    if options["noise_as"] == "drop":
-        is_kept &= ~is_noise
-    values = {f"x_{i}": _read_value(name, schema[name]) for i, name in enumerate(names)}
-    weights = check_weight(lazy, options["weight"], keys).alias("n")
-    rows = lazy.select(*key_columns(keys), clusters, weights, **values)
-    partitions = lazy.select(key_columns(keys)).unique() if keys else None
-    return _Call(keys, kinds, rows.filter(is_kept), partitions)
-
-
-def _find_kind(name: str, dtype: pl.DataType) -> _Kind:
-    """Return what the values of a column are; raise an error for a type that has no profile."""
-    if dtype.is_numeric():
-        return "number"
-    if isinstance(dtype, pl.Date | pl.Datetime):
-        return "date"
-    if isinstance(dtype, pl.String | pl.Boolean | pl.Categorical | pl.Enum | pl.Null):
-        return "category"
-    raise ClusterEvalError(
-        f"columns: expected numbers, text, truth values or dates in the column '{name}', got a "
-        f"column of type {dtype}"
-    )
-
-
-def _read_value(name: str, dtype: pl.DataType) -> pl.Expr:
-    """Return the values of a column as Float64 or text; dates are days since 1970-01-01."""
-    x = column_named(name)
-    if dtype.is_numeric():
-        return to_double(x)
-    if isinstance(dtype, pl.Date | pl.Datetime):
-        return to_double(x.cast(pl.Datetime("us")).dt.epoch("us")) / _MICROSECONDS_OF_DAY
-    return x.cast(pl.String)
-
-
-# ----------------------------------------------------------------------------------------------
-# Formulas
-# ----------------------------------------------------------------------------------------------
 
 
 def _v_test(difference: pl.Expr, n: pl.Expr, all_n: pl.Expr, all_m2: pl.Expr) -> pl.Expr:
@@ -148,334 +40,22 @@ def _v_test(difference: pl.Expr, n: pl.Expr, all_n: pl.Expr, all_m2: pl.Expr) ->
     return difference * ratio(rows, to_double(all_n) * all_m2).sqrt()
 
 
-def _share_excess(n: pl.Expr, all_of: pl.Expr, cluster_n: pl.Expr, all_n: pl.Expr) -> pl.Expr:
-    """Return n all_n - all_of cluster_n, exactly: 0 if a share equals that in all clusters.
-
-    A category has n of the cluster_n rows of a cluster, and all_of of all_n.
-    """
-    return widen(n) * widen(all_n) - widen(all_of) * widen(cluster_n)
-
-
-# ----------------------------------------------------------------------------------------------
-# Numbers
-# ----------------------------------------------------------------------------------------------
-
-
-def _sum_numbers(call: _Call) -> pl.LazyFrame:
-    """Return one row per cluster and column of numbers, with what is summed of the numbers.
-
-    Besides the cluster and column_no these are the rows n and n_missing; the sum of the numbers,
-    total, and low and high; of numbers that are not finite how many there are, n_invalid, and one
-    as text, invalid; center, the mean but for rounding, and shift, what is to be added to it; and
-    m2, the sum of squared deviations from the mean.
-    """
-    places = call.places(of_categories=False)
-    sums: Terms = {}
-    for i in places:
-        sums |= _named(_sums_of_values(pl.col(f"x_{i}"), pl.col("n")), i)
-    firsts = call.rows.group_by(call.by).agg(**sums)
-    centers: Terms = {f"center_{i}": _center_of_sums(i) for i in places}
-    firsts = firsts.with_columns(**centers).cache()
-    deviations: Terms = {}
-    for i in places:
-        deviations |= _named(_sums_of_deviations(pl.col(f"x_{i}") - pl.col(f"center_{i}")), i)
-    by_center = firsts.select(*call.by, *centers)
-    seconds = join_small(call.rows, call.by, by_center).group_by(call.by).agg(**deviations)
-    # Without numbers in a cluster these are NULL.
-    wide = firsts.join(seconds, on=call.by, nulls_equal=True)
-    terms = (*_NUMBER_TERMS, "moved", "moved_n", "squares")
-    lists = {name: pl.concat_list([f"{name}_{i}" for i in places]) for name in terms}
-    numbers = pl.lit(places, pl.List(pl.Int32))
-    long = wide.select(*call.by, column_no=numbers, **lists).explode("column_no", *terms)
-    shift = ratio(pl.col("moved"), pl.col("moved_n"))
-    m2 = (pl.col("squares") - pl.col("moved") * shift).clip(0.0)
-    return long.with_columns(shift=shift, m2=m2).select(
-        *call.by, "column_no", *_NUMBER_TERMS, *_DEVIATION_TERMS
-    )
-
-
-def _named(terms: Terms, i: int) -> Terms:
-    """Return `terms` with the place of a column behind their names."""
-    return {f"{name}_{i}": term for name, term in terms.items()}
-
-
-def _sums_of_values(x: pl.Expr, n: pl.Expr) -> Terms:
-    """Return the aggregates of numbers x with the weights n that the first read needs."""
-    is_invalid = ~x.is_finite()
-    return {
-        "n": n.filter(x.is_not_null()).sum().cast(pl.Int64),
-        "n_missing": n.filter(x.is_null()).sum().cast(pl.Int64),
-        "total": (to_double(n) * x).sum(),
-        "low": x.min(),
-        "high": x.max(),
-        "n_invalid": n.filter(is_invalid).sum().cast(pl.Int64),
-        "invalid": non_finite_as_text(x.filter(is_invalid)).min(),
-    }
-
-
-def _center_of_sums(i: int) -> pl.Expr:
-    """Return the mean of the numbers of column i of a cluster, but for rounding."""
-    low, high = pl.col(f"low_{i}"), pl.col(f"high_{i}")
-    return ratio(pl.col(f"total_{i}"), pl.col(f"n_{i}")).clip(low, high)
-
-
-def _sums_of_deviations(deviation: pl.Expr) -> Terms:
-    """Return the aggregates of the deviations of numbers from a center, for the second read."""
-    n = to_double(pl.col("n"))
-    return {
-        "moved": (n * deviation).sum(),
-        "moved_n": n.filter(deviation.is_not_null()).sum(),
-        "squares": (n * (deviation * deviation)).sum(),
-    }
-
-
-def _check_numbers(call: _Call, sums: pl.LazyFrame, result: pl.LazyFrame) -> pl.LazyFrame:
-    """Return `result`, which raises an error if a number is not finite or a sum overflows."""
-    overflows = ~(pl.col("total").is_finite() & pl.col("m2").is_finite()).fill_null(True)
-    faults = sums.group_by("column_no").agg(
-        pl.col("n_invalid").sum(), pl.col("invalid").min(), overflows=overflows.any()
-    )
-    names = list(call.kinds)
-
-    def check(facts: pl.DataFrame) -> None:
-        """Raise the error of the first column that has a fault."""
-        for column_no, n_invalid, invalid, does_overflow in facts.sort("column_no").iter_rows():
-            if n_invalid:
-                rows = "row" if n_invalid == 1 else "rows"
-                raise ClusterEvalError(
-                    f"columns: expected finite numbers in the column '{names[column_no]}', got "
-                    f"{invalid} ({n_invalid} such {rows}); set them to NULL, which is a missing "
-                    "value"
-                )
-            if does_overflow:
-                raise ClusterEvalError(
-                    f"columns: the squares of the column '{names[column_no]}' overflow; scale it "
-                    "down"
-                )
-
-    return raise_on_collect(result, faults, check)
-
-
-def _compare_numbers(call: _Call, sums: pl.LazyFrame) -> pl.LazyFrame:
-    """Return one row per cluster with numbers and column, from the result of _sum_numbers.
-
-    Besides the cluster, column_no and n these are the mean, m2, and deviation, the mean less the
-    origin of the column in the partition, which keeps the digits of differences where points are
-    far from 0; of all clusters their rows (all_n), the sum of squared
-    deviations from the mean of all (all_m2), and that of the means of clusters from it (between);
-    and of the other clusters the mean (rest_mean) and the same less the origin (rest_deviation),
-    NULL without their rows.
-    """
-    n, low, high = pl.col("n"), pl.col("low"), pl.col("high")
-    center, deviation = pl.col("center"), pl.col("deviation")
-    present = sums.filter(n > 0).with_columns(size=to_double(n))
-    size = pl.col("size")
-    origins = present.group_by(call.of_column).agg(
-        origin=((size * center).sum() / size.sum()).clip(low.min(), high.max()),
-        all_n=n.sum(),
-        is_constant=low.min() == high.max(),
-    )
-    is_equal = low == high
-    shift = pl.when(is_equal).then(0.0).otherwise("shift")
-    # All uses need the same origins: another evaluation may add them up in another order.
-    centered = (
-        present.join(origins, on=call.of_column, nulls_equal=True)
-        .with_columns(
-            m2=pl.when(is_equal).then(0.0).otherwise("m2"),
-            mean=(center + pl.col("shift")).clip(low, high),
-            deviation=(center - pl.col("origin")) + shift,
-        )
-        .cache()
-    )
-    means = centered.group_by(call.of_column).agg(
-        all_deviation=(size * deviation).sum() / size.sum()
-    )
-    offset = deviation - pl.col("all_deviation")
-    between = pl.when(pl.col("is_constant").any()).then(0.0).otherwise((size * offset**2).sum())
-    squares = (
-        centered.join(means, on=call.of_column, nulls_equal=True)
-        .group_by(call.of_column)
-        .agg(between=between, within=pl.col("m2").sum())
-    )
-    joined = centered.join(squares, on=call.of_column, nulls_equal=True)
-    return _add_rests(call, joined).select(
-        *call.by,
-        "column_no",
-        "n",
-        "m2",
-        "deviation",
-        "all_n",
-        "between",
-        "rest_deviation",
-        "mean",
-        "rest_mean",
-        all_m2=pl.col("within") + pl.col("between"),
-    )
-
-
-def _add_rests(call: _Call, centered: pl.LazyFrame) -> pl.LazyFrame:
-    """Return `centered` with rest_mean and rest_deviation, of the other clusters.
-
-    The clusters before and behind are added up, as the difference of all and the own one would lose
-    the digits of a small rest.
-    """
-    size = pl.col("size")
-    terms: Terms = {}
-    for name, step, reverse in (("before", 1, False), ("behind", -1, True)):
-        for column in ("mean", "deviation"):
-            total = (size * pl.col(column)).cum_sum(reverse=reverse)
-            terms[f"{column}_{name}"] = total.shift(step, fill_value=0.0)
-        terms[f"low_{name}"] = pl.col("low").cum_min(reverse=reverse).shift(step)
-        terms[f"high_{name}"] = pl.col("high").cum_max(reverse=reverse).shift(step)
-    sides = centered.with_columns(
-        term.over(call.of_column, order_by="cluster").alias(name) for name, term in terms.items()
-    )
-    rest_n = pl.col("all_n") - pl.col("n")
-    return sides.with_columns(
-        rest_deviation=ratio(pl.col("deviation_before") + pl.col("deviation_behind"), rest_n),
-        rest_mean=ratio(pl.col("mean_before") + pl.col("mean_behind"), rest_n).clip(
-            pl.min_horizontal("low_before", "low_behind"),
-            pl.max_horizontal("high_before", "high_behind"),
-        ),
-    )
-
-
-# ----------------------------------------------------------------------------------------------
-# Categories
-# ----------------------------------------------------------------------------------------------
-
-
-def _count_categories(call: _Call) -> pl.LazyFrame | None:
-    """Return one row per cluster, column and category, NULL for missing ones: n, its rows.
-
-    None without columns of categories.
-    """
-    counts = [
-        call.rows.group_by(*call.by, pl.col(f"x_{i}").alias("category"))
-        .agg(pl.col("n").sum().cast(pl.Int64))
-        .select(*call.by, pl.lit(i, pl.Int32).alias("column_no"), "category", "n")
-        for i in call.places(of_categories=True)
-    ]
-    return pl.concat(counts).cache() if counts else None
-
-
-def _sum_bases(
-    call: _Call, numbers: pl.LazyFrame | None, cells: pl.LazyFrame | None
-) -> pl.LazyFrame:
-    """Return one row per cluster and column: its rows with a value, n, and without, n_missing.
-
-    `numbers` is the result of _sum_numbers, `cells` that of _count_categories.
-    """
-    parts = []
-    if numbers is not None:
-        parts.append(numbers.select(*call.by, "column_no", "n", "n_missing"))
-    if cells is not None:
-        n, is_missing = pl.col("n"), pl.col("category").is_null()
-        counts = {"n": n.filter(~is_missing).sum(), "n_missing": n.filter(is_missing).sum()}
-        parts.append(cells.group_by(*call.by, "column_no").agg(**counts))
-    return pl.concat(parts)
-
-
-def _count_shares(call: _Call, cells: pl.LazyFrame | None, bases: pl.LazyFrame) -> pl.LazyFrame:
-    """Return one row per cluster, column and category that it has or that is expected there.
-
-    A category is expected in a cluster if it would have _LEAST_EXPECTED rows there, or more, with
-    the same share in all clusters. Besides the cluster, column_no, category and is_missing, which
-    is True for the missing values of a column that has any, these are its rows in the cluster (n)
-    and in all clusters (all_of); and the rows that could have it in the cluster (cluster_n) and in
-    all (all_n).
-    """
-    of_column = call.of_column
-    n, n_missing = pl.col("n"), pl.col("n_missing")
-    bases = bases.with_columns(
-        all_n=n.sum().over(of_column), all_missing=n_missing.sum().over(of_column)
-    )
-    missing = bases.filter(pl.col("all_missing") > 0).select(
-        *call.by,
-        "column_no",
-        pl.lit(None, pl.String).alias("category"),
-        pl.lit(True).alias("is_missing"),
-        n_missing.alias("n"),
-        pl.col("all_missing").alias("all_of"),
-        (n + n_missing).alias("cluster_n"),
-        (pl.col("all_n") + pl.col("all_missing")).alias("all_n"),
-    )
-    if cells is None:
-        return missing
-    columns = [*call.by, "column_no", "category"]
-    present = cells.filter(pl.col("category").is_not_null())
-    totals = present.group_by(*of_column, "category").agg(all_of=n.sum())
-    bases = bases.select(*call.by, "column_no", "all_n", cluster_n=n)
-    is_expected = widen(pl.col("all_of")) * widen(pl.col("cluster_n")) >= (
-        _LEAST_EXPECTED * widen(pl.col("all_n"))
-    )
-    expected = bases.join(totals, on=of_column, nulls_equal=True).filter(is_expected)
-    pairs = [present.select(*columns, "n"), expected.select(*columns, n=pl.lit(0, pl.Int64))]
-    counted = pl.concat(pairs).group_by(columns).agg(n.sum())
-    shares = counted.join(totals, on=[*of_column, "category"], nulls_equal=True).join(
-        bases, on=[*call.by, "column_no"], nulls_equal=True
-    )
-    listed = shares.select(
-        *columns, pl.lit(False).alias("is_missing"), "n", "all_of", "cluster_n", "all_n"
-    )
-    return pl.concat([listed, missing])
-
-
-def _associate_categories(call: _Call, cells: pl.LazyFrame, bases: pl.LazyFrame) -> pl.LazyFrame:
-    """Return one row per column of categories: n_categories, and Cramér's V with the clusters.
-
-    cramers_v is NULL unless there are two categories and two clusters. Expected rows of the cells
-    without rows are what is left of all rows, an exact integer divided late.
-    """
-    n, all_of, cluster_n = pl.col("n"), pl.col("all_of"), pl.col("cluster_n")
-    all_n = pl.col("all_n")
-    totals = bases.group_by(call.of_column).agg(all_n=n.sum(), n_clusters=(n > 0).sum())
-    present = cells.filter(pl.col("category").is_not_null())
-    of_cluster = bases.select(*call.by, "column_no", cluster_n=n)
-    joined = (
-        present.with_columns(all_of=n.sum().over(*call.of_column, "category"))
-        .join(of_cluster, on=[*call.by, "column_no"], nulls_equal=True)
-        .join(totals, on=call.of_column, nulls_equal=True)
-    )
-    excess = to_double(_share_excess(n, all_of, cluster_n, all_n)) / to_double(all_n)
-    sums = joined.group_by(call.of_column).agg(
-        all_n.first(),
-        pl.col("n_clusters").first().cast(pl.Int64),
-        n_categories=pl.col("category").n_unique().cast(pl.Int64),
-        of_cells=(excess * excess / (to_double(all_of) * to_double(cluster_n))).sum(),
-        expected=(widen(all_of) * widen(cluster_n)).sum(),
-    )
-    rows = widen(all_n) * widen(all_n)
-    phi_squared = pl.col("of_cells") + ratio(rows - pl.col("expected"), rows)
-    smaller = pl.min_horizontal("n_clusters", "n_categories") - 1
-    return sums.select(
-        *call.of_column,
-        "n_categories",
-        cramers_v=ratio(phi_squared, smaller).sqrt().clip(None, 1.0),
-    )
-
-
-# ----------------------------------------------------------------------------------------------
-# Tables
-# ----------------------------------------------------------------------------------------------
-
-
 def _numbers_and_categories(
-    call: _Call,
+    call: ProfileCall,
 ) -> tuple[pl.LazyFrame | None, pl.LazyFrame | None]:
-    """Return the results of _sum_numbers and _count_categories, None without such columns."""
+    """Return the results of sum_numbers and count_categories, None without such columns."""
     has_numbers = bool(call.places(of_categories=False))
-    return _sum_numbers(call).cache() if has_numbers else None, _count_categories(call)
+    return sum_numbers(call).cache() if has_numbers else None, count_categories(call)
 
 
-def _name_columns(call: _Call) -> pl.LazyFrame:
+def _profiled_columns(call: ProfileCall) -> pl.LazyFrame:
     """Return one row per column: column_no, column_name and kind."""
     rows = [(i, name, kind) for i, (name, kind) in enumerate(call.kinds.items())]
     schema = {"column_no": pl.Int32, "column_name": pl.String, "kind": pl.String}
     return pl.LazyFrame(rows, schema, orient="row")
 
 
-_CLUSTER_COLUMNS = (
+_CLUSTER_PROFILE = (
     "cluster",
     "column_name",
     "kind",
@@ -570,28 +150,28 @@ def cluster_profile(
     ... )
     >>> profile = ce.cluster_profile(fruit, ["grams", "color"], "cluster").filter(cluster="b")
     >>> profile.select("column_name", "category", pl.col("mean", "v_test").round(2)).rows()
-    [('grams', None, 90.0, 2.21), ('color', 'blue', 0.67, 0.75), ('color', 'red', 0.33, -0.75)]
+    [('grams', None, 90.0, 2.22), ('color', 'blue', 0.67, 0.75), ('color', 'red', 0.33, -0.75)]
     """
     options = {"weight": weight, "partition_by": partition_by, "noise": noise, "noise_as": noise_as}
-    call: _Call = _read_columns(frame, columns, cluster, options, _CLUSTER_COLUMNS)
+    call: ProfileCall = read_columns(frame, columns, cluster, options, _CLUSTER_PROFILE)
     numbers, cells = _numbers_and_categories(call)
-    bases = _sum_bases(call, numbers, cells).cache()
-    parts = [_profile_shares(call, _count_shares(call, cells, bases))]
+    bases = sum_bases(call, numbers, cells).cache()
+    parts = [_profile_shares(call, count_shares(call, cells, bases))]
     if numbers is not None:
-        parts.append(_profile_numbers(call, _compare_numbers(call, numbers)))
-    profile = pl.concat(parts, how="diagonal_relaxed").join(_name_columns(call), on="column_no")
+        parts.append(_profile_numbers(call, compare_numbers(call, numbers)))
+    profile = pl.concat(parts, how="diagonal_relaxed").join(_profiled_columns(call), on="column_no")
     if numbers is not None:
-        profile = _check_numbers(call, numbers, profile)
+        profile = check_numbers(call, numbers, profile)
     size = pl.col("v_test").abs().round(9)
     order = [*call.by, size, "column_no", "is_missing", "category"]
     descending = [term is size for term in order]
     kind = pl.when("is_missing").then(pl.lit("missing")).otherwise("kind").alias("kind")
     ordered = profile.with_columns(kind).sort(order, descending=descending, nulls_last=True)
-    return to_user_frame(frame, ordered.select(*call.keys, *_CLUSTER_COLUMNS), call.keys)
+    return to_user_frame(frame, ordered.select(*call.keys, *_CLUSTER_PROFILE), call.keys)
 
 
-def _profile_numbers(call: _Call, compared: pl.LazyFrame) -> pl.LazyFrame:
-    """Return the rows of numbers of cluster_profile, from the result of _compare_numbers."""
+def _profile_numbers(call: ProfileCall, compared: pl.LazyFrame) -> pl.LazyFrame:
+    """Return the rows of numbers of cluster_profile, from the result of compare_numbers."""
     difference = pl.col("deviation") - pl.col("rest_deviation")
     v_test = _v_test(difference, pl.col("n"), pl.col("all_n"), pl.col("all_m2"))
     return compared.select(
@@ -608,12 +188,12 @@ def _profile_numbers(call: _Call, compared: pl.LazyFrame) -> pl.LazyFrame:
     )
 
 
-def _profile_shares(call: _Call, shares: pl.LazyFrame) -> pl.LazyFrame:
-    """Return the rows of categories and missing values of cluster_profile, from _count_shares."""
+def _profile_shares(call: ProfileCall, shares: pl.LazyFrame) -> pl.LazyFrame:
+    """Return the rows of categories and missing values of cluster_profile, from count_shares."""
     n, all_of = pl.col("n"), pl.col("all_of")
     cluster_n, all_n = pl.col("cluster_n"), pl.col("all_n")
     rest_n = all_n - cluster_n
-    excess = _share_excess(n, all_of, cluster_n, all_n)
+    excess = share_excess(n, all_of, cluster_n, all_n)
     difference = ratio(excess, widen(cluster_n) * widen(rest_n))
     all_m2 = ratio(widen(all_of) * widen(all_n - all_of), all_n)
     return shares.filter(cluster_n > 0).select(
@@ -630,7 +210,7 @@ def _profile_shares(call: _Call, shares: pl.LazyFrame) -> pl.LazyFrame:
     )
 
 
-_COLUMN_COLUMNS = (
+_COLUMN_PROFILE = (
     "column_name",
     "kind",
     "n",
@@ -703,14 +283,14 @@ def column_profile(
     ... )
     >>> profile = ce.column_profile(fruit, ["color", "grams"], "cluster")
     >>> profile.select("column_name", pl.col("association").round(3)).rows()
-    [('grams', 0.998), ('color', 0.0)]
+    [('grams', 0.996), ('color', 0.0)]
     """
     options = {"weight": weight, "partition_by": partition_by, "noise": noise, "noise_as": noise_as}
-    call: _Call = _read_columns(frame, columns, cluster, options, _COLUMN_COLUMNS)
+    call: ProfileCall = read_columns(frame, columns, cluster, options, _COLUMN_PROFILE)
     numbers, cells = _numbers_and_categories(call)
-    bases = _sum_bases(call, numbers, cells).cache()
+    bases = sum_bases(call, numbers, cells).cache()
     counts = bases.group_by(call.of_column).agg(pl.col("n", "n_missing").sum())
-    parts = join_partitions(_name_columns(call), [], *_partitions_of(call))
+    parts = join_partitions(_profiled_columns(call), [], *_partitions_of(call))
     profile = parts.join(counts, on=call.of_column, how="left", nulls_equal=True)
     unknown = {"n_categories": pl.Int64, "eta_squared": pl.Float64, "cramers_v": pl.Float64}
     for measures in _measures_of_columns(call, numbers, cells, bases):
@@ -721,7 +301,7 @@ def column_profile(
         *(pl.lit(None, dtype).alias(name) for name, dtype in unknown.items() if name not in names),
     )
     if numbers is not None:
-        profile = _check_numbers(call, numbers, profile)
+        profile = check_numbers(call, numbers, profile)
     n_categories = pl.when(kind="category").then(pl.col("n_categories").fill_null(0))
     association = pl.coalesce(pl.col("eta_squared").sqrt(), "cramers_v").alias("association")
     size = association.round(9)
@@ -729,16 +309,16 @@ def column_profile(
     ordered = profile.with_columns(n_categories.alias("n_categories"), association).sort(
         order, descending=[term is size for term in order], nulls_last=True
     )
-    return to_user_frame(frame, ordered.select(*call.keys, *_COLUMN_COLUMNS), call.keys)
+    return to_user_frame(frame, ordered.select(*call.keys, *_COLUMN_PROFILE), call.keys)
 
 
-def _partitions_of(call: _Call) -> list[pl.LazyFrame]:
+def _partitions_of(call: ProfileCall) -> list[pl.LazyFrame]:
     """Return the frame of the partitions, none without partition_by."""
     return [] if call.partitions is None else [call.partitions]
 
 
 def _measures_of_columns(
-    call: _Call,
+    call: ProfileCall,
     numbers: pl.LazyFrame | None,
     cells: pl.LazyFrame | None,
     bases: pl.LazyFrame,
@@ -748,8 +328,8 @@ def _measures_of_columns(
     if numbers is not None:
         share = ratio(pl.col("between"), pl.col("all_m2")).clip(None, 1.0).first()
         eta_squared = pl.when(pl.len() > 1).then(share)
-        compared = _compare_numbers(call, numbers)
+        compared = compare_numbers(call, numbers)
         measures.append(compared.group_by(call.of_column).agg(eta_squared=eta_squared))
     if cells is not None:
-        measures.append(_associate_categories(call, cells, bases))
+        measures.append(associate_categories(call, cells, bases))
     return measures

@@ -15,10 +15,7 @@ from polars_clustereval.cli.sentences import write_sentence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-
-    from .findings import Score
-
-__all__ = ["Answer", "describe_clusters", "judge_scores", "list_answers", "list_steps"]
+__all__ = ["Answer", "describe_clusters", "list_answers", "list_steps"]
 
 
 class Answer(NamedTuple):
@@ -37,38 +34,11 @@ _MOST_ALIKE = 3
 _MOST_NAMED = 5
 
 # ----------------------------------------------------------------------------------------------
-# How good
-# ----------------------------------------------------------------------------------------------
-
-_JUDGED = {
-    "adjusted_rand_score": "Agreement of the clusters with the labels",
-    "silhouette": "Structure of the clusters",
-}
-
-
-def judge_scores(scores: Sequence[Score], show: Callable[[Any], str]) -> list[Answer]:
-    """Return a sentence for each score that the literature has a word for.
-
-    `show` writes a number.
-    """
-    answers = []
-    for score in scores:
-        if score.name in _JUDGED and score.reading and score.entry is not None:
-            title = f"{score.entry.title[0].lower()}{score.entry.title[1:]}"
-            limits = ""
-            if score.lower is not None and score.upper is not None:
-                limits = f", {score.limits} {show(score.lower)} to {show(score.upper)}"
-            text = f"{_JUDGED[score.name]}: {score.reading}, {title} {show(score.value)}{limits}"
-            answers.append(Answer("note", text, "scores"))
-    return answers
-
-
-# ----------------------------------------------------------------------------------------------
 # What to look at
 # ----------------------------------------------------------------------------------------------
 
 
-def _percent(share: float) -> str:
+def _whole_percent(share: float) -> str:
     """Return a share as whole per cent."""
     return f"{100 * share:.0f} %"
 
@@ -77,11 +47,11 @@ def _percent(share: float) -> str:
 _SUMMED_UP: dict[str, tuple[str, Callable[[Mapping[str, Any]], str]]] = {
     "mixed_cluster": (
         "{n} clusters are mixed, with less than 80 % of their rows of one label",
-        lambda row: f"{row['cluster']} ({_percent(row['value'])} {row['label']})",
+        lambda row: f"{row['cluster']} ({_whole_percent(row['value'])} {row['label']})",
     ),
     "split_label": (
         "{n} labels are split, with less than 80 % of their rows in one cluster",
-        lambda row: f"{row['label']} ({_percent(row['value'])} in {row['cluster']})",
+        lambda row: f"{row['label']} ({_whole_percent(row['value'])} in {row['cluster']})",
     ),
     "low_silhouette": (
         "{n} clusters are hardly set apart, with mean silhouettes below 0.25",
@@ -135,10 +105,10 @@ def _answer_alike(rows: Sequence[Mapping[str, Any]]) -> list[Answer]:
 def list_steps(findings: Sequence[pl.DataFrame]) -> list[str]:
     """Return what to try next, a sentence for each kind of finding that suggests something."""
     first = {row["code"]: row for table in findings for row in reversed(table.rows(named=True))}
-    return [words.format(**first[code]) for code, words in _STEPS.items() if code in first]
+    return [words.format(**first[code]) for code, words in _NEXT_STEPS.items() if code in first]
 
 
-_STEPS = {
+_NEXT_STEPS = {
     "dominant_coordinate": "Scale the columns to the same spread, and cluster again.",
     "close_clusters": (
         "Try fewer clusters: {cluster} and {other_cluster} may be one. clustereval elbow compares "
@@ -180,7 +150,8 @@ def _describe_column(row: Mapping[str, Any], show: Callable[[Any], str]) -> str:
     name = row["column_name"]
     if row["kind"] in ("category", "missing"):
         what = f"{name} {row['category']}" if row["kind"] == "category" else f"{name} missing"
-        return f"{what} in {_percent(mean)} (elsewhere {_percent(rest)}; v {row['v_test']:.1f})"
+        shares = f"{_whole_percent(mean)} (elsewhere {_whole_percent(rest)}"
+        return f"{what} in {shares}; v {row['v_test']:.1f})"
     if row["kind"] == "date":
         mean, rest = (_show_day(x) for x in (mean, rest))
         direction = "early" if row["v_test"] < 0 else "late"

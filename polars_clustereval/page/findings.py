@@ -26,7 +26,7 @@ from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.internal.findings import PointReports, findings_of_reports
 from polars_clustereval.plots.charts import count
 
-from .answers import Answer, describe_clusters, judge_scores, list_answers, list_steps
+from .answers import Answer, describe_clusters, list_answers, list_steps
 from .numbers import show_number
 from .silhouettes import average_by_cluster, average_clusters, choose_method, describe_method
 
@@ -173,7 +173,7 @@ def make_findings(source: Source, options: Options, *, has_pictures: bool) -> Fi
             *(f"{note[0].upper()}{note[1:]}." if note == choice else f"{note}." for note in notes),
         ],
         notes=tuple(notes),
-        answers=[*judge_scores(headlines, show_number), *list_answers(looked_at)],
+        answers=[*_judge_scores(headlines), *list_answers(looked_at)],
         steps=list_steps(looked_at),
         descriptions=_describe_largest(source, options, clusters),
         headlines=headlines,
@@ -338,6 +338,29 @@ def _list_headlines(tables: _Tables) -> tuple[str, ...]:
     row = tables.external
     is_of_entities = row is not None and row["n_labels"] * _FEW_ROWS > row["n"] > _FEW_ROWS
     return _HEADLINES_OF_ENTITIES if is_of_entities else _HEADLINES
+
+
+_JUDGED = {
+    "adjusted_rand_score": "Agreement of the clusters with the labels",
+    "silhouette": "Structure of the clusters",
+}
+
+
+def _judge_scores(scores: Iterable[Score]) -> list[Answer]:
+    """Return a sentence for each score that the literature has a word for."""
+    answers = []
+    for score in scores:
+        if score.name in _JUDGED and score.reading and score.entry is not None:
+            title = f"{score.entry.title[0].lower()}{score.entry.title[1:]}"
+            limits = ""
+            if score.lower is not None and score.upper is not None:
+                limits = (
+                    f", {score.limits} {show_number(score.lower)} to {show_number(score.upper)}"
+                )
+            value = show_number(score.value)
+            text = f"{_JUDGED[score.name]}: {score.reading}, {title} {value}{limits}"
+            answers.append(Answer("note", text, "scores"))
+    return answers
 
 
 # Columns of reports that count rows and clusters; they are facts, not scores.

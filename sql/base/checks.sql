@@ -262,8 +262,8 @@ CREATE OR REPLACE MACRO clustereval._valid_noise_of_clusters(noise, noise_as) AS
   CASE
     WHEN noise_as = 'singletons'
     THEN error(concat(
-      'noise_as: expected one of ''cluster'', ''drop'', got ''singletons''; each row of the result ',
-      'describes a cluster'
+      'noise_as: expected one of ''cluster'', ''drop'', got ''singletons''; each row of the ',
+      'result describes a cluster'
     ))
     WHEN noise_as IS NULL AND noise IS NOT NULL
     THEN error(concat(

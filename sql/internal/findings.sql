@@ -1,8 +1,8 @@
 -- findings: what a reader should know of the clusters of points, in words with their numbers.
 
--- One row per partition and coordinate that holds more than 90 % of the variance of all, where there
--- are several: partition_key, coordinate (from 1), n_dims, n, the points, and share. states: rows of
--- cluster_states.
+-- One row per partition and coordinate that holds more than 90 % of the variance of all, where
+-- there are several: partition_key, coordinate (from 1), n_dims, n, the points, and share. states:
+-- rows of cluster_states.
 CREATE OR REPLACE MACRO clustereval._dominant_coordinates(states) AS TABLE
   WITH coordinates AS (
     SELECT
@@ -10,23 +10,37 @@ CREATE OR REPLACE MACRO clustereval._dominant_coordinates(states) AS TABLE
       CAST(n AS DOUBLE) AS n,
       unnest(range(1, len(mean) + 1)) AS coordinate,
       unnest(mean) AS mean,
+      unnest(mean_correction) AS correction,
       unnest(m2) AS m2
     FROM query_table(states)
     WHERE n > 0
   ),
-  means AS (
+  -- Both uses need the same references: another evaluation may add them up in another order.
+  reference_points AS MATERIALIZED (
     SELECT
       partition_key, coordinate,
-      clustereval._clamp(fsum(n * mean) / fsum(n), MIN(mean), MAX(mean)) AS overall
+      clustereval._clamp(fsum(n * mean) / fsum(n), MIN(mean), MAX(mean)) AS reference
     FROM coordinates
+    GROUP BY partition_key, coordinate
+  ),
+  deviations AS (
+    SELECT own.*, (own.mean - whole.reference) + own.correction AS deviation
+    FROM coordinates AS own
+    JOIN reference_points AS whole
+      ON whole.partition_key IS NOT DISTINCT FROM own.partition_key
+      AND whole.coordinate = own.coordinate
+  ),
+  means AS (
+    SELECT partition_key, coordinate, fsum(n * deviation) / fsum(n) AS overall
+    FROM deviations
     GROUP BY partition_key, coordinate
   ),
   variances AS (
     SELECT
       own.partition_key, own.coordinate,
       SUM(own.n) AS n,
-      fsum(own.m2) + fsum(own.n * pow(own.mean - whole.overall, 2)) AS squares
-    FROM coordinates AS own
+      fsum(own.m2) + fsum(own.n * pow(own.deviation - whole.overall, 2)) AS squares
+    FROM deviations AS own
     JOIN means AS whole
       ON whole.partition_key IS NOT DISTINCT FROM own.partition_key
       AND whole.coordinate = own.coordinate
@@ -77,7 +91,7 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
     WHERE one.cluster IS NOT NULL
   ),
   __ce_states AS (
-    SELECT partition_key, n, mean, m2
+    SELECT partition_key, n, mean, mean_correction, m2
     FROM clustereval.cluster_states(
       tbl, vector, cluster, partition_by := partition_by,
       noise := CASE WHEN noise_as = 'drop' THEN noise END,
@@ -176,6 +190,10 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
     partition_key, severity, code, cluster_key AS cluster, other AS other_cluster, coordinate, n,
     value, finding
   FROM __ce_findings
+  WHERE clustereval._check_options(clustereval._valid_means_options(
+    method, 'nearest', sample_size, reference_size, random_state,
+    clustereval._valid_point_options(distance, p, 'mean', weights, noise, noise_as, missing)
+  ))
   ORDER BY
     partition_key ASC NULLS LAST,
     clustereval._severity_rank(severity) ASC NULLS LAST,

@@ -191,8 +191,8 @@ CREATE OR REPLACE MACRO clustereval._column_names(columns) AS
     ELSE TRY_CAST(columns AS VARCHAR[])
   END;
 
--- x, unchanged. Raises an error if `names`, the list of columns, is NULL, has no names or a NULL, or
--- has a name twice, in any letter case.
+-- x, unchanged. Raises an error if `names`, the list of columns, is NULL, has no names or a NULL,
+-- or has a name twice, in any letter case.
 CREATE OR REPLACE MACRO clustereval._check_names(x, names) AS
   CASE
     WHEN coalesce(len(names), 0) = 0 OR list_count(names) < len(names)
@@ -223,9 +223,9 @@ CREATE OR REPLACE MACRO clustereval._names_query(names) AS
     '] AS __ce_names'
   ), names);
 
--- Text of the query that reads the rows of the user's table (the caller's CTE __ce_input_rows), with
--- a NULL column for each of `names` that the table does not have: so _check_known_names reports the
--- missing column, and not the binder. Raises an error for bad names.
+-- Text of the query that reads the rows of the user's table (the caller's CTE __ce_input_rows),
+-- with a NULL column for each of `names` that the table does not have: so _check_known_names
+-- reports the missing column, and not the binder. Raises an error for bad names.
 CREATE OR REPLACE MACRO clustereval._named_rows_query(names) AS
   clustereval._check_names(concat(
     'SELECT * FROM __ce_input_rows UNION ALL BY NAME SELECT ',

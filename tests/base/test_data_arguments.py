@@ -53,7 +53,7 @@ SEVERAL = [
     name for name in TABLES if {"run", "resample"} & {*required(name)} and name not in SINGLE
 ]
 POINTS = [name for name in SINGLE if "vector" in required(name)]
-LABELS = [name for name in SINGLE if "label" in required(name)]
+LABELS = [name for name in SINGLE if {"label", "columns"} & {*required(name)}]
 #: Those that are called with two frames, one per clustering.
 TWO_RUNS = [name for name in FUNCTIONS if required(name)[0] == "frame_before"]
 #: Those that are called with a frame of labels and one of clusters.

@@ -373,6 +373,7 @@ COLUMNS_OF_RESULTS = {
     "pair_counts": ("tp", "tn"),
     "external_cluster_report": ("cluster", "purity", "joined_pairs"),
     "external_label_report": ("label", "majority_cluster", "split_pairs"),
+    "external_findings": ("severity", "code", "value", "finding"),
     "cluster_error_table": ("label", "n", "expected_extra", "splitting_entropy"),
     "matching_report": ("n", "clustering_accuracy", "ceaf_f_score"),
     "entity_resolution_estimates": ("metric", "value", "reason", "upper"),

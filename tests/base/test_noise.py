@@ -118,7 +118,7 @@ def test_the_choices_of_states(side: Engine) -> None:
     words = f"{CHOICES_OF_CLUSTERS}how the rows of noise count: 'cluster' as one ordinary cluster, "
     words += "'drop' not at all"
     if isinstance(side, DuckDB):
-        refused_values(side, words, "_valid_state_noise", -1, None)
+        refused_values(side, words, "_valid_noise_of_clusters", -1, None)
     else:
         ask = partial(ask_function, "cluster_states", ROWS, noise=-1)
         refused(side, words, "cluster_states", ask)

@@ -388,7 +388,8 @@ def test_each_table_of_points_is_computed_once(
     monkeypatch.setattr(Points, "to_result", count)
     output = ("--html" if ending == "html" else "--output", tmp_path / f"page.{ending}")
     run("report", *BOTH, *QUICK, *output)
-    assert len(tables) == 3, "internal_report, internal_cluster_report and one of silhouettes"
+    words = "internal_report, internal_cluster_report, cluster_states and one of silhouettes"
+    assert len(tables) == 4, words
 
 
 def test_pictures_of_many_clusters_have_few_rows(

@@ -81,7 +81,7 @@ def test_names_are_only_names(run: Run, tmp_path: Path, column: str) -> None:
     kinds = Counter(block.type for block in blocks)
     assert not kinds["html_block"]
     assert kinds["fence"] == 1
-    assert kinds["heading_open"] == 3
+    assert kinds["heading_open"] == 5
     lines = [shown(block) for block in blocks if block.type == "inline"]
     assert any(str(path) in line for line in lines)
     start = lines.index("cluster")

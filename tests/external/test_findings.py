@@ -32,7 +32,9 @@ CODES = [
 ]
 
 
-def findings(engine: Engine, rows: Iterable[Pair] | pl.DataFrame, **options: Any) -> list[Row]:
+def label_findings(
+    engine: Engine, rows: Iterable[Pair] | pl.DataFrame, **options: Any
+) -> list[Row]:
     frame = rows if isinstance(rows, pl.DataFrame) else frame_of(rows)
     return engine.table("external_findings", frame, **options)
 
@@ -55,14 +57,14 @@ def per_cent(x: Fraction) -> str:
 
 
 def test_no_row_and_nothing_to_say(engine: Engine) -> None:
-    assert findings(engine, []) == []
+    assert label_findings(engine, []) == []
     clean: list[Pair] = [(0, 5), (0, 5), (1, 6), (1, 6)]
-    assert findings(engine, clean) == []
+    assert label_findings(engine, clean) == []
 
 
 def test_a_mixed_cluster_and_split_labels(engine: Engine) -> None:
     rows: list[Pair] = [(0, 7), (0, 7), (1, 7), (1, 8), (1, 8), (2, 7), (2, 9)]
-    assert [tuple(row.values()) for row in findings(engine, rows)] == [
+    assert [tuple(row.values()) for row in label_findings(engine, rows)] == [
         (
             "warning",
             "mixed_cluster",
@@ -88,7 +90,7 @@ def test_a_mixed_cluster_and_split_labels(engine: Engine) -> None:
             )
         ),
     ]
-    assert list(findings(engine, rows)[0]) == COLUMNS
+    assert list(label_findings(engine, rows)[0]) == COLUMNS
 
 
 @pytest.mark.parametrize(
@@ -99,8 +101,8 @@ def test_limits_of_shares(engine: Engine, n_majority: int, severity: str | None)
     one = [(0, 5)] * n_majority + [(1 + i, 5) for i in range(100 - n_majority)]
     rows = [*one, *([(500, 6)] * 100)]
     for found, code in (
-        (findings(engine, rows), "mixed_cluster"),
-        (findings(engine, [(b, a) for a, b in rows]), "split_label"),
+        (label_findings(engine, rows), "mixed_cluster"),
+        (label_findings(engine, [(b, a) for a, b in rows]), "split_label"),
     ):
         of_code = [row for row in found if row["code"] == code]
         assert [row["severity"] for row in of_code] == ([severity] if severity else [])
@@ -109,17 +111,17 @@ def test_limits_of_shares(engine: Engine, n_majority: int, severity: str | None)
 
 def test_a_giant_cluster(engine: Engine) -> None:
     rows: list[Pair] = [(0, 5)] * 80 + [(1, 6)] * 20
-    assert findings(engine, rows) == []
-    [row] = findings(engine, [*rows, (0, 5)])
+    assert label_findings(engine, rows) == []
+    [row] = label_findings(engine, [*rows, (0, 5)])
     words = "it holds 80 % of the rows: scores by row or by pair say little of the other clusters"
     assert tuple(row.values()) == ("warning", "giant_cluster", 5, None, 81, 81 / 101, words)
 
 
 def test_one_cluster(engine: Engine) -> None:
-    [row] = findings(engine, [(0, 5), (0, 5)])
+    [row] = label_findings(engine, [(0, 5), (0, 5)])
     words = "there is one cluster: scores that compare clusters are not defined"
     assert tuple(row.values()) == ("problem", "one_cluster", None, None, 2, None, words)
-    assert findings(engine, [(0, 5)]) == []
+    assert label_findings(engine, [(0, 5)]) == []
 
 
 @pytest.mark.parametrize(
@@ -132,7 +134,7 @@ def test_one_cluster(engine: Engine) -> None:
 )
 def test_dropped_rows(engine: Engine, dropped: int, kept: int, severity: str, words: str) -> None:
     rows: list[Pair] = [(i, i) for i in range(kept)] + [(None, 1)] * dropped
-    [row] = findings(engine, rows)
+    [row] = label_findings(engine, rows)
     value = dropped / (dropped + kept)
     assert tuple(row.values()) == (severity, "dropped_rows", None, None, dropped, value, words)
 
@@ -147,14 +149,14 @@ def test_dropped_rows(engine: Engine, dropped: int, kept: int, severity: str, wo
 )
 def test_noise(engine: Engine, noise_as: str, words: str) -> None:
     rows: list[Pair] = [(0, 1), (1, 2), (2, -1)]
-    [row] = findings(engine, rows, noise=-1, noise_as=noise_as)
+    [row] = label_findings(engine, rows, noise=-1, noise_as=noise_as)
     assert tuple(row.values()) == ("note", "noise_rows", None, None, 1, 1 / 3, words)
-    assert findings(engine, rows) == []
+    assert label_findings(engine, rows) == []
 
 
 def test_noise_is_no_mixed_cluster_unless_it_is_a_cluster(engine: Engine) -> None:
     rows: list[Pair] = [(0, 1), (0, 1), (1, 2), (1, 2), (2, -1), (3, -1)]
-    codes = {x: codes_of(findings(engine, rows, noise=-1, noise_as=x)) for x in NOISE}
+    codes = {x: codes_of(label_findings(engine, rows, noise=-1, noise_as=x)) for x in NOISE}
     assert codes["drop"] == codes["singletons"] == ["noise_rows"]
     assert codes["cluster"] == ["mixed_cluster", "noise_rows"]
 
@@ -224,7 +226,7 @@ labelings = st.lists(st.tuples(values, st.one_of(st.none(), st.integers(0, 3))),
 
 @given(rows=labelings)
 def test_random_rows_by_definition(engine: Engine, rows: list[Pair]) -> None:
-    assert is_near(findings(engine, rows), by_definition(rows))
+    assert is_near(label_findings(engine, rows), by_definition(rows))
 
 
 @given(rows=labelings)
@@ -241,7 +243,7 @@ def test_many_labelings_at_once(engine: Engine) -> None:
     """A partition each, and the order of rows does not matter."""
     labelings = [[(i * j % 7, i % (2 + j)) for i in range(40)] for j in range(6)]
     frame = stacked(labelings).reverse()
-    rows = findings(engine, frame, partition_by="run")
+    rows = label_findings(engine, frame, partition_by="run")
     assert len(rows) >= 10
     for run, labeling in enumerate(labelings):
         own = [{x: y for x, y in row.items() if x != "run"} for row in rows if row["run"] == run]
@@ -251,14 +253,14 @@ def test_many_labelings_at_once(engine: Engine) -> None:
 def test_a_weight_is_a_repetition(engine: Engine) -> None:
     weighted = frame_of([(0, 1, 3), (1, 1, 2), (1, 2, 9), (None, 2, 4), (2, 2, 0)], "weight")
     repeated: list[Pair] = [(0, 1)] * 3 + [(1, 1)] * 2 + [(1, 2)] * 9 + [(None, 2)] * 4
-    found = findings(engine, weighted, weight="weight")
-    assert is_near(found, findings(engine, repeated))
+    found = label_findings(engine, weighted, weight="weight")
+    assert is_near(found, label_findings(engine, repeated))
     assert len(found) >= 2
 
 
 def test_many_clusters(engine: Engine) -> None:
     """20,000 rows: those of the definition, computed by counts."""
     rows: list[Pair] = [(i * i % 401, i % 997) for i in range(20_000)]
-    found = findings(engine, rows)
+    found = label_findings(engine, rows)
     assert Counter(codes_of(found)) == Counter(codes_of(by_definition(rows)))
     assert len(found) > 1000

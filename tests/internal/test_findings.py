@@ -20,7 +20,7 @@ COLUMNS = ["severity", "code", "cluster", "other_cluster", "coordinate", "n", "v
 XY = ["x", "y"]
 
 
-def findings(engine: Engine, frame: pl.DataFrame, **options: Any) -> list[Row]:
+def point_findings(engine: Engine, frame: pl.DataFrame, **options: Any) -> list[Row]:
     return call(engine, "internal_findings", frame, XY, **options)
 
 
@@ -48,8 +48,8 @@ APART = squares((0, 0), (20, 0), (0, 20))
 
 
 def test_no_row_and_nothing_to_say(engine: Engine) -> None:
-    assert findings(engine, APART.clear()) == []
-    assert findings(engine, APART) == []
+    assert point_findings(engine, APART.clear()) == []
+    assert point_findings(engine, APART) == []
 
 
 def test_low_silhouettes_and_close_clusters(engine: Engine) -> None:
@@ -60,7 +60,7 @@ def test_low_silhouettes_and_close_clusters(engine: Engine) -> None:
     means = [float(silhouettes[clusters == i].mean()) for i in range(3)]
     assert all(x < 0.25 for x in means[:2])
     assert means[2] > 0.25
-    rows = findings(engine, frame)
+    rows = point_findings(engine, frame)
     assert [(row["code"], row["cluster"], row["other_cluster"], row["n"]) for row in rows] == [
         ("low_silhouette", 0, 1, 20),
         ("low_silhouette", 1, 0, 20),
@@ -79,7 +79,7 @@ def test_a_cluster_on_two_sides_of_another_is_a_problem(engine: Engine) -> None:
     """Its points are nearer to the one between them."""
     outer = pl.DataFrame({"x": [-9.0, -9.5, 9.0, 9.5] * 3, "y": [0.0] * 12, "cluster": [7] * 12})
     frame = pl.concat([squares((0, 0)).cast({"cluster": pl.Int64}), outer])
-    [row] = only(findings(engine, frame), "low_silhouette")
+    [row] = only(point_findings(engine, frame), "low_silhouette")
     assert (row["severity"], row["cluster"], row["other_cluster"]) == ("problem", 7, 0)
     points, clusters = frame.select(XY).to_numpy(), frame["cluster"].to_numpy()
     mean = float(sklearn_silhouettes(points, clusters)[clusters == 7].mean())
@@ -91,7 +91,7 @@ def test_a_cluster_on_two_sides_of_another_is_a_problem(engine: Engine) -> None:
 def test_a_single_point_has_no_low_silhouette(engine: Engine) -> None:
     """Its silhouette is 0 by definition."""
     alone = pl.DataFrame({"x": [50.0], "y": [0.0], "cluster": [9]})
-    rows = findings(engine, pl.concat([APART, alone]))
+    rows = point_findings(engine, pl.concat([APART, alone]))
     assert [row["code"] for row in rows] == ["tiny_cluster"]
 
 
@@ -101,7 +101,7 @@ def test_a_far_point(engine: Engine, distance: str, at_most: int) -> None:
     for x, is_far in ((5.0, False), (40.0, True)):
         frame = pl.concat([near, pl.DataFrame({"x": [x], "y": [0.0], "cluster": [0]})])
         frame = pl.concat([frame, squares((500, 0)).with_columns(cluster=pl.lit(1, pl.Int64))])
-        found = only(findings(engine, frame, distance=distance), "far_point")
+        found = only(point_findings(engine, frame, distance=distance), "far_point")
         assert [row["cluster"] for row in found] == ([0] if is_far else [])
         if is_far:
             own = frame.filter(cluster=0).select(XY).to_numpy()
@@ -118,7 +118,7 @@ def test_a_far_point(engine: Engine, distance: str, at_most: int) -> None:
 
 def test_a_dominant_coordinate(engine: Engine) -> None:
     frame = APART.with_columns(pl.col("y") * 100)
-    [row] = only(findings(engine, frame), "dominant_coordinate")
+    [row] = only(point_findings(engine, frame), "dominant_coordinate")
     variances = frame.select(pl.col(XY).var()).row(0)
     share = variances[1] / sum(variances)
     assert (row["severity"], row["coordinate"], row["n"], row["cluster"]) == (
@@ -132,29 +132,29 @@ def test_a_dominant_coordinate(engine: Engine) -> None:
         row["finding"] == "coordinate 2 of 2 holds 100 % of the variance: scale the columns first"
     )
     for options in ({"distance": "cosine"}, {"weights": [100.0, 1.0]}):
-        assert only(findings(engine, frame, **options), "dominant_coordinate") == []
+        assert only(point_findings(engine, frame, **options), "dominant_coordinate") == []
     shifted = frame.with_columns(pl.col(XY) + 2.0**40)
-    [moved] = only(findings(engine, shifted), "dominant_coordinate")
+    [moved] = only(point_findings(engine, shifted), "dominant_coordinate")
     assert is_near(moved["value"], share, relative=1e-6)
     constant = APART.with_columns(x=pl.lit(1.0), y=pl.lit(2.0))
-    assert only(findings(engine, constant), "dominant_coordinate") == []
+    assert only(point_findings(engine, constant), "dominant_coordinate") == []
 
 
 def test_a_tiny_and_a_giant_cluster(engine: Engine) -> None:
     few = pl.DataFrame({"x": [90.0, 90.5], "y": [0.0, 0.0], "cluster": [5, 5]})
     frame = pl.concat([squares((0, 0), copies=30), few])
-    rows = findings(engine, frame)
+    rows = point_findings(engine, frame)
     [tiny], [giant] = only(rows, "tiny_cluster"), only(rows, "giant_cluster")
     assert (tiny["severity"], tiny["cluster"], tiny["n"], tiny["value"]) == ("note", 5, 2, 4 / 122)
     assert tiny["finding"] == "it has 2 points, where the average cluster has 61"
     assert (giant["severity"], giant["cluster"], giant["n"]) == ("warning", 0, 120)
     assert giant["finding"].startswith("it holds 98 % of the points: scores by point or by pair")
-    assert only(findings(engine, APART), "tiny_cluster") == []
+    assert only(point_findings(engine, APART), "tiny_cluster") == []
 
 
 def test_rows_that_do_not_count(engine: Engine) -> None:
     extra = pl.DataFrame({"x": [None, 1.0], "y": [None, 1.0], "cluster": [0, None]})
-    [row] = findings(engine, pl.concat([APART, extra.cast(APART.schema)]))
+    [row] = point_findings(engine, pl.concat([APART, extra.cast(APART.schema)]))
     words = "2 of 62 rows have no vector or no cluster, and are left out"
     assert tuple(row.values()) == ("note", "dropped_rows", None, None, None, 2, 2 / 62, words)
 
@@ -162,14 +162,14 @@ def test_rows_that_do_not_count(engine: Engine) -> None:
 @pytest.mark.parametrize("noise_as", ["drop", "singletons"])
 def test_noise(engine: Engine, noise_as: str) -> None:
     noise = pl.DataFrame({"x": [50.0, 70.0], "y": [50.0, 10.0], "cluster": [-1, -1]})
-    rows = findings(engine, pl.concat([APART, noise]), noise=-1, noise_as=noise_as)
+    rows = point_findings(engine, pl.concat([APART, noise]), noise=-1, noise_as=noise_as)
     assert [(row["code"], row["finding"]) for row in rows] == [
         ("noise_rows", "2 of 62 points are noise")
     ]
 
 
 def test_one_cluster(engine: Engine) -> None:
-    [row] = findings(engine, squares((0, 0)))
+    [row] = point_findings(engine, squares((0, 0)))
     assert (row["severity"], row["code"], row["n"], row["value"]) == (
         "problem",
         "one_cluster",
@@ -192,12 +192,12 @@ MESSY = pl.concat(
 
 
 def test_partitions_order_and_methods(engine: Engine) -> None:
-    wanted = findings(engine, MESSY)
+    wanted = point_findings(engine, MESSY)
     assert len({row["code"] for row in wanted}) >= 5
     both = pl.concat([MESSY.reverse().with_columns(run=1), APART.with_columns(run=2)])
-    found = findings(engine, both, partition_by="run")
+    found = point_findings(engine, both, partition_by="run")
     assert is_near(found, [{"run": 1} | row for row in wanted])
-    sampled = findings(engine, MESSY, method="sample", sample_size=10**6)
+    sampled = point_findings(engine, MESSY, method="sample", sample_size=10**6)
     assert is_near(sampled, wanted)
 
 
@@ -212,7 +212,7 @@ def test_findings_do_not_contradict_each_other(engine: Engine) -> None:
                 "cluster": generator.integers(0, n_clusters, 60) ** 2,
             }
         )
-        rows = findings(engine, frame)
+        rows = point_findings(engine, frame)
         keys = [(row["code"], row["cluster"], row["coordinate"]) for row in rows]
         assert len(set(keys)) == len(keys)
         low = {row["cluster"] for row in only(rows, "low_silhouette")}
@@ -237,7 +237,7 @@ def test_many_clusters_of_each_engine() -> None:
             "cluster": cluster,
         }
     )
-    answers = [findings(make(name), frame, distance="sqeuclidean") for name in ENGINES]
+    answers = [point_findings(make(name), frame, distance="sqeuclidean") for name in ENGINES]
     assert len(answers[0]) > 20
     for answer in answers[1:]:
         assert is_near(answer, answers[0], relative=1e-9)

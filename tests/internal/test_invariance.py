@@ -45,7 +45,9 @@ def grid_points(dims: int = 2, n: int = 36) -> pl.DataFrame:
 def call_with_ids(engine: Engine, table: str, frame: pl.DataFrame, **options: Any) -> list[Row]:
     if table == "silhouette_samples":
         options |= {"id": "id"}
-    return call(engine, table, frame, **options)
+    rows = call(engine, table, frame, **options)
+    # Findings on rows that do not count are there to say so.
+    return [row for row in rows if row.get("code") not in ("dropped_rows", "noise_rows")]
 
 
 def rows_by_run(

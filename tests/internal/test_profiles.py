@@ -41,13 +41,13 @@ COLUMN_COLUMNS = ["column_name", "kind", "n", "n_missing", "n_categories", "eta_
 COLUMN_COLUMNS += ["cramers_v", "association"]
 
 
-def profile(
+def cluster_rows(
     engine: Engine, frame: pl.DataFrame, columns: Sequence[str], **options: Any
 ) -> list[Row]:
     return call(engine, "cluster_profile", frame, list(columns), **options)
 
 
-def columns_of(
+def column_rows(
     engine: Engine, frame: pl.DataFrame, columns: Sequence[str], **options: Any
 ) -> list[Row]:
     return call(engine, "column_profile", frame, list(columns), **options)
@@ -79,7 +79,7 @@ BY_HAND = {
 
 
 def test_by_hand(engine: Engine) -> None:
-    rows = profile(engine, FRUIT, ["grams", "color", "ripe", "picked"])
+    rows = cluster_rows(engine, FRUIT, ["grams", "color", "ripe", "picked"])
     assert list(rows[0]) == CLUSTER_COLUMNS
     keys = ("cluster", "column_name", "kind", "category")
     found = {tuple(row[name] for name in keys): row for row in rows}
@@ -93,19 +93,19 @@ def test_by_hand(engine: Engine) -> None:
 
 def test_order_of_rows(engine: Engine) -> None:
     """The clusters in order, the largest v-tests first, and NULLs last; then the user's order."""
-    rows = profile(engine, FRUIT, ["grams", "color", "ripe", "picked"])
+    rows = cluster_rows(engine, FRUIT, ["grams", "color", "ripe", "picked"])
     assert [row["cluster"] for row in rows] == sorted(row["cluster"] for row in rows)
     for cluster in "ab":
         sizes = [round(abs(row["v_test"]), 9) for row in rows if row["cluster"] == cluster]
         assert sizes == sorted(sizes, reverse=True)
     tied = pl.DataFrame({"u": [1.0, 2.0], "t": [2.0, 4.0], "cluster": [0, 1]})
     for columns in (["u", "t"], ["t", "u"]):
-        names = [row["column_name"] for row in profile(engine, tied, columns)]
+        names = [row["column_name"] for row in cluster_rows(engine, tied, columns)]
         assert names == [*columns, *columns]
 
 
 def test_columns_by_hand(engine: Engine) -> None:
-    rows = columns_of(engine, FRUIT, ["color", "ripe", "grams", "picked"])
+    rows = column_rows(engine, FRUIT, ["color", "ripe", "grams", "picked"])
     assert list(rows[0]) == COLUMN_COLUMNS
     found = {row["column_name"]: row for row in rows}
     assert [found["color"][x] for x in ("kind", "n", "n_missing", "n_categories")] == [
@@ -126,8 +126,8 @@ def test_columns_by_hand(engine: Engine) -> None:
 def test_no_row(engine: Engine) -> None:
     columns = ["grams", "color", "picked"]
     for empty in (FRUIT.clear(), FRUIT.filter(pl.col("cluster").is_null())):
-        assert profile(engine, empty, columns) == []
-        rows = columns_of(engine, empty, columns)
+        assert cluster_rows(engine, empty, columns) == []
+        rows = column_rows(engine, empty, columns)
         kinds = [(row["column_name"], row["kind"], row["n_categories"]) for row in rows]
         assert kinds == [
             ("grams", "number", None),
@@ -137,39 +137,39 @@ def test_no_row(engine: Engine) -> None:
         for row in rows:
             assert (row["n"], row["n_missing"]) == (0, 0)
             assert [row[name] for name in COLUMN_COLUMNS[5:]] == [None] * 3
-    assert columns_of(engine, FRUIT.clear(), columns, partition_by="color") == []
+    assert column_rows(engine, FRUIT.clear(), columns, partition_by="color") == []
 
 
 def test_a_partition_of_dropped_rows_is_listed(engine: Engine) -> None:
     frame = FRUIT.with_columns(run=pl.col("cluster").is_null())
-    rows = columns_of(engine, frame, ["grams"], partition_by="run")
+    rows = column_rows(engine, frame, ["grams"], partition_by="run")
     assert [(row["run"], row["n"]) for row in rows] == [(False, 5), (True, 0)]
 
 
 def test_one_cluster(engine: Engine) -> None:
     """There is no rest, and nothing to separate."""
     frame = FRUIT.with_columns(cluster=pl.lit(0))
-    for row in profile(engine, frame, ["grams", "color"]):
+    for row in cluster_rows(engine, frame, ["grams", "color"]):
         assert [row["rest_mean"], row["difference"], row["v_test"]] == [None] * 3
         assert row["mean"] is not None
-    for row in columns_of(engine, frame, ["grams", "color"]):
+    for row in column_rows(engine, frame, ["grams", "color"]):
         assert row["association"] is None
 
 
 def test_equal_values(engine: Engine) -> None:
     """A constant, even one that sums round, has no spread and no v-test."""
     frame = pl.DataFrame({"x": [0.1] * 7, "c": ["u"] * 7, "cluster": [0, 0, 0, 1, 1, 1, 1]})
-    for row in profile(engine, frame, ["x", "c"]):
+    for row in cluster_rows(engine, frame, ["x", "c"]):
         assert (row["difference"], row["v_test"]) == (0.0, None)
         assert row["mean"] == row["rest_mean"] == (0.1 if row["kind"] == "number" else 1.0)
         assert row["std"] == (0.0 if row["kind"] == "number" else None)
-    assert [row["association"] for row in columns_of(engine, frame, ["x", "c"])] == [None, None]
+    assert [row["association"] for row in column_rows(engine, frame, ["x", "c"])] == [None, None]
 
 
 def test_missing_in_a_whole_cluster(engine: Engine) -> None:
     """The cluster has no row for numbers, and one for missing values."""
     frame = pl.DataFrame({"x": [1.0, 2.0, None, None], "cluster": [0, 0, 1, 1]})
-    rows = profile(engine, frame, ["x"])
+    rows = cluster_rows(engine, frame, ["x"])
     assert [(row["cluster"], row["kind"], row["n"]) for row in rows] == [
         (0, "missing", 0),
         (0, "number", 2),
@@ -182,10 +182,12 @@ def test_a_category_that_is_absent(engine: Engine) -> None:
     """It is listed where 5 rows were to be expected, and not where 4 were."""
     for n, is_listed in ((10, True), (8, False)):
         frame = pl.DataFrame({"c": ["u"] * n + ["v"] * n, "cluster": [0] * n + [1] * n})
-        rows = profile(engine, frame, ["c"])
+        rows = cluster_rows(engine, frame, ["c"])
         absent = [(row["cluster"], row["category"]) for row in rows if row["n"] == 0]
         assert absent == ([(0, "v"), (1, "u")] if is_listed else [])
-    [row] = [row for row in profile(engine, FRUIT.head(0).vstack(FRUIT), ["ripe"]) if row["n"] == 3]
+    [row] = [
+        row for row in cluster_rows(engine, FRUIT.head(0).vstack(FRUIT), ["ripe"]) if row["n"] == 3
+    ]
     assert row["category"] == "true"
 
 
@@ -234,18 +236,18 @@ def axis_of_catdes(name: str) -> tuple[list[int], list[float]]:
 def test_printed_values_of_catdes(engine: Engine, axis: str) -> None:
     clusters, values = axis_of_catdes(axis)
     frame = pl.DataFrame({axis: values, "cluster": clusters})
-    rows = {row["cluster"]: row for row in profile(engine, frame, [axis])}
+    rows = {row["cluster"]: row for row in cluster_rows(engine, frame, [axis])}
     for cluster, v_test, mean, _, std, _ in CATDES[axis]:
         found = [rows[cluster][name] for name in ("v_test", "mean", "std")]
         assert is_near(found, [v_test, mean, std], relative=1e-6), cluster
     if axis == "Dim.1":
-        [row] = columns_of(engine, frame, [axis])
+        [row] = column_rows(engine, frame, [axis])
         assert is_near(row["eta_squared"], ETA_SQUARED, relative=1e-6)
 
 
 def test_correlation_ratio_and_f_of_scikit_learn(engine: Engine, iris: pl.DataFrame) -> None:
     names = [name for name in iris.columns if name not in ("species", "cluster")]
-    rows = {row["column_name"]: row for row in columns_of(engine, iris, names)}
+    rows = {row["column_name"]: row for row in column_rows(engine, iris, names)}
     clusters = iris["cluster"].to_numpy()
     k, n = len(set(clusters)), iris.height
     f_values, _ = f_classif(iris.select(names).to_numpy(), clusters)
@@ -257,7 +259,7 @@ def test_correlation_ratio_and_f_of_scikit_learn(engine: Engine, iris: pl.DataFr
 def test_association_of_scipy(engine: Engine, iris: pl.DataFrame) -> None:
     frame = iris.with_columns(size=pl.when(pl.col("sepal_length") > 6).then(pl.lit("long")))
     frame = frame.with_columns(pl.col("size").fill_null("short"))
-    rows = {row["column_name"]: row for row in columns_of(engine, frame, ["species", "size"])}
+    rows = {row["column_name"]: row for row in column_rows(engine, frame, ["species", "size"])}
     for name in ("species", "size"):
         pairs = Counter(zip(frame[name], frame["cluster"], strict=True))
         table = [[pairs[x, y] for y in sorted(set(frame["cluster"]))] for x in set(frame[name])]
@@ -295,7 +297,7 @@ def v_test_by_definition(
 def check_by_definition(engine: Engine, frame: pl.DataFrame) -> int:
     """Compare the rows with those of the definition; return how many were compared."""
     n_compared = 0
-    for row in profile(engine, frame, ["x", "c"]):
+    for row in cluster_rows(engine, frame, ["x", "c"]):
         name = row["column_name"]
         present = frame if row["kind"] == "missing" else frame.filter(pl.col(name).is_not_null())
         sides: list[list[Fraction]] = [[], []]
@@ -349,7 +351,7 @@ def test_many_rows_by_definition(engine: Engine) -> None:
 # What must not matter
 # ----------------------------------------------------------------------------------------------
 
-BOTH: list[Callable[..., list[Row]]] = [profile, columns_of]
+BOTH: list[Callable[..., list[Row]]] = [cluster_rows, column_rows]
 MIXED = ["grams", "color", "ripe", "picked"]
 
 
@@ -393,10 +395,10 @@ def test_a_shift_and_a_scale(engine: Engine) -> None:
     generator = np.random.default_rng(2)
     x = generator.integers(0, 1024, 200) / 1024
     frame = pl.DataFrame({"x": x, "cluster": generator.integers(0, 4, 200)})
-    wanted = {row["cluster"]: row for row in profile(engine, frame, ["x"])}
+    wanted = {row["cluster"]: row for row in cluster_rows(engine, frame, ["x"])}
     for shift, scale in ((2.0**30, 1.0), (0.0, 2.0**40), (0.0, 2.0**-40), (-(2.0**30), 4.0)):
         moved = frame.with_columns(pl.col("x") * scale + shift)
-        for row in profile(engine, moved, ["x"]):
+        for row in cluster_rows(engine, moved, ["x"]):
             own = wanted[row["cluster"]]
             assert is_near(row["v_test"], own["v_test"], relative=1e-9)
             assert is_near(row["std"], own["std"] * scale, relative=1e-9, floor=0.0)
@@ -406,10 +408,10 @@ def test_a_shift_and_a_scale(engine: Engine) -> None:
 def test_one_far_row(engine: Engine) -> None:
     """The spread of the other cluster does not lose its digits."""
     frame = pl.DataFrame({"x": [0.0, 0.25, 1.0, 1e12, 1e12], "cluster": [0, 0, 0, 1, 1]})
-    row = profile(engine, frame, ["x"])[0]
+    row = cluster_rows(engine, frame, ["x"])[0]
     assert is_near(row["std"], math.sqrt(13 / 72))
     rest = pl.DataFrame({"x": [1e-3] * 3 + [5e-3] + [1e9] * 4, "cluster": [0, 0, 1, 1, 2, 2, 2, 2]})
-    rows = {row["cluster"]: row for row in profile(engine, rest, ["x"])}
+    rows = {row["cluster"]: row for row in cluster_rows(engine, rest, ["x"])}
     assert is_near(rows[2]["rest_mean"], 2e-3)
     assert is_near(rows[1]["std"], 2e-3)
 
@@ -447,7 +449,7 @@ SAME_NUMBERS = [pl.Int8, pl.UInt64, pl.Float32, pl.Decimal(9, 2)]
 @pytest.mark.parametrize("dtype", SAME_NUMBERS, ids=str)
 def test_types_of_numbers(side: Engine, dtype: pl.DataType) -> None:
     frame = pl.DataFrame({"x": [1, 2, 5, 9], "cluster": [0, 0, 1, 1]})
-    assert profile(side, frame.cast({"x": dtype}), ["x"]) == profile(side, frame, ["x"])
+    assert cluster_rows(side, frame.cast({"x": dtype}), ["x"]) == cluster_rows(side, frame, ["x"])
 
 
 @pytest.mark.parametrize("dtype", [pl.Enum(["u", "v"]), pl.Categorical()], ids=["enum", "cat"])
@@ -465,13 +467,13 @@ def test_dates_and_times(side: Engine) -> None:
         pl.col("t").dt.replace_time_zone("UTC"),
         pl.col("t").dt.cast_time_unit("ms"),
     ):
-        rows = profile(side, frame.with_columns(column), ["t"])
+        rows = cluster_rows(side, frame.with_columns(column), ["t"])
         assert [(row["kind"], row["mean"]) for row in rows] == [("date", 2.5), ("date", -1.0)]
 
 
 def test_a_column_without_a_type(side: Engine) -> None:
     frame = pl.DataFrame({"c": [None, None], "cluster": [0, 1]})
-    [row] = columns_of(side, frame.with_columns(pl.col("c").cast(pl.String)), ["c"])
+    [row] = column_rows(side, frame.with_columns(pl.col("c").cast(pl.String)), ["c"])
     assert (row["kind"], row["n"], row["n_missing"], row["n_categories"]) == ("category", 0, 2, 0)
     untyped = ce.column_profile(frame, "c", "cluster").row(0, named=True)
     assert untyped == row
@@ -550,5 +552,5 @@ ODD = ["a b", 'q"t', "select", "*", "^x$", "ünï", "n", "cluster_n", "x_0", "ke
 
 def test_odd_names(side: Engine) -> None:
     frame = pl.DataFrame({name: [1.0, 2.0, 4.0] for name in ODD} | {"cluster": [0, 0, 1]})
-    rows = profile(side, frame, ODD)
+    rows = cluster_rows(side, frame, ODD)
     assert [row["column_name"] for row in rows] == [*ODD, *ODD]

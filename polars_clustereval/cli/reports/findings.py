@@ -10,29 +10,29 @@ from .record import Report, explain
 
 __all__ = ["FINDINGS"]
 
-_COLUMNS = {
+_SUBJECTS = {
     "severity": "problem, warning or note",
     "code": "what kind of finding it is",
     "cluster": "the cluster that it is about",
 }
 
-_NUMBERS = {
+_WORDS = {
     "n": "rows that it is about",
     "value": "the number that it is from",
     "finding": "what was found",
 }
 
-_OF_LABELS = Report(
+_LABEL_FINDINGS = Report(
     command="findings",
     function=external_findings,
     description="what to look at first, in words: clusters and labels that do not agree",
     heading=(("label", "cluster"),),
     is_in_words=True,
-    meanings=explain({**_COLUMNS, "label": "the label that it is about", **_NUMBERS}),
+    meanings=explain({**_SUBJECTS, "label": "the label that it is about", **_WORDS}),
 )
 
-_OF_POINTS = replace(
-    _OF_LABELS,
+_POINT_FINDINGS = replace(
+    _LABEL_FINDINGS,
     variant="vector",
     function=internal_findings,
     description="what to look at first, in words: clusters that are not set apart, far points",
@@ -41,12 +41,12 @@ _OF_POINTS = replace(
     options={"vector": ""},
     meanings=explain(
         {
-            **_COLUMNS,
+            **_SUBJECTS,
             "other_cluster": "the cluster next to it",
             "coordinate": "the coordinate that it is about, from 1",
-            **_NUMBERS,
+            **_WORDS,
         }
     ),
 )
 
-FINDINGS = (_OF_LABELS, _OF_POINTS)
+FINDINGS = (_LABEL_FINDINGS, _POINT_FINDINGS)

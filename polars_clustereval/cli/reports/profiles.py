@@ -10,7 +10,7 @@ from .record import Report, explain
 
 __all__ = ["PROFILES"]
 
-_CLUSTERS = Report(
+_CLUSTER_PROFILE_REPORT = Report(
     command="profile",
     show="clusters",
     function=cluster_profile,
@@ -35,8 +35,8 @@ _CLUSTERS = Report(
     first_rows=("cluster", 3),
 )
 
-_COLUMNS = replace(
-    _CLUSTERS,
+_ASSOCIATIONS = replace(
+    _CLUSTER_PROFILE_REPORT,
     variant="association",
     function=column_profile,
     description="which columns separate the clusters, the strongest first",
@@ -55,4 +55,4 @@ _COLUMNS = replace(
     first_rows=None,
 )
 
-PROFILES = (_CLUSTERS, _COLUMNS)
+PROFILES = (_CLUSTER_PROFILE_REPORT, _ASSOCIATIONS)

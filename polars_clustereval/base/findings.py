@@ -1,0 +1,132 @@
+"""findings: what is found on rows and sizes of clusters, in words with their numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from .exact import count_as_text, percent_as_text, ratio
+from .frames import join_partitions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+#: The severities of findings, the worst first.
+_SEVERITIES = ("problem", "warning", "note")
+
+
+def make_finding(
+    rows: pl.LazyFrame, keys: Sequence[str], place: int, code: str, **columns: pl.Expr | str
+) -> pl.LazyFrame:
+    """Return a finding for each of `rows`: the partition columns `keys`, and the columns of it.
+
+    `place` is that of the code among findings of one severity. `columns` are severity, finding and
+    others; a text is the same in all rows. n and value are NULL if they are not among them.
+    """
+    given: dict[str, pl.Expr] = {
+        name: pl.lit(x) if isinstance(x, str) else x for name, x in columns.items()
+    }
+    unknown = {"n": pl.lit(None, pl.Int64), "value": pl.lit(None, pl.Float64)}
+    terms = {"place": pl.lit(place, pl.Int32), "code": pl.lit(code), **unknown, **given}
+    return rows.select(*keys, **terms).with_columns(pl.col("n").cast(pl.Int64))
+
+
+def findings_on_sizes(
+    row_counts: pl.LazyFrame,
+    cluster_sizes: pl.LazyFrame,
+    keys: Sequence[str],
+    *,
+    unit: str,
+    complement: str,
+) -> list[pl.LazyFrame]:
+    """Return findings on the rows of each partition, and on the sizes of its clusters.
+
+    `row_counts` has one row per partition with the partition columns `keys`, total, n_dropped,
+    n_noise, n_clusters and total_noise, the rows that are counted or are noise; `cluster_sizes` has
+    rows with `keys`, cluster and cluster_size. `unit` and `complement` are the words for a row and
+    for what a dropped one lacks.
+    """
+    total, n_dropped, n_noise = pl.col("total"), pl.col("n_dropped"), pl.col("n_noise")
+    n_clusters, size = pl.col("n_clusters"), pl.col("cluster_size")
+    is_one = n_dropped == 1
+    has, is_left = (
+        pl.when(is_one).then(pl.lit(one)).otherwise(pl.lit(several))
+        for one, several in (("has", "have"), ("is", "are"))
+    )
+    are_noise = pl.when(n_noise == 1).then(pl.lit("is")).otherwise(pl.lit("are"))
+    share = ratio(size, total)
+    sizes = join_partitions(
+        cluster_sizes.filter(pl.col("cluster").is_not_null()), list(keys), row_counts
+    )
+    return [
+        make_finding(
+            row_counts.filter(n_dropped > 0),
+            keys,
+            1,
+            "dropped_rows",
+            severity=pl.when(n_dropped >= total).then(pl.lit("problem")).otherwise(pl.lit("note")),
+            n=n_dropped,
+            value=ratio(n_dropped, total + n_dropped),
+            finding=pl.format(
+                f"{{}} of {{}} {{}} no {complement} or no cluster, and {{}} left out",
+                n_dropped,
+                count_as_text(total + n_dropped, "row"),
+                has,
+                is_left,
+            ),
+        ),
+        make_finding(
+            row_counts.filter(n_noise > 0),
+            keys,
+            2,
+            "noise_rows",
+            severity="note",
+            n=n_noise,
+            value=ratio(n_noise, pl.col("total_noise")),
+            finding=pl.format(
+                "{} of {} {} noise",
+                n_noise,
+                count_as_text(pl.col("total_noise"), unit),
+                are_noise,
+            ),
+        ),
+        make_finding(
+            row_counts.filter((n_clusters == 1) & (total > 1)),
+            keys,
+            3,
+            "one_cluster",
+            severity="problem",
+            n=total,
+            finding="there is one cluster: scores that compare clusters are not defined",
+        ),
+        make_finding(
+            sizes.filter((n_clusters > 1) & (5 * size > 4 * total)),
+            keys,
+            4,
+            "giant_cluster",
+            severity="warning",
+            cluster=pl.col("cluster"),
+            n=size,
+            value=share,
+            finding=pl.format(
+                f"it holds {{}} of the {unit}s: scores by {unit} or by pair say little of the "
+                "other clusters",
+                percent_as_text(share),
+            ),
+        ),
+    ]
+
+
+def sort_findings(
+    findings: Sequence[pl.LazyFrame], keys: Sequence[str], subjects: Sequence[str]
+) -> pl.LazyFrame:
+    """Return the findings of all frames, sorted by partition, the worst first.
+
+    `subjects` are the columns that say what a finding is about.
+    """
+    rows = pl.concat(findings, how="diagonal_relaxed")
+    rank = pl.col("severity").replace_strict(_SEVERITIES, range(len(_SEVERITIES)))
+    order = [*keys, "rank", "place", "n", *subjects]
+    descending = [name == "n" for name in order]
+    return rows.with_columns(rank=rank).sort(order, descending=descending, nulls_last=True)

@@ -1,0 +1,442 @@
+"""profile_statistics: values of columns of any type by cluster: counts, means and spreads.
+
+A value is a number (dates are days since 1970-01-01), a category (text and truth values), or
+missing. A share of rows is the mean of a column of zeros and ones. Numbers are read twice: for the
+means of clusters, and for the deviations from these.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import polars as pl
+
+from polars_clustereval.base.checks import (
+    check_columns_by_name,
+    check_frame,
+    check_groupable,
+    check_noise_of_clusters,
+    check_partition_keys,
+    check_weight,
+    column_named,
+    equals_noise,
+    key_columns,
+    raise_on_collect,
+)
+from polars_clustereval.base.exact import ratio, to_double, widen
+from polars_clustereval.base.frames import Terms, join_small
+from polars_clustereval.errors import ClusterEvalError
+
+from .point_faults import non_finite_as_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polars_clustereval.base.checks import Column
+
+_Kind = Literal["number", "date", "category"]
+_MICROSECONDS_OF_DAY = 86_400e6
+#: What is kept of the numbers of a column in a cluster, see sum_numbers.
+_NUMBER_TERMS = ("n", "n_missing", "total", "low", "high", "n_invalid", "invalid", "center")
+_DEVIATION_TERMS = ("shift", "m2")
+#: Rows of a category that are to be expected in a cluster, for it to be listed without any.
+_LEAST_EXPECTED = 5
+
+# ----------------------------------------------------------------------------------------------
+# Reading
+# ----------------------------------------------------------------------------------------------
+
+
+class ProfileCall(NamedTuple):
+    """The checked arguments of a profile."""
+
+    #: Inner names of the partition columns, and the user's.
+    keys: dict[str, str]
+    #: The user's names of the columns, and what their values are.
+    kinds: dict[str, _Kind]
+    #: One row per row that counts: the partition columns, cluster, the weight n, and x_0, x_1, ...,
+    #: the values of the columns as Float64, or as text those of categories.
+    rows: pl.LazyFrame
+    #: One row per partition, of dropped rows too; None without partition_by.
+    partitions: pl.LazyFrame | None
+
+    @property
+    def by(self) -> list[str]:
+        """Inner names of the columns that identify a cluster."""
+        return [*self.keys, "cluster"]
+
+    @property
+    def of_column(self) -> list[str]:
+        """Inner names of the columns that identify a column in a partition."""
+        return [*self.keys, "column_no"]
+
+    def places(self, *, of_categories: bool) -> list[int]:
+        """Places from 0 of the columns of categories, or of the others."""
+        kinds = self.kinds.values()
+        return [i for i, kind in enumerate(kinds) if (kind == "category") == of_categories]
+
+
+def read_columns(
+    frame: pl.DataFrame | pl.LazyFrame,
+    columns: str | Sequence[str],
+    cluster: Column,
+    options: dict[str, Any],
+    results: Sequence[str],
+) -> ProfileCall:
+    """Check the arguments of a profile, and return them.
+
+    `options` are weight, partition_by, noise and noise_as. `results` are the names of the columns
+    of the caller's result: a partition column of such a name is an error.
+    """
+    lazy = check_frame(frame)
+    check_noise_of_clusters(options["noise"], options["noise_as"])
+    names = check_columns_by_name(lazy, columns)
+    schema = lazy.collect_schema()
+    kinds = {name: _kind_of_values(name, schema[name]) for name in names}
+    keys = check_partition_keys(lazy, options["partition_by"], results)
+    clusters = check_groupable(lazy, cluster, "cluster")
+    dtype = lazy.select(clusters).collect_schema()["cluster"]
+    is_noise = equals_noise(pl.col("cluster"), options["noise"], dtype)
+    is_kept = pl.col("cluster").is_not_null() & (pl.col("n") > 0)
+    if options["noise_as"] == "drop":
+        is_kept &= ~is_noise
+    values = {f"x_{i}": _read_value(name, schema[name]) for i, name in enumerate(names)}
+    weights = check_weight(lazy, options["weight"], keys).alias("n")
+    rows = lazy.select(*key_columns(keys), clusters, weights, **values)
+    partitions = lazy.select(key_columns(keys)).unique() if keys else None
+    return ProfileCall(keys, kinds, rows.filter(is_kept), partitions)
+
+
+def _kind_of_values(name: str, dtype: pl.DataType) -> _Kind:
+    """Return what the values of a column are; raise an error for a type that has no profile."""
+    if dtype.is_numeric():
+        return "number"
+    if isinstance(dtype, pl.Date | pl.Datetime):
+        return "date"
+    if isinstance(dtype, pl.String | pl.Boolean | pl.Categorical | pl.Enum | pl.Null):
+        return "category"
+    raise ClusterEvalError(
+        f"columns: expected numbers, text, truth values or dates in the column '{name}', got a "
+        f"column of type {dtype}"
+    )
+
+
+def _read_value(name: str, dtype: pl.DataType) -> pl.Expr:
+    """Return the values of a column as Float64 or text; dates are days since 1970-01-01."""
+    x = column_named(name)
+    if dtype.is_numeric():
+        return to_double(x)
+    if isinstance(dtype, pl.Date | pl.Datetime):
+        return to_double(x.cast(pl.Datetime("us")).dt.epoch("us")) / _MICROSECONDS_OF_DAY
+    return x.cast(pl.String)
+
+
+# ----------------------------------------------------------------------------------------------
+# Numbers
+# ----------------------------------------------------------------------------------------------
+
+
+def sum_numbers(call: ProfileCall) -> pl.LazyFrame:
+    """Return one row per cluster and column of numbers, with what is summed of the numbers.
+
+    Besides the cluster and column_no these are the rows n and n_missing; the sum of the numbers,
+    total, and low and high; of numbers that are not finite how many there are, n_invalid, and one
+    as text, invalid; center, the mean but for rounding, and shift, what is to be added to it; and
+    m2, the sum of squared deviations from the mean.
+    """
+    places = call.places(of_categories=False)
+    sums: Terms = {}
+    for i in places:
+        sums |= _named(_sums_of_values(pl.col(f"x_{i}"), pl.col("n")), i)
+    firsts = call.rows.group_by(call.by).agg(**sums)
+    centers: Terms = {f"center_{i}": _center_of_sums(i) for i in places}
+    firsts = firsts.with_columns(**centers).cache()
+    deviations: Terms = {}
+    for i in places:
+        deviations |= _named(_sums_of_deviations(pl.col(f"x_{i}") - pl.col(f"center_{i}")), i)
+    by_center = firsts.select(*call.by, *centers)
+    seconds = join_small(call.rows, call.by, by_center).group_by(call.by).agg(**deviations)
+    # Without numbers in a cluster these are NULL.
+    wide = firsts.join(seconds, on=call.by, nulls_equal=True)
+    terms = (*_NUMBER_TERMS, "moved", "moved_n", "squares")
+    lists = {name: pl.concat_list([f"{name}_{i}" for i in places]) for name in terms}
+    numbers = pl.lit(places, pl.List(pl.Int32))
+    long = wide.select(*call.by, column_no=numbers, **lists).explode("column_no", *terms)
+    shift = ratio(pl.col("moved"), pl.col("moved_n"))
+    m2 = (pl.col("squares") - pl.col("moved") * shift).clip(0.0)
+    return long.with_columns(shift=shift, m2=m2).select(
+        *call.by, "column_no", *_NUMBER_TERMS, *_DEVIATION_TERMS
+    )
+
+
+def _named(terms: Terms, i: int) -> Terms:
+    """Return `terms` with the place of a column behind their names."""
+    return {f"{name}_{i}": term for name, term in terms.items()}
+
+
+def _sums_of_values(x: pl.Expr, n: pl.Expr) -> Terms:
+    """Return the aggregates of numbers x with the weights n that the first read needs."""
+    is_invalid = ~x.is_finite()
+    return {
+        "n": n.filter(x.is_not_null()).sum().cast(pl.Int64),
+        "n_missing": n.filter(x.is_null()).sum().cast(pl.Int64),
+        "total": (to_double(n) * x).sum(),
+        "low": x.min(),
+        "high": x.max(),
+        "n_invalid": n.filter(is_invalid).sum().cast(pl.Int64),
+        "invalid": non_finite_as_text(x.filter(is_invalid)).min(),
+    }
+
+
+def _center_of_sums(i: int) -> pl.Expr:
+    """Return the mean of the numbers of column i of a cluster, but for rounding."""
+    low, high = pl.col(f"low_{i}"), pl.col(f"high_{i}")
+    return ratio(pl.col(f"total_{i}"), pl.col(f"n_{i}")).clip(low, high)
+
+
+def _sums_of_deviations(deviation: pl.Expr) -> Terms:
+    """Return the aggregates of the deviations of numbers from a center, for the second read."""
+    n = to_double(pl.col("n"))
+    return {
+        "moved": (n * deviation).sum(),
+        "moved_n": n.filter(deviation.is_not_null()).sum(),
+        "squares": (n * (deviation * deviation)).sum(),
+    }
+
+
+def check_numbers(call: ProfileCall, sums: pl.LazyFrame, result: pl.LazyFrame) -> pl.LazyFrame:
+    """Return `result`, which raises an error if a number is not finite or a sum overflows."""
+    overflows = ~(pl.col("total").is_finite() & pl.col("m2").is_finite()).fill_null(True)
+    faults = sums.group_by("column_no").agg(
+        pl.col("n_invalid").sum(), pl.col("invalid").min(), overflows=overflows.any()
+    )
+    names = list(call.kinds)
+
+    def check(facts: pl.DataFrame) -> None:
+        """Raise the error of the first column that has a fault."""
+        for column_no, n_invalid, invalid, does_overflow in facts.sort("column_no").iter_rows():
+            if n_invalid:
+                rows = "row" if n_invalid == 1 else "rows"
+                raise ClusterEvalError(
+                    f"columns: expected finite numbers in the column '{names[column_no]}', got "
+                    f"{invalid} ({n_invalid} such {rows}); set them to NULL, which is a missing "
+                    "value"
+                )
+            if does_overflow:
+                raise ClusterEvalError(
+                    f"columns: the squares of the column '{names[column_no]}' overflow; scale it "
+                    "down"
+                )
+
+    return raise_on_collect(result, faults, check)
+
+
+def compare_numbers(call: ProfileCall, sums: pl.LazyFrame) -> pl.LazyFrame:
+    """Return one row per cluster with numbers and column, from the result of sum_numbers.
+
+    Besides the cluster, column_no and n these are the mean, m2, and deviation, the mean less the
+    origin of the column in the partition, which keeps the digits of differences where points are
+    far from 0; of all clusters their rows (all_n), the sum of squared
+    deviations from the mean of all (all_m2), and that of the means of clusters from it (between);
+    and of the other clusters the mean (rest_mean) and the same less the origin (rest_deviation),
+    NULL without their rows.
+    """
+    n, low, high = pl.col("n"), pl.col("low"), pl.col("high")
+    center, deviation = pl.col("center"), pl.col("deviation")
+    present = sums.filter(n > 0).with_columns(size=to_double(n))
+    size = pl.col("size")
+    origins = present.group_by(call.of_column).agg(
+        origin=((size * center).sum() / size.sum()).clip(low.min(), high.max()),
+        all_n=n.sum(),
+        is_constant=low.min() == high.max(),
+    )
+    is_equal = low == high
+    shift = pl.when(is_equal).then(0.0).otherwise("shift")
+    # All uses need the same origins: another evaluation may add them up in another order.
+    centered = (
+        present.join(origins, on=call.of_column, nulls_equal=True)
+        .with_columns(
+            m2=pl.when(is_equal).then(0.0).otherwise("m2"),
+            mean=(center + pl.col("shift")).clip(low, high),
+            deviation=(center - pl.col("origin")) + shift,
+        )
+        .cache()
+    )
+    means = centered.group_by(call.of_column).agg(
+        all_deviation=(size * deviation).sum() / size.sum()
+    )
+    offset = deviation - pl.col("all_deviation")
+    between = pl.when(pl.col("is_constant").any()).then(0.0).otherwise((size * offset**2).sum())
+    squares = (
+        centered.join(means, on=call.of_column, nulls_equal=True)
+        .group_by(call.of_column)
+        .agg(between=between, within=pl.col("m2").sum())
+    )
+    joined = centered.join(squares, on=call.of_column, nulls_equal=True)
+    return _add_rests(call, joined).select(
+        *call.by,
+        "column_no",
+        "n",
+        "m2",
+        "deviation",
+        "all_n",
+        "between",
+        "rest_deviation",
+        "mean",
+        "rest_mean",
+        all_m2=pl.col("within") + pl.col("between"),
+    )
+
+
+def _add_rests(call: ProfileCall, centered: pl.LazyFrame) -> pl.LazyFrame:
+    """Return `centered` with rest_mean and rest_deviation, of the other clusters.
+
+    The clusters before and behind are added up, as the difference of all and the own one would lose
+    the digits of a small rest.
+    """
+    size = pl.col("size")
+    terms: Terms = {}
+    for name, step, reverse in (("before", 1, False), ("behind", -1, True)):
+        for column in ("mean", "deviation"):
+            total = (size * pl.col(column)).cum_sum(reverse=reverse)
+            terms[f"{column}_{name}"] = total.shift(step, fill_value=0.0)
+        terms[f"low_{name}"] = pl.col("low").cum_min(reverse=reverse).shift(step)
+        terms[f"high_{name}"] = pl.col("high").cum_max(reverse=reverse).shift(step)
+    sides = centered.with_columns(
+        term.over(call.of_column, order_by="cluster").alias(name) for name, term in terms.items()
+    )
+    rest_n = pl.col("all_n") - pl.col("n")
+    return sides.with_columns(
+        rest_deviation=ratio(pl.col("deviation_before") + pl.col("deviation_behind"), rest_n),
+        rest_mean=ratio(pl.col("mean_before") + pl.col("mean_behind"), rest_n).clip(
+            pl.min_horizontal("low_before", "low_behind"),
+            pl.max_horizontal("high_before", "high_behind"),
+        ),
+    )
+
+
+# ----------------------------------------------------------------------------------------------
+# Categories
+# ----------------------------------------------------------------------------------------------
+
+
+def share_excess(n: pl.Expr, all_of: pl.Expr, cluster_n: pl.Expr, all_n: pl.Expr) -> pl.Expr:
+    """Return n all_n - all_of cluster_n, exactly: 0 if a share equals that in all clusters.
+
+    A category has n of the cluster_n rows of a cluster, and all_of of all_n.
+    """
+    return widen(n) * widen(all_n) - widen(all_of) * widen(cluster_n)
+
+
+def count_categories(call: ProfileCall) -> pl.LazyFrame | None:
+    """Return one row per cluster, column and category, NULL for missing ones: n, its rows.
+
+    None without columns of categories.
+    """
+    counts = [
+        call.rows.group_by(*call.by, pl.col(f"x_{i}").alias("category"))
+        .agg(pl.col("n").sum().cast(pl.Int64))
+        .select(*call.by, pl.lit(i, pl.Int32).alias("column_no"), "category", "n")
+        for i in call.places(of_categories=True)
+    ]
+    return pl.concat(counts).cache() if counts else None
+
+
+def sum_bases(
+    call: ProfileCall, numbers: pl.LazyFrame | None, cells: pl.LazyFrame | None
+) -> pl.LazyFrame:
+    """Return one row per cluster and column: its rows with a value, n, and without, n_missing.
+
+    `numbers` is the result of sum_numbers, `cells` that of count_categories.
+    """
+    parts = []
+    if numbers is not None:
+        parts.append(numbers.select(*call.by, "column_no", "n", "n_missing"))
+    if cells is not None:
+        n, is_missing = pl.col("n"), pl.col("category").is_null()
+        counts = {"n": n.filter(~is_missing).sum(), "n_missing": n.filter(is_missing).sum()}
+        parts.append(cells.group_by(*call.by, "column_no").agg(**counts))
+    return pl.concat(parts)
+
+
+def count_shares(
+    call: ProfileCall, cells: pl.LazyFrame | None, bases: pl.LazyFrame
+) -> pl.LazyFrame:
+    """Return one row per cluster, column and category that it has or that is expected there.
+
+    A category is expected in a cluster if it would have _LEAST_EXPECTED rows there, or more, with
+    the same share in all clusters. Besides the cluster, column_no, category and is_missing, which
+    is True for the missing values of a column that has any, these are its rows in the cluster (n)
+    and in all clusters (all_of); and the rows that could have it in the cluster (cluster_n) and in
+    all (all_n).
+    """
+    of_column = call.of_column
+    n, n_missing = pl.col("n"), pl.col("n_missing")
+    bases = bases.with_columns(
+        all_n=n.sum().over(of_column), all_missing=n_missing.sum().over(of_column)
+    )
+    missing = bases.filter(pl.col("all_missing") > 0).select(
+        *call.by,
+        "column_no",
+        pl.lit(None, pl.String).alias("category"),
+        pl.lit(True).alias("is_missing"),
+        n_missing.alias("n"),
+        pl.col("all_missing").alias("all_of"),
+        (n + n_missing).alias("cluster_n"),
+        (pl.col("all_n") + pl.col("all_missing")).alias("all_n"),
+    )
+    if cells is None:
+        return missing
+    columns = [*call.by, "column_no", "category"]
+    present = cells.filter(pl.col("category").is_not_null())
+    totals = present.group_by(*of_column, "category").agg(all_of=n.sum())
+    bases = bases.select(*call.by, "column_no", "all_n", cluster_n=n)
+    is_expected = widen(pl.col("all_of")) * widen(pl.col("cluster_n")) >= (
+        _LEAST_EXPECTED * widen(pl.col("all_n"))
+    )
+    expected = bases.join(totals, on=of_column, nulls_equal=True).filter(is_expected)
+    pairs = [present.select(*columns, "n"), expected.select(*columns, n=pl.lit(0, pl.Int64))]
+    counted = pl.concat(pairs).group_by(columns).agg(n.sum())
+    shares = counted.join(totals, on=[*of_column, "category"], nulls_equal=True).join(
+        bases, on=[*call.by, "column_no"], nulls_equal=True
+    )
+    listed = shares.select(
+        *columns, pl.lit(False).alias("is_missing"), "n", "all_of", "cluster_n", "all_n"
+    )
+    return pl.concat([listed, missing])
+
+
+def associate_categories(
+    call: ProfileCall, cells: pl.LazyFrame, bases: pl.LazyFrame
+) -> pl.LazyFrame:
+    """Return one row per column of categories: n_categories, and Cramér's V with the clusters.
+
+    cramers_v is NULL unless there are two categories and two clusters. Expected rows of the cells
+    without rows are what is left of all rows, an exact integer divided late.
+    """
+    n, all_of, cluster_n = pl.col("n"), pl.col("all_of"), pl.col("cluster_n")
+    all_n = pl.col("all_n")
+    totals = bases.group_by(call.of_column).agg(all_n=n.sum(), n_clusters=(n > 0).sum())
+    present = cells.filter(pl.col("category").is_not_null())
+    of_cluster = bases.select(*call.by, "column_no", cluster_n=n)
+    joined = (
+        present.with_columns(all_of=n.sum().over(*call.of_column, "category"))
+        .join(of_cluster, on=[*call.by, "column_no"], nulls_equal=True)
+        .join(totals, on=call.of_column, nulls_equal=True)
+    )
+    excess = to_double(share_excess(n, all_of, cluster_n, all_n)) / to_double(all_n)
+    sums = joined.group_by(call.of_column).agg(
+        all_n.first(),
+        pl.col("n_clusters").first().cast(pl.Int64),
+        n_categories=pl.col("category").n_unique().cast(pl.Int64),
+        of_cells=(excess * excess / (to_double(all_of) * to_double(cluster_n))).sum(),
+        expected=(widen(all_of) * widen(cluster_n)).sum(),
+    )
+    rows = widen(all_n) * widen(all_n)
+    phi_squared = pl.col("of_cells") + ratio(rows - pl.col("expected"), rows)
+    smaller = pl.min_horizontal("n_clusters", "n_categories") - 1
+    return sums.select(
+        *call.of_column,
+        "n_categories",
+        cramers_v=ratio(phi_squared, smaller).sqrt().clip(None, 1.0),
+    )
