@@ -1,0 +1,306 @@
+"""What the page of `clustereval report` says in sentences, and the commands of findings."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+import polars_clustereval as ce
+from polars_clustereval.page.answers import Answer, describe_clusters, list_answers, list_steps
+from polars_clustereval.page.numbers import show_number
+from tests.support.command_line import IRIS, KMEANS, QUICK, WIDE, Fail, Run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+CARS = IRIS.replace("iris", "cars")
+MARKS = {"🔴": "problem", "🟠": "warning", "🔵": "note"}
+
+
+def section(markdown: str, title: str) -> list[str]:
+    """The items of a list below its title; none without the title."""
+    if f"## {title}\n" not in markdown:
+        return []
+    text = markdown.split(f"## {title}\n\n")[1].split("\n\n")[0]
+    return [line.removeprefix("- ").replace("`", "") for line in text.splitlines()]
+
+
+@pytest.fixture
+def write_points(tmp_path: Path) -> Callable[[pl.DataFrame], Path]:
+    def write(frame: pl.DataFrame) -> Path:
+        frame.write_parquet(tmp_path / "points.parquet")
+        return tmp_path / "points.parquet"
+
+    return write
+
+
+def grid(n: int = 100) -> pl.DataFrame:
+    """Three clusters apart, with a label each."""
+    return pl.DataFrame(
+        {
+            "x": [i % 7 / 7 + 20 * (i % 3 == 1) for i in range(3 * n)],
+            "y": [i % 5 / 5 + 20 * (i % 3 == 2) for i in range(3 * n)],
+            "label": [i % 3 for i in range(3 * n)],
+            "cluster": [i % 3 for i in range(3 * n)],
+        }
+    )
+
+
+def page(run: Run, path: object, *options: str) -> str:
+    columns = ("--label", "label", "--vector", "x,y", "--cluster", "cluster")
+    return run("report", path, *columns, *QUICK, *options)
+
+
+# ----------------------------------------------------------------------------------------------
+# The page
+# ----------------------------------------------------------------------------------------------
+
+
+def test_a_good_clustering(run: Run, write_points: Callable[..., Path]) -> None:
+    markdown = page(run, write_points(grid()))
+    silhouette = ce.silhouette_score(grid(), ["x", "y"], "cluster")["silhouette"].item()
+    judged = "strong structure (Kaufman and Rousseeuw 1990), mean silhouette"
+    assert section(markdown, "Findings") == [
+        (
+            "🔵 Agreement of the clusters with the labels: excellent (Steinley 2004), adjusted "
+            "Rand index (ARI) 1, 95 % interval 1 to 1"
+        ),
+        f"🔵 Structure of the clusters: {judged} {show_number(silhouette)}",
+    ]
+    assert section(markdown, "What to try next") == []
+    described = section(markdown, "What distinguishes each cluster")
+    assert [text.split(":")[0] for text in described] == [f"**Cluster {i}**" for i in (0, 1, 2)]
+    assert described[1].startswith("**Cluster 1**: x high (20.43, elsewhere 0.4271; v 17.3)")
+
+
+#: A fault of a clustering, and what the page says of it, in words that no clean page has.
+FAULTS: dict[str, tuple[Callable[[pl.DataFrame], pl.DataFrame], str]] = {
+    "two clusters merged": (
+        lambda frame: frame.with_columns(pl.col("cluster").replace(2, 1)),
+        "🟠 Cluster 1: 50 % of its 200 rows have its most frequent label: 1",
+    ),
+    "a cluster split": (
+        lambda frame: frame.with_columns(
+            cluster=pl.when((pl.col("cluster") == 0) & (pl.col("x") > 0.4))
+            .then(9)
+            .otherwise("cluster")
+        ),
+        "🟠 Label 0: 57 % of its 100 rows are in the cluster that has the most: 9",
+    ),
+    "a column that is not scaled": (
+        lambda frame: frame.with_columns(pl.col("x") * 1000),
+        "🟠 Coordinate 1 of 2 holds 100 % of the variance: scale the columns first",
+    ),
+    "one point far away": (
+        lambda frame: frame.with_columns(
+            x=pl.when(pl.int_range(pl.len()) == 0).then(-90.0).otherwise("x")
+        ),
+        "🟠 Cluster 0: its farthest point is",
+    ),
+    "a cluster of two points": (
+        lambda frame: frame.with_columns(
+            cluster=pl.when(pl.int_range(pl.len()).is_in([0, 3])).then(9).otherwise("cluster")
+        ),
+        "🔵 Cluster 9: it has 2 points, where the average cluster has 75",
+    ),
+    "random clusters": (
+        lambda frame: frame.with_columns(cluster=pl.int_range(pl.len()) // 7 % 3),
+        "🔴 Cluster 0: 42 % of its 104 rows have its most frequent label: 0",
+    ),
+    "points of two clusters exchanged": (
+        lambda frame: frame.with_columns(
+            cluster=pl.when(pl.int_range(pl.len()) % 10 < 5)
+            .then(1 - pl.col("cluster") % 2)
+            .otherwise("cluster")
+        ),
+        "🔴 Cluster 1: the mean silhouette of its 150 points is -0.53: they are nearer",
+    ),
+    "rows without a cluster": (
+        lambda frame: frame.with_columns(
+            cluster=pl.when(pl.int_range(pl.len()) > 30).then("cluster")
+        ),
+        "⚠ 31 rows (10 %) have no label or no cluster, and are left out.",
+    ),
+    "one cluster": (
+        lambda frame: frame.with_columns(cluster=1),
+        "⚠ There is one cluster: scores that compare clusters are not defined.",
+    ),
+    "noise as a cluster": (
+        lambda frame: frame.with_columns(
+            cluster=pl.when(pl.int_range(pl.len()) % 4 == 0).then(-1).otherwise("cluster")
+        ),
+        "⚠ Cluster -1 is counted as a cluster.",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults_are_seen_on_the_page(
+    run: Run, write_points: Callable[..., Path], fault: str
+) -> None:
+    change, words = FAULTS[fault]
+    clean = page(run, write_points(grid())).replace("`", "").replace("\\", "")
+    faulty = page(run, write_points(change(grid()))).replace("`", "").replace("\\", "")
+    assert words in faulty
+    assert words not in clean
+
+
+def test_steps(run: Run, write_points: Callable[..., Path]) -> None:
+    merged, _ = FAULTS["two clusters merged"]
+    steps = section(page(run, write_points(merged(grid()))), "What to try next")
+    assert steps == ["In cluster 1, look at the rows whose label is not 1."]
+
+
+def test_findings_of_labels_alone_and_of_points_alone(run: Run) -> None:
+    labels = section(run("report", IRIS, *KMEANS, *QUICK), "Findings")
+    assert labels[1:] == [
+        "🟠 Cluster 0: 77 % of its 62 rows have its most frequent label: versicolor",
+        "🟠 Label virginica: 72 % of its 50 rows are in the cluster that has the most: 2",
+    ]
+    points = section(
+        run("report", IRIS, "--vector", WIDE, "--cluster", "kmeans", *QUICK), "Findings"
+    )
+    assert [text.split(":")[0] for text in points] == ["🔵 Structure of the clusters"]
+
+
+def test_singletons_of_noise_have_a_profile_of_the_others(run: Run) -> None:
+    options = ("--noise", "2", "--noise-as", "singletons")
+    markdown = run("report", IRIS, "--vector", WIDE, "--cluster", "kmeans", *QUICK, *options)
+    described = section(markdown, "What distinguishes each cluster")
+    assert [text.split(":")[0] for text in described] == ["**Cluster 0**", "**Cluster 1**"]
+
+
+def test_first_scores_of_many_small_entities(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "entities.parquet"
+    pl.DataFrame(
+        {"label": [i // 2 for i in range(60)], "cluster": [i // 3 for i in range(60)]}
+    ).write_parquet(path)
+    markdown = run("report", path, "--label", "label", "--cluster", "cluster", *QUICK)
+    assert re.findall(r"^\| `(\w+)` \|", markdown, re.MULTILINE) == [
+        *("pair_precision", "pair_recall", "bcubed_f_score", "exact_match_f_score")
+    ]
+
+
+def test_title_and_rows(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    frame = grid(4).with_columns(label=pl.when(pl.int_range(pl.len()) > 1).then("label"))
+    frame.write_parquet(path)
+    markdown = page(run, path, "--title", "Night <1> & 2")
+    assert markdown.startswith("# Night `<1>` `&` 2\n")
+    assert "rows with a label **10**, points **12**" in markdown
+
+
+def test_many_clusters_are_summed_up(run: Run, tmp_path: Path) -> None:
+    n = 3000
+    rows = pl.DataFrame(
+        {"label": [i % 1000 for i in range(n)], "cluster": [i // 3 for i in range(n)]}
+    )
+    rows.write_parquet(tmp_path / "many.parquet")
+    columns = ("--label", "label", "--cluster", "cluster")
+    found = section(run("report", tmp_path / "many.parquet", *columns, *QUICK), "Findings")
+    assert len(found) == 2
+    assert found[0] == (
+        "🔴 1,000 clusters are mixed, with less than 80 % of their rows of one label: 0 (33 % 0), "
+        "1 (33 % 3), 2 (33 % 6), 3 (33 % 9), 4 (33 % 12), …"
+    )
+
+
+# ----------------------------------------------------------------------------------------------
+# Words
+# ----------------------------------------------------------------------------------------------
+
+
+def finding(code: str, **columns: Any) -> dict[str, Any]:
+    row = {"severity": "warning", "code": code, "cluster": 1, "label": "a", "other_cluster": 2}
+    return row | {"coordinate": None, "n": 9, "value": 0.5, "finding": "words"} | columns
+
+
+def test_the_worst_answers_come_first() -> None:
+    rows = pl.DataFrame([finding("split_label"), finding("mixed_cluster", severity="problem")])
+    assert list_answers([rows]) == [
+        Answer("problem", "Cluster 1: words: a", "clusters"),
+        Answer("warning", "Label a: words: 1", "clusters"),
+    ]
+    assert list_answers([pl.DataFrame([finding("giant_cluster")])]) == [], "a warning has it"
+
+
+def test_every_step_names_what_it_is_about() -> None:
+    codes = ["close_clusters", "mixed_cluster", "split_label", "tiny_cluster", "far_point"]
+    steps = list_steps([pl.DataFrame([finding(code) for code in codes])])
+    assert len(steps) == len(codes)
+    assert all("1" in step for step in steps)
+
+
+def test_kinds_of_columns_in_words() -> None:
+    rows = {
+        "cluster": [0] * 5,
+        "column_name": ["d", "c", "c", "m", "x"],
+        "kind": ["date", "category", "category", "missing", "number"],
+        "category": [None, "u", "v", None, None],
+        "mean": [1.0, 0.75, 0.25, 0.1, 5.0],
+        "rest_mean": [366.0, 0.5, 0.5, 0.0, 7.0],
+        "v_test": [-9.0, 5.0, -5.0, 4.0, -1.0],
+    }
+    words = describe_clusters(pl.DataFrame(rows), show_number)
+    assert words == {
+        0: (
+            "d early (1970-01-02, elsewhere 1971-01-02; v -9.0), c u in 75 % (elsewhere 50 %; "
+            "v 5.0), m missing in 10 % (elsewhere 0 %; v 4.0)"
+        )
+    }
+
+
+# ----------------------------------------------------------------------------------------------
+# Commands
+# ----------------------------------------------------------------------------------------------
+
+
+def test_findings_on_the_terminal(run: Run, engine_name: str) -> None:
+    text = run("findings", IRIS, *KMEANS, "--engine", engine_name)
+    assert text.split("\n\n")[1].splitlines() == [
+        "warning  Cluster 0: 77 % of its 62 rows have its most frequent label: versicolor",
+        "warning  Label virginica: 72 % of its 50 rows are in the cluster that has the most: 2",
+    ]
+    clean = ("--vector", "petal_length", "--cluster", "kmeans", "--engine", engine_name)
+    assert "nothing was found" in run("findings", IRIS, *clean)
+
+
+def test_findings_need_labels_or_points(fail: Fail) -> None:
+    words = "findings: expected --label, the true classes, or --vector, the points"
+    assert words in fail("findings", IRIS, "--cluster", "kmeans")
+    both = ("--label", "species", "--vector", WIDE, "--cluster", "kmeans")
+    assert "--label does not go with --vector" in fail("findings", IRIS, *both)
+
+
+def test_the_profile_of_a_csv_file_has_numbers_and_dates(
+    run: Run, tmp_path: Path, engine_name: str
+) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text(
+        "x,d,c,k\n1.5,2020-01-01,01,a\n2.5,2020-01-03,1,a\n,2020-02-01,x,b\n7,2020-03-01,x,b\n"
+    )
+    call = ("profile", path, "--columns", "x,d,c", "--cluster", "k", "--engine", engine_name)
+    rows = [line.split(",") for line in run(*call, "--format", "csv").splitlines()]
+    kinds = {(name, kind) for _, name, kind, *_ in rows[1:]}
+    assert kinds == {("x", "number"), ("x", "missing"), ("d", "date"), ("c", "category")}
+    assert {row[3] for row in rows[1:]} == {"", "01", "1", "x"}
+
+
+def test_the_terminal_shows_three_columns_of_each_cluster(run: Run) -> None:
+    call = (
+        "profile",
+        CARS,
+        "--columns",
+        "horsepower,weight,acceleration,origin",
+        "--cluster",
+        "cluster",
+    )
+    lines = run(*call, *QUICK).split("\n\n")[1].splitlines()[2:]
+    assert [line.split()[0] for line in lines] == [*"000111222"]
+    association = run(*call, *QUICK, "--show", "association")
+    assert "cramers" in association
+    assert "square root of eta_squared, or cramers_v" in association
