@@ -163,6 +163,7 @@ def make_findings(source: Source, options: Options, *, has_pictures: bool) -> Fi
     first = next(name for name in ("external_report", "internal_report") if name in calls)
     notes = describe_unknown_noise([source], calls[first], found[first])
     notes = [*notes, *([choice] if choice else [])]
+    asked = _add_calls_of_findings(calls, options)
     return Findings(
         title=options.title or "",
         facts=_list_facts(source, options, tables),
@@ -181,9 +182,23 @@ def make_findings(source: Source, options: Options, *, has_pictures: bool) -> Fi
         clusters=clusters,
         cluster_meanings=_CLUSTER_MEANINGS,
         drawn={name: found[name] for name in _DRAWN if name in found},
-        queries=[source.rename_paths(text) for text in write_queries(source, [*calls.values()])],
+        queries=[source.rename_paths(text) for text in write_queries(source, asked)],
         versions=_list_versions(source),
     )
+
+
+def _add_calls_of_findings(calls: Mapping[str, Call], options: Options) -> list[Call]:
+    """Return calls of reports by their names, with those whose rows the findings are.
+
+    They are before the other ones of labels and of points, which read the same columns.
+    """
+    names = {"external_report": "findings", "internal_report": "findings-vector"}
+    listed = []
+    for name, call in calls.items():
+        if name in names:
+            listed.append(options.call(REPORTS[names[name]]))
+        listed.append(call)
+    return listed
 
 
 def _list_findings(
