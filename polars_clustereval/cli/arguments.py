@@ -157,6 +157,9 @@ def _add_page(commands: Any) -> None:
     points = ("distance", "p", "weights")
     for name in ("label", "vector", "weight", *points, "noise", "noise_as", "missing"):
         _add_option(command, name)
+    _add_option(
+        command, "partition_by", "a table of all groups, and a section for each of the worst fifty"
+    )
     for name in ("method", "tolerance", "sample_size", "reference_size", "random_state"):
         _add_option(command, name, f"of the silhouette: {OPTIONS[name]['help']}")
     add = command.add_argument

@@ -260,7 +260,15 @@ def _describe_missing_estimates(result: pl.DataFrame) -> str:
 
 def run_page(options: Options) -> Outcome:
     """Return a page about the clustering that the options name, as HTML or Markdown."""
-    from polars_clustereval.page import draw_pictures, make_findings, write_html, write_markdown
+    from polars_clustereval.page import (
+        draw_pictures,
+        make_findings,
+        make_partitions,
+        write_html,
+        write_markdown,
+        write_partitions_html,
+        write_partitions_markdown,
+    )
 
     if options.html is not None and (options.output is not None or options.format is not None):
         other = "output" if options.output is not None else "format"
@@ -273,6 +281,10 @@ def run_page(options: Options) -> Outcome:
     if "vector" in options.values and options.values.get("method", "").lower() == "exact":
         _write_note(warn_of_time(source, options.call(REPORTS["samples"])))
     try:
+        if "partition_by" in options.values:
+            partitions = make_partitions(source, options)
+            write = write_partitions_html if is_html else write_partitions_markdown
+            return Outcome(write(partitions), output, partitions.notes)
         findings = make_findings(source, options, has_pictures=is_html)
         if not is_html:
             return Outcome(write_markdown(findings), output, findings.notes)

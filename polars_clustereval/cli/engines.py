@@ -16,6 +16,7 @@ from polars_clustereval.macros import register_macro
 from .files import format_rows, format_source, open_source, scan_files
 from .options import write_setting
 from .progress import show_progress
+from .sources import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,9 +26,15 @@ if TYPE_CHECKING:
 
     from .options import Call
     from .reports import Input, Report
-    from .sources import Source
 
-__all__ = ["ENGINES", "open_rows", "read_rows", "write_queries"]
+__all__ = [
+    "ENGINES",
+    "open_rows",
+    "read_arguments",
+    "read_rows",
+    "split_source",
+    "write_queries",
+]
 
 # ----------------------------------------------------------------------------------------------
 # Arguments
@@ -324,6 +331,34 @@ def _format_vector(columns: list[str], relation: duckdb.DuckDBPyRelation) -> str
     # DuckDB refuses a list of mixed types with an error of its own. A list of the first column that
     # is not numeric reaches the macro, which rejects it with the common error text.
     return f"[{', '.join(map(quote_identifier, non_numeric[:1] or columns))}]"
+
+
+def read_arguments(source: Source, call: Call) -> dict[str, Any]:
+    """Return the arguments of the Polars function of a report of a source, by parameter."""
+    with open_rows(source, call, call.report.inputs[0]) as (_, _, arguments):
+        return arguments
+
+
+def split_source(source: Source, call: Call, parts: pl.DataFrame, folder: Path) -> list[Source]:
+    """Return a source for each row of `parts`: the rows of the source with these values.
+
+    They are Parquet files in the folder, with the columns of the source in the types that the
+    report of the call reads them in. The columns of `parts` are columns of the source.
+    """
+    sources = []
+    with open_rows(source, call, call.report.inputs[0]) as (connection, rows, _):
+        names = [quote_identifier(name) for name in parts.columns]
+        condition = " AND ".join(f"{name} IS NOT DISTINCT FROM ?" for name in names)
+        for number, values in enumerate(parts.iter_rows()):
+            path = folder / f"part_{number}.parquet"
+            relation = connection.sql(f"FROM {rows} WHERE {condition}", params=list(values))
+            if source.kind == "database":  # it has no access to other files
+                _convert_to_polars(relation).write_parquet(path)
+            else:
+                relation.write_parquet(str(path))
+            part = Source("parquet", (str(path),), source.name, (source.name,))
+            sources.append(part)
+    return sources
 
 
 def write_queries(source: Source, calls: Sequence[Call]) -> list[str]:

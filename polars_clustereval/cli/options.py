@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -235,6 +235,11 @@ class Options:
             values=MappingProxyType(given),
             **own,
         )
+
+    def without(self, parameter: str) -> Options:
+        """Return the options without the value of a parameter."""
+        values = {name: x for name, x in self.values.items() if name != parameter}
+        return replace(self, values=MappingProxyType(values))
 
     @property
     def report(self) -> Report:

@@ -8,8 +8,17 @@ imports this folder when a page is asked for.
 from __future__ import annotations
 
 from .findings import make_findings
-from .html import write_html
-from .markdown import write_markdown
+from .html import write_html, write_partitions_html
+from .markdown import write_markdown, write_partitions_markdown
+from .partitions import make_partitions
 from .pictures import draw_pictures
 
-__all__ = ["draw_pictures", "make_findings", "write_html", "write_markdown"]
+__all__ = [
+    "draw_pictures",
+    "make_findings",
+    "make_partitions",
+    "write_html",
+    "write_markdown",
+    "write_partitions_html",
+    "write_partitions_markdown",
+]

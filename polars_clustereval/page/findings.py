@@ -42,7 +42,10 @@ __all__ = [
     "CENTROIDS",
     "Findings",
     "Score",
+    "check_options",
     "choose_clusters",
+    "list_headlines",
+    "list_versions",
     "make_findings",
 ]
 
@@ -132,13 +135,8 @@ def make_findings(source: Source, options: Options, *, has_pictures: bool) -> Fi
     With pictures, the findings have the tables that these are drawn from. Raise an error if the
     options name neither labels nor vectors.
     """
+    check_options(options)
     values = options.values
-    if not values.keys() & {"label", "vector"}:
-        raise ClusterEvalError(
-            "report: expected --label, the true classes, or --vector, the points, or both"
-        )
-    if values.keys() >= {"weight", "vector"}:
-        raise ClusterEvalError("report: --weight is for labels alone; leave out --vector")
     found: dict[str, pl.DataFrame] = {}
     choice = ""
     if "vector" in values:
@@ -158,7 +156,7 @@ def make_findings(source: Source, options: Options, *, has_pictures: bool) -> Fi
     groups = _list_groups(tables, options)
     scores = {score.name: score for group in groups.values() for score in group}
     clusters = _join_cluster_tables(tables)
-    headlines = [scores[name] for name in _list_headlines(tables) if name in scores]
+    headlines = [scores[name] for name in list_headlines(tables.external) if name in scores]
     looked_at = _list_findings(source, options, found)
     first = next(name for name in ("external_report", "internal_report") if name in calls)
     notes = describe_unknown_noise([source], calls[first], found[first])
@@ -183,8 +181,18 @@ def make_findings(source: Source, options: Options, *, has_pictures: bool) -> Fi
         cluster_meanings=_CLUSTER_MEANINGS,
         drawn={name: found[name] for name in _DRAWN if name in found},
         queries=[source.rename_paths(text) for text in write_queries(source, asked)],
-        versions=_list_versions(source),
+        versions=list_versions(source),
     )
+
+
+def check_options(options: Options) -> None:
+    """Raise an error if a page cannot be about the columns that the options name."""
+    if not options.values.keys() & {"label", "vector"}:
+        raise ClusterEvalError(
+            "report: expected --label, the true classes, or --vector, the points, or both"
+        )
+    if options.values.keys() >= {"weight", "vector"}:
+        raise ClusterEvalError("report: --weight is for labels alone; leave out --vector")
 
 
 def _add_calls_of_findings(calls: Mapping[str, Call], options: Options) -> list[Call]:
@@ -348,9 +356,8 @@ def _list_groups(tables: _Tables, options: Options) -> dict[str, list[Score]]:
     return groups
 
 
-def _list_headlines(tables: _Tables) -> tuple[str, ...]:
-    """Return the names of the scores at the top of the page, which depend on the labels."""
-    row = tables.external
+def list_headlines(row: Mapping[str, Any] | None) -> tuple[str, ...]:
+    """Return the names of the scores at the top of the page, by the counts of external_report."""
     is_of_entities = row is not None and row["n_labels"] * _FEW_ROWS > row["n"] > _FEW_ROWS
     return _HEADLINES_OF_ENTITIES if is_of_entities else _HEADLINES
 
@@ -490,8 +497,7 @@ def _list_facts(source: Source, options: Options, tables: _Tables) -> list[tuple
     """Return the input and the options that matter, as pairs of a name and a text."""
     row = tables.external or tables.internal or {}
     counted = {**(tables.internal or {}), **(tables.external or {})}
-    name = f"{source.name}::{source.table}" if source.table else source.name
-    facts = [("data", name), ("rows", f"{row['n']:,}")]
+    facts = [("data", source.name), ("rows", f"{row['n']:,}")]
     if tables.internal is not None and tables.internal["n"] != row["n"]:
         # Rows without a label have a vector, or the other way round.
         facts[1] = ("rows with a label", facts[1][1])
@@ -602,7 +608,7 @@ def _percent(part: float, whole: float) -> str:
     return f"{share:.0f} %" if share >= 10 else f"{share:.2g} %"
 
 
-def _list_versions(source: Source) -> list[tuple[str, str]]:
+def list_versions(source: Source) -> list[tuple[str, str]]:
     """Return the versions of the programs, and the SHA-256 of each file of the input."""
     versions = [
         ("polars_clustereval", __version__),

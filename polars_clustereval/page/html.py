@@ -15,11 +15,12 @@ from .findings import choose_clusters
 from .numbers import show_number
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from polars_clustereval.cli.reports import Meaning
 
     from .findings import Findings, Score
+    from .partitions import Partitions
 
 __all__ = [
     "NAME_COLUMNS",
@@ -27,35 +28,107 @@ __all__ = [
     "describe_range",
     "name_page",
     "write_html",
+    "write_partitions_html",
 ]
 
 
 def write_html(findings: Findings, pictures: Mapping[str, str]) -> bytes:
     """Return one page that needs no other file; `pictures` are texts of SVG by their titles."""
+    shown = (f"<h2>{_text(x)}</h2>\n{_embed(x, svg)}" for x, svg in pictures.items())
+    main = [
+        _write_answers(findings),
+        '<h2 id="scores">Scores</h2>',
+        _write_cards(findings),
+        *shown,
+        '<h2 id="clusters">Clusters</h2>',
+        _write_clusters(findings),
+        "<h2>All scores</h2>",
+        *(_write_group(title, scores) for title, scores in findings.groups.items()),
+        _write_queries(findings.queries),
+    ]
+    head = _write_facts(findings.facts), _list_items(findings.warnings)
+    return _fill_page(name_page(findings), head, main, findings.versions)
+
+
+def write_partitions_html(partitions: Partitions) -> bytes:
+    """Return one page about many clusterings: a table of all, and a section for each shown."""
+    main = ["<h2>Partitions, the worst first</h2>", _write_overview(partitions)]
+    for number, part in enumerate(partitions.parts):
+        main += [
+            f'<h2 id="part-{number}">{_text(part.name)}</h2>',
+            f'<p class="facts">{_write_facts(part.findings.facts)}</p>',
+            _list_items(part.findings.warnings),
+            _write_answers(part.findings, level=3, suffix=f"-{number}"),
+            f'<h3 id="scores-{number}">Scores</h3>',
+            _write_cards(part.findings),
+            f'<h3 id="clusters-{number}">Clusters</h3>',
+            _write_clusters(part.findings),
+        ]
+    main.append(_write_queries(partitions.queries))
+    head = _write_facts(partitions.facts), _list_items(partitions.warnings)
+    return _fill_page(partitions.title, head, main, partitions.versions)
+
+
+def _fill_page(
+    title: str, head: tuple[str, str], main: Iterable[str], versions: Iterable[tuple[str, str]]
+) -> bytes:
+    """Return the page of a title, a head of facts and warnings, and parts, which are HTML."""
     page = Template((files(__package__) / "template.html").read_text(encoding="utf-8"))
     values = {
-        "title": _text(name_page(findings)),
+        "title": _text(title),
         "version": _text(__version__),
-        "facts": " ".join(
-            f"<span>{_text(name)} <b>{_text(value)}</b></span>" for name, value in findings.facts
-        ),
-        "warnings": _list_items(findings.warnings),
-        "answers": _write_answers(findings),
-        "cards": "\n".join(map(_write_card, findings.headlines)),
-        "definitions": "\n".join(map(_write_definition, findings.headlines)),
-        "pictures": "\n".join(
-            f"<h2>{_text(title)}</h2>\n{_embed(title, svg)}" for title, svg in pictures.items()
-        ),
-        "clusters": _write_clusters(findings),
-        "groups": "\n".join(
-            _write_group(title, scores) for title, scores in findings.groups.items()
-        ),
-        "queries": _text("\n\n".join(findings.queries), keep="\n"),
-        "versions": "<br>".join(
-            f"{_text(name)}: {_text(value)}" for name, value in findings.versions
-        ),
+        "facts": head[0],
+        "warnings": head[1],
+        "main": "\n".join(main),
+        "versions": "<br>".join(f"{_text(name)}: {_text(value)}" for name, value in versions),
     }
     return page.substitute(values).encode()
+
+
+def _write_facts(facts: Iterable[tuple[str, str]]) -> str:
+    """Return facts, pairs of a name and a text, as HTML."""
+    return " ".join(f"<span>{_text(name)} <b>{_text(value)}</b></span>" for name, value in facts)
+
+
+def _write_cards(findings: Findings) -> str:
+    """Return the headline scores as boxes, and what they are."""
+    cards = "\n".join(map(_write_card, findings.headlines))
+    definitions = "\n".join(map(_write_definition, findings.headlines))
+    return (
+        f'<div class="cards">\n{cards}\n</div>\n<details><summary>What these are</summary>\n<dl>\n'
+        f"{definitions}\n</dl>\n</details>"
+    )
+
+
+def _write_queries(queries: Iterable[str]) -> str:
+    """Return the section of the SQL of a page."""
+    text = _text("\n\n".join(queries), keep="\n")
+    return (
+        "<h2>SQL</h2>\n<p>The same numbers in DuckDB, after <code>.read clustereval.sql</code>, "
+        f"which <code>clustereval sql</code> writes:</p>\n<pre>{text}</pre>"
+    )
+
+
+def _write_overview(partitions: Partitions) -> str:
+    """Return the table of all partitions, whose columns a click sorts, with links to sections."""
+    names = partitions.overview.columns
+    head = "".join(
+        f"<th{' class=number' if i else ''}><button>{_text(name.replace('_', ' '))}</button></th>"
+        for i, name in enumerate(names)
+    )
+    rows = []
+    for number, row in enumerate(partitions.overview.iter_rows()):
+        name = _text(row[0])
+        linked = number < len(partitions.parts)
+        cells = [f'<td><a href="#part-{number}">{name}</a></td>' if linked else f"<td>{name}</td>"]
+        for value in row[1:]:
+            key = "" if value is None else repr(value)
+            cells.append(f'<td class="number" data-value="{key}">{show_number(value)}</td>')
+        rows.append(f"<tr>{''.join(cells)}</tr>")
+    return (
+        f"<div class='scroll'><table class='sortable'><thead><tr>{head}</tr></thead>"
+        f"<tbody>{''.join(rows)}</tbody></table></div>"
+    )
 
 
 def _embed(title: str, svg: str) -> str:
@@ -83,11 +156,14 @@ def _list_items(texts: list[str]) -> str:
     return f'<ul class="warnings">{items}</ul>' if texts else ""
 
 
-def _write_answers(findings: Findings) -> str:
-    """Return what the page says in sentences, as a section of HTML; nothing if it has none."""
+def _write_answers(findings: Findings, level: int = 2, suffix: str = "") -> str:
+    """Return what the page says in sentences, as sections of HTML; nothing if it has none.
+
+    `level` is that of their titles, and `suffix` ends the names of the sections they lead to.
+    """
     items = "".join(
         f'<li class="{answer.severity}"><span class="unseen">{answer.severity}: </span>'
-        f'<a href="#{answer.place}">{_text(answer.text)}</a></li>'
+        f'<a href="#{answer.place}{suffix}">{_text(answer.text)}</a></li>'
         for answer in findings.answers
     )
     steps = "".join(f"<li>{_text(step)}</li>" for step in findings.steps)
@@ -96,7 +172,7 @@ def _write_answers(findings: Findings) -> str:
         for name, words in findings.descriptions.items()
     )
     parts = [
-        f"<h2>{title}</h2>\n<{tag} class='answers'>{content}</{tag}>"
+        f"<h{level}>{title}</h{level}>\n<{tag} class='answers'>{content}</{tag}>"
         for title, tag, content in (
             ("Findings", "ul", items),
             ("What to try next", "ul", steps),
@@ -199,4 +275,4 @@ def _write_cells(row: Mapping[str, Any], numeric: set[str]) -> str:
 
 
 # Columns that name a cluster or a label, and may be numbers.
-NAME_COLUMNS = ("cluster", "majority_label", "nearest_cluster")
+NAME_COLUMNS = ("partition", "cluster", "majority_label", "nearest_cluster")

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     import polars as pl
 
     from .findings import Findings, Score
+    from .partitions import Partitions
 
-__all__ = ["write_markdown"]
+__all__ = ["write_markdown", "write_partitions_markdown"]
 
 _MAX_ROWS = 50
 
@@ -48,8 +49,28 @@ def write_markdown(findings: Findings) -> bytes:
     return ("\n\n".join([*parts, versions]) + "\n").encode()
 
 
-def _sections(findings: Findings) -> list[str]:
-    """Return what the page says in sentences, as lists below their titles."""
+def write_partitions_markdown(partitions: Partitions) -> bytes:
+    """Return the findings on many clusterings: a table of all, and a section for each shown."""
+    facts = ", ".join(f"{name} **{_name(value)}**" for name, value in partitions.facts)
+    parts = [f"# {_name(partitions.title)}", facts]
+    if partitions.warnings:
+        parts.append("\n".join(f"- ⚠ {_name(warning)}" for warning in partitions.warnings))
+    parts += ["## Partitions, the worst first", _table_of(partitions.overview)]
+    for part in partitions.parts:
+        parts.append(f"## {_name(part.name)}")
+        if part.findings.warnings:
+            parts.append("\n".join(f"- ⚠ {_name(warning)}" for warning in part.findings.warnings))
+        parts += _sections(part.findings, level=3)[:-1]
+        clusters, note = choose_clusters(part.findings.clusters, _MAX_ROWS)
+        parts += ["### Clusters", _table_of(clusters), *([note] if note else [])]
+    parts += ["## SQL", _fence("\n\n".join(partitions.queries))]
+    versions = "; ".join(f"{_name(name)} {_name(value)}" for name, value in partitions.versions)
+    return ("\n\n".join([*parts, versions]) + "\n").encode()
+
+
+def _sections(findings: Findings, level: int = 2) -> list[str]:
+    """Return what the page says in sentences, as lists below their titles; the last is Scores."""
+    mark = "#" * level
     described = [f"**Cluster {_name(x)}**: {_name(y)}" for x, y in findings.descriptions.items()]
     sections = {
         "Findings": [f"{_MARKS[x.severity]} {_name(x.text)}" for x in findings.answers],
@@ -58,7 +79,7 @@ def _sections(findings: Findings) -> list[str]:
         "Scores": [],
     }
     return [
-        "\n\n".join([f"## {title}", *(["\n".join(f"- {x}" for x in lines)] if lines else [])])
+        "\n\n".join([f"{mark} {title}", *(["\n".join(f"- {x}" for x in lines)] if lines else [])])
         for title, lines in sections.items()
         if lines or title == "Scores"
     ]

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+import duckdb
 import polars as pl
 import pytest
 
 import polars_clustereval as ce
+from polars_clustereval.page import partitions
 from polars_clustereval.page.answers import Answer, describe_clusters, list_answers, list_steps
 from polars_clustereval.page.numbers import show_number
 from tests.support.command_line import IRIS, KMEANS, QUICK, WIDE, Fail, Run
@@ -21,7 +23,7 @@ CARS = IRIS.replace("iris", "cars")
 MARKS = {"🔴": "problem", "🟠": "warning", "🔵": "note"}
 
 
-def section(markdown: str, title: str) -> list[str]:
+def items_below(markdown: str, title: str) -> list[str]:
     """The items of a list below its title; none without the title."""
     if f"## {title}\n" not in markdown:
         return []
@@ -64,15 +66,15 @@ def test_a_good_clustering(run: Run, write_points: Callable[..., Path]) -> None:
     markdown = page(run, write_points(grid()))
     silhouette = ce.silhouette_score(grid(), ["x", "y"], "cluster")["silhouette"].item()
     judged = "strong structure (Kaufman and Rousseeuw 1990), mean silhouette"
-    assert section(markdown, "Findings") == [
+    assert items_below(markdown, "Findings") == [
         (
             "🔵 Agreement of the clusters with the labels: excellent (Steinley 2004), adjusted "
             "Rand index (ARI) 1, 95 % interval 1 to 1"
         ),
         f"🔵 Structure of the clusters: {judged} {show_number(silhouette)}",
     ]
-    assert section(markdown, "What to try next") == []
-    described = section(markdown, "What distinguishes each cluster")
+    assert items_below(markdown, "What to try next") == []
+    described = items_below(markdown, "What distinguishes each cluster")
     assert [text.split(":")[0] for text in described] == [f"**Cluster {i}**" for i in (0, 1, 2)]
     assert described[1].startswith("**Cluster 1**: x high (20.43, elsewhere 0.4271; v 17.3)")
 
@@ -151,17 +153,17 @@ def test_faults_are_seen_on_the_page(
 
 def test_steps(run: Run, write_points: Callable[..., Path]) -> None:
     merged, _ = FAULTS["two clusters merged"]
-    steps = section(page(run, write_points(merged(grid()))), "What to try next")
+    steps = items_below(page(run, write_points(merged(grid()))), "What to try next")
     assert steps == ["In cluster 1, look at the rows whose label is not 1."]
 
 
 def test_findings_of_labels_alone_and_of_points_alone(run: Run) -> None:
-    labels = section(run("report", IRIS, *KMEANS, *QUICK), "Findings")
+    labels = items_below(run("report", IRIS, *KMEANS, *QUICK), "Findings")
     assert labels[1:] == [
         "🟠 Cluster 0: 77 % of its 62 rows have its most frequent label: versicolor",
         "🟠 Label virginica: 72 % of its 50 rows are in the cluster that has the most: 2",
     ]
-    points = section(
+    points = items_below(
         run("report", IRIS, "--vector", WIDE, "--cluster", "kmeans", *QUICK), "Findings"
     )
     assert [text.split(":")[0] for text in points] == ["🔵 Structure of the clusters"]
@@ -170,7 +172,7 @@ def test_findings_of_labels_alone_and_of_points_alone(run: Run) -> None:
 def test_singletons_of_noise_have_a_profile_of_the_others(run: Run) -> None:
     options = ("--noise", "2", "--noise-as", "singletons")
     markdown = run("report", IRIS, "--vector", WIDE, "--cluster", "kmeans", *QUICK, *options)
-    described = section(markdown, "What distinguishes each cluster")
+    described = items_below(markdown, "What distinguishes each cluster")
     assert [text.split(":")[0] for text in described] == ["**Cluster 0**", "**Cluster 1**"]
 
 
@@ -201,7 +203,7 @@ def test_many_clusters_are_summed_up(run: Run, tmp_path: Path) -> None:
     )
     rows.write_parquet(tmp_path / "many.parquet")
     columns = ("--label", "label", "--cluster", "cluster")
-    found = section(run("report", tmp_path / "many.parquet", *columns, *QUICK), "Findings")
+    found = items_below(run("report", tmp_path / "many.parquet", *columns, *QUICK), "Findings")
     assert len(found) == 2
     assert found[0] == (
         "🔴 1,000 clusters are mixed, with less than 80 % of their rows of one label: 0 (33 % 0), "
@@ -304,3 +306,106 @@ def test_the_terminal_shows_three_columns_of_each_cluster(run: Run) -> None:
     association = run(*call, *QUICK, "--show", "association")
     assert "cramers" in association
     assert "square root of eta_squared, or cramers_v" in association
+
+
+# ----------------------------------------------------------------------------------------------
+# Partitions
+# ----------------------------------------------------------------------------------------------
+
+
+def regions() -> pl.DataFrame:
+    """Four clusterings: in the regions NULL and south clusters are merged, or random."""
+    merged, _ = FAULTS["two clusters merged"]
+    mixed, _ = FAULTS["random clusters"]
+    frames = {"north": grid(), None: merged(grid()), "south": mixed(grid()), "east": grid(20)}
+    typed = pl.Schema({"x": pl.Float64, "y": pl.Float64, "label": pl.Int64, "cluster": pl.Int64})
+    return pl.concat(
+        frame.cast(dict(typed)).with_columns(region=pl.lit(name, pl.String))
+        for name, frame in frames.items()
+    )
+
+
+PARTITIONS = ("--partition-by", "region")
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv", "arrow", "database"])
+def test_a_section_for_each_partition_the_worst_first(run: Run, tmp_path: Path, kind: str) -> None:
+    path = tmp_path / f"rows.{kind}"
+    writers: dict[str, Callable[[pl.DataFrame], object]] = {
+        "parquet": lambda frame: frame.write_parquet(path),
+        "csv": lambda frame: frame.write_csv(path),
+        "arrow": lambda frame: frame.write_ipc(path),
+        "database": lambda frame: write_database_table(frame, tmp_path / "rows.duckdb"),
+    }
+    writers[kind](regions())
+    given = f"{tmp_path / 'rows.duckdb'}::rows" if kind == "database" else path
+    markdown = page(run, given, *PARTITIONS)
+    titles = re.findall(r"^## (.*)$", markdown, re.MULTILINE)
+    worst_first = ["region south", "region NULL", "region east", "region north"]
+    assert titles == ["Partitions, the worst first", *worst_first, "SQL"]
+    rows = re.findall(r"^\| (region \w+) \| (\d+) \| (\d) \| ([\d.]+) \|", markdown, re.MULTILINE)
+    assert [row[:3] for row in rows] == [
+        ("region south", "300", "3"),
+        ("region NULL", "300", "2"),
+        ("region east", "60", "3"),
+        ("region north", "300", "3"),
+    ]
+    scores = ce.external_report(regions(), "label", "cluster", partition_by="region")
+    wanted = dict(scores.select("region", "adjusted_rand_score").rows())
+    for name, _, _, score in rows:
+        region = name.removeprefix("region ")
+        assert float(score) == pytest.approx(wanted[None if region == "NULL" else region], abs=1e-4)
+    merged = markdown.split("## region NULL")[1].split("## region east")[0]
+    assert "50 % of its 200 rows have its most frequent label" in merged
+    assert "partition_by := " in markdown.split("## SQL")[1]
+
+
+def write_database_table(frame: pl.DataFrame, path: Path) -> None:
+    with duckdb.connect(path) as connection:
+        connection.register("frame", frame)
+        connection.execute("CREATE TABLE rows AS FROM frame")
+
+
+def test_a_section_is_the_page_of_its_rows(run: Run, write_points: Callable[..., Path]) -> None:
+    whole = page(run, write_points(regions()), *PARTITIONS)
+    alone = page(run, write_points(regions().filter(pl.col("region") == "south")))
+    found = whole.split("## region south")[1].split("## region NULL")[0]
+    assert items_below(alone, "Findings") == items_below(found.replace("### ", "## "), "Findings")
+
+
+def test_partitions_as_html(run: Run, write_points: Callable[..., Path], tmp_path: Path) -> None:
+    path = write_points(regions().with_columns(region=pl.col("region") + "<b>"))
+    page(run, path, *PARTITIONS, "--html", str(tmp_path / "page.html"))
+    html = (tmp_path / "page.html").read_text(encoding="utf-8")
+    links, places = (
+        set(re.findall(pattern, html)) for pattern in (r'href="#(.*?)"', r' id="(.*?)"')
+    )
+    assert {f"part-{i}" for i in range(4)} <= links <= places
+    assert '<h2 id="part-0">region south&lt;b&gt;</h2>' in html
+    assert "<b></h2>" not in html
+
+
+def test_points_alone_and_several_keys(run: Run, write_points: Callable[..., Path]) -> None:
+    path = write_points(regions().with_columns(night=pl.lit(1)))
+    columns = ("--vector", "x,y", "--cluster", "cluster", "--partition-by", "night,region")
+    markdown = run("report", path, *columns, *QUICK)
+    assert "| night 1, region south |" in markdown
+    assert "adjusted rand" not in markdown
+
+
+def test_most_partitions_have_no_section(
+    run: Run, write_points: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(partitions, "MOST_PARTS", 2)
+    markdown = page(run, write_points(regions()), *PARTITIONS)
+    assert "- ⚠ The 2 worst of 4 partitions have a section below." in markdown
+    assert "| region north |" in markdown
+    assert "## region north" not in markdown
+
+
+def test_a_partition_column_that_is_not_there(
+    fail: Fail, write_points: Callable[..., Path]
+) -> None:
+    columns = ("--label", "label", "--cluster", "cluster", "--partition-by", "regio")
+    words = "partition_by: column 'regio' not found; did you mean 'region'?"
+    assert words in fail("report", write_points(regions()), *columns)
