@@ -59,7 +59,7 @@ CREATE OR REPLACE MACRO clustereval._dominant_coordinates(states) AS TABLE
 -- What a reader should know of the clusters of points: clusters that are not set apart, or of few
 -- points, points far away, coordinates of another scale, rows that are left out.
 -- Examples:
---   FROM clustereval.internal_findings(points, [x, y, z], cluster);
+--   FROM clustereval.internal_findings(points, [x, y], cluster);
 CREATE OR REPLACE MACRO clustereval.internal_findings(
   tbl, vector, cluster, id := CAST(NULL AS BIGINT), distance := 'euclidean', p := 2,
   partition_by := NULL, noise := NULL, noise_as := NULL, weights := NULL, method := 'exact',

@@ -134,7 +134,8 @@ def test_mistakes_about_points(
 @pytest.mark.parametrize("command", CALLS)
 def test_a_key_that_clashes(fail: Fail, engine_name: str, tmp_path: Path, command: str) -> None:
     path = tmp_path / "clash.parquet"
-    keys = {"samples": "neighbor", "elbow": "jump"} | dict.fromkeys(SCORES, "n_noise")
+    keys = {"samples": "neighbor", "elbow": "jump", "findings": "value", "profile": "v_test"}
+    keys |= dict.fromkeys(SCORES, "n_noise")
     key = keys.get(command, "entropy")
     pl.read_parquet(CALLS[command][0]).with_columns(pl.lit(0).alias(key)).write_parquet(path)
     _, *columns = CALLS[command]
