@@ -250,15 +250,12 @@ def compare_numbers(call: ProfileCall, sums: pl.LazyFrame) -> pl.LazyFrame:
         all_n=n.sum(),
         is_constant=low.min() == high.max(),
     )
-    is_equal = low == high
-    shift = pl.when(is_equal).then(0.0).otherwise("shift")
     # All uses need the same origins: another evaluation may add them up in another order.
     centered = (
         present.join(origins, on=call.of_column, nulls_equal=True)
         .with_columns(
-            m2=pl.when(is_equal).then(0.0).otherwise("m2"),
             mean=(center + pl.col("shift")).clip(low, high),
-            deviation=(center - pl.col("origin")) + shift,
+            deviation=(center - pl.col("origin")) + pl.col("shift"),
         )
         .cache()
     )

@@ -323,10 +323,9 @@ CREATE OR REPLACE MACRO clustereval._profile_numbers(sums, deviations) AS TABLE
     SELECT
       own.partition_key, own.cluster, own.column_no, own.n, own.low, own.high,
       origin.all_n, origin.is_constant,
-      CASE WHEN own.low = own.high THEN 0.0 ELSE spread.m2 END AS m2,
+      spread.m2,
       clustereval._clamp(own.center + spread.shift, own.low, own.high) AS mean,
-      (own.center - origin.origin) + CASE WHEN own.low = own.high THEN 0.0 ELSE spread.shift END
-        AS deviation
+      (own.center - origin.origin) + spread.shift AS deviation
     FROM query_table(sums) AS own
     JOIN query_table(deviations) AS spread
       ON spread.partition_key IS NOT DISTINCT FROM own.partition_key

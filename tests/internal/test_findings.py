@@ -140,6 +140,12 @@ def test_a_dominant_coordinate(engine: Engine) -> None:
     assert only(point_findings(engine, constant), "dominant_coordinate") == []
 
 
+def test_the_only_coordinate_is_not_dominant(engine: Engine) -> None:
+    assert call(engine, "internal_findings", APART, ["x"], partition_by="cluster") != []
+    rows = call(engine, "internal_findings", APART.filter(pl.col("cluster") < 2), ["x"])
+    assert rows == []
+
+
 def test_a_tiny_and_a_giant_cluster(engine: Engine) -> None:
     few = pl.DataFrame({"x": [90.0, 90.5], "y": [0.0, 0.0], "cluster": [5, 5]})
     frame = pl.concat([squares((0, 0), copies=30), few])

@@ -366,6 +366,23 @@ def test_a_weight_is_a_repetition(engine: Engine, ask: Callable[..., list[Row]])
 
 
 @pytest.mark.parametrize("ask", BOTH)
+def test_a_row_of_weight_0_does_not_count(engine: Engine, ask: Callable[..., list[Row]]) -> None:
+    """Not even with a far value, a category or a cluster of its own."""
+    odd = {"grams": [1e9, 2.0], "color": ["odd", None], "cluster": ["a", "odd"]}
+    rows = FRUIT.head(2).with_columns(**{name: pl.Series(x) for name, x in odd.items()})
+    weighted = pl.concat([FRUIT.with_columns(weight=1), rows.with_columns(weight=0)])
+    assert is_near(ask(engine, weighted, MIXED, weight="weight"), ask(engine, FRUIT, MIXED))
+
+
+def test_a_narrow_cluster_far_from_0(engine: Engine) -> None:
+    """The mean of a cluster has no digits for its spread, and the spread is still right."""
+    x = [2.0**40 + i * 2.0**-12 for i in (0, 0, 1)]
+    frame = pl.DataFrame({"x": [*x, 0.0], "cluster": [0, 0, 0, 1]})
+    own = next(row for row in cluster_rows(engine, frame, ["x"]) if row["cluster"] == 0)
+    assert is_near(own["std"], 2.0**-12 * math.sqrt(2) / 3)
+
+
+@pytest.mark.parametrize("ask", BOTH)
 def test_partitions_are_profiles_of_their_own(
     engine: Engine, ask: Callable[..., list[Row]]
 ) -> None:
