@@ -237,9 +237,15 @@ def test_every_step_names_what_it_is_about() -> None:
     assert all("1" in step for step in steps)
 
 
+def test_a_step_is_about_the_first_finding_of_its_kind() -> None:
+    rows = pl.DataFrame([finding("mixed_cluster", cluster=i) for i in (7, 8)])
+    assert list_steps([rows]) == ["In cluster 7, look at the rows whose label is not a."]
+
+
 def test_kinds_of_columns_in_words() -> None:
+    """A v-test below 2 says nothing."""
     rows = {
-        "cluster": [0] * 5,
+        "cluster": [0] * 4 + [1],
         "column_name": ["d", "c", "c", "m", "x"],
         "kind": ["date", "category", "category", "missing", "number"],
         "category": [None, "u", "v", None, None],

@@ -166,6 +166,12 @@ def test_equal_values(engine: Engine) -> None:
     assert [row["association"] for row in column_rows(engine, frame, ["x", "c"])] == [None, None]
 
 
+def test_the_mean_of_equal_values_of_the_rest_is_their_value(engine: Engine) -> None:
+    frame = pl.DataFrame({"x": [0.1] * 3 + [5.0, -5.0], "cluster": [0, 0, 0, 1, 1]})
+    rows = {row["cluster"]: row for row in cluster_rows(engine, frame, ["x"])}
+    assert rows[1]["rest_mean"] == rows[0]["mean"] == 0.1
+
+
 def test_missing_in_a_whole_cluster(engine: Engine) -> None:
     """The cluster has no row for numbers, and one for missing values."""
     frame = pl.DataFrame({"x": [1.0, 2.0, None, None], "cluster": [0, 0, 1, 1]})
