@@ -141,7 +141,7 @@ def sum_numbers(call: ProfileCall) -> pl.LazyFrame:
 
     Besides the cluster and column_no these are the rows n and n_missing; the sum of the numbers,
     total, and low and high; of numbers that are not finite how many there are, n_invalid, and one
-    as text, invalid; center, the mean but for rounding, and shift, what is to be added to it; and
+    as text, invalid; center, the mean except for rounding, and shift, what is to be added to it; and
     m2, the sum of squared deviations from the mean.
     """
     places = call.places(of_categories=False)
@@ -189,7 +189,7 @@ def _sums_of_values(x: pl.Expr, n: pl.Expr) -> Terms:
 
 
 def _center_of_sums(i: int) -> pl.Expr:
-    """Return the mean of the numbers of column i of a cluster, but for rounding."""
+    """Return the mean of the numbers of column i of a cluster, except for rounding."""
     low, high = pl.col(f"low_{i}"), pl.col(f"high_{i}")
     return ratio(pl.col(f"total_{i}"), pl.col(f"n_{i}")).clip(low, high)
 

@@ -46,7 +46,7 @@ def _whole_percent(share: float) -> str:
 #: By code of findings: the sentence of several, and how each of them is named.
 _SUMMED_UP: dict[str, tuple[str, Callable[[Mapping[str, Any]], str]]] = {
     "mixed_cluster": (
-        "{n} clusters are mixed, with less than 80 % of their rows of one label",
+        "{n} clusters are mixed, where less than 80 % of the rows have one label",
         lambda row: f"{row['cluster']} ({_whole_percent(row['value'])} {row['label']})",
     ),
     "split_label": (

@@ -41,7 +41,7 @@ class Part(NamedTuple):
 
 
 class Partitions(NamedTuple):
-    """What is said of many clusterings."""
+    """What a page says of many clusterings."""
 
     title: str
     #: The input and the options that matter, as pairs of a name and a text.

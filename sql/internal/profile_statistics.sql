@@ -199,7 +199,7 @@ CREATE OR REPLACE MACRO clustereval._profile_cells(value_rows) AS TABLE
   GROUP BY partition_key, cluster, column_no, category, missing;
 
 -- One row per cluster and column: the columns of _profile_cells, n_missing, and center, the mean of
--- the numbers but for rounding; n is without the missing values. cells: rows of _profile_cells.
+-- the numbers except for rounding; n is without the missing values. cells: rows of _profile_cells.
 CREATE OR REPLACE MACRO clustereval._profile_sums(cells) AS TABLE
   SELECT
     partition_key, cluster, column_no,

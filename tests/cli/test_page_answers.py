@@ -206,7 +206,7 @@ def test_many_clusters_are_summed_up(run: Run, tmp_path: Path) -> None:
     found = items_below(run("report", tmp_path / "many.parquet", *columns, *QUICK), "Findings")
     assert len(found) == 2
     assert found[0] == (
-        "🔴 1,000 clusters are mixed, with less than 80 % of their rows of one label: 0 (33 % 0), "
+        "🔴 1,000 clusters are mixed, where less than 80 % of the rows have one label: 0 (33 % 0), "
         "1 (33 % 3), 2 (33 % 6), 3 (33 % 9), 4 (33 % 12), …"
     )
 
