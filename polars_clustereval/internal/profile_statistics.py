@@ -141,8 +141,8 @@ def sum_numbers(call: ProfileCall) -> pl.LazyFrame:
 
     Besides the cluster and column_no these are the rows n and n_missing; the sum of the numbers,
     total, and low and high; of numbers that are not finite how many there are, n_invalid, and one
-    as text, invalid; center, the mean except for rounding, and shift, what is to be added to it; and
-    m2, the sum of squared deviations from the mean.
+    as text, invalid; center, the mean except for rounding, and shift, what is to be added to it;
+    and m2, the sum of squared deviations from the mean.
     """
     places = call.places(of_categories=False)
     sums: Terms = {}
