@@ -17,7 +17,7 @@ import pytest
 import polars_clustereval as ce
 from polars_clustereval.base import checks
 from polars_clustereval.external import entity_matching, information
-from polars_clustereval.internal import distances
+from polars_clustereval.internal import distances, silhouette_queries
 
 ROOT = Path(__file__).parent.parent
 FRAME = pl.DataFrame({"label": [0, 0, 1, 1], "cluster": [0, 0, 1, 1], "x": [0.0, 1.0, 7.0, 9.0]})
@@ -216,6 +216,7 @@ FEWER_CHOICES = {
     ("internal_report_from_states", "distance"): ("euclidean", "sqeuclidean"),
     ("to_sql", "method"): ("exact", "simplified"),
     ("silhouette_clusters", "method"): ("exact", "sample"),
+    ("internal_findings", "method"): ("exact", "sample"),
     ("silhouette_samples", "method"): ("exact", "sample"),
 }
 AVERAGES = ("arithmetic", "geometric", "min", "max")
@@ -229,6 +230,7 @@ def literal_of(function: FunctionType, parameter: str) -> tuple[Any, ...]:
         | vars(distances)
         | vars(information)
         | vars(entity_matching)
+        | vars(silhouette_queries)
         | function.__globals__
     )
     hint = eval(function.__annotations__[parameter].removesuffix(" | None"), names)

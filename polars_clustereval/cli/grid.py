@@ -130,9 +130,30 @@ def wrap_last_column(lines: list[list[str]]) -> list[list[str]]:
     width = max(12, get_width() - columns_width(list(zip(*lines, strict=True))[:-1]))
     wrapped = []
     for *cells, text in lines:
-        first, *rest = wrap(text, width) or [""]
+        first, *rest = _wrap_text(text, width)
         wrapped += [[*cells, first], *([*[""] * len(cells), line] for line in rest)]
     return wrapped
+
+
+def _wrap_text(text: str, width: int) -> list[str]:
+    """Return a text as lines, at least one, of words that have room; wide letters count twice."""
+    if text.isascii():
+        return wrap(text, width) or [""]
+    lines = [""]
+    for word in text.split():
+        longer = f"{lines[-1]} {word}" if lines[-1] else word
+        if _text_width(longer) <= width:
+            lines[-1] = longer
+            continue
+        if lines[-1]:
+            lines.append("")
+        rest = word
+        while _text_width(rest) > width:
+            lines[-1] = _take(rest, width)
+            rest = rest[len(lines[-1]) :]
+            lines.append("")
+        lines[-1] = rest
+    return lines
 
 
 def wrap_first_column(lines: list[list[str]]) -> list[list[str]]:

@@ -385,13 +385,12 @@ def _render_findings(result: pl.DataFrame, keys: list[str]) -> str:
     lines = []
     for row in result.head(_MAX_LISTED).iter_rows(named=True):
         partition = "".join(f"{key} {_format_value(row[key])}, " for key in keys)
-        head = f"{row['severity']:<9}"
-        sentence = escape_controls(f"{partition}{write_sentence(row)}")
-        lines += wrap(sentence, get_width(), initial_indent=head, subsequent_indent=" " * len(head))
+        lines.append([row["severity"], escape_controls(f"{partition}{write_sentence(row)}")])
+    if not lines:
+        return "nothing was found"
     n_more = result.height - _MAX_LISTED
-    if n_more > 0:
-        lines += ["", f"{count(n_more, 'more finding')}: --format csv"]
-    return "\n".join(lines) or "nothing was found"
+    hint = f"\n\n{count(n_more, 'more finding')}: --format csv" if n_more > 0 else ""
+    return align_columns(wrap_last_column(lines)) + hint
 
 
 def _render_choices(choices: pl.DataFrame, keys: list[str], report: Report) -> str:

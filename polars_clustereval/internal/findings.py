@@ -201,7 +201,9 @@ def _points_of_partitions(
 
 def _join_measures(reports: PointReports, row_counts: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
     """Return one row per cluster: what its findings are from. Singletons of noise have none."""
-    clusters = reports.clusters.filter(pl.col("cluster").is_not_null()).drop("centroid")
+    # The report is sorted: a number has its order, which lists and structs do not have.
+    named = reports.clusters.filter(pl.col("cluster").is_not_null())
+    clusters = named.drop("centroid").with_row_index("number")
     if reports.silhouettes is None:
         joined = clusters.with_columns(silhouette=pl.lit(None, pl.Float64))
     else:
@@ -246,13 +248,14 @@ def _find_close_clusters(measured: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
         *by,
         nearest_cluster="cluster",
         cluster="nearest_cluster",
+        other_number="number",
         other_n="n",
         other_silhouette="silhouette",
     )
     pairs = low.join(others, on=[*by, "cluster", "nearest_cluster"], nulls_equal=True)
     own, other = pl.col("silhouette"), pl.col("other_silhouette")
     return make_finding(
-        pairs.filter(pl.col("cluster") < pl.col("nearest_cluster")),
+        pairs.filter(pl.col("number") < pl.col("other_number")),
         by,
         6,
         "close_clusters",

@@ -236,9 +236,9 @@ def compare_numbers(call: ProfileCall, sums: pl.LazyFrame) -> pl.LazyFrame:
 
     Besides the cluster, column_no and n these are the mean, m2, and deviation, the mean less the
     origin of the column in the partition, which keeps the digits of differences where points are
-    far from 0; of all clusters their rows (all_n), the sum of squared
-    deviations from the mean of all (all_m2), and that of the means of clusters from it (between);
-    and of the other clusters the mean (rest_mean) and the same less the origin (rest_deviation),
+    far from 0; of all clusters their rows (all_n), the sum of squared deviations from the mean of
+    all (all_m2), and that of the means of clusters from it (between_squares); and of the other
+    clusters the mean (rest_mean) and the same less the origin (rest_deviation),
     NULL without their rows.
     """
     n, low, high = pl.col("n"), pl.col("low"), pl.col("high")
@@ -267,7 +267,7 @@ def compare_numbers(call: ProfileCall, sums: pl.LazyFrame) -> pl.LazyFrame:
     squares = (
         centered.join(means, on=call.of_column, nulls_equal=True)
         .group_by(call.of_column)
-        .agg(between=between, within=pl.col("m2").sum())
+        .agg(between_squares=between, within_squares=pl.col("m2").sum())
     )
     joined = centered.join(squares, on=call.of_column, nulls_equal=True)
     return _add_rests(call, joined).select(
@@ -277,11 +277,11 @@ def compare_numbers(call: ProfileCall, sums: pl.LazyFrame) -> pl.LazyFrame:
         "m2",
         "deviation",
         "all_n",
-        "between",
+        "between_squares",
         "rest_deviation",
         "mean",
         "rest_mean",
-        all_m2=pl.col("within") + pl.col("between"),
+        all_m2=pl.col("within_squares") + pl.col("between_squares"),
     )
 
 

@@ -326,7 +326,7 @@ def _measures_of_columns(
     """Return frames of one row per column: eta_squared of numbers, Cramér's V of categories."""
     measures = []
     if numbers is not None:
-        share = ratio(pl.col("between"), pl.col("all_m2")).clip(None, 1.0).first()
+        share = ratio(pl.col("between_squares"), pl.col("all_m2")).clip(None, 1.0).first()
         eta_squared = pl.when(pl.len() > 1).then(share)
         compared = compare_numbers(call, numbers)
         measures.append(compared.group_by(call.of_column).agg(eta_squared=eta_squared))

@@ -131,15 +131,17 @@ _MOST_COLUMNS = 3
 _LEAST_V_TEST = 2.0
 
 
-def describe_clusters(profile: pl.DataFrame, show: Callable[[Any], str]) -> dict[Any, str]:
-    """Return what distinguishes each cluster, by cluster, from rows of cluster_profile."""
+def describe_clusters(profile: pl.DataFrame, show: Callable[[Any], str]) -> dict[str, str]:
+    """Return what distinguishes each cluster, by its name, from rows of cluster_profile."""
     strong = profile.filter(pl.col("v_test").abs() >= _LEAST_V_TEST)
-    # The categories of one column say much the same: only the strongest of each counts.
-    firsts = strong.unique(["cluster", "column_name", "kind"], keep="first", maintain_order=True)
-    words: dict[Any, list[str]] = {}
-    for row in firsts.iter_rows(named=True):
-        named = words.setdefault(row["cluster"], [])
-        if len(named) < _MOST_COLUMNS:
+    words: dict[str, list[str]] = {}
+    seen = set()
+    for row in strong.iter_rows(named=True):
+        named = words.setdefault(str(row["cluster"]), [])
+        column = (str(row["cluster"]), row["column_name"], row["kind"])
+        # The categories of one column say much the same: only the strongest of each counts.
+        if column not in seen and len(named) < _MOST_COLUMNS:
+            seen.add(column)
             named.append(_describe_column(row, show))
     return {cluster: ", ".join(named) for cluster, named in words.items()}
 

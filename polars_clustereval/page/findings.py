@@ -258,10 +258,12 @@ def _describe_largest(source: Source, options: Options, clusters: pl.DataFrame) 
     noise_as = options.values.get("noise_as")
     marked = {"noise_as": "drop"} if noise_as == "singletons" else {}
     call = options.call(REPORTS["profile"], columns=columns, **marked)
-    described = describe_clusters(ENGINES[call.engine]([source], call), show_number)
-    by_name = {str(cluster): words for cluster, words in described.items()}
-    largest = map(str, clusters["cluster"].head(_MOST_DESCRIBED))
-    return {name: by_name[name] for name in largest if name in by_name}
+    profile = ENGINES[call.engine]([source], call)
+    largest = clusters.head(_MOST_DESCRIBED).select("cluster")
+    known = largest.cast({"cluster": profile.schema["cluster"]})
+    described = describe_clusters(profile.join(known, on="cluster", how="semi"), show_number)
+    names = map(str, largest["cluster"])
+    return {name: described[name] for name in names if name in described}
 
 
 #: The reports that pictures of points are drawn from.

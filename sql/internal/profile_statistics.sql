@@ -303,7 +303,7 @@ CREATE OR REPLACE MACRO clustereval._check_profile(profiled_columns, sums, devia
 -- mean, m2, and deviation, the mean of the cluster less the origin of the column in the partition,
 -- which keeps the digits of differences where points are far from 0; and, of all clusters, their
 -- rows (all_n), the sum of squared deviations from the mean of all (all_m2), that of the means of
--- clusters from it (between), and of the other clusters the mean (rest_mean) and the same less the
+-- clusters from it (between_squares), and of the other clusters the mean (rest_mean) and the same less the
 -- origin (rest_deviation), NULL without their rows. Parameters: rows of _profile_sums and
 -- _profile_deviations.
 CREATE OR REPLACE MACRO clustereval._profile_numbers(sums, deviations) AS TABLE
@@ -350,8 +350,8 @@ CREATE OR REPLACE MACRO clustereval._profile_numbers(sums, deviations) AS TABLE
         ELSE clustereval._compensated_sum(
           own.n * ((own.deviation - mean.all_deviation) * (own.deviation - mean.all_deviation))
         )
-      END AS between,
-      clustereval._compensated_sum(own.m2) AS within
+      END AS between_squares,
+      clustereval._compensated_sum(own.m2) AS within_squares
     FROM centered AS own
     JOIN means AS mean
       ON mean.partition_key IS NOT DISTINCT FROM own.partition_key
@@ -394,8 +394,8 @@ CREATE OR REPLACE MACRO clustereval._profile_numbers(sums, deviations) AS TABLE
   SELECT
     own.partition_key, own.cluster, own.column_no, own.n, own.mean, own.m2, own.deviation,
     own.all_n,
-    square.within + square.between AS all_m2,
-    square.between,
+    square.within_squares + square.between_squares AS all_m2,
+    square.between_squares,
     own.rest_mean,
     own.rest_deviation
   FROM rests AS own

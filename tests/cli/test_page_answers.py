@@ -255,7 +255,7 @@ def test_kinds_of_columns_in_words() -> None:
     }
     words = describe_clusters(pl.DataFrame(rows), show_number)
     assert words == {
-        0: (
+        "0": (
             "d early (1970-01-02, elsewhere 1971-01-02; v -9.0), c u in 75 % (elsewhere 50 %; "
             "v 5.0), m missing in 10 % (elsewhere 0 %; v 4.0)"
         )
