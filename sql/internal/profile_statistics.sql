@@ -303,8 +303,8 @@ CREATE OR REPLACE MACRO clustereval._check_profile(profiled_columns, sums, devia
 -- mean, m2, and deviation, the mean of the cluster less the origin of the column in the partition,
 -- which keeps the digits of differences where points are far from 0; and, of all clusters, their
 -- rows (all_n), the sum of squared deviations from the mean of all (all_m2), that of the means of
--- clusters from it (between_squares), and of the other clusters the mean (rest_mean) and the same less the
--- origin (rest_deviation), NULL without their rows. Parameters: rows of _profile_sums and
+-- clusters from it (between_squares), and of the other clusters the mean (rest_mean) and the same
+-- less the origin (rest_deviation), NULL without their rows. Parameters: rows of _profile_sums and
 -- _profile_deviations.
 CREATE OR REPLACE MACRO clustereval._profile_numbers(sums, deviations) AS TABLE
   WITH origins AS MATERIALIZED (

@@ -130,7 +130,8 @@ CREATE OR REPLACE MACRO clustereval.column_profile(
     SELECT
       partition_key, column_no,
       CASE
-        WHEN COUNT(*) > 1 THEN any_value(clustereval._at_most_1(between_squares / NULLIF(all_m2, 0.0)))
+        WHEN COUNT(*) > 1
+        THEN any_value(clustereval._at_most_1(between_squares / NULLIF(all_m2, 0.0)))
       END AS eta_squared
     FROM __ce_numbers
     GROUP BY partition_key, column_no
