@@ -48,6 +48,7 @@ from .plots import (
     contingency_plot,
     elbow_plot,
     interval_plot,
+    projection_plot,
     silhouette_plot,
 )
 from .relative.assignment import assign_nearest
@@ -161,6 +162,7 @@ class ClusterEval:
     elbow_plot = _method(elbow_plot)
     contingency_plot = _method(contingency_plot)
     centroid_plot = _method(centroid_plot)
+    projection_plot = _method(projection_plot)
     agreement_plot = _method(agreement_plot)
     interval_plot = _method(interval_plot)
 

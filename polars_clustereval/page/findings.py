@@ -275,11 +275,11 @@ def _compute(
 ) -> dict[str, pl.DataFrame]:
     """Return the rows of reports by their names, each computed once.
 
-    The exact silhouettes are computed for the clusters,
+    Exact silhouettes are computed for the clusters,
     or with pictures for the points, which is added: the other tables of silhouettes follow.
     """
     derived: tuple[str, ...] = ()
-    if "silhouette_clusters" in calls:
+    if "silhouette_clusters" in calls and _has_silhouettes_of_points(options):
         derived = ("silhouette_score", *(["silhouette_clusters"] if has_pictures else []))
     found = {
         name: ENGINES[call.engine]([source], call)
@@ -322,7 +322,7 @@ def _list_calls(options: Options) -> list[Call]:
         calls += [options.call(REPORTS["clusters"])]
     if "vector" in options.values:
         calls += [options.call(x) for x in (REPORTS["internal"], CENTROIDS, REPORTS["silhouette"])]
-        if _has_silhouettes_of_points(options):
+        if _has_silhouettes_of_points(options) or _has_sample(options):
             calls += [options.call(_SILHOUETTES_OF_CLUSTERS)]
     return calls
 
@@ -331,6 +331,11 @@ def _has_silhouettes_of_points(options: Options) -> bool:
     """Return whether the silhouette of every point is asked for, not a mean or bounds of it."""
     is_exact = options.values.get("method", "exact").lower() == "exact"
     return is_exact and "tolerance" not in options.values
+
+
+def _has_sample(options: Options) -> bool:
+    """Return whether the silhouettes of a sample of the points are asked for."""
+    return bool(options.values.get("method", "exact").lower() == "sample")
 
 
 # ----------------------------------------------------------------------------------------------
@@ -433,6 +438,7 @@ _CLUSTER_MEANINGS = explain(
         "nearest_cluster": "the cluster with the nearest center",
         "nearest_distance": ("high", "distance to that center"),
         "silhouette": "mean silhouette of its points",
+        "std_error": ("low", "standard error of that mean, which is of a sample"),
     }
 )
 
@@ -514,7 +520,7 @@ def _list_facts(source: Source, options: Options, tables: _Tables) -> list[tuple
         if name in counted
     ]
     chosen = (
-        *("label", "cluster", "vector", "weight", "distance", "method", "noise", "noise_as"),
+        *("label", "cluster", "vector", "weight", "distance", "noise", "noise_as"),
         "missing",
     )
     if tables.internal is not None:

@@ -33,6 +33,10 @@ __all__ = ["Pictures", "draw_pictures"]
 _MAX_DRAWN = 30
 
 
+#: Points on the map; each makes the page larger by half a kilobyte.
+_MAPPED_POINTS = 1000
+
+
 #: Scores in the picture of intervals; the page has a table of all.
 _DRAWN_SCORES = (
     *("adjusted_rand_score", "fowlkes_mallows_score", "pair_precision", "pair_recall"),
@@ -68,7 +72,8 @@ def draw_pictures(source: Source, options: Options, findings: Findings) -> Pictu
     if "label" in options.values:
         call = options.call(REPORTS["external-confidence"])
         rows, given = read_rows(source, call, call.report.inputs[0])
-        charts["Labels in the clusters"] = _call_plot(plots.contingency_plot, rows, given)
+        shares = {**given, "normalize": "label"}
+        charts["Labels in the clusters"] = _call_plot(plots.contingency_plot, rows, shares)
         given["metrics"] = _DRAWN_SCORES
         charts["Scores with their intervals"] = _call_plot(plots.interval_plot, rows, given)
     if "vector" in options.values and findings.clusters.height > 1:
@@ -79,23 +84,32 @@ def draw_pictures(source: Source, options: Options, findings: Findings) -> Pictu
 
 def _draw_point_charts(source: Source, options: Options, findings: Findings) -> dict[str, Any]:
     """Return the charts of points by their titles, from the tables that the page has."""
-    from polars_clustereval.plots import centroids, silhouette
+    from polars_clustereval.plots import centroids, projection, silhouette
 
     charts = {}
     tables = _name_as_polars(findings.drawn, source, options.values["cluster"])
     clusters = tables["internal_cluster_report"]
-    given = options.call(CENTROIDS).arguments
+    call = options.call(CENTROIDS)
+    rows, given = read_rows(source, call, call.report.inputs[0])
+    known = given.keys() & signature(check_point_options).parameters.keys()
+    point_options = check_point_options(**{name: given[name] for name in known})
     samples = tables.get("silhouette_samples")
     if samples is not None and samples["silhouette"].count():
-        charts["Silhouettes of the points"] = _pad(
-            silhouette.draw_samples(samples, given["distance"], _MAX_DRAWN)
+        charts["Silhouettes of the points"] = silhouette.draw_samples(
+            samples, given["distance"], _MAX_DRAWN
         )
-    point_options = check_point_options(
-        distance=given["distance"], p=given["p"], weights=given["weights"]
+    if clusters["cluster"].count():
+        seed = options.values.get("random_state", 0)
+        sample = projection.sample_points(
+            rows, given["vector"], given["cluster"], point_options, _MAPPED_POINTS, seed
+        )
+        charts["Map of the points"] = projection.draw_projection(
+            clusters, sample, point_options, _MAX_DRAWN
+        )
+    charts["Centroids and their distances"] = centroids.draw_centroids(
+        clusters, point_options, _MAX_DRAWN
     )
-    chart = centroids.draw_centroids(clusters, point_options, _MAX_DRAWN)
-    charts["Centroids and their distances"] = _pad(chart)
-    return charts
+    return {title: _pad(chart) for title, chart in charts.items()}
 
 
 def _name_as_polars(

@@ -26,6 +26,8 @@ __all__ = ["average_by_cluster", "average_clusters", "choose_method", "describe_
 LONGEST = 10.0
 #: Otherwise those of this number of points, drawn with the same seed each time.
 SAMPLE_SIZE = 2000
+#: They are compared with this number of points of each cluster, drawn likewise.
+REFERENCE_SIZE = 1000
 
 
 def choose_method(options: Options, counts: Mapping[str, Any]) -> tuple[Options, str]:
@@ -42,11 +44,16 @@ def choose_method(options: Options, counts: Mapping[str, Any]) -> tuple[Options,
     seconds = estimate_seconds(growth, call.engine, sizes)
     if seconds <= LONGEST or counts["n"] <= SAMPLE_SIZE:
         return options, ""
-    sample = {"method": "sample", "sample_size": SAMPLE_SIZE}
+    sample = {
+        "method": "sample",
+        "sample_size": SAMPLE_SIZE,
+        "reference_size": REFERENCE_SIZE,
+    }
     seed = options.values.get("random_state", 0)
     sentence = (
-        f"the silhouette is that of a sample of {SAMPLE_SIZE:,} of {counts['n']:,} points (seed "
-        f"{seed}), since all points take about {describe_seconds(seconds)}; --method exact takes "
+        f"the silhouettes are those of a sample of {SAMPLE_SIZE:,} of {counts['n']:,} points (seed "
+        f"{seed}), compared with up to {REFERENCE_SIZE:,} points of each cluster, since all points "
+        f"take about {describe_seconds(seconds)}; --method exact takes "
         "all"
     )
     return replace(options, values={**options.values, **sample}), sentence
@@ -57,7 +64,10 @@ def describe_method(values: Mapping[str, Any], n: int) -> str:
     method = values.get("method", "exact").lower()
     if method == "sample":
         seed = values.get("random_state", 0)
-        return f"sample of {values['sample_size']:,} points, seed {seed}"
+        n_sampled = values.get("sample_size", n)
+        references = values.get("reference_size")
+        compared = "" if references is None else f", {references:,} of each cluster to compare with"
+        return f"sample of {n_sampled:,} points{compared}, seed {seed}"
     if "tolerance" in values:
         return f"within {values['tolerance']:g}"
     return f"exact, {n:,} points" if method == "exact" else method

@@ -17,6 +17,7 @@ from .centroids import centroid_plot
 from .contingency import contingency_plot
 from .elbow import elbow_plot
 from .intervals import interval_plot
+from .projection import projection_plot
 from .silhouette import silhouette_plot
 
 __all__ = [
@@ -25,5 +26,6 @@ __all__ = [
     "contingency_plot",
     "elbow_plot",
     "interval_plot",
+    "projection_plot",
     "silhouette_plot",
 ]

@@ -233,13 +233,13 @@ def make_title(text: str, *notes: str) -> alt.TitleParams:
     return alt.TitleParams(text, subtitle=lines, anchor="start", subtitleColor="#444444")
 
 
-def count(n: int, noun: str) -> str:
-    """Return a number of things in words.
+def count(n: int, noun: str, nouns: str | None = None) -> str:
+    """Return a number of things in words; `nouns` is the plural if it does not end in s.
 
-    >>> count(1, "cluster"), count(1797, "point")
-    ('1 cluster', '1,797 points')
+    >>> count(1, "cluster"), count(1797, "point"), count(2, "criterion", "criteria")
+    ('1 cluster', '1,797 points', '2 criteria')
     """
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+    return f"{n:,} {noun if n == 1 else nouns or f'{noun}s'}"
 
 
 def count_format(largest: float) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import polars as pl
 
+from polars_clustereval.base.checks import check_choice
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.external.contingency import contingency_matrix, is_noise
 
@@ -30,8 +31,10 @@ if TYPE_CHECKING:
 
     from polars_clustereval.base.checks import Column, NoiseAs
 
-# Up to this many rows and columns, cells have room for their counts.
-_MOST_WITH_COUNTS = 12
+Normalize = Literal["label", "cluster", "all"]
+
+# Up to this many rows and columns, cells have room for numbers.
+_MOST_WITH_NUMBERS = 12
 
 
 def contingency_plot(
@@ -44,6 +47,7 @@ def contingency_plot(
     noise_as: NoiseAs | None = None,
     max_labels: int = 30,
     max_clusters: int = 30,
+    normalize: Normalize | None = None,
 ) -> alt.LayerChart:
     """Heat map of the contingency matrix: the rows of each label in each cluster.
 
@@ -56,19 +60,23 @@ def contingency_plot(
     max_labels, max_clusters : int
         The largest labels and clusters, from 1 to 50, that are drawn; the others, if there are
         several, are one row or column named other.
+    normalize : {'label', 'cluster', 'all'}, optional
+        Draw the shares of the cells in the rows of their label, of their cluster or in all rows, as
+        per cent; by default the counts.
 
     Returns
     -------
     altair.LayerChart
         Labels from top to bottom in their order. Clusters from left to right in the order of the
         label that most of their rows have, so that agreement is on the diagonal. Noise is the last
-        column, whatever it counts as. The color scale is that of square roots, from white for no
-        row.
+        column, whatever it counts as. No row is white. For counts, the color scale is that of
+        square roots.
 
     Raises
     ------
     ClusterEvalError
-        As contingency_matrix; if no rows are left, or a limit is out of its range.
+        As contingency_matrix; if no rows are left, a limit is out of its range, or normalize is
+        none of its words.
     ImportError
         If altair is not installed.
 
@@ -83,6 +91,8 @@ def contingency_plot(
     require_altair()
     most_labels = check_limit("max_labels", max_labels, 50)
     most_clusters = check_limit("max_clusters", max_clusters, 50)
+    if normalize is not None:
+        check_choice("normalize", normalize, get_args(Normalize))
     matrix = contingency_matrix(
         to_lazy(frame), label, cluster, weight=weight, noise=noise, noise_as=noise_as
     )
@@ -101,7 +111,7 @@ def contingency_plot(
     n_shown = len(clusters.names) - (clusters.n_folded > 0)
     counts = _order_clusters(_count_groups(rows, labels, columns), n_shown)
     title = _title_of(int(cells["n"].sum()), labels, clusters, int(of_noise["n"].sum()))
-    return _draw_cells(counts, labels, columns, title)
+    return _draw_cells(counts, (labels, columns), title, normalize)
 
 
 def _add_noise(clusters: Groups, noise: pl.DataFrame) -> Groups:
@@ -117,7 +127,7 @@ def _count_groups(cells: pl.DataFrame, labels: Groups, clusters: Groups) -> pl.D
     """Return one row per group of labels and group of clusters that share rows.
 
     Columns: row and column (their numbers), label and cluster (their names), n rows, and its shares
-    of all rows of the label and of the cluster.
+    in the rows of the label, of the cluster and in all rows.
     """
     counts = cells.group_by("row", "column").agg(pl.col("n").sum()).sort("row", "column")
     n = pl.col("n")
@@ -126,6 +136,7 @@ def _count_groups(cells: pl.DataFrame, labels: Groups, clusters: Groups) -> pl.D
         pl.Series("cluster", [clusters.names[place] for place in counts["column"]]),
         label_share=n / n.sum().over("row"),
         cluster_share=n / n.sum().over("column"),
+        all_share=n / n.sum(),
     )
 
 
@@ -146,12 +157,20 @@ def _order_clusters(cells: pl.DataFrame, n_shown: int) -> pl.DataFrame:
 
 
 def _draw_cells(
-    cells: pl.DataFrame, labels: Groups, clusters: Groups, title: alt.TitleParams
+    cells: pl.DataFrame,
+    sides: tuple[Groups, Groups],
+    title: alt.TitleParams,
+    normalize: Normalize | None,
 ) -> alt.LayerChart:
-    """Return the heat map of the cells, with their counts if there is room."""
+    """Return the heat map of the cells, with their counts or shares if there is room.
+
+    `sides` are the labels and the clusters.
+    """
     import altair as alt
 
-    step = max(12, min(80, 400 // max(len(labels.names), len(clusters.names))))
+    labels, clusters = sides
+    n_longest = max(len(labels.names), len(clusters.names))
+    step = max(12, min(80, 400 // n_longest))
     base = alt.Chart(inline_data(cells)).encode(
         x=alt.X(
             "cluster:N",
@@ -173,16 +192,42 @@ def _draw_cells(
             alt.Tooltip("cluster_share:Q", title="share of the cluster", format=".2%"),
         ],
     )
-    most = int(cells["n"].max())  # type: ignore[arg-type]
+    if normalize is None:
+        layers = _color_counts(base, int(cells["n"].max()))  # type: ignore[arg-type]
+    else:
+        layers = _color_shares(base, normalize)
+    n_layers = 2 if n_longest <= _MOST_WITH_NUMBERS else 1
+    chart = alt.LayerChart(layer=layers[:n_layers], title=title)
+    return chart.properties(width=alt.Step(step), height=alt.Step(step))
+
+
+def _color_counts(base: alt.Chart, most: int) -> list[alt.Chart]:
+    """Return the cells in the colors of their counts up to `most`, and the counts as text."""
+    import altair as alt
+
     scale = alt.Scale(type="sqrt", range=[*SEQUENTIAL], interpolate="lab", domain=[0, most])
     legend = alt.Legend(title="rows", format=count_format(most), tickCount=5, tickMinStep=1)
-    layers = [base.mark_rect().encode(alt.Color("n:Q", scale=scale, legend=legend))]
-    if max(len(labels.names), len(clusters.names)) <= _MOST_WITH_COUNTS:
-        ink = alt.condition(f"datum.n > {most / 4}", alt.value("white"), alt.value("black"))
-        text = alt.Text("n:Q", format="," if most < 10_000 else ".2~s")
-        layers.append(base.mark_text(fontSize=11).encode(text=text, color=ink))
-    chart = alt.LayerChart(layer=layers, title=title)
-    return chart.properties(width=alt.Step(step), height=alt.Step(step))
+    ink = alt.condition(f"datum.n > {most / 4}", alt.value("white"), alt.value("black"))
+    text = alt.Text("n:Q", format="," if most < 10_000 else ".2~s")
+    return [
+        base.mark_rect().encode(alt.Color("n:Q", scale=scale, legend=legend)),
+        base.mark_text(fontSize=11).encode(text=text, color=ink),
+    ]
+
+
+def _color_shares(base: alt.Chart, normalize: Normalize) -> list[alt.Chart]:
+    """Return the cells in the colors of their shares, and the shares as text."""
+    import altair as alt
+
+    field = f"{normalize}_share"
+    title = "share of all rows" if normalize == "all" else f"share of the {normalize}"
+    scale = alt.Scale(range=[*SEQUENTIAL], interpolate="lab", domain=[0, 1])
+    legend = alt.Legend(title=title, format=".0%", tickCount=5)
+    ink = alt.condition(f"datum.{field} > 0.5", alt.value("white"), alt.value("black"))
+    return [
+        base.mark_rect().encode(alt.Color(f"{field}:Q", scale=scale, legend=legend)),
+        base.mark_text(fontSize=11).encode(text=alt.Text(f"{field}:Q", format=".0%"), color=ink),
+    ]
 
 
 def _title_of(n: int, labels: Groups, clusters: Groups, n_noise: int) -> alt.TitleParams:

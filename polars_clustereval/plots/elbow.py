@@ -1,18 +1,18 @@
-"""elbow_plot: within-cluster sums of squares by number of clusters, and the knee."""
+"""elbow_plot: sums of squares and other criteria by number of clusters."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from polars_clustereval.errors import ClusterEvalError
-from polars_clustereval.relative.choosing_k import elbow
+from polars_clustereval.relative.choosing_k import choose_k, elbow
 
 from .charts import (
     BLUE,
     VERMILION,
     are_given,
+    count,
     inline_data,
     make_title,
     read_rows,
@@ -25,12 +25,26 @@ if TYPE_CHECKING:
 
     import altair as alt
     import duckdb
+    import polars as pl
 
     from polars_clustereval.base.checks import Column, NoiseAs
     from polars_clustereval.internal.distances import Center, DistanceName
     from polars_clustereval.internal.vectors import Missing, Vector
+    from polars_clustereval.relative.choosing_k import Silhouette
 
-_CURVE_COLUMNS = ("k", "n", "n_clusters", "ssw", "explained_variance", "is_knee")
+#: Curves of ssw, in which the knee is marked: titles by the columns of elbow.
+_SUMS_OF_SQUARES = {
+    "ssw": "within-cluster sum of squares (ssw)",
+    "explained_variance": "explained variance, a share of 1",
+}
+#: Criteria with a curve of their own. The others of choose_k are about the knee of ssw.
+_CRITERIA = (
+    *("silhouette", "calinski_harabasz_score", "davies_bouldin_score"),
+    *("krzanowski_lai_index", "hartigan_index", "jump"),
+)
+#: What choose_k reads.
+_KNEE_COLUMNS = ("second_difference", "chord_distance", "kneedle", "is_knee")
+_DRAWN_COLUMNS = ("k", "n_clusters", *_SUMS_OF_SQUARES, *_CRITERIA, *_KNEE_COLUMNS)
 
 
 def elbow_plot(
@@ -45,22 +59,25 @@ def elbow_plot(
     noise: Any = None,
     noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
+    silhouette: Silhouette = "none",
     missing: Missing = "error",
-) -> alt.HConcatChart:
-    """Within-cluster sum of squares and explained variance by number of clusters, and the knee.
+) -> alt.ConcatChart:
+    """Within-cluster sum of squares and other criteria by number of clusters, with their choices.
 
     Parameters
     ----------
     frame : DataFrame, LazyFrame or DuckDBPyRelation
         One row per point and value of k; or, without vector, cluster and k, rows of elbow.
-    vector, cluster, k, distance, p, center, noise, noise_as, weights, missing
-        As in elbow, which computes the curve.
+    vector, cluster, k, distance, p, center, noise, noise_as, weights, silhouette, missing
+        As in elbow, which computes the curves.
 
     Returns
     -------
-    altair.HConcatChart
-        The curve of ssw, and that of explained_variance unless it is NULL, as for distances other
-        than euclidean. The first knee by Kneedle is marked in both.
+    altair.ConcatChart
+        The curves of ssw and explained_variance, where the first knee by Kneedle is marked, and one
+        for each criterion of silhouette, calinski_harabasz_score, davies_bouldin_score,
+        krzanowski_lai_index, hartigan_index and jump, where the k that it recommends is marked, as
+        choose_k says. A curve without a value is left out.
 
     Raises
     ------
@@ -82,7 +99,7 @@ def elbow_plot(
     ... )
     >>> chart = plots.elbow_plot(sweep, ["x"], "cluster", "k")
     >>> chart.to_dict()["title"]["subtitle"]
-    ['no knee by Kneedle']
+    ['no knee by Kneedle', 'recommended by the others: k = 2 (4 criteria), 3 (1)']
     """
     require_altair()
     if are_given("elbow", vector=vector, cluster=cluster, k=k):
@@ -97,39 +114,54 @@ def elbow_plot(
             noise=noise,
             noise_as=noise_as,
             weights=weights,
+            silhouette=silhouette,
             missing=missing,
         )
-        rows = curve.select(_CURVE_COLUMNS).collect()
+        rows = curve.select(_DRAWN_COLUMNS).collect()
     else:
-        rows = read_rows(frame, "elbow", _CURVE_COLUMNS, ["k"], "vector, cluster and k")
+        rows = read_rows(frame, "elbow", _DRAWN_COLUMNS, ["k"], "vector, cluster and k")
     if rows.is_empty():
         raise ClusterEvalError("frame: expected at least one value of k, got no rows")
-    return _draw_curves(rows.sort("k").with_columns(pl.col("is_knee").fill_null(value=False)))
+    return _draw_curves(rows.sort("k"))
 
 
-def _draw_curves(rows: pl.DataFrame) -> alt.HConcatChart:
+def _draw_curves(rows: pl.DataFrame) -> alt.ConcatChart:
     """Return the panels of the curves, from rows of elbow."""
     import altair as alt
 
-    largest = float(rows["ssw"].max() or 0)  # type: ignore[arg-type]
-    title = "within-cluster sum of squares (ssw)"
-    # Suffixes such as k and M for large numbers; for small ones they would be unusual.
-    axis = alt.Axis(format="~s") if largest >= 10_000 else alt.Axis()
-    panels = [_draw_curve("ssw", title, axis)]
-    if rows["explained_variance"].count():
-        panels.append(
-            _draw_curve("explained_variance", "explained variance, a share of 1", alt.Axis())
-        )
-    knees = rows.filter("is_knee")["k"].to_list()
-    note = f"knee at k = {knees[0]} by Kneedle (diamond)" if knees else "no knee by Kneedle"
-    chart: alt.HConcatChart = alt.hconcat(
-        *panels, data=inline_data(rows), title=make_title("Choice of the number of clusters", note)
+    choices = dict(choose_k(rows).select("criterion", "k").iter_rows())
+    titles = _SUMS_OF_SQUARES | {name: name for name in _CRITERIA}
+    drawn = {name: title for name, title in titles.items() if rows[name].count()}
+    panels = [
+        _draw_curve(rows, name, title, choices.get(name, choices["kneedle"]))
+        for name, title in drawn.items()
+    ]
+    knee = choices["kneedle"]
+    chart: alt.ConcatChart = alt.concat(
+        *panels,
+        columns=2,
+        data=inline_data(rows.select("k", "n_clusters", *drawn)),
+        title=make_title(
+            "Choice of the number of clusters",
+            "no knee by Kneedle" if knee is None else f"knee at k = {knee} by Kneedle (diamond)",
+            _count_choices([choices[name] for name in drawn if name in choices]),
+        ),
     )
     return chart
 
 
-def _draw_curve(field: str, title: str, axis: alt.Axis) -> alt.LayerChart:
-    """Return the curve of a field by k, with the knee marked; `axis` is that of the field."""
+def _count_choices(choices: Sequence[int | None]) -> str:
+    """Return in words how many criteria recommend each k; nothing if none recommends any."""
+    counts = Counter(k for k in choices if k is not None).most_common()
+    if not counts:
+        return ""
+    (first, n), *others = sorted(counts, key=lambda pair: (-pair[1], pair[0]))
+    more = "".join(f", {k} ({n_others})" for k, n_others in others)
+    return f"recommended by the others: k = {first} ({count(n, 'criterion', 'criteria')}){more}"
+
+
+def _draw_curve(rows: pl.DataFrame, field: str, title: str, choice: int | None) -> alt.LayerChart:
+    """Return the curve of a column of `rows` by k, with the chosen k marked if there is one."""
     import altair as alt
 
     x = alt.X(
@@ -138,6 +170,9 @@ def _draw_curve(field: str, title: str, axis: alt.Axis) -> alt.LayerChart:
         axis=alt.Axis(tickMinStep=1, format=",d", grid=False),
         scale=alt.Scale(zero=False, nice=False, padding=10),
     )
+    largest = float(rows[field].max() or 0)  # type: ignore[arg-type]
+    # Suffixes such as k and M for large numbers; for small ones they would be unusual.
+    axis = alt.Axis(format="~s") if largest >= 10_000 else alt.Axis()
     # From 0, the part of the curve in which the knee is would be flat.
     y = alt.Y(f"{field}:Q", title=title, axis=axis, scale=alt.Scale(zero=False))
     base = alt.Chart().encode(
@@ -146,17 +181,17 @@ def _draw_curve(field: str, title: str, axis: alt.Axis) -> alt.LayerChart:
         tooltip=[
             alt.Tooltip("k:Q", title="number of clusters k", format=",d"),
             alt.Tooltip("n_clusters:Q", title="clusters that are not empty", format=",d"),
-            alt.Tooltip("ssw:Q", title="ssw", format=",.6~g"),
-            alt.Tooltip("explained_variance:Q", title="explained variance", format=".4f"),
+            alt.Tooltip(f"{field}:Q", title=field, format=",.6~g"),
         ],
     )
-    knee = base.transform_filter("datum.is_knee")
-    chart = alt.LayerChart(
-        layer=[
-            base.mark_line(color=BLUE),
-            base.mark_point(color=BLUE, filled=True, opacity=1),
-            knee.mark_rule(color=VERMILION, strokeDash=[4, 4]).encode(y=alt.Y()),
-            knee.mark_point(color=VERMILION, filled=True, opacity=1, shape="diamond", size=160),
+    layers = [
+        base.mark_line(color=BLUE),
+        base.mark_point(color=BLUE, filled=True, opacity=1),
+    ]
+    if choice is not None:
+        chosen = base.transform_filter(f"datum.k === {choice}")
+        layers += [
+            chosen.mark_rule(color=VERMILION, strokeDash=[4, 4]).encode(y=alt.Y()),
+            chosen.mark_point(color=VERMILION, filled=True, opacity=1, shape="diamond", size=160),
         ]
-    )
-    return chart.properties(width=230, height=230)
+    return alt.LayerChart(layer=layers).properties(width=230, height=180)

@@ -197,7 +197,14 @@ def test_options_of_the_silhouette(run: Run) -> None:
     markdown = run("report", *BOTH, *QUICK, "--method", "sample", "--sample-size", "20")
     value, limits = headlines(markdown)["silhouette"]
     assert limits.startswith("limits: ")
-    assert "silhouette" not in rows_of_clusters(markdown)[0]
+    iris = pl.read_parquet(IRIS)
+    wanted = iris.clustereval.silhouette_clusters(
+        WIDE.split(","), "kmeans", method="sample", sample_size=20
+    ).sort("n", descending=True)
+    for name in ("silhouette", "std_error"):
+        found = [row[name.replace("_", " ")] for row in rows_of_clusters(markdown)]
+        numbers = [None if text == "–" else float(text) for text in found]
+        assert numbers == pytest.approx(wanted[name].to_list(), rel=5e-3), name
     iris = pl.read_parquet(IRIS)
     sample = iris.clustereval.silhouette_score(
         WIDE.split(","), "kmeans", method="sample", sample_size=20
@@ -218,10 +225,9 @@ def test_silhouettes_of_many_points_are_those_of_a_sample(
     sampled, notes = noted("report", *BOTH, *QUICK)
     assert kept == exact
     assert "silhouettes **exact, 150 points**" in exact
-    assert "silhouettes **sample of 20 points, seed 0**" in sampled
-    words = (
-        "silhouette is that of a sample of 20 of 150 points (seed 0), since all points take abou"
-    )
+    references = "1,000 of each cluster to compare with"
+    assert f"silhouettes **sample of 20 points, {references}, seed 0**" in sampled
+    words = "silhouettes are those of a sample of 20 of 150 points (seed 0), compared with up to"
     assert f"- ⚠ The {words}" in sampled
     assert f"clustereval: the {words}" in notes
     given = run("report", *BOTH, *QUICK, "--method", "sample", "--sample-size", "20")
@@ -400,11 +406,14 @@ def test_pictures_of_many_clusters_have_few_rows(
     path = write_rows(x=[float(i) for i in range(n)], label=clusters, cluster=clusters)
     columns = ("--vector", "x", "--label", "label", "--cluster", "cluster")
     run("report", path, *columns, *QUICK, "--html", tmp_path / "page.html")
-    assert len(drawn) == 4
-    assert all(1 < len(data_of_chart(chart)) < 700 for chart in drawn)
+    assert len(drawn) == 5
+    # The map has a thousand points and the centers of thirty clusters.
+    assert [len(data_of_chart(chart)) < 700 for chart in drawn] == [True] * 3 + [False, True]
+    assert [1 < len(data_of_chart(chart)) <= 1030 for chart in drawn] == [True] * 5
     texts = [json.dumps(chart["title"]) for chart in drawn]
     assert "the 30 largest and the others as one" in texts[2]
-    assert "only the 30 largest clusters" in texts[3]
+    assert "in color the 30 largest clusters" in texts[3]
+    assert "only the 30 largest clusters" in texts[4]
 
 
 @pytest.mark.parametrize("engine_name", ["polars", pytest.param("duckdb", marks=pytest.mark.gate)])
@@ -458,10 +467,13 @@ def test_clusters_in_pictures_have_the_names_and_the_order_of_polars(
     path = write_rows(x=[0.0, 1, 5, 6], cluster=clusters)
     page = ("--html", tmp_path / "page.html")
     run("report", path, "--vector", "x", "--cluster", "cluster", "--engine", "duckdb", *page)
-    assert len(drawn) == 2
+    assert len(drawn) == 3
     for chart in drawn:
-        shown = [row["cluster"] for row in data_of_chart(chart) if "cluster" in row]
+        rows = [row for row in data_of_chart(chart) if "cluster" in row]
+        # The points of the map, which have nothing but a color, are in the order of their rows.
+        shown = [row["cluster"] for row in rows if row.keys() - {"cluster", "color", "x", "y"}]
         assert list(dict.fromkeys(shown)) == names
+        assert {row["cluster"] for row in rows} == {*names}
 
 
 # ----------------------------------------------------------------------------------------------
@@ -613,6 +625,7 @@ def test_pictures_of_labels_and_points(page_of: Page) -> None:
         "Labels in the clusters",
         "Scores with their intervals",
         "Silhouettes of the points",
+        "Map of the points",
         "Centroids and their distances",
     ]
 
@@ -620,4 +633,8 @@ def test_pictures_of_labels_and_points(page_of: Page) -> None:
 def test_pictures_of_points_without_labels(page_of: Page) -> None:
     html = page_of(IRIS, *FLOWERS, *QUICK, ending="html").read_text(encoding="utf-8")
     titles = re.findall(r'<img alt="(.*?)"', html)
-    assert titles == ["Silhouettes of the points", "Centroids and their distances"]
+    assert titles == [
+        "Silhouettes of the points",
+        "Map of the points",
+        "Centroids and their distances",
+    ]

@@ -54,7 +54,7 @@ def test_pictures_are_drawn(page_with_pictures: Page, tmp_path: Path) -> None:
         "[...document.images].map((image) => image.naturalWidth) })"
     )
     (widths,) = re.findall(r'data-widths="([\d,]+)"', browse(html, tmp_path, script))
-    assert [int(width) > 200 for width in widths.split(",")] == [True] * 4, widths
+    assert [int(width) > 200 for width in widths.split(",")] == [True] * 5, widths
 
 
 def test_a_click_sorts_the_clusters(page_with_pictures: Page, tmp_path: Path) -> None:

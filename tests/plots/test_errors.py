@@ -43,7 +43,7 @@ def test_frames_of_other_libraries(name: str) -> None:
 def test_errors_of_the_functions(name: str) -> None:
     with pytest.raises(ce.ClusterEvalError, match="cluster: column 'cluster' not found"):
         draw_chart(name, CALLS[name][0].drop("cluster"))
-    noise = "an" if name in ("silhouette_plot", "centroid_plot") else "noise"
+    noise = "an" if name in ("silhouette_plot", "centroid_plot", "projection_plot") else "noise"
     with pytest.raises(ce.ClusterEvalError, match=f"noise_as.*'{noise}'"):
         draw_chart(name, noise_as=noise)
 
@@ -57,6 +57,11 @@ def test_errors_of_the_functions(name: str) -> None:
         ("contingency_plot", {"max_labels": 51}, "max_labels: expected a whole number from 1 to"),
         ("contingency_plot", {"max_clusters": -1}, "expected a whole number from 1 to 50, got -1"),
         ("agreement_plot", {"max_runs": 1}, "max_runs: expected a whole number from 2 to 60"),
+        ("contingency_plot", {"normalize": "true"}, "normalize: expected one of 'label'"),
+        ("projection_plot", {"max_points": 0}, "max_points: expected a whole number from 1 to 2"),
+        ("projection_plot", {"max_clusters": 101}, "from 1 to 100, got 101"),
+        ("projection_plot", {"random_state": -1}, "random_state: "),
+        ("elbow_plot", {"silhouette": "bounds"}, "silhouette: "),
         ("interval_plot", {"metrics": ["purity", "silhouette"]}, "got silhouette"),
         ("interval_plot", {"metrics": "expected_mutual_info", "adjusted": False}, "got expected_m"),
         ("interval_plot", {"confidence": 2}, "confidence: "),
@@ -76,6 +81,7 @@ def test_bad_options(name: str, options: dict[str, Any], words: str) -> None:
         ("silhouette_plot", LINE[2:4], "got 2 of 2 points"),
         ("elbow_plot", SWEEP.clear(), "frame: expected at least one value of k, got no rows"),
         ("contingency_plot", SIX.clear(), "expected rows with a label and a cluster, got none"),
+        ("projection_plot", LINE.clear(), "expected points with a vector and a cluster, got none"),
         ("centroid_plot", LINE.clear(), "expected points with a vector and a cluster, got none"),
         ("agreement_plot", RUNS.head(4), "run: expected at least 2 runs, got fewer"),
         ("interval_plot", CELLS.clear(), "expected at least one score with a value, got none"),
@@ -89,7 +95,7 @@ def test_too_few_rows(name: str, frame: pl.DataFrame, words: str) -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("elbow_plot", "frame: expected rows of elbow with the columns k, n, n_clusters, ssw, "),
+        ("elbow_plot", "frame: expected rows of elbow with the columns k, n_clusters, ssw, "),
         ("agreement_plot", "none named run_1, run_2, n, score; for other rows, give id, run and"),
         ("interval_plot", "got none named metric, value, lower, upper; for other rows, give label"),
     ],

@@ -90,17 +90,55 @@ def test_bars_do_not_overlap() -> None:
     assert rows[0]["color"] == rows[2]["color"] != rows[3]["color"]
 
 
+def fields_of_panels(chart: Any) -> list[str]:
+    """The columns of elbow that the panels of a chart draw."""
+    panels = chart.to_dict()["concat"]
+    return [panel["layer"][0]["encoding"]["y"]["field"] for panel in panels]
+
+
+def choices_of_panels(chart: Any) -> dict[str, str | None]:
+    """The filter of what is marked in each panel, by the column of elbow."""
+    marked = {}
+    for field, panel in zip(fields_of_panels(chart), chart.to_dict()["concat"], strict=True):
+        _, _, *marks = (layer.get("transform", [{}])[0].get("filter") for layer in panel["layer"])
+        assert len(set(marks)) <= 1
+        marked[field] = marks[0] if marks else None
+    return marked
+
+
 def test_elbow() -> None:
     chart = own_chart("elbow_plot")
     rows = rows_of_chart(chart)
-    assert [(row["k"], row["ssw"], row["is_knee"]) for row in rows] == [
-        (1, 85.0, False),
-        (2, 4.0, False),
-        (3, 2.0, False),
-    ]
+    assert [(row["k"], row["ssw"]) for row in rows] == [(1, 85.0), (2, 4.0), (3, 2.0)]
     assert [row["explained_variance"] for row in rows] == pytest.approx([0, 81 / 85, 83 / 85])
-    assert len(chart.to_dict()["hconcat"]) == 2
-    assert len(draw_chart("elbow_plot", distance="cityblock").to_dict()["hconcat"]) == 1
+    criteria = ["calinski_harabasz_score", "davies_bouldin_score", "krzanowski_lai_index"]
+    last = ["hartigan_index", "jump"]
+    assert fields_of_panels(chart) == ["ssw", "explained_variance", *criteria, *last]
+    cityblock = draw_chart("elbow_plot", distance="cityblock")
+    assert "explained_variance" not in fields_of_panels(cityblock)
+    with_silhouette = draw_chart("elbow_plot", silhouette="exact")
+    assert fields_of_panels(with_silhouette)[2] == "silhouette"
+
+
+def test_the_choice_of_each_criterion_is_marked() -> None:
+    chart = own_chart("elbow_plot")
+    assert choices_of_panels(chart) == {
+        "ssw": None,
+        "explained_variance": None,
+        "calinski_harabasz_score": "datum.k === 2",
+        "davies_bouldin_score": "datum.k === 3",
+        "krzanowski_lai_index": "datum.k === 2",
+        "hartigan_index": "datum.k === 2",
+        "jump": "datum.k === 2",
+    }
+    choices = SWEEP.clustereval.elbow(["x"], "cluster", "k").clustereval.choose_k()
+    for criterion, k in choices.select("criterion", "k").iter_rows():
+        if criterion in fields_of_panels(chart):
+            assert choices_of_panels(chart)[criterion] == f"datum.k === {k}"
+    assert title_of(chart)[1:] == [
+        "no knee by Kneedle",
+        "recommended by the others: k = 2 (4 criteria), 3 (1)",
+    ]
 
 
 def test_knee_is_marked() -> None:
@@ -112,12 +150,15 @@ def test_knee_is_marked() -> None:
     chart = draw_chart("elbow_plot", sweep)
     knees = sweep.clustereval.elbow(["x"], "cluster", "k").filter("is_knee")["k"].to_list()
     assert knees == [2]
-    assert [row["k"] for row in rows_of_chart(chart) if row["is_knee"]] == knees
+    marked = choices_of_panels(chart)
+    assert [marked["ssw"], marked["explained_variance"]] == ["datum.k === 2"] * 2
     assert title_of(chart)[1] == "knee at k = 2 by Kneedle (diamond)"
-    panel = chart.to_dict()["hconcat"][0]
-    assert sum(
-        {"filter": "datum.is_knee"} in layer.get("transform", []) for layer in panel["layer"]
-    )
+
+
+def test_one_k_has_no_choice() -> None:
+    """k = 1 has no value of a criterion but jump, which starts from 0."""
+    chart = draw_chart("elbow_plot", SWEEP.filter(k=1), distance="cityblock")
+    assert title_of(chart)[1] == "no knee by Kneedle"
 
 
 def test_contingency() -> None:
@@ -137,6 +178,27 @@ def test_contingency() -> None:
         (pytest.approx(2 / 3), 1.0),
     ]
     assert title_of(chart) == ["6 rows by 2 labels and 3 clusters"]
+
+
+@pytest.mark.parametrize(
+    ("normalize", "shares"),
+    [
+        ("label", [1 / 3, 2 / 3, 1 / 3, 2 / 3]),
+        ("cluster", [1 / 2, 1, 1 / 2, 1]),
+        ("all", [1 / 6, 1 / 3, 1 / 6, 1 / 3]),
+    ],
+)
+def test_shares_of_cells(normalize: Any, shares: list[float]) -> None:
+    """The cells of test_contingency: 1 and 2 rows of a, 1 and 2 rows of b."""
+    chart = draw_chart("contingency_plot", normalize=normalize)
+    colors, texts = chart.to_dict()["layer"]
+    field = colors["encoding"]["color"]["field"]
+    assert texts["encoding"]["text"]["field"] == field
+    assert frame_of_chart(chart, field).to_series().to_list() == pytest.approx(shares)
+    assert colors["encoding"]["color"]["scale"]["domain"] == [0, 1]
+    wide = pl.DataFrame({"label": range(13), "cluster": range(13)})
+    without_texts = plots.contingency_plot(wide, "label", "cluster", normalize=normalize)
+    assert len(without_texts.to_dict()["layer"]) == 1
 
 
 def test_noise_is_one_column() -> None:
@@ -229,6 +291,124 @@ def test_far_away_centroids_keep_their_digits() -> None:
     assert found[0] == pytest.approx(found[1], abs=1e-9)
     wanted = near.select("x", "y").to_numpy()
     assert cdist(found[1], found[1]) == pytest.approx(cdist(wanted, wanted), abs=1e-9)
+
+
+def test_map_of_digits_is_that_of_principal_components() -> None:
+    digits = pl.read_parquet("examples/digits.parquet")
+    chart = plots.projection_plot(digits, "pixels", "kmeans")
+    x = np.array(digits["pixels"].to_list())
+    wanted = PCA(2).fit(x)
+    found = frame_of_chart(chart, "x", "y", layer=0).to_numpy()
+    assert np.abs(found) == pytest.approx(np.abs(wanted.transform(x)), abs=1e-8)
+    centers = np.array(ce.centroids(digits, "pixels", "kmeans")["centroid"].to_list())
+    placed = frame_of_chart(chart, "x", "y", layer=1).to_numpy()
+    assert np.abs(placed) == pytest.approx(np.abs(wanted.transform(centers)), abs=1e-8)
+    share = wanted.explained_variance_ratio_.sum()
+    assert title_of(chart) == [
+        "Map of 1,797 points in 10 clusters",
+        f"first two principal components, {100 * share:.0f} % of the variance",
+    ]
+    colors = dict(frame_of_chart(chart, "cluster", "color", layer=1).rows())
+    assert {*frame_of_chart(chart, "cluster", "color", layer=0).rows()} == {*colors.items()}
+    assert sorted(frame_of_chart(chart, "cluster", layer=0).to_series().value_counts().rows()) == (
+        sorted((str(name), n) for name, n in digits["kmeans"].value_counts().rows())
+    )
+
+
+def test_map_of_directions_and_of_weighted_points() -> None:
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(60, 3)) + 2
+    points = pl.DataFrame(x, schema=["x", "y", "z"]).with_columns(
+        cluster=pl.int_range(pl.len()) % 3
+    )
+    unit = x / np.linalg.norm(x, axis=1, keepdims=True)
+    for options, moved in (
+        ({"distance": "cosine"}, unit),
+        ({"distance": "sqeuclidean", "weights": [1.0, 4.0, 0.25]}, x * [1, 2, 0.5]),
+    ):
+        chart = draw_map(points, **options)
+        found = frame_of_chart(chart, "x", "y", layer=0).to_numpy()
+        assert np.abs(found) == pytest.approx(np.abs(PCA(2).fit_transform(moved)), abs=1e-9)
+
+
+def draw_map(points: pl.DataFrame | pl.LazyFrame, **options: Any) -> Any:
+    return plots.projection_plot(points, ["x", "y", "z"], "cluster", **options)
+
+
+@pytest.mark.parametrize(("scale", "shift"), [(1.0, 1e12), (1e150, 0.0), (1e-150, 0.0)])
+def test_map_keeps_its_digits(scale: float, shift: float) -> None:
+    near = pl.DataFrame({"x": [0.0, 1, 5], "y": [0.0, 3, 1], "z": 0.0, "cluster": [0, 1, 2]})
+    far = near.with_columns(pl.col("x", "y", "z") * scale + shift)
+    found = [
+        frame_of_chart(draw_map(points), "x", "y", layer=layer).to_numpy()
+        for points in (near, far)
+        for layer in (0, 1)
+    ]
+    assert found[2] / scale == pytest.approx(found[0], abs=1e-3)
+    assert found[3] / scale == pytest.approx(found[1], abs=1e-3)
+
+
+def test_gray_points() -> None:
+    """Noise, points without a cluster, and those of clusters that are not among the largest."""
+    points = pl.DataFrame({"x": range(9), "cluster": [0, 0, 0, 1, 1, 2, -1, -1, None]})
+    for noise_as in ("cluster", "drop", "singletons"):
+        chart = draw_chart("projection_plot", points, noise=-1, noise_as=noise_as, max_clusters=2)
+        drawn = frame_of_chart(chart, "cluster", "color", layer=0)
+        assert drawn["cluster"].to_list() == ["0"] * 3 + ["1"] * 2 + ["other"] + ["no cluster"] * 3
+        assert (drawn["color"] == "#999999").to_list() == [False] * 5 + [True] * 4
+        assert [row["cluster"] for row in rows_of_chart(chart, 1)] == ["0", "1"]
+        assert title_of(chart)[0] == "Map of 9 points in 3 clusters"
+        assert title_of(chart)[2:] == [
+            "in color the 2 largest clusters",
+            "gray: 3 points of noise or without a cluster",
+        ]
+
+
+def test_sample_of_a_map() -> None:
+    n = 30_000
+    points = pl.DataFrame({"number": pl.int_range(n, eager=True)}).with_columns(
+        x=pl.col("number") * 1.0,
+        y=(pl.col("number") * 0.7).sin(),
+        z=0,
+        cluster=pl.col("number") % 4,
+    )
+    charts = [
+        draw_map(frame, max_points=500, random_state=seed)
+        for frame, seed in ((points, 0), (points.lazy(), 0), (points, 1))
+    ]
+    assert charts[0].to_dict() == charts[1].to_dict() != charts[2].to_dict()
+    rows = frame_of_chart(charts[0], "x", "cluster", layer=0)
+    assert rows["x"].n_unique() == len(rows) == 500
+    # Of a uniform sample, the mean is within 4 standard errors, and so are the sizes of clusters.
+    assert abs(rows["x"].mean()) < 4 * n / np.sqrt(12 * 500) + 1e-6  # type: ignore[operator, arg-type]
+    assert all(85 <= size <= 165 for size in rows["cluster"].value_counts()["count"])
+    assert title_of(charts[0])[:1] + title_of(charts[0])[2:] == [
+        "Map of 30,000 points in 4 clusters",
+        "a random sample of 500 points",
+    ]
+    assert [row["n"] for row in rows_of_chart(charts[0], 1)] == [7500] * 4
+
+
+def test_points_that_are_one_point() -> None:
+    chart = draw_chart("projection_plot", pl.DataFrame({"x": [3, 3], "cluster": [0, 1]}))
+    assert frame_of_chart(chart, "x", "y", layer=0).rows() == [(0.0, 0.0)] * 2
+    assert "0 % of the variance" in title_of(chart)[1]
+
+
+def test_rows_without_a_vector_are_not_on_the_map() -> None:
+    points = pl.DataFrame({"x": [0.0, None, 2, 3], "y": [1.0, None, None, 5], "cluster": 0})
+    chart = plots.projection_plot(points, ["x", "y"], "cluster", missing="drop")
+    assert title_of(chart)[0] == "Map of 2 points in 1 cluster"
+    with pytest.raises(ce.ClusterEvalError, match="got NULL in column y"):
+        plots.projection_plot(points, ["x", "y"], "cluster")
+
+
+def test_colors_repeat_far_from_each_other() -> None:
+    points = pl.DataFrame({"x": [float(i) for i in range(12)], "cluster": range(12)})
+    colors = frame_of_chart(draw_chart("projection_plot", points), "color", layer=1).to_series()
+    assert colors[:6].n_unique() == colors[6:].n_unique() == 6
+    places = [[i for i, color in enumerate(colors) if color == other] for other in set(colors)]
+    assert min(b - a for a, b in places) >= 4
 
 
 def test_agreement() -> None:
@@ -468,7 +648,7 @@ def test_axes_end_where_the_data_do() -> None:
         if "scale" in layer["encoding"]["x"]
     ]
     assert domains == [[-0.5, 0.1]] * 2
-    for panel in own_chart("elbow_plot").to_dict()["hconcat"]:
+    for panel in own_chart("elbow_plot").to_dict()["concat"]:
         assert panel["layer"][0]["encoding"]["y"]["scale"] == {"zero": False}
 
 
@@ -539,7 +719,7 @@ def test_types_of_clusters(dtype: Any) -> None:
     numbers = pl.Series("cluster", [0, 0, 1, 1])
     values = (numbers.cast(pl.String) if text else numbers).cast(dtype)
     frame = pl.DataFrame({"x": [0.0, 1, 5, 6], "cluster": values})
-    for function in (plots.silhouette_plot, plots.centroid_plot):
+    for function in (plots.silhouette_plot, plots.centroid_plot, plots.projection_plot):
         found = {row["cluster"] for row in rows_of_chart(function(frame, ["x"], "cluster"), 1)}
         assert found == {str(value) for value in values.to_list()}
 
@@ -551,9 +731,10 @@ def test_types_of_clusters(dtype: Any) -> None:
 
 WIDTHS: dict[str, list[Any]] = {
     "silhouette_plot": [420],
-    "elbow_plot": [230, 230],
+    "elbow_plot": [230] * 7,
     "contingency_plot": [{"step": 80}],
     "centroid_plot": [420],
+    "projection_plot": [420],
     "agreement_plot": [{"step": 44}],
     "interval_plot": [360],
 }
@@ -562,10 +743,10 @@ WIDTHS: dict[str, list[Any]] = {
 @pytest.mark.parametrize("name", CALLS)
 def test_charts_fit_on_a_page(name: str) -> None:
     """With axes and legends, no picture is wider than 620 pixels."""
-    kind = alt.HConcatChart if name == "elbow_plot" else alt.LayerChart
+    kind = alt.ConcatChart if name == "elbow_plot" else alt.LayerChart
     assert isinstance(own_chart(name), kind)
     spec = own_specification(name)
-    assert [panel["width"] for panel in spec.get("hconcat", [spec])] == WIDTHS[name]
+    assert [panel["width"] for panel in spec.get("concat", [spec])] == WIDTHS[name]
 
 
 @pytest.mark.parametrize(
@@ -604,6 +785,7 @@ def test_axes_are_titled_in_words(name: str) -> None:
         "elbow_plot": {"number of clusters k", "within-cluster sum of squares (ssw)"},
         "contingency_plot": {"label", "cluster", "rows"},
         "centroid_plot": {"first dimension", "second dimension", "points"},
+        "projection_plot": {"first component, 100 % of the variance"},
         "agreement_plot": {"first run", "second run", "score"},
         "interval_plot": {"score, and its interval"},
     }

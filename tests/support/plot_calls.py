@@ -36,6 +36,7 @@ CALLS: dict[str, tuple[pl.DataFrame, tuple[Any, ...], dict[str, Any]]] = {
     "elbow_plot": (SWEEP, (["x"], "cluster", "k"), {}),
     "contingency_plot": (SIX, ("label", "cluster"), {}),
     "centroid_plot": (LINE, (["x"], "cluster"), {}),
+    "projection_plot": (LINE, (["x"], "cluster"), {}),
     "agreement_plot": (RUNS, ("id", "run", "cluster"), {}),
     "interval_plot": (CELLS, ("label", "cluster"), {"weight": "n"}),
 }
@@ -123,6 +124,9 @@ NAMED_CALLS: dict[str, Callable[[], Any]] = {
         named(SIX, "label", "cluster"), "label", "cluster"
     ),
     "centroid_plot": lambda: plots.centroid_plot(
+        named(LINE, "cluster").with_columns(x=pl.int_range(pl.len())), ["x"], "cluster"
+    ),
+    "projection_plot": lambda: plots.projection_plot(
         named(LINE, "cluster").with_columns(x=pl.int_range(pl.len())), ["x"], "cluster"
     ),
     "agreement_plot": lambda: plots.agreement_plot(

@@ -1,0 +1,364 @@
+"""projection_plot: a map of points and centers on their two main directions."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from polars_clustereval.base.checks import check_random_state, equals_noise
+from polars_clustereval.errors import ClusterEvalError
+from polars_clustereval.internal.centroids import check_point_options, read_rows
+from polars_clustereval.internal.report import internal_cluster_report
+from polars_clustereval.internal.vectors import check_vector
+
+from .charts import (
+    COLORS,
+    GRAY,
+    check_limit,
+    count,
+    inline_data,
+    make_title,
+    name_values,
+    require_altair,
+    round_limit,
+    to_lazy,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import altair as alt
+    import duckdb
+
+    from polars_clustereval.base.checks import Column, NoiseAs
+    from polars_clustereval.internal.centroids import PointOptions
+    from polars_clustereval.internal.distances import Center, DistanceName
+    from polars_clustereval.internal.kernels.arrays import Floats
+    from polars_clustereval.internal.vectors import Missing, Vector
+
+#: What is read of internal_cluster_report.
+_DRAWN_COLUMNS = ("cluster", "n", "centroid")
+#: Points on a map; more would cover each other and make a page heavy.
+MAX_POINTS = 2000
+_MOST_POINTS = 20_000
+
+
+class PointSample(NamedTuple):
+    """Points that are drawn at random, and of how many."""
+
+    #: One row per point: cluster, is_noise and the coordinates x_0, x_1, ...
+    points: pl.DataFrame
+    n: int
+
+
+class _Projection(NamedTuple):
+    """Coordinates (m, 2) of points and (k, 2) of centers, and each direction's share of variance.
+
+    `domains` are the limits of both axes, which have the same scale.
+    """
+
+    points: Floats
+    centers: Floats
+    shares: list[float]
+    domains: list[list[float]]
+
+
+def projection_plot(
+    frame: pl.DataFrame | pl.LazyFrame | duckdb.DuckDBPyRelation,
+    vector: Vector,
+    cluster: Column,
+    *,
+    distance: DistanceName = "euclidean",
+    p: float = 2,
+    center: Center = "mean",
+    noise: Any = None,
+    noise_as: NoiseAs | None = None,
+    weights: Sequence[float] | None = None,
+    max_points: int = MAX_POINTS,
+    max_clusters: int = 30,
+    random_state: int = 0,
+    missing: Missing = "error",
+) -> alt.LayerChart:
+    """Map of a sample of the points, and of the centers, on the first two principal components.
+
+    The principal components are those of the sample: the directions in which its points vary most.
+
+    Parameters
+    ----------
+    frame : DataFrame, LazyFrame or DuckDBPyRelation
+        One point per row.
+    vector, cluster, distance, p, center, noise, noise_as, weights, missing
+        As in internal_cluster_report, which computes the centers.
+    max_points : int
+        The number of points, from 1 to 20,000, that are drawn; of more points, a random sample.
+    max_clusters : int
+        The largest clusters, from 1 to 100, that have a color and a center; the points of others
+        are gray.
+    random_state : int
+        Seed of the sample, a whole number >= 0. The sample also depends on the order of the rows.
+
+    Returns
+    -------
+    altair.LayerChart
+        Both axes have the same scale, and say which share of the variance is in their direction.
+        Noise and points without a cluster are gray. Of more than six clusters some have the same
+        color, far from each other if possible; the names are at the centers.
+
+    Raises
+    ------
+    ClusterEvalError
+        As internal_cluster_report; if no points are left, or max_points, max_clusters or
+        random_state is out of its range.
+    ImportError
+        If altair is not installed.
+
+    Notes
+    -----
+    Cosine distance compares directions, so points are scaled to length 1. Weights stretch the
+    coordinates as they stretch distances. For other distances than euclidean, sqeuclidean and
+    cosine the map is a picture of the points, not of their distances.
+
+    References
+    ----------
+    Pearson (1901), On lines and planes of closest fit to systems of points in space,
+    doi:10.1080/14786440109462720.
+
+    Examples
+    --------
+    >>> from polars_clustereval import plots
+    >>> points = pl.DataFrame(
+    ...     {"x": [0, 2, 9, 9], "y": [0, 0, 5, 7], "cluster": ["a"] * 2 + ["b"] * 2}
+    ... )
+    >>> chart = plots.projection_plot(points, ["x", "y"], "cluster")
+    >>> chart.to_dict()["title"]["subtitle"]
+    ['first two principal components, 100 % of the variance']
+    """
+    require_altair()
+    most = check_limit("max_points", max_points, _MOST_POINTS)
+    limit = check_limit("max_clusters", max_clusters, 100)
+    seed = check_random_state(random_state)
+    options = check_point_options(
+        distance=distance,
+        p=p,
+        center=center,
+        weights=weights,
+        noise=noise,
+        noise_as=noise_as,
+        missing=missing,
+    )
+    lazy = to_lazy(frame)
+    report = internal_cluster_report(
+        lazy,
+        vector,
+        cluster,
+        distance=distance,
+        p=p,
+        center=center,
+        noise=noise,
+        noise_as=noise_as,
+        weights=weights,
+        missing=missing,
+    )
+    clusters = report.select(_DRAWN_COLUMNS).collect()
+    sample = sample_points(lazy, vector, cluster, options, most, seed)
+    return draw_projection(clusters, sample, options, limit)
+
+
+# ----------------------------------------------------------------------------------------------
+# Points
+# ----------------------------------------------------------------------------------------------
+
+
+def sample_points(
+    lazy: pl.LazyFrame,
+    vector: Vector,
+    cluster: Column,
+    options: PointOptions,
+    most: int = MAX_POINTS,
+    seed: int = 0,
+) -> PointSample:
+    """Return the points of a frame, or `most` of them drawn at random if there are more.
+
+    Rows without a vector are no points. Those without a cluster are, and so are those of noise.
+    """
+    coordinates = check_vector(lazy, vector, pl.lit(True), options.missing)
+    rows = lazy.filter(coordinates.has_vector)
+    n = rows.select(pl.len()).collect(engine="streaming").item()
+    if n > most:
+        number = _free_name(lazy.collect_schema().names())
+        drawn = sorted(random.Random(seed).sample(range(n), most))
+        wanted = pl.LazyFrame({number: drawn}, schema={number: pl.get_index_type()})
+        rows = rows.with_row_index(number).join(wanted, on=number, how="semi").drop(number)
+    few = rows.collect(engine="streaming").lazy()
+    read = read_rows(few, vector, cluster, options, results=(), needs_wide=True).rows
+    # As singletons, noise has no cluster.
+    is_noise = pl.col("noisy") | pl.col("cluster").is_null()
+    x = pl.col("^raw_x_[0-9]+$").name.map(lambda name: name.removeprefix("raw_"))
+    points = read.filter("has_vector").select("cluster", x, is_noise=is_noise).collect()
+    return PointSample(points, n)
+
+
+def _free_name(names: Sequence[str]) -> str:
+    """Return a name that none of `names` is."""
+    name = "number"
+    while name in names:
+        name += "_"
+    return name
+
+
+# ----------------------------------------------------------------------------------------------
+# Positions
+# ----------------------------------------------------------------------------------------------
+
+
+def _project(points: Floats, centers: Floats, options: PointOptions) -> _Projection:
+    """Return points (m, d) and centers (k, d) on the principal components of the points."""
+    x = np.concatenate([points, centers])
+    # Exact, and squares do not overflow.
+    exponent = int(np.frexp(np.abs(x).max(initial=0.0))[1])
+    x = np.ldexp(x, -exponent)
+    if options.weights is not None:
+        x = x * np.array(options.distance.factors(options.weights))
+    if options.distance.name == "cosine":
+        lengths = np.linalg.norm(x, axis=1, keepdims=True)
+        x, exponent = np.divide(x, lengths, out=np.zeros_like(x), where=lengths > 0), 0
+    m = len(points)
+    x = x - x[:m].mean(axis=0)
+    _, sizes, directions = np.linalg.svd(x[:m], full_matrices=False)
+    placed = np.zeros((len(x), 2))
+    found = x @ directions[:2].T
+    # Of coordinates that are equal but for rounding error, the first one has the sign.
+    for column, axis in enumerate(found.T):
+        largest = int(np.argmax(np.abs(axis) >= np.abs(axis).max() * (1 - 1e-9)))
+        placed[:, column] = axis if axis[largest] >= 0 else -axis
+    placed = np.ldexp(placed, exponent)
+    squares = np.append(sizes**2, 0.0)
+    total = squares.sum()
+    shares = (squares[:2] / total if total > 0 else squares[:2]).tolist()
+    return _Projection(placed[:m], placed[m:], shares, _equal_limits(placed))
+
+
+def _equal_limits(coordinates: Floats) -> list[list[float]]:
+    """Return the limits of each axis, equally far from each other, with a margin for names."""
+    low, high = coordinates.min(axis=0), coordinates.max(axis=0)
+    half = 0.55 * float((high - low).max()) or 1.0
+    middle = low + (high - low) / 2
+    return [[round_limit(x - half), round_limit(x + half)] for x in middle.tolist()]
+
+
+# ----------------------------------------------------------------------------------------------
+# Chart
+# ----------------------------------------------------------------------------------------------
+
+
+def draw_projection(
+    clusters: pl.DataFrame, sample: PointSample, options: PointOptions, limit: int
+) -> alt.LayerChart:
+    """Return the chart of projection_plot for rows of internal_cluster_report and a sample.
+
+    The `limit` largest clusters have a color and a center.
+    """
+    is_noise = (
+        pl.lit(False)
+        if options.noise is None
+        else equals_noise(pl.col("cluster"), options.noise, clusters.schema["cluster"])
+    )
+    named = clusters.filter(pl.col("cluster").is_not_null() & ~is_noise)
+    if named.is_empty() or sample.points.is_empty():
+        raise ClusterEvalError("frame: expected points with a vector and a cluster, got none")
+    shown = named.filter(pl.col("n").rank("ordinal", descending=True) <= limit)
+    x = sample.points.select(pl.col("^x_[0-9]+$")).to_numpy()
+    centers = shown["centroid"].list.to_array(x.shape[1]).to_numpy()
+    positions = _project(x, centers, options)
+    shown = shown.with_columns(
+        pl.Series("name", name_values(shown["cluster"])),
+        pl.Series("color", _choose_colors(positions.centers)),
+    )
+    points = _color_points(sample.points, shown)
+    title = _title_of(sample, len(points), len(named), len(shown), positions.shares)
+    return _draw(points, shown, positions, title)
+
+
+def _choose_colors(centers: Floats) -> list[str]:
+    """Return a color for each center: that whose nearest center is farthest away."""
+    colors: list[int] = []
+    for i, center in enumerate(centers):
+        # Colors that nothing has yet are the farthest.
+        nearest = np.full(len(COLORS), np.inf)
+        away = np.linalg.norm(centers[:i] - center, axis=1)
+        np.minimum.at(nearest, colors, away)
+        colors.append(int(nearest.argmax()))
+    return [COLORS[color] for color in colors]
+
+
+def _color_points(points: pl.DataFrame, shown: pl.DataFrame) -> pl.DataFrame:
+    """Return the points with the name and the color of their cluster; gray where it has none."""
+    cluster = points.schema["cluster"]
+    colors = shown.select(pl.col("cluster").cast(cluster), "name", "color")
+    joined = points.join(colors, on="cluster", how="left", maintain_order="left")
+    colored = pl.when(~pl.col("is_noise")).then("color").fill_null(GRAY)
+    name = pl.when("is_noise").then(pl.lit("no cluster")).otherwise(pl.col("name"))
+    return joined.with_columns(color=colored, name=name.fill_null("other"))
+
+
+def _title_of(
+    sample: PointSample, n_drawn: int, n_clusters: int, n_shown: int, shares: list[float]
+) -> alt.TitleParams:
+    """Return the title of the map, which says what is drawn of how much."""
+    n_gray = int(sample.points["is_noise"].sum())
+    return make_title(
+        f"Map of {count(sample.n, 'point')} in {count(n_clusters, 'cluster')}",
+        f"first two principal components, {sum(shares):.0%} of the variance".replace("%", " %"),
+        f"a random sample of {n_drawn:,} points" if n_drawn < sample.n else "",
+        f"in color the {n_shown} largest clusters" if n_shown < n_clusters else "",
+        f"gray: {count(n_gray, 'point')} of noise or without a cluster" if n_gray else "",
+    )
+
+
+def _draw(
+    points: pl.DataFrame, shown: pl.DataFrame, positions: _Projection, title: alt.TitleParams
+) -> alt.LayerChart:
+    """Return the map of points and centers at their positions."""
+    import altair as alt
+
+    titles = [
+        f"{order} component, {share:.0%} of the variance".replace("%", " %")
+        for order, share in zip(("first", "second"), positions.shares, strict=True)
+    ]
+    scales = [alt.Scale(domain=domain, nice=False) for domain in positions.domains]
+    axis = alt.Axis(tickCount=5)
+    x = alt.X("x:Q", title=titles[0], scale=scales[0], axis=axis)
+    y = alt.Y("y:Q", title=titles[1], scale=scales[1], axis=axis)
+    cluster = alt.Tooltip("cluster:N", title="cluster")
+    color = alt.Color("color:N", scale=None, legend=None)
+    rows = _place(points.select("color", cluster="name"), positions.points)
+    dots = (
+        alt.Chart(inline_data(rows))
+        .mark_circle(size=16, opacity=0.5)
+        .encode(x=x, y=y, color=color, tooltip=cluster)
+    )
+    rows = _place(shown.select("color", "n", cluster="name"), positions.centers)
+    centers = alt.Chart(inline_data(rows)).encode(
+        x=x, y=y, tooltip=[cluster, alt.Tooltip("n:Q", title="points", format=",")]
+    )
+    layers = [
+        dots,
+        centers.mark_point(shape="diamond", size=90, filled=True, opacity=1, stroke="white").encode(
+            color=color
+        ),
+        # A white edge, so that names can be read on the points.
+        *(
+            centers.mark_text(fontWeight="bold", dy=-11, limit=90, **edge).encode(text="cluster:N")
+            for edge in ({"stroke": "white", "strokeWidth": 3}, {"color": "black"})
+        ),
+    ]
+    chart = alt.LayerChart(layer=layers, title=title)
+    return chart.properties(width=420, height=420)
+
+
+def _place(rows: pl.DataFrame, coordinates: Floats) -> pl.DataFrame:
+    """Return rows with their coordinates as the columns x and y."""
+    return rows.with_columns(x=coordinates[:, 0], y=coordinates[:, 1])
