@@ -182,12 +182,13 @@ def test_type_checkers_find_misspelt_names(tmp_path: Path) -> None:
     [
         ("silhouette_score", "metric", "did you mean 'distance'?"),
         ("internal_report", "metric", "did you mean 'distance'?"),
+        ("external_report", "metric", "did you mean 'metrics'?"),
         ("external_report", "sample_weight", "did you mean 'weight'?"),
         ("external_report", "partition", "did you mean 'partition_by'?"),
         ("silhouette_score", "seed", "did you mean 'random_state'?"),
         ("contingency_matrix", "zzz", "it has frame, label, cluster, "),
         # Not the name of a parameter that this function does not have.
-        ("external_report", "metric", "it has frame, label, cluster, "),
+        ("pair_counts", "metric", "it has frame, label, cluster, "),
     ],
 )
 def test_a_parameter_of_another_name(function: str, name: str, words: str) -> None:

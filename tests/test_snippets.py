@@ -149,7 +149,7 @@ def test_there_are_printed_numbers() -> None:
         "docs/matching.md": 1,
         "docs/migration.md": 2,
         "docs/overlapping.md": 1,
-        "docs/plots.md": 6,
+        "docs/plots.md": 7,
         "docs/reference.md": 2,
         "docs/silhouette.md": 2,
         "docs/stability.md": 2,

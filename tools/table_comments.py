@@ -51,6 +51,8 @@ def parameters_in_sql(table: str) -> str:
     """What the parameters are: 'p: Order of the distance.' with choices in parentheses."""
     names_of: dict[str, list[str]] = {}
     for name, text in parameters_of(table).items():
+        if name == "metrics":  # a SELECT list, or a condition on the column metric
+            continue
         type_name, _, meaning = text.partition(". ")
         choices = re.sub("[{}]", "", type_name) if type_name.startswith("{") else ""
         in_words = f"{f' ({choices})' if choices else ''}: {in_sql(meaning)}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from difflib import get_close_matches
 from math import isfinite
 from numbers import Real
@@ -22,6 +22,7 @@ from .data_arguments import (
     type_name,
 )
 from .deferral import collect_now
+from .unknown_names import OTHER_NAMES
 
 Column = str | pl.Expr
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
@@ -65,6 +66,37 @@ def check_choice(parameter: str, value: object, choices: Sequence[str], hint: st
         raise ClusterEvalError(
             f"{parameter}: expected one of {expected}, got {_quote_value(value)}{hint}"
         )
+
+
+def check_metrics(metrics: Sequence[str], known: Collection[str] | None = None) -> list[str]:
+    """Return the argument `metrics`, each name once, or raise an error if it is no list of names.
+
+    A name that is not among `known`, those that there are, is an error as well.
+    """
+    names = [] if isinstance(metrics, str) else list(dict.fromkeys(metrics))
+    if not names or not all(isinstance(name, str) for name in names):
+        raise ClusterEvalError(
+            f"metrics: expected a list of columns, such as ['adjusted_rand_score'], got {metrics!r}"
+        )
+    if known is not None:
+        for name in names:
+            check_choice("metrics", name, list(known), _suggest_metric(name, known))
+    return names
+
+
+def choose_terms(terms: dict[str, pl.Expr], metrics: Sequence[str] | None) -> dict[str, pl.Expr]:
+    """Return the terms of the names `metrics`, in the order of `terms`; all if it is None."""
+    if metrics is None:
+        return terms
+    names = check_metrics(metrics, terms)
+    return {name: term for name, term in terms.items() if name in names}
+
+
+def _suggest_metric(name: str, known: Collection[str]) -> str:
+    """Return the end of the error text on a name that is not among `known`, names of metrics."""
+    other = OTHER_NAMES.get(name.removesuffix("_score"))
+    near = [other] if other in known else get_close_matches(name, known, n=1)
+    return f"; did you mean '{near[0]}'?" if near else ""
 
 
 #: The end of the error of an id that has several rows.

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import polars as pl
 
+from .checks import check_metrics
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from .checks import Frame
     from .metric_facts import MetricFacts
@@ -134,12 +136,18 @@ def list_meanings(scores: Iterable[MetricFacts] | Iterable[Entry]) -> pl.LazyFra
     return pl.LazyFrame(rows, schema, orient="row").with_row_index("place")
 
 
-def to_user_frame(frame: Frame, lazy: pl.LazyFrame, keys: dict[str, str]) -> Frame:
+def to_user_frame(
+    frame: Frame, lazy: pl.LazyFrame, keys: dict[str, str], metrics: Sequence[str] | None = None
+) -> Frame:
     """Return the result `lazy` as the user gets it: collected if the input `frame` is a DataFrame.
 
     `keys` maps the inner names of the partition columns (key_0, key_1, ...) to the user's names,
-    which the result gets.
+    which the result gets. `metrics` are the columns that are returned besides them, None for all;
+    what the others need is not computed.
     """
+    if metrics is not None:
+        known = [name for name in lazy.collect_schema().names() if name not in keys]
+        lazy = lazy.select(*keys, *check_metrics(metrics, known))
     named = lazy.rename(keys)
     return named if isinstance(frame, pl.LazyFrame) else named.collect(engine="streaming")
 

@@ -71,6 +71,11 @@ _DATABASE_HELP = (
     "database, for ATTACH 'FILE.duckdb' AS SCHEMA (READ_ONLY)"
 )
 
+_METRICS_HELP = (
+    "the scores to compute, separated by commas, or all; default: all, of which the terminal shows "
+    "the first ones"
+)
+
 _FORMULA_HELP = "in CSV: an apostrophe before texts that spreadsheets would compute"
 
 
@@ -128,6 +133,8 @@ def _add_report(commands: Any, reports: tuple[Report, ...]) -> None:
     for name, text in of_variants.items():
         _add_option(command, name, text)
     add = command.add_argument
+    if not all(report.is_listing for report in reports):
+        add("--metrics", metavar="NAMES", help=_METRICS_HELP)
     add("--engine", choices=ENGINES, help=f"duckdb, polars; default here: {first.engine}")
     add("--format", choices=FORMATS, help="table, json, csv, parquet; default: by --output")
     add("--quote-formulas", action="store_true", help=_FORMULA_HELP)
@@ -164,6 +171,7 @@ def _add_page(commands: Any) -> None:
         _add_option(command, name, f"of the silhouette: {OPTIONS[name]['help']}")
     add = command.add_argument
     add("--engine", choices=ENGINES, help="duckdb, polars; default: the faster one for each table")
+    add("--metrics", metavar="NAMES", help="the scores at the top, separated by commas")
     add("--title", metavar="TEXT", help="title of the page; default: after the file")
     add("--html", metavar="FILE", type=Path, help="write one HTML page with pictures to this file")
     add("--format", choices=("markdown", "html"), help="default: markdown, or html with --html")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
+from polars_clustereval.base.checks import check_metrics
 from polars_clustereval.base.quoting import escape_controls
 from polars_clustereval.catalogue import describe
 from polars_clustereval.errors import ClusterEvalError
@@ -79,7 +80,8 @@ def run_report(options: Options) -> Outcome:
     call = options.call(options.report)
     _write_note(warn_of_time(sources[0], call))
     try:
-        result = ENGINES[call.engine](sources, call)
+        result = ENGINES[call.engine](sources, call, _columns_to_compute(options))
+        chosen = _keep_asked_for(result, options)
     except USER_ERRORS as error:
         raise ClusterEvalError(_name_inputs(summarize_error(error), sources, call)) from error
     notes = (
@@ -88,8 +90,32 @@ def run_report(options: Options) -> Outcome:
         *describe_unknown_noise(sources, call, result),
         *(f"{sources[-1].name}: {doubt}" for doubt in doubt_input(sources, call)),
     )
-    content = _write_result(_sort_rows(result, options.report), format_name, call, options)
+    content = _write_result(_sort_rows(chosen, options.report), format_name, call, options)
     return Outcome(content, options.output, notes)
+
+
+def _columns_to_compute(options: Options) -> list[str] | None:
+    """Return the columns to compute if some scores are asked for: these, and counts for notes."""
+    report = options.report
+    if options.chosen_metrics is None or report.is_listing or report.has_intervals:
+        return None
+    noise = ("n_noise",) if "n_noise" in report.meanings else ()
+    return list(dict.fromkeys([*report.row_counts, *noise, *options.chosen_metrics]))
+
+
+def _keep_asked_for(result: pl.DataFrame, options: Options) -> pl.DataFrame:
+    """Return the rows of a report with the scores that are asked for alone, by default all."""
+    names, report = options.chosen_metrics, options.report
+    if options.metrics is not None and report.is_listing:
+        raise ClusterEvalError(f"--metrics does not go with {_describe_choice(options)}: drop one")
+    if names is None:
+        return result
+    if report.has_intervals:
+        known = result["metric"].unique(maintain_order=True).to_list()
+        return result.filter(pl.col("metric").is_in(check_metrics(names, known)))
+    computed = _columns_to_compute(options) or []
+    keys = [name for name in result.columns if name not in computed]
+    return result.select(*keys, *dict.fromkeys(names))
 
 
 def _write_note(note: str) -> None:
@@ -202,7 +228,7 @@ def _write_result(result: pl.DataFrame, format_name: str, call: Call, options: O
     if call.report.shown_last is not None:
         column, value = call.report.shown_last
         result = result.sort(pl.col(column) == value, maintain_order=True)
-    return render_table(result, call, options.files, options.output)
+    return render_table(result, call, options.files, options.output, options.metrics)
 
 
 # ----------------------------------------------------------------------------------------------
@@ -358,6 +384,8 @@ def _translate_table(options: Options) -> Outcome:
     except ImportError as error:
         raise ClusterEvalError(str(error)) from error
     lists = ("metrics",) if "size" in arguments else ("metrics", "vector")
+    if options.metrics is not None:
+        arguments["metrics"] = options.metrics
     for name in arguments.keys() & lists:
         arguments[name] = [part.strip() for part in arguments[name].split(",")]
     with warnings.catch_warnings(record=True) as notes:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_clustereval import parse_vector
+from polars_clustereval.base.checks import check_metrics
 from polars_clustereval.base.quoting import quote_identifier, quote_literal
 from polars_clustereval.errors import Setting
 from polars_clustereval.macros import register_macro
@@ -202,7 +203,8 @@ def _run_in_duckdb(
 ) -> pl.DataFrame:
     """Return a report as a DataFrame, computed in DuckDB by the SQL macro.
 
-    `sources` are its inputs, and `columns` are those to return, by default all.
+    `sources` are its inputs, and `columns` are those to return besides the partition columns, by
+    default all.
     """
     report = call.report
     if len(sources) > 1:
@@ -218,10 +220,14 @@ def _run_in_duckdb(
         _register_report(connection, report)
         values = {name: value for name, value in arguments.items() if _is_value(name)}
         query = _format_query(report, arguments, connection.sql(f"FROM {first}"))
+        if columns is not None:
+            keys = arguments.get("partition_by") or []
+            known = connection.sql(query, params=values).columns[len(keys) :]
+            shown = ", ".join(map(quote_identifier, [*keys, *check_metrics(columns, known)]))
+            query = f"SELECT {shown} FROM ({query})"
         # Run before Polars reads the result, so that an error is DuckDB's own.
         connection.execute(f"CREATE TEMPORARY TABLE clustereval_report AS {query}", values)
-        shown = "*" if columns is None else ", ".join(map(quote_identifier, columns))
-        return _convert_to_polars(connection.sql(f"SELECT {shown} FROM clustereval_report"))
+        return _convert_to_polars(connection.sql("FROM clustereval_report"))
 
 
 def _make_folder(call: Call, table: Input) -> Path:
@@ -428,7 +434,8 @@ def _run_in_polars(
 ) -> pl.DataFrame:
     """Return a report as a DataFrame, computed by the Polars function.
 
-    `sources` are its inputs, and `columns` are those to return, by default all.
+    `sources` are its inputs, and `columns` are those to return besides the partition columns, by
+    default all.
     """
     frames: dict[str, pl.LazyFrame] = {}
     arguments: dict[str, Any] = {}
@@ -436,8 +443,11 @@ def _run_in_polars(
         frames[table.parameter], arguments = read_rows(source, call, table)
     with show_progress():
         result = call.report.function(**frames, **arguments)
-        shown = result if columns is None else result.select(columns)
-        return shown.collect(engine="streaming")
+        if columns is not None:
+            keys = arguments.get("partition_by") or []
+            known = result.collect_schema().names()[len(keys) :]
+            result = result.select(*keys, *check_metrics(columns, known))
+        return result.collect(engine="streaming")
 
 
 def read_rows(source: Source, call: Call, table: Input) -> tuple[pl.LazyFrame, dict[str, Any]]:

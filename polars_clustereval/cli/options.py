@@ -218,6 +218,8 @@ class Options:
     engine: str | None = None
     format: str | None = None
     quote_formulas: bool = False
+    #: The scores to show, or ``all``; None for those that a format has by default.
+    metrics: str | None = None
     output: Path | None = None
     html: Path | None = None
     title: str | None = None
@@ -240,6 +242,13 @@ class Options:
         """Return the options without the value of a parameter."""
         values = {name: x for name, x in self.values.items() if name != parameter}
         return replace(self, values=MappingProxyType(values))
+
+    @property
+    def chosen_metrics(self) -> list[str] | None:
+        """The names of the scores that are asked for; None if no names are given."""
+        if self.metrics is None or self.metrics == "all":
+            return None
+        return [name.strip() for name in self.metrics.split(",")]
 
     @property
     def report(self) -> Report:

@@ -40,6 +40,9 @@ __all__ = ["render_table"]
 # Clusterings side by side, where the terminal is wide enough.
 _MAX_SIDE_BY_SIDE = 5
 
+# A report with more metrics than this shows the first ones to look at.
+_MOST_METRICS = 24
+
 # Rows of a report that has many for each clustering.
 _MAX_LISTED = 20
 
@@ -51,18 +54,28 @@ _HIGHER, _LOWER = "↑", "↓"
 
 
 def render_table(
-    result: pl.DataFrame, call: Call, files: Sequence[Sequence[str]], output: Path | None = None
+    result: pl.DataFrame,
+    call: Call,
+    files: Sequence[Sequence[str]],
+    output: Path | None = None,
+    metrics: str | None = None,
 ) -> bytes:
     """Return a report as the bytes of a text for the terminal: heading, table and legend.
 
     `result` are its rows; the columns that the report does not explain are the partition columns,
     which come first. `files` are those of each input, and `output` is the file to write to.
+    `metrics` is the option: None to show the first ones of many, all, or names, which `result` has.
     """
     is_plain = not _can_show(_HIGHER + _LOWER, output)
     report = replace(call.adapted_report, has_arrows=not is_plain)
     n_keys = next(i for i, name in enumerate(result.columns) if name in report.meanings)
     keys = result.columns[:n_keys]
-    result = result.drop(report.left_out)
+    result = result.drop(report.left_out, strict=False)
+    if metrics is not None:
+        # Names have an order of their own, so no groups.
+        titles = report.titles if metrics == "all" else {}
+        first = report.comparison if metrics == "all" else tuple(result.columns[n_keys:])
+        report = replace(report, comparison=first, titles=titles, is_whole=True)
     if report.is_in_words:
         text = _render_findings(result, keys)
     elif report.is_listing:
@@ -120,10 +133,35 @@ def _format_option(name: str, value: object) -> str:
 # ----------------------------------------------------------------------------------------------
 
 
+def _choose_first(
+    metrics: Sequence[str], report: Report, result: pl.DataFrame
+) -> tuple[list[str], Report, str]:
+    """Return the metrics of a table that are shown, its report, and a line on those left out.
+
+    Of many, those are shown that the report compares clusterings by, and the rows of `result` that
+    were left out or are noise, if there are any. The titles of the report are before the first of
+    the metrics in each group.
+    """
+    counts = [x for x in ("n_dropped", "n_noise") if x in result.columns and result[x].sum()]
+    first = [metric for metric in metrics if metric in (*report.comparison, *counts)]
+    if report.is_whole or len(metrics) <= _MOST_METRICS or not first:
+        return list(metrics), report, ""
+    titles: dict[str, str] = {}
+    title = ""
+    for metric in metrics:
+        title = report.titles.get(metric, title)
+        if metric in first and title not in titles.values():
+            titles[metric] = title
+    n_more = len(metrics) - len(first)
+    hint = f"\n\n{count(n_more, 'more metric')}: --metrics all"
+    return first, replace(report, titles=titles), hint
+
+
 def _render_one(result: pl.DataFrame, report: Report) -> str:
     """Return the table of a report of one clustering: a line per metric, with its meaning."""
+    metrics, report, hint = _choose_first(result.columns, report, result)
     lines = [["metric", "value", "best", "meaning"]]
-    for metric in result.columns:
+    for metric in metrics:
         lines += _list_title_lines(metric, report, width=4)
         value = _format_number(result[metric].item(), report)
         meaning = report.meanings[metric]
@@ -133,14 +171,16 @@ def _render_one(result: pl.DataFrame, report: Report) -> str:
         text = align_columns(wrap_last_column(lines), right=range(1, 3))
     else:
         grid = align_columns(wrap_first_column([line[:3] for line in lines]), right=range(1, 3))
-        text = grid + _render_legend(result.columns, report)
-    return text + _render_readings(result, report)
+        text = grid + _render_legend(metrics, report)
+    return text + hint + _render_readings(result.select(metrics), report)
 
 
 def _render_readings(result: pl.DataFrame, report: Report) -> str:
     """Return the lines of what the literature calls the values of one clustering; may be empty."""
     lines: list[str] = []
     for name in report.readings:
+        if name not in result.columns:
+            continue
         value = result[name].item()
         words = reading(name, value)
         if words is not None:
@@ -154,15 +194,17 @@ def _render_intervals(result: pl.DataFrame, keys: list[str], report: Report) -> 
     `keys` are the partition columns of `result`, which name the clusterings. The meanings are below
     the tables, and so is the number of clusterings that are left out, if there are too many.
     """
+    metrics = result["metric"].unique(maintain_order=True).to_list()
+    metrics, report, left_out = _choose_first(metrics, report, result)
+    result = result.filter(pl.col("metric").is_in(metrics))
     parts = result.partition_by(keys, maintain_order=True) if keys else [result]
     shown = parts[:_MAX_SIDE_BY_SIDE]
     texts = [_render_limits(part, keys, report) for part in shown]
     if not all(map(fits_terminal, texts)):
         texts = [_render_limits(part, keys, report, is_short=True) for part in shown]
-    metrics = result["metric"].unique(maintain_order=True).to_list()
     n_more = len(parts) - len(texts)
     hint = f"\n\n{count(n_more, 'more clustering')}: --format csv" if n_more else ""
-    return "\n\n".join(texts) + _render_legend(metrics, report) + hint
+    return "\n\n".join(texts) + _render_legend(metrics, report) + left_out + hint
 
 
 def _render_limits(
@@ -226,12 +268,12 @@ def _render_side_by_side(result: pl.DataFrame, keys: list[str], report: Report) 
     the table.
     """
     lines = [[key, *map(_format_value, result[key])] for key in keys]
-    metrics = result.columns[len(keys) :]
+    metrics, report, hint = _choose_first(result.columns[len(keys) :], report, result)
     for metric in metrics:
         lines += _list_title_lines(metric, report, width=1 + result.height)
         lines.append([f"  {metric}", *(_format_number(x, report) for x in result[metric])])
     grid = align_columns(lines, right=range(1, 1 + result.height))
-    return grid + _render_legend(metrics, report)
+    return grid + _render_legend(metrics, report) + hint
 
 
 def _list_title_lines(metric: str, report: Report, width: int) -> list[list[str]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import duckdb
 
+from polars_clustereval.base.checks import check_metrics
 from polars_clustereval.base.tables import orders_of_portable_tables
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.external.report import check_report_options
@@ -24,7 +25,7 @@ from .arguments import (
 from .engines import find_engine, warn_if_never_executed
 from .identifiers import parse_table
 from .pipeline import Request, write_query, write_script
-from .selection import check_metrics, describe_call, select_columns
+from .selection import describe_call, select_columns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

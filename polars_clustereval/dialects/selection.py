@@ -49,16 +49,6 @@ def select_columns(name: str, metrics: Sequence[str] | None, tables: Collection[
     return Selection(score.table, (name,))
 
 
-def check_metrics(metrics: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of columns asked for, or raise an error if they are not names."""
-    names = () if isinstance(metrics, str) else tuple(metrics)
-    if not names or not all(isinstance(name, str) for name in names):
-        raise ClusterEvalError(
-            f"metrics: expected a list of columns, such as ['adjusted_rand_score'], got {metrics!r}"
-        )
-    return names
-
-
 def describe_call(name: str, arguments: Mapping[str, Any]) -> str:
     """Return the comment of a query: what `name` is, and the call with its `arguments`."""
     call = ", ".join([repr(name), *(f"{key}={value!r}" for key, value in arguments.items())])

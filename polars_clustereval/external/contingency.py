@@ -187,12 +187,15 @@ class ContingencyTable:
         """Return `frame`, which has one row per partition, sorted by the partition columns."""
         return frame.sort(*self.keys, nulls_last=True) if self.keys else frame
 
-    def to_user_frame(self, frame: Frame, lazy: pl.LazyFrame) -> Frame:
+    def to_user_frame(
+        self, frame: Frame, lazy: pl.LazyFrame, metrics: Sequence[str] | None = None
+    ) -> Frame:
         """Return the result `lazy` with the user's names of the partition columns.
 
-        It is collected if `frame`, the frame that the user passed, is a DataFrame.
+        It is collected if `frame`, the frame that the user passed, is a DataFrame. `metrics` are
+        the columns to return besides these, None for all.
         """
-        return to_user_frame(frame, lazy, self.keys)
+        return to_user_frame(frame, lazy, self.keys, metrics)
 
 
 def read_contingency_table(

@@ -51,6 +51,8 @@ from .set_matching import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
 
 #: The scores of pairs, of matching and of association that are measures of entity resolution too.
@@ -210,6 +212,7 @@ def entity_resolution_report(
     split_cost: EditCost = "unit",
     merge_cost: EditCost = "unit",
     beta: float = 1.0,
+    metrics: Sequence[str] | None = None,
 ) -> Frame:
     """All measures of entity resolution of one or many resolutions, from one pass over the rows.
 
@@ -224,6 +227,9 @@ def entity_resolution_report(
     beta : float
         Weight of recall in the F scores, at least 0; that of exact matches has none.
     weight, partition_by, noise, noise_as : as in external_report
+    metrics : sequence of str, optional
+        Names of the columns that are returned after the partition columns, in this order, and of
+        which alone is computed what they need; by default all.
 
     Returns
     -------
@@ -266,4 +272,4 @@ def entity_resolution_report(
     report = resolution_totals(table).select(
         *table.keys, pl.col("total").alias("n"), *ROW_COUNTS[1:], **measures
     )
-    return table.to_user_frame(frame, table.sort_by_partition(report))
+    return table.to_user_frame(frame, table.sort_by_partition(report), metrics)

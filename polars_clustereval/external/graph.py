@@ -21,6 +21,8 @@ from .graph_counts import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
 
 _GRAPH_COUNTS = (
@@ -81,6 +83,7 @@ def graph_report(
     noise: object = None,
     noise_as: NoiseAs | None = None,
     resolution: float = 1.0,
+    metrics: Sequence[str] | None = None,
 ) -> Frame:
     """Scores of the clusters of a graph.
 
@@ -108,6 +111,9 @@ def graph_report(
         Noise is a cluster like any other, its nodes are left out, or each is a cluster of its own.
     resolution : float
         Gamma of the modularity, at least 0: a greater one favors more clusters.
+    metrics : sequence of str, optional
+        Names of the columns that are returned after the partition columns, in this order, and of
+        which alone is computed what they need; by default all.
 
     Returns
     -------
@@ -159,7 +165,9 @@ def graph_report(
     rows = join_partitions(graph.row_counts(), keys, sums, how="left")
     rows = rows.filter(pl.col("n_nodes") > 0) if keys else rows
     rows = rows.select(*keys, *_GRAPH_COUNTS, *_GRAPH_SCORES)
-    return to_user_frame(frame, rows.sort(keys, nulls_last=True) if keys else rows, graph.keys)
+    return to_user_frame(
+        frame, rows.sort(keys, nulls_last=True) if keys else rows, graph.keys, metrics
+    )
 
 
 @table_function("graph", guide="graph", order=("cluster",))

@@ -26,6 +26,8 @@ from .kernels.linear_assignment import Cells, matched_weights
 from .set_matching import f_score
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from polars_clustereval.base.frames import Row, Terms
 
 # ----------------------------------------------------------------------------------------------
@@ -176,6 +178,7 @@ def matching_report(
     noise: Any = None,
     noise_as: NoiseAs | None = None,
     beta: float = 1.0,
+    metrics: Sequence[str] | None = None,
 ) -> Frame:
     """Indices of the best one-to-one matching of labels and clusters.
 
@@ -187,6 +190,9 @@ def matching_report(
     beta : float
         Weight of recall in ceaf_f_score, at least 0.
     frame, label, cluster, weight, partition_by, noise, noise_as : as in external_report
+    metrics : sequence of str, optional
+        Names of the columns that are returned after the partition columns, in this order, and of
+        which alone is computed what they need; by default all.
 
     Returns
     -------
@@ -256,4 +262,4 @@ def matching_report(
         *ROW_COUNTS[1:],
         **{name: pl.when(has_rows).then(score) for name, score in scores.items()},
     )
-    return table.to_user_frame(frame, table.sort_by_partition(report))
+    return table.to_user_frame(frame, table.sort_by_partition(report), metrics)

@@ -26,6 +26,8 @@ from .covers import Covers, cover_pairs, read_covers
 from .set_matching import f_score
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from polars_clustereval.base.frames import Terms
 
 # ----------------------------------------------------------------------------------------------
@@ -276,6 +278,7 @@ def overlapping_report(
     *,
     partition_by: Keys = None,
     beta: float = 1.0,
+    metrics: Sequence[str] | None = None,
 ) -> Frame:
     """Scores of clusters against labels where an id may have several of both.
 
@@ -294,6 +297,9 @@ def overlapping_report(
         Columns of both frames whose groups are evaluated separately. NULL is a group too.
     beta : float
         Weight of recall in extended_bcubed_f_score, at least 0.
+    metrics : sequence of str, optional
+        Names of the columns that are returned after the partition columns, in this order, and of
+        which alone is computed what they need; by default all.
 
     Returns
     -------
@@ -385,4 +391,4 @@ def overlapping_report(
         **{name: pl.when(has_ids).then(score) for name, score in scores.items()},
     )
     report = report.sort(keys, nulls_last=True) if keys else report
-    return to_user_frame(frame_labels, report, covers.keys)
+    return to_user_frame(frame_labels, report, covers.keys, metrics)

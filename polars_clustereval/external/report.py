@@ -16,6 +16,7 @@ from polars_clustereval.base.checks import (
     check_choice,
     check_frame,
     check_groupable,
+    check_metrics,
     check_noise_as,
     check_partition_keys,
     key_columns,
@@ -183,6 +184,11 @@ def external_scores(average_method: str, beta: float, *, adjusted: bool) -> Term
     }
 
 
+def need_expectation(scores: Terms) -> bool:
+    """Return whether one of `scores`, some of external_scores, needs the expected information."""
+    return any({*_EXPECTED_STATISTICS} & {*term.meta.root_names()} for term in scores.values())
+
+
 def score_partitions(
     table: ContingencyTable,
     scores: Terms,
@@ -233,6 +239,7 @@ def external_report(
     average_method: NormalizedMethod = "arithmetic",
     beta: float = 1.0,
     adjusted: bool = True,
+    metrics: Sequence[str] | None = None,
 ) -> Frame:
     """All external metrics of one or many clusterings, from one pass over the rows.
 
@@ -257,6 +264,9 @@ def external_report(
         Weight in pair_f_score, v_measure_score and bcubed_f_score, at least 0.
     adjusted : bool
         False leaves out adjusted_mutual_info_score and expected_mutual_info, the slowest ones.
+    metrics : sequence of str, optional
+        Names of the columns that are returned after the partition columns, in this order, and of
+        which alone is computed what they need; by default all.
 
     Returns
     -------
@@ -293,12 +303,15 @@ def external_report(
     """
     scores: Terms = external_scores(average_method, beta, adjusted=adjusted)
     results = (*ROW_COUNTS, *scores)
+    if metrics is not None:
+        asked = check_metrics(metrics, ("n", *ROW_COUNTS[1:], *scores))
+        scores = {name: score for name, score in scores.items() if name in asked}
     options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
     table = read_contingency_table(frame, label, cluster, options, results).cache_groups()
-    report = score_partitions(table, scores, adjusted=adjusted).select(
+    report = score_partitions(table, scores, adjusted=need_expectation(scores)).select(
         *table.keys, pl.col("total").alias("n"), *ROW_COUNTS[1:], *scores
     )
-    return table.to_user_frame(frame, table.sort_by_partition(report))
+    return table.to_user_frame(frame, table.sort_by_partition(report), metrics)
 
 
 @table_function("labels", guide="external", order=("cluster",), is_portable=True)

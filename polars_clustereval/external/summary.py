@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from polars_clustereval.base.checks import choose_terms
 from polars_clustereval.base.frames import list_meanings
 from polars_clustereval.base.metric_facts import metrics_of
 from polars_clustereval.base.tables import table_function
 
 from .contingency import LabelOptions, read_contingency_table
-from .report import external_scores, score_partitions
+from .report import external_scores, need_expectation, score_partitions
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
 
     from .information import NormalizedMethod
@@ -30,6 +33,7 @@ def external_summary(
     average_method: NormalizedMethod = "arithmetic",
     beta: float = 1.0,
     adjusted: bool = True,
+    metrics: Sequence[str] | None = None,
 ) -> Frame:
     """The metrics of external_report in long form, with the best value and the meaning of each.
 
@@ -37,6 +41,8 @@ def external_summary(
     ----------
     frame, label, cluster, weight, partition_by, noise, noise_as : as in external_report
     average_method, beta, adjusted : as in external_report
+    metrics : sequence of str, optional
+        Names of the metrics whose rows are returned; by default all.
 
     Returns
     -------
@@ -62,10 +68,12 @@ def external_summary(
     >>> summary.filter(pl.col("metric") == "purity").row(0)
     ('purity', 0.75, '1', 'rows with the majority label of their cluster')
     """
-    scores = external_scores(average_method, beta, adjusted=adjusted)
+    scores = choose_terms(external_scores(average_method, beta, adjusted=adjusted), metrics)
     options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
     table = read_contingency_table(frame, label, cluster, options, _SUMMARY_COLUMNS).cache_groups()
-    report = score_partitions(table, scores, adjusted=adjusted).select(*table.keys, *scores)
+    report = score_partitions(table, scores, adjusted=need_expectation(scores)).select(
+        *table.keys, *scores
+    )
     long = report.unpivot(index=list(table.keys), variable_name="metric", value_name="value")
     meanings = list_meanings(metrics_of("external_report").values())
     summary = long.join(meanings, on="metric").sort(*table.keys, "place", nulls_last=True)

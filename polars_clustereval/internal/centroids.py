@@ -409,17 +409,23 @@ class Points:
             rows, form.coordinates("raw_x"), self.names, self.keys, has_id=self.has_user_id
         )
 
-    def to_result(self, frame: Frame, lazy: pl.LazyFrame, order: Sequence[str] = ()) -> Frame:
+    def to_result(
+        self,
+        frame: Frame,
+        lazy: pl.LazyFrame,
+        order: Sequence[str] = (),
+        metrics: Sequence[str] | None = None,
+    ) -> Frame:
         """Return the result table `lazy` in the kind of `frame`, with the user's partition columns.
 
         It is sorted by these and by the columns `order`, and has no column singleton_no. `frame` is
         what the user passed. Collecting the result raises the error of points without finite
-        distances.
+        distances. `metrics` are the columns to return besides these, None for all.
         """
         names = [*self.keys, *order]
         rows = self.with_fault_check(lazy)
         rows = rows.sort(names, nulls_last=True) if names else rows
-        return to_user_frame(frame, rows.drop("singleton_no", strict=False), self.keys)
+        return to_user_frame(frame, rows.drop("singleton_no", strict=False), self.keys, metrics)
 
 
 # ----------------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ from .kernels.long_vectors import MIN_LONG_DIMS
 from .kernels.partitions import Partition, map_partitions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
 
@@ -614,6 +614,7 @@ def determinant_report(
     noise: Any = None,
     noise_as: NoiseAs | None = None,
     missing: Missing = "error",
+    metrics: Sequence[str] | None = None,
 ) -> Frame:
     """Internal indices made from determinants of scatter matrices.
 
@@ -623,6 +624,9 @@ def determinant_report(
         The points to evaluate, one per row. A LazyFrame is read when the result is collected, and
         streams below 32 dimensions.
     vector, cluster, partition_by, noise, noise_as, missing : as in internal_report
+    metrics : sequence of str, optional
+        Names of the columns that are returned after the partition columns, in this order, and of
+        which alone is computed what they need; by default all.
 
     Returns
     -------
@@ -670,7 +674,9 @@ def determinant_report(
     is_long = points.form.dims >= MIN_LONG_DIMS
     determinants = _factored_totals(points) if is_long else _summed_totals(points)
     report = join_partitions(points.row_counts, points.partition_keys, determinants, how="left")
-    return points.to_result(frame, report.select(*points.keys, *_DETERMINANT_COLUMNS))
+    return points.to_result(
+        frame, report.select(*points.keys, *_DETERMINANT_COLUMNS), metrics=metrics
+    )
 
 
 _DETERMINANT_COLUMNS = (

@@ -262,6 +262,7 @@ def dunn_index(
     weights: Sequence[float] | None = None,
     generalized: bool = False,
     missing: Missing = "error",
+    metrics: Sequence[str] | None = None,
 ) -> Frame:
     """Dunn's index and its generalizations: least separation / largest diameter of the clusters.
 
@@ -276,6 +277,9 @@ def dunn_index(
         distances of all pairs of points, where dunn_index needs few of them.
     vector, cluster, distance, p, partition_by, noise, noise_as, weights : as in internal_report
     missing : as in internal_report
+    metrics : sequence of str, optional
+        Names of the columns that are returned after the partition columns, in this order, and of
+        which alone is computed what they need; by default all.
 
     Returns
     -------
@@ -344,7 +348,9 @@ def dunn_index(
     for other in (_pair_statistics(points, generalized=generalized), _center_extremes(points)):
         statistics = join_partitions(statistics, keys, other, how="left")
     indices = _dunn_indices(generalized=generalized)
-    return points.to_result(frame, statistics.select(*keys, *_DUNN_COLUMNS[:4], **indices))
+    return points.to_result(
+        frame, statistics.select(*keys, *_DUNN_COLUMNS[:4], **indices), metrics=metrics
+    )
 
 
 _DUNN_COLUMNS = (

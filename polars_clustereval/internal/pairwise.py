@@ -346,6 +346,7 @@ def pairwise_report(
     n_neighbors: int = 10,
     max_points: int = 5000,
     missing: Missing = "error",
+    metrics: Sequence[str] | None = None,
 ) -> Frame:
     """Internal indices that need the distances of all pairs of points.
 
@@ -361,6 +362,9 @@ def pairwise_report(
         Largest number of points of a partition, at least 2: n points have n (n − 1) / 2 pairs.
     vector, cluster, distance, p, partition_by, noise, noise_as, weights : as in internal_report
     missing : as in internal_report
+    metrics : sequence of str, optional
+        Names of the columns that are returned after the partition columns, in this order, and of
+        which alone is computed what they need; by default all.
 
     Returns
     -------
@@ -438,7 +442,7 @@ def pairwise_report(
     for other in (_pair_sizes(points), statistics):
         report = join_partitions(report, points.partition_keys, other, how="left")
     report = report.with_columns(**_pairwise_indices())
-    return points.to_result(frame, report.select(*points.keys, *_PAIRWISE_COLUMNS))
+    return points.to_result(frame, report.select(*points.keys, *_PAIRWISE_COLUMNS), metrics=metrics)
 
 
 #: The columns that the indices of a partition are made of, as kernels.pair_ranks computes them.

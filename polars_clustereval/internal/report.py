@@ -71,6 +71,7 @@ def internal_report(
     noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
     missing: Missing = "error",
+    metrics: Sequence[str] | None = None,
 ) -> Frame:
     """Every internal index that needs only the centers of the clusters.
 
@@ -99,6 +100,9 @@ def internal_report(
         A number > 0 for each dimension, as in scipy; not for chebyshev.
     missing : {'error', 'drop'}
         Whether a NULL coordinate is an error, or its row is dropped.
+    metrics : sequence of str, optional
+        Names of the columns that are returned after the partition columns, in this order, and of
+        which alone is computed what they need; by default all.
 
     Returns
     -------
@@ -147,7 +151,7 @@ def internal_report(
         frame, vector, cluster, options, results=internal_report_columns()
     )
     scores = internal_scores(pl.col, squares_add_up=points.squares_add_up)
-    return points.to_result(frame, report_of_clusters(points, scores))
+    return points.to_result(frame, report_of_clusters(points, scores), metrics=metrics)
 
 
 @table_function(

@@ -341,6 +341,7 @@ def neighbor_report(
     noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
     missing: Missing = "error",
+    metrics: Sequence[str] | None = None,
 ) -> Frame:
     """Internal indices that need the distance of every point to every center.
 
@@ -348,6 +349,9 @@ def neighbor_report(
     ----------
     frame, vector, cluster, distance, p, center, partition_by, noise : as in internal_report
     noise_as, weights, missing : as in internal_report
+    metrics : sequence of str, optional
+        Names of the columns that are returned after the partition columns, in this order, and of
+        which alone is computed what they need; by default all.
 
     Returns
     -------
@@ -408,7 +412,7 @@ def neighbor_report(
         wemmert_gancarski_index=pl.col("wemmert_gancarski"),
         s_dbw_index=s_dbw_index if points.squares_add_up else pl.lit(None, pl.Float64),
     )
-    return points.to_result(frame, report)
+    return points.to_result(frame, report, metrics=metrics)
 
 
 _NEIGHBOR_COLUMNS = (

@@ -367,6 +367,7 @@ def silhouette_score(
     confidence: float = 0.95,
     random_state: int = 0,
     missing: Missing = "error",
+    metrics: Sequence[str] | None = None,
 ) -> Frame:
     """Mean silhouette of a clustering: exact, simplified, bounded, or from a sample.
 
@@ -407,6 +408,9 @@ def silhouette_score(
         With method 'sample': the seed. The sample is the same in every engine.
     vector, cluster, distance, p, partition_by, noise, noise_as : as in internal_report
     weights, missing : as in internal_report
+    metrics : sequence of str, optional
+        Names of the columns that are returned after the partition columns, in this order, and of
+        which alone is computed what they need; by default all.
 
     Returns
     -------
@@ -482,7 +486,7 @@ def silhouette_score(
     rows = score_table(points, options)
     if id is not None and method == "sample":
         rows = points.with_id_check(rows)
-    return points.to_result(frame, rows)
+    return points.to_result(frame, rows, metrics=metrics)
 
 
 _NO_ERROR = pl.lit(None, pl.Float64)

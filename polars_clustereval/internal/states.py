@@ -525,6 +525,7 @@ def internal_report_from_states(
     distance: StateDistance = "euclidean",
     partition_by: Keys = None,
     weights: Sequence[float] | None = None,
+    metrics: Sequence[str] | None = None,
 ) -> Frame:
     """internal_report without the points, from the states of any number of parts of each cluster.
 
@@ -540,6 +541,9 @@ def internal_report_from_states(
         Columns whose groups are evaluated separately. NULL is a group too.
     weights : sequence of float, optional
         A number > 0 for each dimension, as in scipy.
+    metrics : sequence of str, optional
+        Names of the columns that are returned after the partition columns, in this order, and of
+        which alone is computed what they need; by default all.
 
     Returns
     -------
@@ -592,4 +596,6 @@ def internal_report_from_states(
         scores |= dict.fromkeys(_NEED_MEAN_DISTANCES, pl.lit(None, pl.Float64))
     report = report_of_clusters(points, scores)
     overflows = points.all_centers.select(pl.col("m_0").is_null().any())
-    return points.to_result(frame, raise_on_collect(report, overflows, _raise_overflow))
+    return points.to_result(
+        frame, raise_on_collect(report, overflows, _raise_overflow), metrics=metrics
+    )

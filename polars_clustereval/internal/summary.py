@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from polars_clustereval.base.checks import choose_terms
 from polars_clustereval.base.frames import list_meanings, to_user_frame
 from polars_clustereval.base.growth import PAIRS_OF_CENTERS
 from polars_clustereval.base.score_facts import entries_of
@@ -39,6 +40,7 @@ def internal_summary(
     noise_as: NoiseAs | None = None,
     weights: Sequence[float] | None = None,
     missing: Missing = "error",
+    metrics: Sequence[str] | None = None,
 ) -> Frame:
     """The indices of internal_report in long form, with the best value and the meaning of each.
 
@@ -46,6 +48,8 @@ def internal_summary(
     ----------
     frame, vector, cluster, distance, p, center, partition_by, noise : as in internal_report
     noise_as, weights, missing : as in internal_report
+    metrics : sequence of str, optional
+        Names of the metrics whose rows are returned; by default all.
 
     Returns
     -------
@@ -84,7 +88,7 @@ def internal_summary(
         missing=missing,
     )
     points = read_points_in_two_passes(frame, vector, cluster, options, results=_LONG_COLUMNS)
-    scores = internal_scores(pl.col, squares_add_up=points.squares_add_up)
+    scores = choose_terms(internal_scores(pl.col, squares_add_up=points.squares_add_up), metrics)
     names = list(points.keys)
     report = report_of_clusters(points, scores).select(*names, *scores)
     long = report.unpivot(index=names, variable_name="metric", value_name="value")

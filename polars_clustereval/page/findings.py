@@ -16,6 +16,7 @@ from polars_clustereval import (
     internal_cluster_report,
     silhouette_clusters,
 )
+from polars_clustereval.base.checks import check_metrics
 from polars_clustereval.catalogue import entries, reading
 from polars_clustereval.cli.doubts import doubt_labels
 from polars_clustereval.cli.engines import ENGINES, read_rows, write_queries
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CENTROIDS",
+    "NOT_SCORES",
     "Findings",
     "Score",
     "check_options",
@@ -156,7 +158,9 @@ def make_findings(source: Source, options: Options, *, has_pictures: bool) -> Fi
     groups = _list_groups(tables, options)
     scores = {score.name: score for group in groups.values() for score in group}
     clusters = _join_cluster_tables(tables)
-    headlines = [scores[name] for name in list_headlines(tables.external) if name in scores]
+    chosen = options.chosen_metrics
+    names = list_headlines(tables.external) if chosen is None else check_metrics(chosen, scores)
+    headlines = [scores[name] for name in names if name in scores]
     looked_at = _list_findings(source, options, found)
     first = next(name for name in ("external_report", "internal_report") if name in calls)
     notes = describe_unknown_noise([source], calls[first], found[first])
@@ -358,7 +362,7 @@ def _list_groups(tables: _Tables, options: Options) -> dict[str, list[Score]]:
         title = "counts"
         for name, value in row.items():
             title = report.titles.get(name, title)
-            if name not in _NOT_SCORES:
+            if name not in NOT_SCORES:
                 groups.setdefault(title, []).append(_make_score(name, value, adapted, tables))
     return groups
 
@@ -393,7 +397,7 @@ def _judge_scores(scores: Iterable[Score]) -> list[Answer]:
 
 
 # Columns of reports that count rows and clusters; they are facts, not scores.
-_NOT_SCORES = (
+NOT_SCORES = (
     *("n", "n_dropped", "n_noise", "n_dims", "n_labels", "n_clusters", "n_singletons"),
     "n_evaluated",
 )
@@ -466,6 +470,8 @@ def _join_cluster_tables(tables: _Tables) -> pl.DataFrame:
     assert joined is not None
     row: dict[str, Any] = tables.external or tables.internal or {}
     joined = joined.with_columns(share=pl.col("n") / row["n"])
+    if "std_error" in joined.columns and not joined["std_error"].sum():  # nothing is sampled
+        joined = joined.drop("std_error")
     order = [name for name in _CLUSTER_MEANINGS if name in joined.columns]
     return joined.select(order).sort("n", descending=True, maintain_order=True)
 

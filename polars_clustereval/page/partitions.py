@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
+from polars_clustereval.base.checks import check_metrics
 from polars_clustereval.cli.engines import ENGINES, read_arguments, split_source, write_queries
 from polars_clustereval.cli.reports import REPORTS
 
 from .findings import (
+    NOT_SCORES,
     Findings,
     check_options,
     list_headlines,
@@ -63,7 +65,7 @@ def make_partitions(source: Source, options: Options) -> Partitions:
     check_options(options)
     calls = _compared_calls(options)
     keys = read_arguments(source, calls[0])["partition_by"]
-    overview = _compare_partitions(source, calls, keys)
+    overview = _compare_partitions(source, calls, keys, options.chosen_metrics)
     worst = overview.head(MOST_PARTS)
     alone = options.without("partition_by")
     files = split_source(source, calls[-1], worst.select(keys), options.scratch)
@@ -98,8 +100,13 @@ def _compared_calls(options: Options) -> list[Call]:
     return [options.call(REPORTS[x]) for name, x in names.items() if name in options.values]
 
 
-def _compare_partitions(source: Source, calls: Sequence[Call], keys: Sequence[str]) -> pl.DataFrame:
-    """Return one row per partition with its columns `keys`, counts and scores, the worst first."""
+def _compare_partitions(
+    source: Source, calls: Sequence[Call], keys: Sequence[str], chosen: Sequence[str] | None
+) -> pl.DataFrame:
+    """Return one row per partition with its columns `keys`, counts and scores, the worst first.
+
+    `chosen` are the names of the scores; by default those at the top of a page.
+    """
     tables = [ENGINES[call.engine]([source], call) for call in calls]
     joined = tables[0]
     for table in tables[1:]:
@@ -107,12 +114,15 @@ def _compare_partitions(source: Source, calls: Sequence[Call], keys: Sequence[st
         joined = joined.join(table.drop(known), on=list(keys), how="left", nulls_equal=True)
     counts = ("n", "n_labels") if "n_labels" in joined.columns else ()
     row = {name: joined[name].sum() for name in counts} or None
-    scores = [name for name in list_headlines(row) if name in joined.columns]
-    meaning = next(c.report.meanings for c in calls if scores[0] in c.report.meanings)[scores[0]]
+    usual = [name for name in list_headlines(row) if name in joined.columns]
+    known = [name for name in joined.columns if name not in (*keys, *NOT_SCORES)]
+    scores = usual if chosen is None else check_metrics(chosen, known)
+    meanings = {name: x for call in calls for name, x in call.report.meanings.items()}
+    by = next(name for name in (*scores, *usual) if meanings[name].best)
     ordered = joined.sort(
-        scores[0], descending=not meaning.is_high_best, nulls_last=True, maintain_order=True
+        by, descending=not meanings[by].is_high_best, nulls_last=True, maintain_order=True
     )
-    return ordered.select(*keys, "n", "n_clusters", *scores)
+    return ordered.select(*keys, *dict.fromkeys(["n", "n_clusters", *scores]))
 
 
 def _name_part(keys: Sequence[str], values: Sequence[Any]) -> str:

@@ -44,7 +44,7 @@ _CRITERIA = (
 )
 #: What choose_k reads.
 _KNEE_COLUMNS = ("second_difference", "chord_distance", "kneedle", "is_knee")
-_DRAWN_COLUMNS = ("k", "n_clusters", *_SUMS_OF_SQUARES, *_CRITERIA, *_KNEE_COLUMNS)
+_ELBOW_COLUMNS_DRAWN = ("k", "n_clusters", *_SUMS_OF_SQUARES, *_CRITERIA, *_KNEE_COLUMNS)
 
 
 def elbow_plot(
@@ -117,9 +117,9 @@ def elbow_plot(
             silhouette=silhouette,
             missing=missing,
         )
-        rows = curve.select(_DRAWN_COLUMNS).collect()
+        rows = curve.select(_ELBOW_COLUMNS_DRAWN).collect()
     else:
-        rows = read_rows(frame, "elbow", _DRAWN_COLUMNS, ["k"], "vector, cluster and k")
+        rows = read_rows(frame, "elbow", _ELBOW_COLUMNS_DRAWN, ["k"], "vector, cluster and k")
     if rows.is_empty():
         raise ClusterEvalError("frame: expected at least one value of k, got no rows")
     return _draw_curves(rows.sort("k"))

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from polars_clustereval.internal.vectors import Missing, Vector
 
 #: What is read of internal_cluster_report.
-_DRAWN_COLUMNS = ("cluster", "n", "centroid")
+_CENTER_COLUMNS = ("cluster", "n", "centroid")
 #: Points on a map; more would cover each other and make a page heavy.
 MAX_POINTS = 2000
 _MOST_POINTS = 20_000
@@ -162,7 +162,7 @@ def projection_plot(
         weights=weights,
         missing=missing,
     )
-    clusters = report.select(_DRAWN_COLUMNS).collect()
+    clusters = report.select(_CENTER_COLUMNS).collect()
     sample = sample_points(lazy, vector, cluster, options, most, seed)
     return draw_projection(clusters, sample, options, limit)
 
@@ -278,8 +278,8 @@ def draw_projection(
         pl.Series("color", _choose_colors(positions.centers)),
     )
     points = _color_points(sample.points, shown)
-    title = _title_of(sample, len(points), len(named), len(shown), positions.shares)
-    return _draw(points, shown, positions, title)
+    title = _title_of_map(sample, len(points), len(named), len(shown), positions.shares)
+    return _draw_map_of_points(points, shown, positions, title)
 
 
 def _choose_colors(centers: Floats) -> list[str]:
@@ -304,7 +304,7 @@ def _color_points(points: pl.DataFrame, shown: pl.DataFrame) -> pl.DataFrame:
     return joined.with_columns(color=colored, name=name.fill_null("other"))
 
 
-def _title_of(
+def _title_of_map(
     sample: PointSample, n_drawn: int, n_clusters: int, n_shown: int, shares: list[float]
 ) -> alt.TitleParams:
     """Return the title of the map, which says what is drawn of how much."""
@@ -318,7 +318,7 @@ def _title_of(
     )
 
 
-def _draw(
+def _draw_map_of_points(
     points: pl.DataFrame, shown: pl.DataFrame, positions: _Projection, title: alt.TitleParams
 ) -> alt.LayerChart:
     """Return the map of points and centers at their positions."""

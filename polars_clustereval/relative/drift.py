@@ -23,6 +23,8 @@ from .run_pairs import LinkOptions, RunPair, read_run_pair
 from .transitions import transition_sides
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
 
 # ----------------------------------------------------------------------------------------------
@@ -175,6 +177,7 @@ def run_drift(
     partition_by: Keys = None,
     noise: Any = None,
     noise_as: NoiseAs | None = None,
+    metrics: Sequence[str] | None = None,
 ) -> Frame:
     """How much has changed from one run to the next: ids, clusters, agreement and sizes.
 
@@ -182,6 +185,9 @@ def run_drift(
     ----------
     frame_before, frame_after, id, cluster, threshold, min_share : as in run_transitions
     partition_by, noise, noise_as : as in run_transitions
+    metrics : sequence of str, optional
+        Names of the columns that are returned after the partition columns, in this order, and of
+        which alone is computed what they need; by default all.
 
     Returns
     -------
@@ -236,4 +242,4 @@ def run_drift(
         pl.col(_COUNTS_OF_CLUSTERS).fill_null(0), **_rates()
     )
     drift = drift.sort(keys, nulls_last=True) if keys else drift
-    return to_user_frame(frame_before, drift.select(*keys, *_DRIFT), pair.keys)
+    return to_user_frame(frame_before, drift.select(*keys, *_DRIFT), pair.keys, metrics)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_clustereval.base.checks import check_confidence
+from polars_clustereval.base.checks import check_confidence, choose_terms
 from polars_clustereval.base.exact import log_ratio, ratio, to_double, widen
 from polars_clustereval.base.frames import aggregate_by
 from polars_clustereval.base.metric_facts import metric_facts
@@ -37,7 +37,7 @@ from polars_clustereval.external.gradients import (
     linear,
     root_slopes,
 )
-from polars_clustereval.external.report import external_scores, score_partitions
+from polars_clustereval.external.report import external_scores, need_expectation, score_partitions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -470,6 +470,7 @@ def external_intervals(
     beta: float = 1.0,
     adjusted: bool = True,
     confidence: float = 0.95,
+    metrics: Sequence[str] | None = None,
 ) -> Frame:
     """Confidence intervals of the external metrics by the delta method, in one pass over the rows.
 
@@ -483,6 +484,8 @@ def external_intervals(
         Probability that an interval covers the metric's value in the population, between 0 and 1.
     frame, label, cluster, weight, partition_by, noise, noise_as : as in external_report
     average_method, beta, adjusted : as in external_report
+    metrics : sequence of str, optional
+        Names of the metrics whose rows are returned; by default all.
 
     Returns
     -------
@@ -531,17 +534,23 @@ def external_intervals(
     >>> purity.select(pl.exclude("metric").round(3)).row(0)
     (0.8, 0.04, 0.722, 0.878)
     """
-    scores = external_scores(average_method, beta, adjusted=adjusted)
+    scores = choose_terms(external_scores(average_method, beta, adjusted=adjusted), metrics)
     z = -NormalDist().inv_cdf((1 - check_confidence(confidence)) / 2)
     options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
     table = read_contingency_table(frame, label, cluster, options, _INTERVAL_COLUMNS).cache_groups()
     names = list(scores)
-    quotients = _differentiable_metrics(average_method, float(beta), adjusted=adjusted)
+    quotients = {
+        name: quotient
+        for name, quotient in _differentiable_metrics(
+            average_method, float(beta), adjusted=adjusted
+        ).items()
+        if name in scores
+    }
     keys: list[str] = list(table.keys)
-    report = score_partitions(table, scores, adjusted=adjusted)
-    metrics = _long_metrics(report, keys, names, quotients)
+    report = score_partitions(table, scores, adjusted=need_expectation(scores))
+    values = _long_metrics(report, keys, names, quotients)
     intervals = (
-        metrics.join(_metric_facts(names, quotients), on="metric")
+        values.join(_metric_facts(names, quotients), on="metric")
         .join(_covariances(table), on=[*keys, "family"], how="left", nulls_equal=True)
         .with_columns(margin=z * _standard_error(), std_error=_standard_error())
         .with_columns(**_limits())

@@ -22,6 +22,7 @@ from polars_clustereval.base.checks import (
     check_confidence,
     check_frame,
     check_groupable,
+    check_metrics,
 )
 from polars_clustereval.base.exact import count_ordered_pairs, ratio, to_double, widen
 from polars_clustereval.base.frames import aggregate_by, join_partitions, join_small
@@ -35,6 +36,8 @@ from polars_clustereval.external.contingency import (
 from .record_sample import contradiction, estimate_from_records, spread_labels
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
     from polars_clustereval.base.frames import Row, Terms
 
@@ -261,6 +264,7 @@ def entity_resolution_estimates(
     labels_are_sample: SampleDesign = "uniform",
     beta: float = 1.0,
     confidence: float = 0.95,
+    metrics: Sequence[str] | None = None,
 ) -> Frame:
     """Estimates of external metrics for all entities, from the labels of a sample.
 
@@ -288,6 +292,8 @@ def entity_resolution_estimates(
     confidence : float
         Probability that an interval covers the value of all entities, between 0 and 1.
     weight, partition_by, noise, noise_as : as in external_report
+    metrics : sequence of str, optional
+        Names of the metrics whose rows are returned; by default all.
 
     Returns
     -------
@@ -367,7 +373,7 @@ def entity_resolution_estimates(
     partitions = join_partitions(partitions, keys, spread, how="left").with_columns(
         contradiction=contradiction(labels_are_sample)
     )
-    metrics = list(_metric_terms(pl.col, beta))
+    names = list(_metric_terms(pl.col, beta))
     if labels_are_sample == "records":
         quotients = estimate_from_records(labeled, whole.cluster_sizes, partitions, beta)
     else:
@@ -375,13 +381,15 @@ def entity_resolution_estimates(
         slopes = _bcubed_slopes(entities, keys, beta)
         quotients = _mean_quotients(join_partitions(entities, keys, slopes, partitions), keys, beta)
     found = set(quotients.collect_schema().names())
-    estimated = [name for name in metrics if f"value_{name}" in found]
+    estimated = [name for name in names if f"value_{name}" in found]
     estimates = (
         join_partitions(partitions, keys, quotients, how="left")
-        .select(*keys, _list_estimates(metrics, estimated))
+        .select(*keys, _list_estimates(names, estimated))
         .explode("estimates")
         .unnest("estimates")
         .with_columns(**_cut_limits(pl.col("value"), z * pl.col("std_error")))
         .sort(*keys, "place", nulls_last=True)
     )
+    if metrics is not None:
+        estimates = estimates.filter(pl.col("metric").is_in(check_metrics(metrics, names)))
     return labeled.to_user_frame(frame, estimates.select(*keys, *_ESTIMATE_COLUMNS))

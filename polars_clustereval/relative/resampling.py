@@ -21,6 +21,7 @@ from polars_clustereval.base.checks import (
     check_choice,
     check_confidence,
     check_random_state,
+    choose_terms,
     is_whole_number,
     show_value,
 )
@@ -33,7 +34,7 @@ from polars_clustereval.external.contingency import (
     LabelOptions,
     read_contingency_table,
 )
-from polars_clustereval.external.report import external_scores, score_partitions
+from polars_clustereval.external.report import external_scores, need_expectation, score_partitions
 from polars_clustereval.external.set_matching import label_match_rows
 
 if TYPE_CHECKING:
@@ -428,6 +429,7 @@ def bootstrap_intervals(
     n_resamples: int = 1000,
     confidence: float = 0.95,
     random_state: int = 0,
+    metrics: Sequence[str] | None = None,
 ) -> Frame:
     """Bootstrap intervals of all external metrics, by resampling contingency cells.
 
@@ -451,6 +453,8 @@ def bootstrap_intervals(
     random_state : int
         Seed of numpy's generator, from 0 to 2147483647. Every partition starts with it.
     label, cluster, partition_by, noise, average_method, beta, adjusted : as in external_report
+    metrics : sequence of str, optional
+        Names of the metrics whose rows are returned; by default all.
 
     Returns
     -------
@@ -498,7 +502,8 @@ def bootstrap_intervals(
     """
     n_samples, seed = _check_resamples(n_resamples), check_random_state(random_state)
     tail = (1 - check_confidence(confidence)) / 2
-    scoring = _Scoring(external_scores(average_method, beta, adjusted=adjusted), adjusted)
+    scores = choose_terms(external_scores(average_method, beta, adjusted=adjusted), metrics)
+    scoring = _Scoring(scores, need_expectation(scores))
     options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
     sample = _read_sample(
         read_contingency_table(frame, label, cluster, options, _BOOTSTRAP_COLUMNS)

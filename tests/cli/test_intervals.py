@@ -34,7 +34,7 @@ def expected_intervals(**options: float | str | bool) -> pl.DataFrame:
 
 
 def test_limits_stand_beside_the_values(run: Run, engine_name: str) -> None:
-    table = run("external", *INTERVALS, "--engine", engine_name)
+    table = run("external", *INTERVALS, "--metrics", "all", "--engine", engine_name)
     assert table.splitlines()[0].endswith("confidence 0.9")
     shown = values(table.split("\n\n       ")[0])
     for row in expected_intervals(confidence=0.9).iter_rows(named=True):

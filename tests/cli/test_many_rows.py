@@ -69,7 +69,7 @@ def test_many_partitions_are_sorted_and_the_best_is_marked(run: Run, engine_name
     assert len(lines) == 20
     assert lines[0][:2] == ("12", "3")
     # One value in each column of scores.
-    assert table.split("best  meaning")[0].count("*") == 5
+    assert table.split("best  meaning")[0].count("*") == 10
     meaning = "Rand index corrected for chance: 0 if random"
     assert re.search(rf"^adjusted_rand_score +↑ +1  {meaning}$", table, re.MULTILINE)
     assert f"all {len(rows[0].keys() - {'k', 'seed'})} columns: --format csv" in table

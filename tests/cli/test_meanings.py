@@ -41,7 +41,7 @@ ARROWS = {"": "", "high": "↑", "1": "↑", "low": "↓", "0": "↓"}
     ],
 )
 def test_every_metric_stands_in_its_group(run: Run, command: str, titles: list[str]) -> None:
-    table = run(command, *CALLS[command], *QUICK)
+    table = run(command, *CALLS[command], *QUICK, "--metrics", "all")
     [row] = report_rows(run, *CALLS[command], *QUICK, of=command)
     assert list(values(table)) == list(row)
     _, body = table.split("best  meaning\n")

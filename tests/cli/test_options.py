@@ -164,10 +164,12 @@ def engines_used(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     used: list[str] = []
     run_in_polars = ENGINES["polars"]
 
-    def make_engine(name: str) -> Callable[[list[Source], Call], pl.DataFrame]:
-        def run_engine(sources: list[Source], call: Call) -> pl.DataFrame:
+    def make_engine(name: str) -> Callable[..., pl.DataFrame]:
+        def run_engine(
+            sources: list[Source], call: Call, columns: list[str] | None = None
+        ) -> pl.DataFrame:
             used.append(name)
-            return run_in_polars(sources, call)
+            return run_in_polars(sources, call, columns)
 
         return run_engine
 

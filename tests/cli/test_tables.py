@@ -42,10 +42,13 @@ from tests.support.command_line import (
     values,
 )
 
+#: Of many metrics, the terminal shows the first ones otherwise.
+ALL = ("--metrics", "all")
+
 
 @pytest.mark.usefixtures("own_database")
 def test_iris(run: Run, engine_name: str) -> None:
-    shown = values(run("external", IRIS, *KMEANS, "--engine", engine_name))
+    shown = values(run("external", IRIS, *KMEANS, *ALL, "--engine", engine_name))
     expected = {
         "n": "150",
         "rand_score": "0.879732",
@@ -60,7 +63,7 @@ def test_iris(run: Run, engine_name: str) -> None:
 @pytest.mark.usefixtures("own_database")
 def test_iris_alone(run: Run, engine_name: str) -> None:
     """Expected: the two scores are scikit-learn's, and ssw is KMeans' inertia_."""
-    table = run("internal", IRIS, *FLOWERS, "--engine", engine_name)
+    table = run("internal", IRIS, *FLOWERS, *ALL, "--engine", engine_name)
     assert table.startswith(f"{IRIS}: cluster kmeans, distance euclidean\nvector {WIDE}\n\n")
     shown = values(table)
     expected = {
@@ -195,7 +198,7 @@ def test_many_columns_are_cut_in_the_heading(run: Run, monkeypatch: pytest.Monke
 @DUCKDB_AT_THE_GATE
 def test_few_partitions_stand_side_by_side(run: Run, engine_name: str) -> None:
     arguments = (RUNS, *CLUSTER, "--partition-by", "k", "--engine", engine_name)
-    table = run("external", *arguments)
+    table = run("external", *arguments, *ALL)
     assert "\nk " in table
     assert re.search(r"^k +5 +8 +10 +12 +20$", table, re.MULTILINE)
     rows = report_rows(run, *arguments)
@@ -210,7 +213,7 @@ def test_few_partitions_of_points_stand_side_by_side(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "100")
     arguments = (IRIS, *FLOWERS, "--partition-by", "species", "--engine", engine_name)
-    table = run("internal", *arguments)
+    table = run("internal", *arguments, *ALL)
     assert re.search(r"^species +setosa +versicolor +virginica$", table, re.MULTILINE)
     rows = report_rows(run, *arguments, of="internal")
     shown = values(table)
@@ -308,6 +311,9 @@ def test_a_table_fits_the_screen(
     keys = ("--partition-by", "key,other") if n_partitions else ()
     table = run(command, path, *CALLS[command][1:], *keys, *QUICK)
     assert max(map(len, table.splitlines())) <= columns
+    if command in SCORES:
+        table = run(command, path, *CALLS[command][1:], *keys, *QUICK, *ALL)
+        assert max(map(len, table.splitlines())) <= columns
     if not n_partitions and command in SCORES:
         [row] = report_rows(run, path, *CALLS[command][1:], *QUICK, of=command)
         assert list(values(table)) == list(row)

@@ -122,11 +122,12 @@ def test_wide_letters_are_aligned(
 
 
 def test_long_names_of_metrics_are_broken(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    call = ("external", IRIS, *KMEANS, "--confidence", "0.9", "--metrics", "all", *QUICK)
     monkeypatch.setenv("COLUMNS", "60")
-    table = run("external", IRIS, *KMEANS, "--confidence", "0.9", *QUICK)
+    table = run(*call)
     assert re.search(r"^  adjusted_fowlkes_ +\S+ +\S+ +\S+\n    mallows_score$", table, re.M)
     monkeypatch.setenv("COLUMNS", "80")
-    table = run("external", IRIS, *KMEANS, "--confidence", "0.9", *QUICK)
+    table = run(*call)
     assert "  adjusted_fowlkes_mallows_score  " in table
 
 
@@ -152,7 +153,8 @@ def test_arrows_in_the_heads_of_many_clusterings(run: Run, monkeypatch: pytest.M
     monkeypatch.setenv("COLUMNS", "140")
     call = (RUNS, "--label", "digit", "--cluster", "cluster", "--partition-by", "run")
     table = run("external", *call, *QUICK)
-    assert re.search(r"^run +n +clusters +score↑ +score↑ +score↑ +score↑ +score↑$", table, re.M)
+    scores = "score↑ +" * 6 + "purity↑ +precision↑ +recall↑"
+    assert re.search(rf"^run +n +clusters +{scores}$", table, re.M)
     call = (IRIS, *VARIANT_CALLS["internal"][1:], "--partition-by", "petal_width")
     head = re.search(r"^petal_width .*$", run("internal", *call, *QUICK), re.MULTILINE)
     assert head is not None

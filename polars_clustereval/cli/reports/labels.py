@@ -62,6 +62,8 @@ _EXTERNAL = Report(
     comparison=(
         *("n", "n_clusters", "adjusted_rand_score", "fowlkes_mallows_score"),
         *("adjusted_mutual_info_score", "homogeneity_score", "completeness_score"),
+        *("v_measure_score", "purity", "pair_precision", "pair_recall", "bcubed_f_score"),
+        "n_labels",
     ),
     readings=("adjusted_rand_score",),
 )
@@ -98,6 +100,8 @@ _RESOLUTION = Report(
     comparison=(
         *("n", "n_clusters", "pair_f_score", "bcubed_f_score"),
         *("exact_match_f_score", "closest_cluster_f_score", "basic_merge_distance"),
+        *("pair_precision", "pair_recall", "bcubed_precision", "bcubed_recall"),
+        *("talburt_wang_index", "generalized_merge_distance", "n_labels"),
     ),
 )
 

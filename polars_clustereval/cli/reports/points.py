@@ -206,10 +206,11 @@ _SAMPLES = Report(
 
 
 def _adapt_to_generalized(report: Report, arguments: Mapping[str, Any]) -> Report:
-    """Return the report without the generalized indices, which are NULL unless asked for."""
+    """Return the report with the generalized indices if they are asked for; else they are NULL."""
+    generalized = tuple(x for x in report.meanings if x.startswith("gdi_"))
     if arguments["generalized"]:
-        return report
-    return replace(report, left_out=tuple(x for x in report.meanings if x.startswith("gdi_")))
+        return replace(report, comparison=(*report.comparison, *generalized))
+    return replace(report, left_out=generalized)
 
 
 _DUNN = Report(

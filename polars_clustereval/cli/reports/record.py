@@ -113,6 +113,8 @@ class Report:
     is_in_words: bool = False
     #: Columns whose value is put into words below the table of one clustering.
     readings: tuple[str, ...] = ()
+    #: Whether the terminal shows all metrics, not only the first ones of many.
+    is_whole: bool = False
     #: Whether an arrow stands before the best value of a score, and beside its name in a head.
     has_arrows: bool = True
     #: Returns the report in other words, given its arguments, if they change these.
@@ -142,10 +144,13 @@ class Report:
 
     @property
     def defaults(self) -> dict[str, Any]:
-        """Default of each parameter but the frames; ``Parameter.empty`` for a required one."""
-        frames = {table.parameter for table in self.inputs}
+        """Default of each parameter but the frames; ``Parameter.empty`` for a required one.
+
+        The columns to return, metrics, are chosen by an option of all commands.
+        """
+        others = {table.parameter for table in self.inputs} | {"metrics"}
         parameters = signature(self.function).parameters.values()
-        return {x.name: x.default for x in parameters if x.name not in frames}
+        return {x.name: x.default for x in parameters if x.name not in others}
 
     @property
     def required(self) -> list[str]:
