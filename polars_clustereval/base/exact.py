@@ -122,11 +122,22 @@ def deviance(x: pl.Expr, m: pl.Expr, d: pl.Expr) -> pl.Expr:
 
 
 def percent_as_text(x: pl.Expr) -> pl.Expr:
-    """Return x, from 0 to 1, as text in per cent: '12 %', with one digit below 10 %."""
+    """Return x, from 0 to 1, as text in per cent: '12 %', with one digit below 10 %.
+
+    0 % and 100 % are none and all.
+    """
     whole = (100 * x + 0.5).floor().cast(pl.Int64)
     tenths = (1000 * x + 0.5).floor().cast(pl.Int64)
     small = pl.format("{}.{} %", tenths // 10, tenths % 10)
-    return pl.when(x >= 0.1).then(pl.format("{} %", whole)).otherwise(small)
+    return (
+        pl.when((x >= 0.995) & (x < 1))
+        .then(pl.lit("over 99 %"))
+        .when((x > 0) & (x < 0.0005))
+        .then(pl.lit("below 0.1 %"))
+        .when(x >= 0.1)
+        .then(pl.format("{} %", whole))
+        .otherwise(small)
+    )
 
 
 def whole_as_text(x: pl.Expr) -> pl.Expr:
@@ -140,6 +151,15 @@ def decimals_as_text(x: pl.Expr) -> pl.Expr:
     sign = pl.when((hundredths > 0) & (x < 0)).then(pl.lit("-")).otherwise(pl.lit(""))
     decimals = (hundredths % 100).cast(pl.String).str.zfill(2)
     return pl.format("{}{}.{}", sign, hundredths // 100, decimals)
+
+
+def decimals_below(x: pl.Expr, most: float) -> pl.Expr:
+    """Return x, which is below `most`, as text with two decimals.
+
+    It is 'just below 0.25' if they would be those of `most`, 0.25.
+    """
+    is_near = x >= most - 0.005
+    return pl.when(is_near).then(pl.lit(f"just below {most:g}")).otherwise(decimals_as_text(x))
 
 
 def count_as_text(n: pl.Expr, noun: str) -> pl.Expr:

@@ -56,6 +56,8 @@ def findings_on_sizes(
     )
     are_noise = pl.when(n_noise == 1).then(pl.lit("is")).otherwise(pl.lit("are"))
     share = ratio(size, total)
+    is_near = share < 0.805
+    percent = pl.when(is_near).then(pl.lit("just over 80 %")).otherwise(percent_as_text(share))
     sizes = join_partitions(
         cluster_sizes.filter(pl.col("cluster").is_not_null()), list(keys), row_counts
     )
@@ -112,7 +114,7 @@ def findings_on_sizes(
             finding=pl.format(
                 f"it holds {{}} of the {unit}s: scores by {unit} or by pair say little of the "
                 "other clusters",
-                percent_as_text(share),
+                percent,
             ),
         ),
     ]

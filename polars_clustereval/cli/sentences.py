@@ -13,7 +13,7 @@ __all__ = ["write_sentence"]
 _SENTENCES = {
     "mixed_cluster": ("Cluster {cluster}: ", ": {label}"),
     "split_label": ("Label {label}: ", ": {cluster}"),
-    "low_silhouette": ("Cluster {cluster}: ", "; the nearest one is {other_cluster}"),
+    "low_silhouette": ("Cluster {cluster}: ", "; the nearest center is that of {other_cluster}"),
     "close_clusters": ("Clusters {cluster} and {other_cluster}: ", ""),
 }
 
@@ -22,6 +22,8 @@ def write_sentence(row: Mapping[str, Any]) -> str:
     """Return a row of external_findings or internal_findings as a sentence without a period."""
     about = ("Cluster {cluster}: ", "") if row["cluster"] is not None else ("", "")
     before, behind = _SENTENCES.get(row["code"], about)
+    # Of noise as singletons, a cluster has no name.
+    row = {name: "noise" if value is None else value for name, value in row.items()}
     words: str = row["finding"]
     if not before:
         words = f"{words[0].upper()}{words[1:]}"

@@ -126,7 +126,9 @@ def _find_divided(
     divided = join_small(described, by, sizes.filter(is_divided).select(by))
     share, n = pl.col("share"), pl.col("size")
     severity = pl.when(share < 0.5).then(pl.lit("problem")).otherwise(pl.lit("warning"))
-    text = pl.format(f"{{}} of its {{}} {words}", percent_as_text(share), count_as_text(n, "row"))
+    is_near = share >= 0.795
+    percent = pl.when(is_near).then(pl.lit("just below 80 %")).otherwise(percent_as_text(share))
+    text = pl.format(f"{{}} of its {{}} {words}", percent, count_as_text(n, "row"))
     columns = {side: pl.col(side), other: pl.col("majority")}
     return make_finding(
         divided,

@@ -9,7 +9,7 @@ import polars as pl
 from polars_clustereval.base.checks import check_frame, check_partition_keys, key_columns
 from polars_clustereval.base.exact import (
     count_as_text,
-    decimals_as_text,
+    decimals_below,
     percent_as_text,
     ratio,
     whole_as_text,
@@ -45,7 +45,7 @@ _FINDING_COLUMNS = (
 )
 #: Mean silhouettes below this are "no substantial structure" (Kaufman and Rousseeuw 1990).
 _LEAST_SILHOUETTE = 0.25
-#: A point this many times as far as the mean is far away; of squared distances its square.
+#: A point this many times as far as the mean is far away.
 _FAR = 10
 
 
@@ -91,9 +91,10 @@ def internal_findings(
         - close_clusters: two clusters with low silhouettes, each with the center nearest to that of
           the other; value is the larger silhouette. They may be one cluster.
         - far_point: the farthest point of a cluster is more than 10 times as far from the center as
-          its points are on average (100 times by sqeuclidean); value is that ratio.
+          its points are on average (for sqeuclidean, as the root of their mean); value is that
+          ratio.
         - dominant_coordinate: a coordinate, numbered from 1, that holds more than 90 % of the
-          variance; value is its share. Not with cosine or weights.
+          variance within clusters; value is its share. Not with cosine or weights.
         - tiny_cluster: a cluster of less than a tenth of the average size; value is that share.
 
         Without a finding there is no row.
@@ -118,8 +119,8 @@ def internal_findings(
 
     >>> four = pl.DataFrame({"x": [0, 1, 8, 9], "y": [0, 2000, 0, 2000], "cluster": [0, 0, 1, 1]})
     >>> findings = ce.internal_findings(four, ["x", "y"], "cluster")
-    >>> findings.filter(code="dominant_coordinate").select("coordinate", "value", "finding").row(0)
-    (2, 0.999..., 'coordinate 2 of 2 holds 100 % of the variance: scale the columns first')
+    >>> findings.filter(code="dominant_coordinate").select("coordinate", "value").row(0)
+    (2, 0.999...)
     """
     lazy = check_frame(frame)
     keys = check_partition_keys(lazy, partition_by, _FINDING_COLUMNS)
@@ -175,11 +176,11 @@ def findings_of_reports(
     measured = _join_measures(reports, row_counts, by)
     sizes = measured.select(*by, "cluster", cluster_size="n")
     findings = findings_on_sizes(row_counts, sizes, by, unit="point", complement="vector")
-    far = _FAR**2 if distance.lower() == "sqeuclidean" else _FAR
+    is_squared = distance.lower() == "sqeuclidean"
     findings += [
         _find_low_silhouettes(measured, by),
         _find_close_clusters(measured, by),
-        _find_far_points(measured, by, far),
+        _find_far_points(measured, by, is_squared=is_squared),
         _find_tiny_clusters(measured, by),
     ]
     if reports.states is not None:
@@ -207,9 +208,18 @@ def _join_measures(reports: PointReports, row_counts: pl.LazyFrame, by: list[str
     if reports.silhouettes is None:
         joined = clusters.with_columns(silhouette=pl.lit(None, pl.Float64))
     else:
-        spreads = reports.silhouettes.select(*by, "cluster", "silhouette")
+        # Of one input, one engine may read clusters as another type than the other engine.
+        dtype = clusters.collect_schema()["cluster"]
+        spreads = reports.silhouettes.select(*by, pl.col("cluster").cast(dtype), "silhouette")
         joined = clusters.join(spreads, on=[*by, "cluster"], how="left", nulls_equal=True)
     return join_partitions(joined, by, row_counts.select(*by, "total", "n_clusters")).cache()
+
+
+def _silhouette_as_text(silhouette: pl.Expr) -> pl.Expr:
+    """Return the mean silhouette of a cluster that is not set apart, as text."""
+    below_0 = decimals_below(silhouette, 0)
+    below_least = decimals_below(silhouette, _LEAST_SILHOUETTE)
+    return pl.when(silhouette < 0).then(below_0).otherwise(below_least)
 
 
 def _find_low_silhouettes(measured: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
@@ -235,7 +245,7 @@ def _find_low_silhouettes(measured: pl.LazyFrame, by: list[str]) -> pl.LazyFrame
         finding=pl.format(
             "the mean silhouette of its {} is {}: {}",
             count_as_text(n, "point"),
-            decimals_as_text(silhouette),
+            _silhouette_as_text(silhouette),
             reason,
         ),
     )
@@ -267,17 +277,22 @@ def _find_close_clusters(measured: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
         finding=pl.format(
             "each is the nearest to the other, and their mean silhouettes are {} and {}: they "
             "may be one cluster",
-            decimals_as_text(own),
-            decimals_as_text(other),
+            _silhouette_as_text(own),
+            _silhouette_as_text(other),
         ),
     )
 
 
-def _find_far_points(measured: pl.LazyFrame, by: list[str], far: int) -> pl.LazyFrame:
-    """Return the findings of clusters with a point `far` times as far away as the mean."""
-    ratio_of_distances = pl.col("max_distance") / pl.col("mean_distance")
+def _find_far_points(measured: pl.LazyFrame, by: list[str], *, is_squared: bool) -> pl.LazyFrame:
+    """Return the findings of clusters with a point ten times as far away as the mean.
+
+    Of squared distances, the root of the ratio is that of lengths.
+    """
+    ratio_of_distances = ratio(pl.col("max_distance"), pl.col("mean_distance"))
+    if is_squared:
+        ratio_of_distances = ratio_of_distances.sqrt()
     return make_finding(
-        measured.filter(pl.col("max_distance") > far * pl.col("mean_distance")),
+        measured.filter(ratio_of_distances > _FAR),
         by,
         7,
         "far_point",
@@ -293,24 +308,13 @@ def _find_far_points(measured: pl.LazyFrame, by: list[str], far: int) -> pl.Lazy
 
 
 def _find_dominant_coordinates(states: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    """Return the findings of coordinates that hold nearly all of the variance, from states."""
-    places = pl.int_ranges(1, pl.col("mean").list.len() + 1).alias("coordinate")
-    names = ["mean", "mean_correction", "m2"]
-    lists = states.filter(pl.col("n") > 0).select(*by, "n", *names, places)
-    values = lists.explode("coordinate", *names)
-    n, mean, deviation = pl.col("n").cast(pl.Float64), pl.col("mean"), pl.col("deviation")
-    groups = [*by, "coordinate"]
-    reference = ((n * mean).sum() / n.sum()).clip(mean.min(), mean.max())
-    # Both uses need the same references: another evaluation may add them up in another order.
-    references = values.group_by(groups).agg(reference=reference).cache()
-    offset = (mean - pl.col("reference")) + pl.col("mean_correction")
-    centered = values.join(references, on=groups, nulls_equal=True).with_columns(deviation=offset)
-    means = centered.group_by(groups).agg(overall=(n * deviation).sum() / n.sum())
-    squares = pl.col("m2").sum() + (n * (deviation - pl.col("overall")) ** 2).sum()
+    """Return the findings of coordinates that hold nearly all of the variance within clusters."""
+    places = pl.int_ranges(1, pl.col("m2").list.len() + 1).alias("coordinate")
+    lists = states.filter(pl.col("n") > 0).select(*by, "n", "m2", places)
     variances = (
-        centered.join(means, on=groups, nulls_equal=True)
-        .group_by(groups)
-        .agg(pl.col("n").sum(), squares=squares)
+        lists.explode("coordinate", "m2")
+        .group_by(*by, "coordinate")
+        .agg(pl.col("n").sum(), squares=pl.col("m2").sum())
     )
     partition = [pl.col(name) for name in by] or [pl.lit(0)]
     squares = pl.col("squares")
@@ -329,7 +333,7 @@ def _find_dominant_coordinates(states: pl.LazyFrame, by: list[str]) -> pl.LazyFr
         n=pl.col("n"),
         value=share,
         finding=pl.format(
-            "coordinate {} of {} holds {} of the variance: scale the columns first",
+            "coordinate {} of {} holds {} of the variance within clusters: scale the columns first",
             coordinate,
             pl.col("n_dims"),
             percent_as_text(share),

@@ -102,9 +102,12 @@ CREATE OR REPLACE MACRO clustereval._deviance(x, m, d, v) AS
 -- Numbers in sentences
 ---------------------------------------------------------------------------------------------------
 
--- x, from 0 to 1, as text in per cent: 12.3 -> '12 %', with one digit below 10 %.
+-- x, from 0 to 1, as text in per cent: 0.123 -> '12 %', with one digit below 10 %. 0 % and 100 %
+-- are none and all.
 CREATE OR REPLACE MACRO clustereval._percent_as_text(x) AS
   CASE
+    WHEN x >= 0.995 AND x < 1 THEN 'over 99 %'
+    WHEN x > 0 AND x < 0.0005 THEN 'below 0.1 %'
     WHEN x >= 0.1 THEN concat(CAST(FLOOR(100 * x + 0.5) AS BIGINT), ' %')
     ELSE concat(
       CAST(FLOOR(1000 * x + 0.5) AS BIGINT) // 10, '.', CAST(FLOOR(1000 * x + 0.5) AS BIGINT) % 10,
@@ -123,6 +126,13 @@ CREATE OR REPLACE MACRO clustereval._decimals_as_text(x) AS
     CAST(FLOOR(100 * abs(x) + 0.5) AS BIGINT) // 100, '.',
     lpad(CAST(CAST(FLOOR(100 * abs(x) + 0.5) AS BIGINT) % 100 AS VARCHAR), 2, '0')
   );
+
+-- x, which is below `most`, as text with two decimals; 'just below 0.25' if they are those of `most`.
+CREATE OR REPLACE MACRO clustereval._decimals_below(x, most) AS
+  CASE
+    WHEN x >= most - 0.005 THEN concat('just below ', most)
+    ELSE clustereval._decimals_as_text(x)
+  END;
 
 -- A number n and a noun, in the singular if n is 1: '1 row', '2 rows'.
 CREATE OR REPLACE MACRO clustereval._count_as_text(n, noun) AS

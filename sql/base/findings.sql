@@ -49,7 +49,10 @@ CREATE OR REPLACE MACRO clustereval._findings_on_sizes(
     clustereval._ratio(sizes.cluster_size, counts.total),
     concat(
       'it holds ',
-      clustereval._percent_as_text(clustereval._ratio(sizes.cluster_size, counts.total)),
+      CASE
+        WHEN clustereval._ratio(sizes.cluster_size, counts.total) < 0.805 THEN 'just over 80 %'
+        ELSE clustereval._percent_as_text(clustereval._ratio(sizes.cluster_size, counts.total))
+      END,
       ' of the ', unit, 's: scores by ', unit, ' or by pair say little of the other clusters'
     )
   FROM query_table(cluster_sizes) AS sizes

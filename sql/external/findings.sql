@@ -4,6 +4,13 @@
 CREATE OR REPLACE MACRO clustereval._severity_of_share(share) AS
   CASE WHEN share < 0.5 THEN 'problem' ELSE 'warning' END;
 
+-- A share below 80 % as text in per cent.
+CREATE OR REPLACE MACRO clustereval._divided_share_as_text(share) AS
+  CASE
+    WHEN share >= 0.795 THEN 'just below 80 %'
+    ELSE clustereval._percent_as_text(share)
+  END;
+
 -- What a reader should know of a clustering with labels: clusters of several labels, labels in
 -- several clusters, rows that are left out.
 -- Examples:
@@ -69,7 +76,7 @@ CREATE OR REPLACE MACRO clustereval.external_findings(
       mixed.partition_key, 5, clustereval._severity_of_share(share), 'mixed_cluster',
       mixed.cluster, mixed.majority, n, share,
       concat(
-        clustereval._percent_as_text(share), ' of its ', clustereval._count_as_text(n, 'row'),
+        clustereval._divided_share_as_text(share), ' of its ', clustereval._count_as_text(n, 'row'),
         ' have its most frequent label'
       )
     FROM mixed_clusters AS mixed
@@ -78,7 +85,7 @@ CREATE OR REPLACE MACRO clustereval.external_findings(
       split.partition_key, 6, clustereval._severity_of_share(share), 'split_label',
       split.majority, split.label, n, share,
       concat(
-        clustereval._percent_as_text(share), ' of its ', clustereval._count_as_text(n, 'row'),
+        clustereval._divided_share_as_text(share), ' of its ', clustereval._count_as_text(n, 'row'),
         ' are in the cluster that has the most'
       )
     FROM split_labels AS split

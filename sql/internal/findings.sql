@@ -1,60 +1,38 @@
 -- findings: what a reader should know of the clusters of points, in words with their numbers.
 
--- One row per partition and coordinate that holds more than 90 % of the variance of all, where
--- there are several: partition_key, coordinate (from 1), n_dims, n, the points, and share. states:
--- rows of cluster_states.
+-- One row per partition and coordinate that holds more than 90 % of the variance within clusters,
+-- where there are several coordinates: partition_key, coordinate (from 1), n_dims, n, the points,
+-- and share. states: rows of cluster_states.
 CREATE OR REPLACE MACRO clustereval._dominant_coordinates(states) AS TABLE
   WITH coordinates AS (
     SELECT
       partition_key,
-      CAST(n AS DOUBLE) AS n,
-      unnest(range(1, len(mean) + 1)) AS coordinate,
-      unnest(mean) AS mean,
-      unnest(mean_correction) AS correction,
+      n,
+      unnest(range(1, len(m2) + 1)) AS coordinate,
       unnest(m2) AS m2
     FROM query_table(states)
     WHERE n > 0
   ),
-  -- Both uses need the same references: another evaluation may add them up in another order.
-  reference_points AS MATERIALIZED (
-    SELECT
-      partition_key, coordinate,
-      clustereval._clamp(fsum(n * mean) / fsum(n), MIN(mean), MAX(mean)) AS reference
+  variances AS (
+    SELECT partition_key, coordinate, CAST(SUM(n) AS BIGINT) AS n, fsum(m2) AS squares
     FROM coordinates
     GROUP BY partition_key, coordinate
   ),
-  deviations AS (
-    SELECT own.*, (own.mean - whole.reference) + own.correction AS deviation
-    FROM coordinates AS own
-    JOIN reference_points AS whole
-      ON whole.partition_key IS NOT DISTINCT FROM own.partition_key
-      AND whole.coordinate = own.coordinate
-  ),
-  means AS (
-    SELECT partition_key, coordinate, fsum(n * deviation) / fsum(n) AS overall
-    FROM deviations
-    GROUP BY partition_key, coordinate
-  ),
-  variances AS (
-    SELECT
-      own.partition_key, own.coordinate,
-      SUM(own.n) AS n,
-      fsum(own.m2) + fsum(own.n * pow(own.deviation - whole.overall, 2)) AS squares
-    FROM deviations AS own
-    JOIN means AS whole
-      ON whole.partition_key IS NOT DISTINCT FROM own.partition_key
-      AND whole.coordinate = own.coordinate
-    GROUP BY own.partition_key, own.coordinate
-  ),
   shares AS (
     SELECT
-      partition_key, coordinate,
-      CAST(n AS BIGINT) AS n,
+      partition_key, coordinate, n,
       COUNT(*) OVER (PARTITION BY partition_key) AS n_dims,
       squares / NULLIF(SUM(squares) OVER (PARTITION BY partition_key), 0.0) AS share
     FROM variances
   )
   SELECT * FROM shares WHERE n_dims > 1 AND share > 0.9;
+
+-- The mean silhouette of a cluster that is not set apart, as text.
+CREATE OR REPLACE MACRO clustereval._silhouette_as_text(silhouette) AS
+  CASE
+    WHEN silhouette < 0 THEN clustereval._decimals_below(silhouette, 0)
+    ELSE clustereval._decimals_below(silhouette, 0.25)
+  END;
 
 -- What a reader should know of the clusters of points: clusters that are not set apart, or of few
 -- points, points far away, coordinates of another scale, rows that are left out.
@@ -91,7 +69,7 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
     WHERE one.cluster IS NOT NULL
   ),
   __ce_states AS (
-    SELECT partition_key, n, mean, mean_correction, m2
+    SELECT partition_key, n, m2
     FROM clustereval.cluster_states(
       tbl, vector, cluster, partition_by := partition_by,
       noise := CASE WHEN noise_as = 'drop' THEN noise END,
@@ -110,7 +88,13 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
   ),
   __ce_measured AS (
     SELECT
-      own.partition_key, own.cluster AS cluster_key, own.n, own.mean_distance, own.max_distance,
+      own.partition_key, own.cluster AS cluster_key, own.n,
+      -- Of squared distances, the root of the ratio is that of lengths.
+      CASE
+        WHEN lower(distance) = 'sqeuclidean'
+          THEN sqrt(clustereval._ratio(own.max_distance, own.mean_distance))
+        ELSE clustereval._ratio(own.max_distance, own.mean_distance)
+      END AS farness,
       own.nearest_cluster AS nearest, spread.silhouette,
       counts.total, counts.n_clusters
     FROM __ce_clusters AS own
@@ -131,7 +115,7 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
       'low_silhouette', cluster_key, nearest, NULL, n, silhouette,
       concat(
         'the mean silhouette of its ', clustereval._count_as_text(n, 'point'), ' is ',
-        clustereval._decimals_as_text(silhouette),
+        clustereval._silhouette_as_text(silhouette),
         CASE
           WHEN silhouette < 0 THEN ': they are nearer to another cluster than to each other'
           ELSE ': it is hardly set apart from the clusters around it'
@@ -145,8 +129,8 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
       own.n + other.n, GREATEST(own.silhouette, other.silhouette),
       concat(
         'each is the nearest to the other, and their mean silhouettes are ',
-        clustereval._decimals_as_text(own.silhouette), ' and ',
-        clustereval._decimals_as_text(other.silhouette), ': they may be one cluster'
+        clustereval._silhouette_as_text(own.silhouette), ' and ',
+        clustereval._silhouette_as_text(other.silhouette), ': they may be one cluster'
       )
     FROM __ce_measured AS own
     JOIN __ce_measured AS other
@@ -158,20 +142,20 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
     UNION ALL
     SELECT
       partition_key, 7, 'warning', 'far_point', cluster_key, NULL, NULL, n,
-      max_distance / mean_distance,
+      farness,
       concat(
-        'its farthest point is ', clustereval._whole_as_text(max_distance / mean_distance),
+        'its farthest point is ', clustereval._whole_as_text(farness),
         ' times as far from the center as its points are on average'
       )
     FROM __ce_measured
-    WHERE max_distance > CASE WHEN lower(distance) = 'sqeuclidean' THEN 100 ELSE 10 END
-      * mean_distance
+    WHERE farness > 10
     UNION ALL
     SELECT
       partition_key, 8, 'warning', 'dominant_coordinate', NULL, NULL, coordinate, n, share,
       concat(
         'coordinate ', coordinate, ' of ', n_dims, ' holds ',
-        clustereval._percent_as_text(share), ' of the variance: scale the columns first'
+        clustereval._percent_as_text(share),
+        ' of the variance within clusters: scale the columns first'
       )
     FROM clustereval._dominant_coordinates(__ce_states)
     WHERE lower(distance) <> 'cosine' AND weights IS NULL
