@@ -130,7 +130,9 @@ def percent_as_text(x: pl.Expr) -> pl.Expr:
     tenths = (1000 * x + 0.5).floor().cast(pl.Int64)
     small = pl.format("{}.{} %", tenths // 10, tenths % 10)
     return (
-        pl.when((x >= 0.995) & (x < 1))
+        pl.when(x == 0)
+        .then(pl.lit("0 %"))
+        .when((x >= 0.995) & (x < 1))
         .then(pl.lit("over 99 %"))
         .when((x > 0) & (x < 0.0005))
         .then(pl.lit("below 0.1 %"))

@@ -166,7 +166,8 @@ def _list_misplaced(options: Options) -> list[str]:
 
 def _describe_choice(options: Options) -> str:
     """Return the option that has chosen the report of a command, and its value."""
-    name = "show" if options.show else options.report.option
+    # The first report of a command has no option of its own: its first required column tells it.
+    name = "show" if options.show else options.report.option or options.report.required[0]
     return f"{option_flag(name)} {options.show or options.values[name]}"
 
 

@@ -30,10 +30,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ENGINES",
+    "count_groups",
     "open_rows",
     "read_arguments",
     "read_rows",
-    "split_source",
+    "select_groups",
     "write_queries",
 ]
 
@@ -345,26 +346,34 @@ def read_arguments(source: Source, call: Call) -> dict[str, Any]:
         return arguments
 
 
-def split_source(source: Source, call: Call, parts: pl.DataFrame, folder: Path) -> list[Source]:
-    """Return a source for each row of `parts`: the rows of the source with these values.
+def select_groups(source: Source, call: Call, parts: pl.DataFrame, folder: Path) -> Source:
+    """Return a source of the rows that have the values of a row of `parts`, columns of the source.
 
-    They are Parquet files in the folder, with the columns of the source in the types that the
-    report of the call reads them in. The columns of `parts` are columns of the source.
+    It is a Parquet file in the folder, with the columns of the source in the types that the report
+    of the call reads them in.
     """
-    sources = []
+    path = folder / "parts.parquet"
     with open_rows(source, call, call.report.inputs[0]) as (connection, rows, _):
         names = [quote_identifier(name) for name in parts.columns]
-        condition = " AND ".join(f"{name} IS NOT DISTINCT FROM ?" for name in names)
-        for number, values in enumerate(parts.iter_rows()):
-            path = folder / f"part_{number}.parquet"
-            relation = connection.sql(f"FROM {rows} WHERE {condition}", params=list(values))
-            if source.kind == "database":  # it has no access to other files
-                _convert_to_polars(relation).write_parquet(path)
-            else:
-                relation.write_parquet(str(path))
-            part = Source("parquet", (str(path),), source.name, (source.name,))
-            sources.append(part)
-    return sources
+        alike = " AND ".join(f"own.{name} IS NOT DISTINCT FROM part.{name}" for name in names)
+        connection.register("clustereval_shown", parts.to_arrow())
+        relation = connection.sql(
+            f"SELECT own.* FROM (FROM {rows}) AS own SEMI JOIN clustereval_shown AS part ON {alike}"
+        )
+        if source.kind == "database":  # it has no access to other files
+            _convert_to_polars(relation).write_parquet(path)
+        else:
+            relation.write_parquet(str(path))
+    return Source("parquet", (str(path),), source.name, (source.name,))
+
+
+def count_groups(source: Source, call: Call, keys: Sequence[str]) -> int:
+    """Return the number of different values of the columns `keys` of a source."""
+    names = ", ".join(map(quote_identifier, keys))
+    with open_rows(source, call, call.report.inputs[0]) as (connection, rows, _):
+        query = f"SELECT COUNT(*) FROM (SELECT DISTINCT {names} FROM {rows})"
+        [(n,)] = connection.sql(query).fetchall()
+        return int(n)
 
 
 def write_queries(source: Source, calls: Sequence[Call]) -> list[str]:

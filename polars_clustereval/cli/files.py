@@ -176,7 +176,10 @@ def _infer_csv_types(
     columns = ", ".join(map(quote_identifier, names))
     query = f"DESCRIBE SELECT {columns} FROM {_format_csv_reader(source)}, sample_size = -1)"
     types = {name: kind for name, kind, *_ in connection.execute(query).fetchall()}
-    known = {"BIGINT": "DOUBLE", "DOUBLE": "DOUBLE", "DATE": "DATE", "TIMESTAMP": "TIMESTAMP"}
+    known = {
+        **dict.fromkeys(("BIGINT", "HUGEINT", "DOUBLE"), "DOUBLE"),
+        **{name: name for name in ("DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE")},
+    }
     return {name: known[kind] for name, kind in types.items() if kind in known}
 
 

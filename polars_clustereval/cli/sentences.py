@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["write_sentence"]
+__all__ = ["name_noise", "write_sentence"]
 
 #: By code: what is before and behind the words of a finding. Others are about a cluster, or none.
 _SENTENCES = {
@@ -22,9 +22,16 @@ def write_sentence(row: Mapping[str, Any]) -> str:
     """Return a row of external_findings or internal_findings as a sentence without a period."""
     about = ("Cluster {cluster}: ", "") if row["cluster"] is not None else ("", "")
     before, behind = _SENTENCES.get(row["code"], about)
-    # Of noise as singletons, a cluster has no name.
-    row = {name: "noise" if value is None else value for name, value in row.items()}
+    row = name_noise(row)
     words: str = row["finding"]
     if not before:
         words = f"{words[0].upper()}{words[1:]}"
     return f"{before.format(**row)}{words}{behind.format(**row)}"
+
+
+def name_noise(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row of findings where clusters and labels without a name are called noise.
+
+    These are noise points that count as clusters of their own.
+    """
+    return {name: "noise" if value is None else value for name, value in row.items()}

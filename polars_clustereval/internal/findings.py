@@ -215,7 +215,7 @@ def _join_measures(reports: PointReports, row_counts: pl.LazyFrame, by: list[str
     return join_partitions(joined, by, row_counts.select(*by, "total", "n_clusters")).cache()
 
 
-def _silhouette_as_text(silhouette: pl.Expr) -> pl.Expr:
+def silhouette_as_text(silhouette: pl.Expr) -> pl.Expr:
     """Return the mean silhouette of a cluster that is not set apart, as text."""
     below_0 = decimals_below(silhouette, 0)
     below_least = decimals_below(silhouette, _LEAST_SILHOUETTE)
@@ -245,7 +245,7 @@ def _find_low_silhouettes(measured: pl.LazyFrame, by: list[str]) -> pl.LazyFrame
         finding=pl.format(
             "the mean silhouette of its {} is {}: {}",
             count_as_text(n, "point"),
-            _silhouette_as_text(silhouette),
+            silhouette_as_text(silhouette),
             reason,
         ),
     )
@@ -277,8 +277,8 @@ def _find_close_clusters(measured: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
         finding=pl.format(
             "each is the nearest to the other, and their mean silhouettes are {} and {}: they "
             "may be one cluster",
-            _silhouette_as_text(own),
-            _silhouette_as_text(other),
+            silhouette_as_text(own),
+            silhouette_as_text(other),
         ),
     )
 

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from polars_clustereval.cli.sentences import write_sentence
+from polars_clustereval.base.exact import percent_as_text
+from polars_clustereval.cli.sentences import name_noise, write_sentence
+from polars_clustereval.internal.findings import silhouette_as_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-__all__ = ["Answer", "describe_clusters", "list_answers", "list_steps"]
+__all__ = ["Answer", "describe_clusters", "list_answers", "list_steps", "percent"]
 
 
 class Answer(NamedTuple):
@@ -38,24 +40,31 @@ _MOST_NAMED = 5
 # ----------------------------------------------------------------------------------------------
 
 
-def _whole_percent(share: float) -> str:
-    """Return a share as whole per cent."""
-    return f"{100 * share:.0f} %"
+def percent(share: float) -> str:
+    """Return a share as per cent, in the text of the findings."""
+    return str(pl.select(percent_as_text(pl.lit(share, pl.Float64))).item())
+
+
+def _write_silhouette(value: float) -> str:
+    """Return a mean silhouette of findings, in their text."""
+    return str(pl.select(silhouette_as_text(pl.lit(value, pl.Float64))).item())
 
 
 #: By code of findings: the sentence of several, and how each of them is named.
 _SUMMED_UP: dict[str, tuple[str, Callable[[Mapping[str, Any]], str]]] = {
     "mixed_cluster": (
         "{n} clusters are mixed, where less than 80 % of the rows have one label",
-        lambda row: f"{row['cluster']} ({_whole_percent(row['value'])} {row['label']})",
+        lambda row: f"{row['cluster']} ({percent(row['value'])} {row['label']})",
     ),
     "split_label": (
         "{n} labels are split, with less than 80 % of their rows in one cluster",
-        lambda row: f"{row['label']} ({_whole_percent(row['value'])} in {row['cluster']})",
+        lambda row: f"{row['label']} ({percent(row['value'])} in {row['cluster']})",
     ),
     "low_silhouette": (
         "{n} clusters are hardly set apart, with mean silhouettes below 0.25",
-        lambda row: f"{row['cluster']} ({row['value']:.2f}, next to {row['other_cluster']})",
+        lambda row: "{} ({}, next to {})".format(
+            row["cluster"], _write_silhouette(row["value"]), row["other_cluster"]
+        ),
     ),
     "close_clusters": (
         "{n} pairs of clusters may be one cluster each",
@@ -91,7 +100,7 @@ def _answer_alike(rows: Sequence[Mapping[str, Any]]) -> list[Answer]:
     if len(rows) <= _MOST_ALIKE:
         return [Answer(row["severity"], write_sentence(row), "clusters") for row in rows]
     words, name = _SUMMED_UP[rows[0]["code"]]
-    names = [name(row) for row in rows[:_MOST_NAMED]]
+    names = [name(name_noise(row)) for row in rows[:_MOST_NAMED]]
     more = ", …" if len(rows) > _MOST_NAMED else ""
     text = f"{words.format(n=f'{len(rows):,}')}: {', '.join(names)}{more}"
     return [Answer(rows[0]["severity"], text, "clusters")]
@@ -105,7 +114,18 @@ def _answer_alike(rows: Sequence[Mapping[str, Any]]) -> list[Answer]:
 def list_steps(findings: Sequence[pl.DataFrame]) -> list[str]:
     """Return what to try next, a sentence for each kind of finding that suggests something."""
     first = {row["code"]: row for table in findings for row in reversed(table.rows(named=True))}
-    return [words.format(**first[code]) for code, words in _NEXT_STEPS.items() if code in first]
+    return [
+        words.format(**first[code])
+        for code, words in _NEXT_STEPS.items()
+        # Of noise as singletons, a cluster has no name to look for.
+        if code in first and not _misses_name(words, first[code])
+    ]
+
+
+def _misses_name(words: str, row: Mapping[str, Any]) -> bool:
+    """Return whether `words` name a cluster or label that is NULL in a row of findings."""
+    names = ("cluster", "other_cluster", "label")
+    return any(f"{{{name}}}" in words and row[name] is None for name in names)
 
 
 _NEXT_STEPS = {
@@ -119,6 +139,7 @@ _NEXT_STEPS = {
     ),
     "mixed_cluster": "In cluster {cluster}, look at the rows whose label is not {label}.",
     "split_label": "Look at the rows of label {label} that are not in cluster {cluster}.",
+    "giant_cluster": "Try more clusters: {cluster} may be several.",
     "tiny_cluster": "Cluster {cluster} has few rows: it may be noise.",
 }
 
@@ -152,7 +173,7 @@ def _describe_column(row: Mapping[str, Any], show: Callable[[Any], str]) -> str:
     name = row["column_name"]
     if row["kind"] in ("category", "missing"):
         what = f"{name} {row['category']}" if row["kind"] == "category" else f"{name} missing"
-        shares = f"{_whole_percent(mean)} (elsewhere {_whole_percent(rest)}"
+        shares = f"{percent(mean)} (elsewhere {percent(rest)}"
         return f"{what} in {shares}; v {row['v_test']:.1f})"
     if row["kind"] == "date":
         mean, rest = (_show_day(x) for x in (mean, rest))

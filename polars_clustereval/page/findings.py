@@ -19,7 +19,7 @@ from polars_clustereval import (
 from polars_clustereval.base.checks import check_metrics
 from polars_clustereval.catalogue import entries, reading
 from polars_clustereval.cli.doubts import doubt_labels
-from polars_clustereval.cli.engines import ENGINES, read_rows, write_queries
+from polars_clustereval.cli.engines import read_arguments, read_rows, write_queries
 from polars_clustereval.cli.noise import describe_unknown_noise
 from polars_clustereval.cli.options import option_flag
 from polars_clustereval.cli.reports import REPORTS, Meaning, explain
@@ -27,28 +27,35 @@ from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.internal.findings import PointReports, findings_of_reports
 from polars_clustereval.plots.charts import count
 
-from .answers import Answer, describe_clusters, list_answers, list_steps
+from .answers import Answer, describe_clusters, list_answers, list_steps, percent
 from .numbers import show_number
+from .reports import Reports
 from .silhouettes import average_by_cluster, average_clusters, choose_method, describe_method
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from polars_clustereval.catalogue import Entry
     from polars_clustereval.cli.options import Call, Options
     from polars_clustereval.cli.reports import Report
     from polars_clustereval.cli.sources import Source
 
+    from .reports import Compute
+
 __all__ = [
     "CENTROIDS",
     "NOT_SCORES",
+    "SILHOUETTES_OF_CLUSTERS",
     "Findings",
     "Score",
     "check_options",
     "choose_clusters",
+    "describe_clustering",
+    "list_calls",
     "list_headlines",
     "list_versions",
     "make_findings",
+    "warn_of_rows",
 ]
 
 _CONFIDENCE = 0.95
@@ -138,16 +145,47 @@ def make_findings(source: Source, options: Options, *, has_pictures: bool) -> Fi
     options name neither labels nor vectors.
     """
     check_options(options)
-    values = options.values
-    found: dict[str, pl.DataFrame] = {}
+    compute = Reports(source).compute
     choice = ""
-    if "vector" in values:
-        call = options.call(REPORTS["internal"])
-        found["internal_report"] = ENGINES[call.engine]([source], call)
-        options, choice = choose_method(options, found["internal_report"].row(0, named=True))
-    calls = {call.report.function.__name__: call for call in _list_calls(options)}
-    missing = {name: call for name, call in calls.items() if name not in found}
-    found |= _compute(source, missing, options, has_pictures=has_pictures)
+    if "vector" in options.values:
+        counts = compute(options.call(REPORTS["internal"])).row(0, named=True)
+        options, choice = choose_method(options, counts)
+    findings = describe_clustering(source, options, compute, has_pictures=has_pictures)
+    calls = list_calls(options)
+    noise = describe_unknown_noise([source], calls[0], compute(calls[0]))
+    written = write_queries(source, _add_calls_of_findings(calls, options))
+    return findings._replace(
+        warnings=[
+            *findings.warnings,
+            *warn_of_rows(source, calls),
+            *(f"{note}." for note in noise),
+            *([f"{choice[0].upper()}{choice[1:]}."] if choice else []),
+        ],
+        notes=(*noise, *([choice] if choice else [])),
+        queries=[source.rename_paths(text) for text in written],
+        versions=list_versions(source),
+    )
+
+
+def warn_of_rows(source: Source, calls: Sequence[Call]) -> list[str]:
+    """Return sentences on labels that look like missing ones, and on zero vectors."""
+    named = {call.report.function.__name__: call for call in calls}
+    return [
+        *_warn_of_labels(source, named.get("external_report")),
+        *_warn_of_zero_vectors(source, named.get("internal_report")),
+    ]
+
+
+def describe_clustering(
+    source: Source, options: Options, compute: Compute, *, has_pictures: bool
+) -> Findings:
+    """Return what is found about one clustering, whose reports `compute` returns.
+
+    The method of the silhouettes is chosen in the options. The findings have no notes, queries and
+    versions, which are those of a page.
+    """
+    calls = {call.report.function.__name__: call for call in list_calls(options)}
+    found = _compute(compute, calls, options, has_pictures=has_pictures)
     tables = _Tables(
         external=_first_row(found, "external_report"),
         intervals=found.get("external_intervals"),
@@ -161,31 +199,22 @@ def make_findings(source: Source, options: Options, *, has_pictures: bool) -> Fi
     chosen = options.chosen_metrics
     names = list_headlines(tables.external) if chosen is None else check_metrics(chosen, scores)
     headlines = [scores[name] for name in names if name in scores]
-    looked_at = _list_findings(source, options, found)
-    first = next(name for name in ("external_report", "internal_report") if name in calls)
-    notes = describe_unknown_noise([source], calls[first], found[first])
-    notes = [*notes, *([choice] if choice else [])]
-    asked = _add_calls_of_findings(calls, options)
+    looked_at = _list_findings(compute, options, found)
     return Findings(
         title=options.title or "",
         facts=_list_facts(source, options, tables),
-        warnings=[
-            *_list_warnings(options, tables, clusters),
-            *_warn_of_labels(source, calls.get("external_report")),
-            *_warn_of_zero_vectors(source, calls.get("internal_report")),
-            *(f"{note[0].upper()}{note[1:]}." if note == choice else f"{note}." for note in notes),
-        ],
-        notes=tuple(notes),
+        warnings=_list_warnings(options, tables, clusters),
+        notes=(),
         answers=[*_judge_scores(headlines), *list_answers(looked_at)],
         steps=list_steps(looked_at),
-        descriptions=_describe_largest(source, options, clusters),
+        descriptions=_describe_largest(source, options, clusters, compute),
         headlines=headlines,
         groups=groups,
         clusters=clusters,
         cluster_meanings=_CLUSTER_MEANINGS,
         drawn={name: found[name] for name in _DRAWN if name in found},
-        queries=[source.rename_paths(text) for text in write_queries(source, asked)],
-        versions=list_versions(source),
+        queries=[],
+        versions=[],
     )
 
 
@@ -199,14 +228,15 @@ def check_options(options: Options) -> None:
         raise ClusterEvalError("report: --weight is for labels alone; leave out --vector")
 
 
-def _add_calls_of_findings(calls: Mapping[str, Call], options: Options) -> list[Call]:
-    """Return calls of reports by their names, with those whose rows the findings are.
+def _add_calls_of_findings(calls: Sequence[Call], options: Options) -> list[Call]:
+    """Return calls of reports, with those whose rows the findings are.
 
     They are before the other ones of labels and of points, which read the same columns.
     """
     names = {"external_report": "findings", "internal_report": "findings-vector"}
     listed = []
-    for name, call in calls.items():
+    for call in calls:
+        name = call.report.function.__name__
         if name in names:
             listed.append(options.call(REPORTS[names[name]]))
         listed.append(call)
@@ -214,7 +244,7 @@ def _add_calls_of_findings(calls: Mapping[str, Call], options: Options) -> list[
 
 
 def _list_findings(
-    source: Source, options: Options, found: Mapping[str, pl.DataFrame]
+    compute: Compute, options: Options, found: Mapping[str, pl.DataFrame]
 ) -> list[pl.DataFrame]:
     """Return the findings on labels and those on points, where there are labels and points.
 
@@ -222,16 +252,14 @@ def _list_findings(
     """
     tables = []
     if "label" in options.values:
-        call = options.call(REPORTS["findings"])
-        tables.append(ENGINES[call.engine]([source], call))
+        tables.append(compute(options.call(REPORTS["findings"])))
     if "vector" in options.values:
         distance = options.values.get("distance", "euclidean")
         noise_as = options.values.get("noise_as")
         states = None
         if distance.lower() != "cosine" and "weights" not in options.values:
             marked = {} if noise_as == "drop" else {"noise": None, "noise_as": None}
-            call = options.call(_STATES, **marked)
-            states = ENGINES[call.engine]([source], call).lazy()
+            states = compute(options.call(_STATES, **marked)).lazy()
         silhouettes = found.get("silhouette_clusters")
         reports = PointReports(
             counts=found["internal_report"].lazy(),
@@ -244,11 +272,15 @@ def _list_findings(
     return tables
 
 
+_NOT_DISTINGUISHED = "nothing: no column differs by a v-test of 2 or more"
+
 #: Clusters that are described, the largest ones.
 _MOST_DESCRIBED = 30
 
 
-def _describe_largest(source: Source, options: Options, clusters: pl.DataFrame) -> dict[str, str]:
+def _describe_largest(
+    source: Source, options: Options, clusters: pl.DataFrame, compute: Compute
+) -> dict[str, str]:
     """Return what distinguishes the largest clusters in columns of numbers, by their names.
 
     Vectors in one column have no columns to name.
@@ -256,18 +288,19 @@ def _describe_largest(source: Source, options: Options, clusters: pl.DataFrame) 
     if "vector" not in options.values or clusters.height < 2:
         return {}
     call = options.call(REPORTS["internal"])
-    columns = read_rows(source, call, call.report.inputs[0])[1]["vector"]
+    columns = read_arguments(source, call)["vector"]
     if len(columns) < 2:
         return {}
     noise_as = options.values.get("noise_as")
     marked = {"noise_as": "drop"} if noise_as == "singletons" else {}
-    call = options.call(REPORTS["profile"], columns=columns, **marked)
-    profile = ENGINES[call.engine]([source], call)
+    profile = compute(options.call(REPORTS["profile"], columns=columns, **marked))
+    if options.values.get("missing") == "drop":  # no row of the page lacks a coordinate
+        profile = profile.filter(pl.col("kind") != "missing")
     largest = clusters.head(_MOST_DESCRIBED).select("cluster")
     known = largest.cast({"cluster": profile.schema["cluster"]})
     described = describe_clusters(profile.join(known, on="cluster", how="semi"), show_number)
-    names = map(str, largest["cluster"])
-    return {name: described[name] for name in names if name in described}
+    names = map(str, largest["cluster"].to_list())
+    return {name: described.get(name, _NOT_DISTINGUISHED) for name in names}
 
 
 #: The reports that pictures of points are drawn from.
@@ -275,7 +308,7 @@ _DRAWN = ("silhouette_samples", "internal_cluster_report")
 
 
 def _compute(
-    source: Source, calls: Mapping[str, Call], options: Options, *, has_pictures: bool
+    compute: Compute, calls: Mapping[str, Call], options: Options, *, has_pictures: bool
 ) -> dict[str, pl.DataFrame]:
     """Return the rows of reports by their names, each computed once.
 
@@ -285,16 +318,11 @@ def _compute(
     derived: tuple[str, ...] = ()
     if "silhouette_clusters" in calls and _has_silhouettes_of_points(options):
         derived = ("silhouette_score", *(["silhouette_clusters"] if has_pictures else []))
-    found = {
-        name: ENGINES[call.engine]([source], call)
-        for name, call in calls.items()
-        if name not in derived
-    }
+    found = {name: compute(call) for name, call in calls.items() if name not in derived}
     if not derived:
         return found
     if has_pictures:
-        call = options.call(REPORTS["samples"])
-        points = ENGINES[call.engine]([source], call, ("cluster", "silhouette"))
+        points = compute(options.call(REPORTS["samples"]), ("cluster", "silhouette"))
         found["silhouette_samples"] = points
         found["silhouette_clusters"] = average_by_cluster(points)
     found["silhouette_score"] = average_clusters(found["silhouette_clusters"])
@@ -314,10 +342,10 @@ def _first_row(found: Mapping[str, pl.DataFrame], name: str) -> dict[str, Any] |
 #: Reports by cluster, which no command has: the page has words of its own for their columns.
 CENTROIDS = replace(REPORTS["internal"], function=internal_cluster_report)
 _STATES = replace(REPORTS["internal"], function=cluster_states)
-_SILHOUETTES_OF_CLUSTERS = replace(REPORTS["silhouette"], function=silhouette_clusters)
+SILHOUETTES_OF_CLUSTERS = replace(REPORTS["silhouette"], function=silhouette_clusters)
 
 
-def _list_calls(options: Options) -> list[Call]:
+def list_calls(options: Options) -> list[Call]:
     """Return the calls of each report of the library that the page needs."""
     calls = []
     if "label" in options.values:
@@ -327,7 +355,7 @@ def _list_calls(options: Options) -> list[Call]:
     if "vector" in options.values:
         calls += [options.call(x) for x in (REPORTS["internal"], CENTROIDS, REPORTS["silhouette"])]
         if _has_silhouettes_of_points(options) or _has_sample(options):
-            calls += [options.call(_SILHOUETTES_OF_CLUSTERS)]
+            calls += [options.call(SILHOUETTES_OF_CLUSTERS)]
     return calls
 
 
@@ -553,7 +581,7 @@ def _list_warnings(options: Options, tables: _Tables, clusters: pl.DataFrame) ->
     warnings = []
     for table, missing in ((tables.external, "label"), (tables.internal, "vector")):
         if table is not None and table["n_dropped"]:
-            share = _percent(table["n_dropped"], table["n"] + table["n_dropped"])
+            share = percent(table["n_dropped"] / (table["n"] + table["n_dropped"]))
             has, is_left = ("has", "is") if table["n_dropped"] == 1 else ("have", "are")
             warnings.append(
                 f"{count(table['n_dropped'], 'row')} ({share}) {has} no {missing} or no cluster, "
@@ -567,7 +595,7 @@ def _list_warnings(options: Options, tables: _Tables, clusters: pl.DataFrame) ->
         treated = treatment.get(kind, "each counted as a cluster of its own")
         total = n + row["n_noise"] * (kind == "drop")
         warnings.append(
-            f"{count(row['n_noise'], 'row')} ({_percent(row['n_noise'], total)}) "
+            f"{count(row['n_noise'], 'row')} ({percent(row['n_noise'] / total)}) "
             f"{'is' if row['n_noise'] == 1 else 'are'} noise, {treated}."
         )
     if "noise" not in options.values and _holds_minus_1(clusters["cluster"]):
@@ -585,7 +613,7 @@ def _list_warnings(options: Options, tables: _Tables, clusters: pl.DataFrame) ->
     largest = clusters.row(0, named=True) if clusters.height > 1 else None
     if largest is not None and largest["share"] > _GIANT_SHARE:
         warnings.append(
-            f"Cluster {largest['cluster']} has {_percent(largest['share'], 1)} of the rows: scores "
+            f"Cluster {largest['cluster']} has {percent(largest['share'])} of the rows: scores "
             "by row or by pair say little of the others."
         )
     return warnings
@@ -614,12 +642,6 @@ def _warn_of_zero_vectors(source: Source, call: Call | None) -> list[str]:
         return []
     subject = "1 vector is zero: its" if n == 1 else f"{n:,} vectors are zero: their"
     return [f"{subject} cosine distance to every other one is 1."]
-
-
-def _percent(part: float, whole: float) -> str:
-    """Return a share as per cent, with a digit where it is small."""
-    share = 100 * part / whole
-    return f"{share:.0f} %" if share >= 10 else f"{share:.2g} %"
 
 
 def list_versions(source: Source) -> list[tuple[str, str]]:

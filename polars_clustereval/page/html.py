@@ -52,7 +52,8 @@ def write_html(findings: Findings, pictures: Mapping[str, str]) -> bytes:
 
 def write_partitions_html(partitions: Partitions) -> bytes:
     """Return one page about many clusterings: a table of all, and a section for each shown."""
-    main = ["<h2>Partitions, the worst first</h2>", _write_overview(partitions)]
+    title = f"<h2>Partitions, the worst first by {_text(partitions.order)}</h2>"
+    main = [title, _write_overview(partitions)]
     for number, part in enumerate(partitions.parts):
         main += [
             f'<h2 id="part-{number}">{_text(part.name)}</h2>',

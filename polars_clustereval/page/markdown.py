@@ -31,17 +31,10 @@ _MAX_ROWS = 50
 
 def write_markdown(findings: Findings) -> bytes:
     """Return the findings as Markdown."""
-    facts = ", ".join(f"{name} **{_name(value)}**" for name, value in findings.facts)
-    parts = [f"# {_name(name_page(findings))}", facts]
+    parts = [f"# {_name(name_page(findings))}", _join_facts(findings.facts)]
     if findings.warnings:
         parts.append("\n".join(f"- ⚠ {_name(warning)}" for warning in findings.warnings))
-    parts += _sections(findings)
-    parts.append(
-        _table(
-            ("score", "value", "interval", "range", "reading", "meaning"),
-            map(_headline, findings.headlines),
-        )
-    )
+    parts += [*_sections(findings), _table_of_scores(findings)]
     clusters, note = choose_clusters(findings.clusters, _MAX_ROWS)
     parts += ["## Clusters", _table_of(clusters), *([note] if note else [])]
     parts += ["## SQL", _fence("\n\n".join(findings.queries))]
@@ -51,21 +44,26 @@ def write_markdown(findings: Findings) -> bytes:
 
 def write_partitions_markdown(partitions: Partitions) -> bytes:
     """Return the findings on many clusterings: a table of all, and a section for each shown."""
-    facts = ", ".join(f"{name} **{_name(value)}**" for name, value in partitions.facts)
-    parts = [f"# {_name(partitions.title)}", facts]
+    parts = [f"# {_name(partitions.title)}", _join_facts(partitions.facts)]
     if partitions.warnings:
         parts.append("\n".join(f"- ⚠ {_name(warning)}" for warning in partitions.warnings))
-    parts += ["## Partitions, the worst first", _table_of(partitions.overview)]
+    title = f"## Partitions, the worst first by {_own(partitions.order)}"
+    parts += [title, _table_of(partitions.overview)]
     for part in partitions.parts:
-        parts.append(f"## {_name(part.name)}")
+        parts += [f"## {_name(part.name)}", _join_facts(part.findings.facts)]
         if part.findings.warnings:
             parts.append("\n".join(f"- ⚠ {_name(warning)}" for warning in part.findings.warnings))
-        parts += _sections(part.findings, level=3)[:-1]
+        parts += [*_sections(part.findings, level=3), _table_of_scores(part.findings)]
         clusters, note = choose_clusters(part.findings.clusters, _MAX_ROWS)
         parts += ["### Clusters", _table_of(clusters), *([note] if note else [])]
     parts += ["## SQL", _fence("\n\n".join(partitions.queries))]
     versions = "; ".join(f"{_name(name)} {_name(value)}" for name, value in partitions.versions)
     return ("\n\n".join([*parts, versions]) + "\n").encode()
+
+
+def _join_facts(facts: Iterable[tuple[str, str]]) -> str:
+    """Return facts, pairs of a name and a text, as a line."""
+    return ", ".join(f"{name} **{_name(value)}**" for name, value in facts)
 
 
 def _sections(findings: Findings, level: int = 2) -> list[str]:
@@ -91,6 +89,12 @@ _MARKS = {"problem": "🔴", "warning": "🟠", "note": "🔵"}
 # ----------------------------------------------------------------------------------------------
 # Tables
 # ----------------------------------------------------------------------------------------------
+
+
+def _table_of_scores(findings: Findings) -> str:
+    """Return the table of the headline scores."""
+    head = ("score", "value", "interval", "range", "reading", "meaning")
+    return _table(head, map(_headline, findings.headlines))
 
 
 def _headline(score: Score) -> list[str]:
@@ -142,9 +146,24 @@ _LIVE = re.compile(
 
 
 def _name(text: str) -> str:
-    """Return a text with names of the user as part of a line: words that hold marks are code."""
+    """Return a text with names of the user as part of a line: words that hold marks are code.
+
+    The punctuation of a sentence around a word is not part of it.
+    """
     words = escape_controls(text).strip().split(" ")
-    return " ".join(_code(word) if _LIVE.search(word) else word for word in words)
+    return " ".join(_code_word(word) if _LIVE.search(word) else word for word in words)
+
+
+#: A word, with the punctuation of a sentence before and behind it.
+_WORD = re.compile(r"(\(?)(.*?)([:,;.)]*)")
+
+
+def _code_word(word: str) -> str:
+    """Return a word as code, with the punctuation of its sentence outside."""
+    match = _WORD.fullmatch(word)
+    assert match is not None  # every text matches
+    before, name, behind = match.groups()
+    return f"{before}{_code(name)}{behind}" if _LIVE.search(name) else _code(word)
 
 
 def _code(text: str) -> str:

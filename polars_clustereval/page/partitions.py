@@ -1,27 +1,39 @@
 """Partitions: what the command ``report`` says of many clusterings, such as one for each region.
 
 A table has a row for each, the worst first, and the worst ones get a section of their own, as if
-the page were about them alone.
+the page were about them alone. Each report is computed for all of them at once.
 """
 
 from __future__ import annotations
 
+from math import isqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
 from polars_clustereval.base.checks import check_metrics
-from polars_clustereval.cli.engines import ENGINES, read_arguments, split_source, write_queries
+from polars_clustereval.cli.engines import (
+    count_groups,
+    read_arguments,
+    select_groups,
+    write_queries,
+)
+from polars_clustereval.cli.noise import describe_unknown_noise
 from polars_clustereval.cli.reports import REPORTS
+from polars_clustereval.plots.charts import count
 
 from .findings import (
     NOT_SCORES,
+    SILHOUETTES_OF_CLUSTERS,
     Findings,
     check_options,
+    describe_clustering,
     list_headlines,
     list_versions,
-    make_findings,
+    warn_of_rows,
 )
+from .reports import PartReports, Reports
+from .silhouettes import choose_method
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,6 +63,8 @@ class Partitions(NamedTuple):
     warnings: list[str]
     #: Lines for standard error, once the page is written.
     notes: tuple[str, ...]
+    #: The score that orders the partitions, as the head of its column.
+    order: str
     #: One row per partition, the worst first: its name, its counts and first scores.
     overview: pl.DataFrame
     parts: list[Part]
@@ -60,74 +74,166 @@ class Partitions(NamedTuple):
     versions: list[tuple[str, str]]
 
 
+class _Overview(NamedTuple):
+    """The partitions, the worst first."""
+
+    #: The columns of the partitions, n, n_clusters and scores.
+    rows: pl.DataFrame
+    #: The score that orders them.
+    by: str
+    #: The first ones that have rows in each report of the page.
+    n_whole: int
+
+
 def make_partitions(source: Source, options: Options) -> Partitions:
     """Return what is found about the clusterings of each group of the option partition_by."""
     check_options(options)
+    reports = Reports(source)
+    options, choice = _choose_method_of_all(reports, options)
     calls = _compared_calls(options)
     keys = read_arguments(source, calls[0])["partition_by"]
-    overview = _compare_partitions(source, calls, keys, options.chosen_metrics)
-    worst = overview.head(MOST_PARTS)
-    alone = options.without("partition_by")
-    files = split_source(source, calls[-1], worst.select(keys), options.scratch)
-    names = [_name_part(keys, row) for row in overview.select(keys).iter_rows()]
+    overview = _compare_partitions(reports, calls, keys, options.chosen_metrics)
+    shown = overview.rows.head(min(overview.n_whole, MOST_PARTS)).select(keys)
+    some = source
+    if len(shown) < overview.rows.height:
+        some = select_groups(source, calls[-1], shown, options.scratch)
+    alone, computed = options.without("partition_by"), PartReports(some, shown)
+    names = [_name_part(keys, row) for row in overview.rows.select(keys).iter_rows()]
     parts = [
-        Part(name, make_findings(part, alone, has_pictures=False))
-        for name, part in zip(names, files, strict=False)
+        Part(name, describe_clustering(some, alone, computed.of_part(number), has_pictures=False))
+        for number, name in enumerate(names[: len(shown)])
     ]
-    n_more = overview.height - len(parts)
-    left_out = f"The {len(parts)} worst of {overview.height:,} partitions have a section below."
-    shown = overview.drop(keys).insert_column(0, pl.Series("partition", names, pl.String))
+    noise = describe_unknown_noise([source], calls[0], reports.compute(calls[0]))
+    notes = [*noise, *([choice] if choice else [])]
+    n_missing = count_groups(source, calls[-1], keys) - overview.rows.height
+    table = overview.rows.drop(keys).insert_column(0, pl.Series("partition", names, pl.String))
     return Partitions(
         title=options.title or f"Clusterings of {source.name}",
-        facts=[
-            ("data", source.name),
-            ("partitions", f"{overview.height:,}"),
-            ("rows", f"{overview['n'].sum():,}"),
-            ("--partition-by", ",".join(keys)),
+        facts=_list_facts_of_all(source, options, overview.rows, keys),
+        warnings=[
+            *_warn_of_parts(overview, len(parts), n_missing),
+            *warn_of_rows(source, calls),
+            *(f"{note}." for note in noise),
+            *([f"{choice[0].upper()}{choice[1:]}."] if choice else []),
         ],
-        warnings=[left_out] if n_more else [],
-        notes=tuple(dict.fromkeys(note for part in parts for note in part.findings.notes)),
-        overview=shown,
+        notes=tuple(notes),
+        order=overview.by.replace("_", " "),
+        overview=table,
         parts=parts,
         queries=[source.rename_paths(text) for text in write_queries(source, calls)],
         versions=list_versions(source),
     )
 
 
+def _choose_method_of_all(reports: Reports, options: Options) -> tuple[Options, str]:
+    """Return the options with the method of the silhouettes of all partitions, as choose_method."""
+    if "vector" not in options.values:
+        return options, ""
+    counts = reports.compute(options.call(REPORTS["internal"]))
+    # As long as for one clustering of this number of points.
+    squares = sum(n * n for n in counts["n"])
+    return choose_method(options, {"n": isqrt(squares), "n_dims": counts["n_dims"].max()})
+
+
 def _compared_calls(options: Options) -> list[Call]:
-    """Return the calls of the reports that the overview is from; that of points is the last."""
-    names = {"label": "external", "vector": "internal"}
-    return [options.call(REPORTS[x]) for name, x in names.items() if name in options.values]
+    """Return the calls of the reports that the overview is from; those of points are the last."""
+    calls = [options.call(REPORTS["external"])] if "label" in options.values else []
+    if "vector" in options.values:
+        calls.append(options.call(REPORTS["internal"]))
+        is_exact = options.values.get("method", "exact").lower() == "exact"
+        is_bounded = "tolerance" in options.values or not is_exact
+        calls.append(options.call(REPORTS["silhouette"] if is_bounded else SILHOUETTES_OF_CLUSTERS))
+    return calls
 
 
 def _compare_partitions(
-    source: Source, calls: Sequence[Call], keys: Sequence[str], chosen: Sequence[str] | None
-) -> pl.DataFrame:
-    """Return one row per partition with its columns `keys`, counts and scores, the worst first.
+    reports: Reports, calls: Sequence[Call], keys: Sequence[str], chosen: Sequence[str] | None
+) -> _Overview:
+    """Return the partitions with their counts and scores, the worst first.
 
-    `chosen` are the names of the scores; by default those at the top of a page.
+    `chosen` are the names of the scores; by default those at the top of a page. Partitions that
+    lack rows in a report, such as labels, come last.
     """
-    tables = [ENGINES[call.engine]([source], call) for call in calls]
+    tables = [_average_clusters(reports.compute(call), keys) for call in calls]
     joined = tables[0]
     for table in tables[1:]:
         known = [name for name in table.columns if name in joined.columns and name not in keys]
-        joined = joined.join(table.drop(known), on=list(keys), how="left", nulls_equal=True)
+        # Of one input, an engine may read a column as another type than the other engine.
+        typed = table.drop(known).cast({name: joined.schema[name] for name in keys})
+        joined = joined.join(typed, on=list(keys), how="full", nulls_equal=True, coalesce=True)
     counts = ("n", "n_labels") if "n_labels" in joined.columns else ()
     row = {name: joined[name].sum() for name in counts} or None
     usual = [name for name in list_headlines(row) if name in joined.columns]
     known = [name for name in joined.columns if name not in (*keys, *NOT_SCORES)]
     scores = usual if chosen is None else check_metrics(chosen, known)
-    meanings = {name: x for call in calls for name, x in call.report.meanings.items()}
-    by = next(name for name in (*scores, *usual) if meanings[name].best)
-    ordered = joined.sort(
-        by, descending=not meanings[by].is_high_best, nulls_last=True, maintain_order=True
+    best = {name: x.best for call in calls for name, x in call.report.meanings.items()}
+    best |= {"silhouette": "1"}
+    by = next(name for name in (*scores, *usual) if best[name])
+    is_whole = pl.all_horizontal(
+        pl.col(name).is_not_null() for name in ("n_labels", "n_dims") if name in joined.columns
     )
-    return ordered.select(*keys, *dict.fromkeys(["n", "n_clusters", *scores]))
+    ordered = joined.with_columns(is_whole=is_whole).sort(
+        "is_whole",
+        by,
+        descending=[True, best[by] not in ("high", "1")],
+        nulls_last=True,
+        maintain_order=True,
+    )
+    rows = ordered.select(*keys, *dict.fromkeys(["n", "n_clusters", *scores]))
+    return _Overview(rows, by, int(ordered["is_whole"].sum()))
+
+
+def _average_clusters(table: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """Return one row per partition of a report; of silhouettes by cluster, their mean by points."""
+    if "cluster" not in table.columns:
+        return table
+    mean, n = pl.col("silhouette"), pl.col("n")
+    silhouette = pl.when(mean.count() > 0).then((mean * n).sum() / n.sum())
+    return table.group_by(keys, maintain_order=True).agg(silhouette=silhouette)
+
+
+def _warn_of_parts(overview: _Overview, n_shown: int, n_missing: int) -> list[str]:
+    """Return sentences on partitions that are not in the table, or have no section."""
+    n = overview.rows.height
+    warnings = []
+    if n_missing:
+        has, is_left = ("has", "is") if n_missing == 1 else ("have", "are")
+        warnings.append(
+            f"{count(n_missing, 'partition')} {has} no row that can be scored, and {is_left} left "
+            "out."
+        )
+    n_parts = n - overview.n_whole
+    if n_parts:
+        has = "has" if n_parts == 1 else "have"
+        warnings.append(
+            f"{count(n_parts, 'partition')} {has} no row with a label or none with a vector, and "
+            "no section below."
+        )
+    if n_shown < overview.n_whole:
+        warnings.append(f"The {n_shown} worst of {n:,} partitions have a section below.")
+    return warnings
+
+
+def _list_facts_of_all(
+    source: Source, options: Options, rows: pl.DataFrame, keys: Sequence[str]
+) -> list[tuple[str, str]]:
+    """Return the input and the options that matter, as pairs of a name and a text."""
+    return [
+        ("data", source.name),
+        ("partitions", f"{rows.height:,}"),
+        ("rows", f"{rows['n'].sum():,}"),
+        ("--partition-by", ",".join(keys)),
+        *(
+            (f"--{name}", str(options.values[name]))
+            for name in ("label", "cluster", "vector")
+            if name in options.values
+        ),
+    ]
 
 
 def _name_part(keys: Sequence[str], values: Sequence[Any]) -> str:
     """Return the name of a partition: its value, after its column if there are several."""
-    texts = ["NULL" if value is None else str(value) for value in values]
+    texts = ["NULL" if value is None else str(value) or "(empty)" for value in values]
     if len(keys) == 1:
         return f"{keys[0]} {texts[0]}"
     return ", ".join(f"{key} {text}" for key, text in zip(keys, texts, strict=True))

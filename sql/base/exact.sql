@@ -106,6 +106,7 @@ CREATE OR REPLACE MACRO clustereval._deviance(x, m, d, v) AS
 -- are none and all.
 CREATE OR REPLACE MACRO clustereval._percent_as_text(x) AS
   CASE
+    WHEN x = 0 THEN '0 %'
     WHEN x >= 0.995 AND x < 1 THEN 'over 99 %'
     WHEN x > 0 AND x < 0.0005 THEN 'below 0.1 %'
     WHEN x >= 0.1 THEN concat(CAST(FLOOR(100 * x + 0.5) AS BIGINT), ' %')
@@ -127,7 +128,7 @@ CREATE OR REPLACE MACRO clustereval._decimals_as_text(x) AS
     lpad(CAST(CAST(FLOOR(100 * abs(x) + 0.5) AS BIGINT) % 100 AS VARCHAR), 2, '0')
   );
 
--- x, which is below `most`, as text with two decimals; 'just below 0.25' if they are those of `most`.
+-- x, which is below `most`, as text with two decimals; 'just below 0.25' if they are those of 0.25.
 CREATE OR REPLACE MACRO clustereval._decimals_below(x, most) AS
   CASE
     WHEN x >= most - 0.005 THEN concat('just below ', most)

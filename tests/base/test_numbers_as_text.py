@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PERCENT = {
-    0.0: "0.0 %",
+    0.0: "0 %",
     1e-9: "below 0.1 %",
     0.0004999: "below 0.1 %",
     0.0005: "0.1 %",

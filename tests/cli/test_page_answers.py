@@ -348,7 +348,7 @@ def test_a_section_for_each_partition_the_worst_first(run: Run, tmp_path: Path, 
     markdown = page(run, given, *PARTITIONS)
     titles = re.findall(r"^## (.*)$", markdown, re.MULTILINE)
     worst_first = ["region south", "region NULL", "region east", "region north"]
-    assert titles == ["Partitions, the worst first", *worst_first, "SQL"]
+    assert titles == ["Partitions, the worst first by adjusted rand score", *worst_first, "SQL"]
     rows = re.findall(r"^\| (region \w+) \| (\d+) \| (\d) \| ([\d.]+) \|", markdown, re.MULTILINE)
     assert [row[:3] for row in rows] == [
         ("region south", "300", "3"),

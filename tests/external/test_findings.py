@@ -113,7 +113,10 @@ def test_a_giant_cluster(engine: Engine) -> None:
     rows: list[Pair] = [(0, 5)] * 80 + [(1, 6)] * 20
     assert label_findings(engine, rows) == []
     [row] = label_findings(engine, [*rows, (0, 5)])
-    words = "it holds just over 80 % of the rows: scores by row or by pair say little of the other clusters"
+    words = (
+        "it holds just over 80 % of the rows: scores by row or by pair say little of the other "
+        "clusters"
+    )
     assert tuple(row.values()) == ("warning", "giant_cluster", 5, None, 81, 81 / 101, words)
 
 

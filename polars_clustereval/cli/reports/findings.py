@@ -38,7 +38,7 @@ _POINT_FINDINGS = replace(
     description="what to look at first, in words: clusters that are not set apart, far points",
     engine="polars",
     heading=(("cluster", "distance"), ("vector",)),
-    options={"vector": ""},
+    options={"vector": "", "method": "exact (default), sample"},
     meanings=explain(
         {
             **_SUBJECTS,

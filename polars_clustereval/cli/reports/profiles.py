@@ -32,12 +32,18 @@ _CLUSTER_PROFILE_REPORT = Report(
         }
     ),
     any_magnitude=True,
+    # Of categories it is unknown, and the other columns are what the test is from.
+    left_out=("std",),
     first_rows=("cluster", 3),
 )
 
 _ASSOCIATIONS = replace(
     _CLUSTER_PROFILE_REPORT,
     variant="association",
+    options={
+        "weight": "how many times each row counts",
+        "noise_as": "with --noise, what noise counts as: cluster, drop (not at all)",
+    },
     function=column_profile,
     description="which columns separate the clusters, the strongest first",
     meanings=explain(
@@ -52,6 +58,7 @@ _ASSOCIATIONS = replace(
             "association": ("high", "square root of eta_squared, or cramers_v"),
         }
     ),
+    left_out=(),
     first_rows=None,
 )
 

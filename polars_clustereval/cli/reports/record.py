@@ -78,7 +78,8 @@ class Report:
     show: str = ""
     function: Callable[..., pl.LazyFrame]
     description: str
-    #: The options that only a variant has, with their help, '' for the usual one.
+    #: Of a variant: options that it alone has, and those whose values are others in its command,
+    #: with their help, '' for the usual one.
     options: Mapping[str, str] = field(default_factory=dict)
     #: The engine that is faster for it: Polars has numpy for distances between points.
     engine: str = "duckdb"

@@ -1,0 +1,89 @@
+"""Reports of one clustering, or of many at once, each computed once for a page."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from polars_clustereval.cli.engines import ENGINES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import polars as pl
+
+    from polars_clustereval.cli.options import Call
+    from polars_clustereval.cli.sources import Source
+
+    #: Returns the rows of a report, by its call and the columns that are wanted, by default all.
+    Compute = Callable[..., pl.DataFrame]
+
+__all__ = ["PartReports", "Reports"]
+
+#: The column that numbers the parts; no report has such a name.
+_PART = "number of the part"
+
+
+class _Asked(NamedTuple):
+    """What tells the tables of one input apart."""
+
+    function: str
+    arguments: str
+    columns: tuple[str, ...] | None
+
+
+def _describe_asked(call: Call, columns: Sequence[str] | None) -> _Asked:
+    """Return what tells the table of a call apart from others of the same input."""
+    arguments = repr(sorted(call.arguments.items()))
+    chosen = None if columns is None else tuple(columns)
+    return _Asked(call.report.function.__name__, arguments, chosen)
+
+
+class Reports:
+    """Reports of one input."""
+
+    def __init__(self, source: Source) -> None:
+        """Compute nothing yet."""
+        self._source = source
+        self._rows: dict[_Asked, pl.DataFrame] = {}
+
+    def compute(self, call: Call, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """Return the rows of a report with these columns, by default all."""
+        asked = _describe_asked(call, columns)
+        if asked not in self._rows:
+            self._rows[asked] = ENGINES[call.engine]([self._source], call, columns)
+        return self._rows[asked]
+
+
+class PartReports:
+    """Reports of groups of the rows of one input, of all groups at once."""
+
+    def __init__(self, source: Source, parts: pl.DataFrame) -> None:
+        """Compute nothing yet; `parts` has a row for each group, the values of its columns."""
+        self._reports = Reports(source)
+        self._parts = parts.with_row_index(_PART)
+        self._keys = parts.columns
+        self._split: dict[_Asked, dict[int, pl.DataFrame]] = {}
+
+    def of_part(self, number: int) -> Compute:
+        """Return what computes the reports of the group of this row of `parts`, as if alone."""
+        return partial(self._compute_part, number)
+
+    def _compute_part(
+        self, number: int, call: Call, columns: Sequence[str] | None = None
+    ) -> pl.DataFrame:
+        """Return the rows of a report of one group, without the columns of the groups."""
+        asked = _describe_asked(call, columns)
+        whole = self._reports.compute(
+            replace(call, arguments={**call.arguments, "partition_by": self._keys}), columns
+        )
+        if asked not in self._split:
+            # Of one input, an engine may read a column as another type than the other engine.
+            types = {name: self._parts.schema[name] for name in self._keys}
+            rows = whole.cast(types).join(  # type: ignore[arg-type]
+                self._parts, on=self._keys, nulls_equal=True, maintain_order="left"
+            )
+            split = rows.drop(self._keys).partition_by(_PART, as_dict=True, include_key=False)
+            self._split[asked] = {place: part for (place,), part in split.items()}
+        return self._split[asked].get(number, whole.drop(self._keys).clear())
