@@ -167,6 +167,10 @@ def _add_page(commands: Any) -> None:
     _add_option(
         command, "partition_by", "a table of all groups, and a section for each of the worst fifty"
     )
+    _add_option(
+        command, "columns", "columns of any type that describe the clusters, besides the vector"
+    )
+    _add_option(command, "id", "names the points of low silhouettes; of a sample, its order")
     for name in ("method", "tolerance", "sample_size", "reference_size", "random_state"):
         _add_option(command, name, f"of the silhouette: {OPTIONS[name]['help']}")
     add = command.add_argument

@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-import hashlib
-import platform
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import duckdb
 import polars as pl
 
 from polars_clustereval import (
-    __version__,
     cluster_states,
     internal_cluster_report,
     silhouette_clusters,
 )
 from polars_clustereval.base.checks import check_metrics
 from polars_clustereval.catalogue import entries, reading
-from polars_clustereval.cli.doubts import doubt_labels
-from polars_clustereval.cli.engines import read_arguments, read_rows, write_queries
+from polars_clustereval.cli.engines import read_arguments, write_queries
 from polars_clustereval.cli.noise import describe_unknown_noise
-from polars_clustereval.cli.options import option_flag
 from polars_clustereval.cli.reports import REPORTS, Meaning, explain
 from polars_clustereval.errors import ClusterEvalError
 from polars_clustereval.internal.findings import PointReports, findings_of_reports
-from polars_clustereval.plots.charts import count
 
-from .answers import Answer, describe_clusters, list_answers, list_steps, percent
+from .answers import Answer, describe_clusters, list_answers, list_steps
+from .facts import Tables, list_facts, list_versions, list_warnings, warn_of_rows
 from .numbers import show_number
 from .reports import Reports
-from .silhouettes import average_by_cluster, average_clusters, choose_method, describe_method
+from .silhouettes import average_by_cluster, average_clusters, choose_method
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -53,9 +47,7 @@ __all__ = [
     "describe_clustering",
     "list_calls",
     "list_headlines",
-    "list_versions",
     "make_findings",
-    "warn_of_rows",
 ]
 
 _CONFIDENCE = 0.95
@@ -73,9 +65,6 @@ _HEADLINES_OF_ENTITIES = (
     *_HEADLINES[4:],
 )
 _FEW_ROWS = 5
-
-# A cluster with more than this share of the points is called out.
-_GIANT_SHARE = 0.8
 
 
 class Score(NamedTuple):
@@ -119,23 +108,14 @@ class Findings(NamedTuple):
     #: One row per cluster, the largest first, and the meanings of its columns.
     clusters: pl.DataFrame
     cluster_meanings: dict[str, Meaning]
+    #: The points of the lowest silhouettes: id, cluster, neighbor and silhouette.
+    low_points: pl.DataFrame
     #: What pictures of points are drawn from: rows of reports by their names.
     drawn: dict[str, pl.DataFrame]
     #: The SQL of all numbers.
     queries: list[str]
     #: Of the programs, and of the data.
     versions: list[tuple[str, str]]
-
-
-class _Tables(NamedTuple):
-    """The rows that the reports of the library return for one clustering, where they apply."""
-
-    external: dict[str, Any] | None
-    intervals: pl.DataFrame | None
-    internal: dict[str, Any] | None
-    silhouette: dict[str, Any] | None
-    #: One row per cluster of each report that has one, by the report's name.
-    by_cluster: dict[str, pl.DataFrame]
 
 
 def make_findings(source: Source, options: Options, *, has_pictures: bool) -> Findings:
@@ -167,15 +147,6 @@ def make_findings(source: Source, options: Options, *, has_pictures: bool) -> Fi
     )
 
 
-def warn_of_rows(source: Source, calls: Sequence[Call]) -> list[str]:
-    """Return sentences on labels that look like missing ones, and on zero vectors."""
-    named = {call.report.function.__name__: call for call in calls}
-    return [
-        *_warn_of_labels(source, named.get("external_report")),
-        *_warn_of_zero_vectors(source, named.get("internal_report")),
-    ]
-
-
 def describe_clustering(
     source: Source, options: Options, compute: Compute, *, has_pictures: bool
 ) -> Findings:
@@ -186,7 +157,7 @@ def describe_clustering(
     """
     calls = {call.report.function.__name__: call for call in list_calls(options)}
     found = _compute(compute, calls, options, has_pictures=has_pictures)
-    tables = _Tables(
+    tables = Tables(
         external=_first_row(found, "external_report"),
         intervals=found.get("external_intervals"),
         internal=_first_row(found, "internal_report"),
@@ -202,8 +173,8 @@ def describe_clustering(
     looked_at = _list_findings(compute, options, found)
     return Findings(
         title=options.title or "",
-        facts=_list_facts(source, options, tables),
-        warnings=_list_warnings(options, tables, clusters),
+        facts=list_facts(source, options, tables),
+        warnings=list_warnings(options, tables, clusters),
         notes=(),
         answers=[*_judge_scores(headlines), *list_answers(looked_at)],
         steps=list_steps(looked_at),
@@ -212,6 +183,7 @@ def describe_clustering(
         groups=groups,
         clusters=clusters,
         cluster_meanings=_CLUSTER_MEANINGS,
+        low_points=_list_low_points(compute, options),
         drawn={name: found[name] for name in _DRAWN if name in found},
         queries=[],
         versions=[],
@@ -223,6 +195,10 @@ def check_options(options: Options) -> None:
     if not options.values.keys() & {"label", "vector"}:
         raise ClusterEvalError(
             "report: expected --label, the true classes, or --vector, the points, or both"
+        )
+    if "id" in options.values and "vector" not in options.values:
+        raise ClusterEvalError(
+            "report: --id names points of low silhouettes: expected --vector, the points, too"
         )
     if options.values.keys() >= {"weight", "vector"}:
         raise ClusterEvalError("report: --weight is for labels alone; leave out --vector")
@@ -240,7 +216,7 @@ def _add_calls_of_findings(calls: Sequence[Call], options: Options) -> list[Call
         if name in names:
             listed.append(options.call(REPORTS[names[name]]))
         listed.append(call)
-    return listed
+    return [*listed, options.call(REPORTS["samples"])] if "id" in options.values else listed
 
 
 def _list_findings(
@@ -272,6 +248,17 @@ def _list_findings(
     return tables
 
 
+def _list_described_columns(source: Source, options: Options) -> list[str]:
+    """Return the columns that describe clusters, each once; vectors in one column have none."""
+    columns: list[str] = []
+    if "columns" in options.values:
+        columns += read_arguments(source, options.call(REPORTS["profile"]))["columns"]
+    if "vector" in options.values:
+        vector = read_arguments(source, options.call(REPORTS["internal"]))["vector"]
+        columns += vector if len(vector) > 1 else []
+    return list(dict.fromkeys(columns))
+
+
 _NOT_DISTINGUISHED = "nothing: no column differs by a v-test of 2 or more"
 
 #: Clusters that are described, the largest ones.
@@ -281,15 +268,12 @@ _MOST_DESCRIBED = 30
 def _describe_largest(
     source: Source, options: Options, clusters: pl.DataFrame, compute: Compute
 ) -> dict[str, str]:
-    """Return what distinguishes the largest clusters in columns of numbers, by their names.
+    """Return what distinguishes the largest clusters, by their names.
 
-    Vectors in one column have no columns to name.
+    The columns are those that the options name, and those of vectors of several columns.
     """
-    if "vector" not in options.values or clusters.height < 2:
-        return {}
-    call = options.call(REPORTS["internal"])
-    columns = read_arguments(source, call)["vector"]
-    if len(columns) < 2:
+    columns = _list_described_columns(source, options)
+    if not columns or clusters.height < 2:
         return {}
     noise_as = options.values.get("noise_as")
     marked = {"noise_as": "drop"} if noise_as == "singletons" else {}
@@ -322,11 +306,31 @@ def _compute(
     if not derived:
         return found
     if has_pictures:
-        points = compute(options.call(REPORTS["samples"]), ("cluster", "silhouette"))
+        named = ("id", "neighbor") if "id" in options.values else ()
+        columns = (*named, "cluster", "silhouette")
+        points = compute(options.call(REPORTS["samples"]), columns)
         found["silhouette_samples"] = points
         found["silhouette_clusters"] = average_by_cluster(points)
     found["silhouette_score"] = average_clusters(found["silhouette_clusters"])
     return found
+
+
+#: Points of low silhouettes that are named.
+_MOST_LOW_POINTS = 20
+
+
+def _list_low_points(compute: Compute, options: Options) -> pl.DataFrame:
+    """Return the points of the lowest silhouettes, the lowest first; none if no id names them."""
+    columns = ("id", "neighbor", "cluster", "silhouette")
+    if "id" not in options.values or not (
+        _has_silhouettes_of_points(options) or _has_sample(options)
+    ):
+        return pl.DataFrame(schema=dict.fromkeys(columns, pl.Null))
+    points = compute(options.call(REPORTS["samples"]), columns)
+    lowest = points.drop_nulls("silhouette").bottom_k(_MOST_LOW_POINTS, by="silhouette")
+    return lowest.sort("silhouette", maintain_order=True).select(
+        "id", "cluster", "neighbor", "silhouette"
+    )
 
 
 def _first_row(found: Mapping[str, pl.DataFrame], name: str) -> dict[str, Any] | None:
@@ -375,7 +379,7 @@ def _has_sample(options: Options) -> bool:
 # ----------------------------------------------------------------------------------------------
 
 
-def _list_groups(tables: _Tables, options: Options) -> dict[str, list[Score]]:
+def _list_groups(tables: Tables, options: Options) -> dict[str, list[Score]]:
     """Return all scores by the title of their group, which is that of the terminal's tables."""
     groups: dict[str, list[Score]] = {}
     silhouettes = replace(REPORTS["silhouette"], titles={"silhouette": "silhouette"})
@@ -431,7 +435,7 @@ NOT_SCORES = (
 )
 
 
-def _make_score(name: str, value: Any, report: Report, tables: _Tables) -> Score:
+def _make_score(name: str, value: Any, report: Report, tables: Tables) -> Score:
     """Return the score `name` of a report, with its meaning and the word for its value.
 
     A score of labels has its confidence interval, and a silhouette that is not exact the bounds or
@@ -478,7 +482,7 @@ _CLUSTER_MEANINGS = explain(
 _BY_CLUSTER = ("external_cluster_report", "internal_cluster_report", "silhouette_clusters")
 
 
-def _join_cluster_tables(tables: _Tables) -> pl.DataFrame:
+def _join_cluster_tables(tables: Tables) -> pl.DataFrame:
     """Return one row per cluster with the columns of _CLUSTER_MEANINGS, the largest cluster first.
 
     Noise points as singletons are clusters without a name and have no row.
@@ -528,138 +532,3 @@ def choose_clusters(clusters: pl.DataFrame, limit: int) -> tuple[pl.DataFrame, s
     return chosen, (
         f"The {half} worst and the {half} best of {clusters.height:,} clusters, by {words}."
     )
-
-
-# ----------------------------------------------------------------------------------------------
-# Facts and warnings
-# ----------------------------------------------------------------------------------------------
-
-
-def _list_facts(source: Source, options: Options, tables: _Tables) -> list[tuple[str, str]]:
-    """Return the input and the options that matter, as pairs of a name and a text."""
-    row = tables.external or tables.internal or {}
-    counted = {**(tables.internal or {}), **(tables.external or {})}
-    facts = [("data", source.name), ("rows", f"{row['n']:,}")]
-    if tables.internal is not None and tables.internal["n"] != row["n"]:
-        # Rows without a label have a vector, or the other way round.
-        facts[1] = ("rows with a label", facts[1][1])
-        facts.append(("points", f"{tables.internal['n']:,}"))
-    facts += [
-        (title, f"{counted[name]:,}")
-        for name, title in (
-            ("n_clusters", "clusters"),
-            ("n_labels", "labels"),
-            ("n_dims", "dimensions"),
-        )
-        if name in counted
-    ]
-    chosen = (
-        *("label", "cluster", "vector", "weight", "distance", "noise", "noise_as"),
-        "missing",
-    )
-    if tables.internal is not None:
-        facts.append(("silhouettes", describe_method(options.values, tables.internal["n"])))
-    facts += [
-        (option_flag(name), str(options.values[name])) for name in chosen if name in options.values
-    ]
-    return facts
-
-
-def _holds_minus_1(clusters: pl.Series) -> bool:
-    """Return whether -1 is among the clusters, as a number or a text."""
-    dtype = clusters.dtype
-    is_text = isinstance(dtype, pl.String | pl.Categorical | pl.Enum)
-    if not (is_text or dtype.is_numeric()):
-        return False
-    return bool(clusters.cast(pl.String).eq("-1").any())
-
-
-def _list_warnings(options: Options, tables: _Tables, clusters: pl.DataFrame) -> list[str]:
-    """Return what a reader has to know before the numbers, a sentence each."""
-    row: dict[str, Any] = tables.internal or tables.external or {}
-    n = row["n"]
-    warnings = []
-    for table, missing in ((tables.external, "label"), (tables.internal, "vector")):
-        if table is not None and table["n_dropped"]:
-            share = percent(table["n_dropped"] / (table["n"] + table["n_dropped"]))
-            has, is_left = ("has", "is") if table["n_dropped"] == 1 else ("have", "are")
-            warnings.append(
-                f"{count(table['n_dropped'], 'row')} ({share}) {has} no {missing} or no cluster, "
-                f"and {is_left} left out."
-            )
-    if n == 0:
-        return [*warnings, "No row is left: no score is defined."]
-    if row["n_noise"]:
-        kind = options.values.get("noise_as", "cluster")
-        treatment = {"cluster": "counted as a cluster", "drop": "left out"}
-        treated = treatment.get(kind, "each counted as a cluster of its own")
-        total = n + row["n_noise"] * (kind == "drop")
-        warnings.append(
-            f"{count(row['n_noise'], 'row')} ({percent(row['n_noise'] / total)}) "
-            f"{'is' if row['n_noise'] == 1 else 'are'} noise, {treated}."
-        )
-    if "noise" not in options.values and _holds_minus_1(clusters["cluster"]):
-        warnings.append(
-            "Cluster -1 is counted as a cluster. If it is noise, give --noise -1 and --noise-as."
-        )
-    if row["n_clusters"] == 1:
-        warnings.append("There is one cluster: scores that compare clusters are not defined.")
-    if row.get("n_singletons"):
-        warnings.append(
-            f"{row['n_singletons']:,} of {count(row['n_clusters'], 'cluster')} "
-            f"{'has' if row['n_singletons'] == 1 else 'have'} one point, whose silhouette is 0 by "
-            "definition."
-        )
-    largest = clusters.row(0, named=True) if clusters.height > 1 else None
-    if largest is not None and largest["share"] > _GIANT_SHARE:
-        warnings.append(
-            f"Cluster {largest['cluster']} has {percent(largest['share'])} of the rows: scores "
-            "by row or by pair say little of the others."
-        )
-    return warnings
-
-
-def _warn_of_labels(source: Source, call: Call | None) -> list[str]:
-    """Return a sentence on a label that looks like a missing one."""
-    doubts = [] if call is None else doubt_labels(source, call)
-    return [f"{doubt[0].upper()}{doubt[1:]}." for doubt in doubts]
-
-
-def _warn_of_zero_vectors(source: Source, call: Call | None) -> list[str]:
-    """Return a sentence on the zero vectors among points that are compared by their angle."""
-    if call is None or call.arguments["distance"].lower() != "cosine":
-        return []
-    rows, arguments = read_rows(source, call, call.report.inputs[0])
-    columns = arguments["vector"]
-    schema = rows.collect_schema()
-    if len(columns) == 1 and not schema[columns[0]].is_numeric():
-        numbers = pl.col(columns[0]).cast(pl.List(pl.Float64)).list
-        is_zero = (numbers.min() == 0) & (numbers.max() == 0)
-    else:
-        is_zero = pl.all_horizontal(pl.col(column) == 0 for column in columns)
-    n = rows.select(is_zero.sum()).collect(engine="streaming").item()
-    if not n:
-        return []
-    subject = "1 vector is zero: its" if n == 1 else f"{n:,} vectors are zero: their"
-    return [f"{subject} cosine distance to every other one is 1."]
-
-
-def list_versions(source: Source) -> list[tuple[str, str]]:
-    """Return the versions of the programs, and the SHA-256 of each file of the input."""
-    versions = [
-        ("polars_clustereval", __version__),
-        ("duckdb", duckdb.__version__),
-        ("polars", pl.__version__),
-        ("Python", platform.python_version()),
-    ]
-    names: Iterable[str] = source.path_names or source.paths
-    return versions + [
-        (f"SHA-256 of {name}", _hash_file(path))
-        for path, name in zip(source.paths, names, strict=False)
-    ]
-
-
-def _hash_file(path: str) -> str:
-    """Return the SHA-256 of a file, in hexadecimal digits."""
-    with open(path, "rb") as file:  # noqa: PTH123 - file_digest takes a file
-        return hashlib.file_digest(file, "sha256").hexdigest()

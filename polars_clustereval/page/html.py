@@ -17,6 +17,8 @@ from .numbers import show_number
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    import polars as pl
+
     from polars_clustereval.cli.reports import Meaning
 
     from .findings import Findings, Score
@@ -42,6 +44,7 @@ def write_html(findings: Findings, pictures: Mapping[str, str]) -> bytes:
         *shown,
         '<h2 id="clusters">Clusters</h2>',
         _write_clusters(findings),
+        _write_low_points(findings.low_points),
         "<h2>All scores</h2>",
         *(_write_group(title, scores) for title, scores in findings.groups.items()),
         _write_queries(findings.queries),
@@ -64,6 +67,7 @@ def write_partitions_html(partitions: Partitions) -> bytes:
             _write_cards(part.findings),
             f'<h3 id="clusters-{number}">Clusters</h3>',
             _write_clusters(part.findings),
+            _write_low_points(part.findings.low_points, level=3),
         ]
     main.append(_write_queries(partitions.queries))
     head = _write_facts(partitions.facts), _list_items(partitions.warnings)
@@ -262,6 +266,20 @@ def _write_clusters(findings: Findings) -> str:
     )
 
 
+def _write_low_points(points: pl.DataFrame, level: int = 2) -> str:
+    """Return the section of the points of the lowest silhouettes; nothing if there are none."""
+    if points.is_empty():
+        return ""
+    head = "".join(f"<th>{name}</th>" for name in points.columns)
+    rows = "".join(
+        f"<tr>{_write_cells(row, {'silhouette'})}</tr>" for row in points.iter_rows(named=True)
+    )
+    return (
+        f"<h{level}>Points of the lowest silhouettes</h{level}>\n<div class='scroll'><table>"
+        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+
+
 def _write_cells(row: Mapping[str, Any], numeric: set[str]) -> str:
     """Return the cells of a row of the table by cluster; an empty one for NULL."""
     cells = []
@@ -276,4 +294,4 @@ def _write_cells(row: Mapping[str, Any], numeric: set[str]) -> str:
 
 
 # Columns that name a cluster or a label, and may be numbers.
-NAME_COLUMNS = ("partition", "cluster", "majority_label", "nearest_cluster")
+NAME_COLUMNS = ("partition", "cluster", "majority_label", "nearest_cluster", "id", "neighbor")

@@ -37,6 +37,7 @@ def write_markdown(findings: Findings) -> bytes:
     parts += [*_sections(findings), _table_of_scores(findings)]
     clusters, note = choose_clusters(findings.clusters, _MAX_ROWS)
     parts += ["## Clusters", _table_of(clusters), *([note] if note else [])]
+    parts += _section_of_points(findings.low_points)
     parts += ["## SQL", _fence("\n\n".join(findings.queries))]
     versions = "; ".join(f"{_name(name)} {_name(value)}" for name, value in findings.versions)
     return ("\n\n".join([*parts, versions]) + "\n").encode()
@@ -56,6 +57,7 @@ def write_partitions_markdown(partitions: Partitions) -> bytes:
         parts += [*_sections(part.findings, level=3), _table_of_scores(part.findings)]
         clusters, note = choose_clusters(part.findings.clusters, _MAX_ROWS)
         parts += ["### Clusters", _table_of(clusters), *([note] if note else [])]
+        parts += _section_of_points(part.findings.low_points, level=3)
     parts += ["## SQL", _fence("\n\n".join(partitions.queries))]
     versions = "; ".join(f"{_name(name)} {_name(value)}" for name, value in partitions.versions)
     return ("\n\n".join([*parts, versions]) + "\n").encode()
@@ -104,6 +106,12 @@ def _headline(score: Score) -> list[str]:
         *(score.reading, score.meaning.text),
     )
     return [_code(score.name), *map(_own, texts)]
+
+
+def _section_of_points(points: pl.DataFrame, level: int = 2) -> list[str]:
+    """Return the section of the points of the lowest silhouettes; nothing if there are none."""
+    title = f"{'#' * level} Points of the lowest silhouettes"
+    return [] if points.is_empty() else [title, _table_of(points)]
 
 
 def _table_of(frame: pl.DataFrame) -> str:

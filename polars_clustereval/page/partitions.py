@@ -22,6 +22,7 @@ from polars_clustereval.cli.noise import describe_unknown_noise
 from polars_clustereval.cli.reports import REPORTS
 from polars_clustereval.plots.charts import count
 
+from .facts import list_versions, warn_of_rows
 from .findings import (
     NOT_SCORES,
     SILHOUETTES_OF_CLUSTERS,
@@ -29,8 +30,6 @@ from .findings import (
     check_options,
     describe_clustering,
     list_headlines,
-    list_versions,
-    warn_of_rows,
 )
 from .reports import PartReports, Reports
 from .silhouettes import choose_method
@@ -159,8 +158,11 @@ def _compare_partitions(
     for table in tables[1:]:
         known = [name for name in table.columns if name in joined.columns and name not in keys]
         # Of one input, an engine may read a column as another type than the other engine.
-        typed = table.drop(known).cast({name: joined.schema[name] for name in keys})
+        typed = table.cast({name: joined.schema[name] for name in keys})
+        typed = typed.rename({name: f"other {name}" for name in known})
         joined = joined.join(typed, on=list(keys), how="full", nulls_equal=True, coalesce=True)
+        joined = joined.with_columns(pl.coalesce(name, f"other {name}") for name in known)
+        joined = joined.drop(f"other {name}" for name in known)
     counts = ("n", "n_labels") if "n_labels" in joined.columns else ()
     row = {name: joined[name].sum() for name in counts} or None
     usual = [name for name in list_headlines(row) if name in joined.columns]

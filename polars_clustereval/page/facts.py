@@ -1,0 +1,181 @@
+"""Facts: what the page of the command ``report`` is about, and what to know before its numbers."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import duckdb
+import polars as pl
+
+from polars_clustereval import __version__
+from polars_clustereval.cli.doubts import doubt_labels
+from polars_clustereval.cli.engines import read_rows
+from polars_clustereval.cli.options import option_flag
+from polars_clustereval.plots.charts import count
+
+from .answers import percent
+from .silhouettes import describe_method
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from polars_clustereval.cli.options import Call, Options
+    from polars_clustereval.cli.sources import Source
+
+__all__ = ["Tables", "list_facts", "list_versions", "list_warnings", "warn_of_rows"]
+
+
+class Tables(NamedTuple):
+    """The rows that the reports of the library return for one clustering, where they apply."""
+
+    external: dict[str, Any] | None
+    intervals: pl.DataFrame | None
+    internal: dict[str, Any] | None
+    silhouette: dict[str, Any] | None
+    #: One row per cluster of each report that has one, by the report's name.
+    by_cluster: dict[str, pl.DataFrame]
+
+
+# A cluster with more than this share of the points is called out.
+_GIANT_SHARE = 0.8
+
+
+def list_facts(source: Source, options: Options, tables: Tables) -> list[tuple[str, str]]:
+    """Return the input and the options that matter, as pairs of a name and a text."""
+    row = tables.external or tables.internal or {}
+    counted = {**(tables.internal or {}), **(tables.external or {})}
+    facts = [("data", source.name), ("rows", f"{row['n']:,}")]
+    if tables.internal is not None and tables.internal["n"] != row["n"]:
+        # Rows without a label have a vector, or the other way round.
+        facts[1] = ("rows with a label", facts[1][1])
+        facts.append(("points", f"{tables.internal['n']:,}"))
+    facts += [
+        (title, f"{counted[name]:,}")
+        for name, title in (
+            ("n_clusters", "clusters"),
+            ("n_labels", "labels"),
+            ("n_dims", "dimensions"),
+        )
+        if name in counted
+    ]
+    chosen = (
+        *("label", "cluster", "vector", "weight", "distance", "noise", "noise_as"),
+        "missing",
+    )
+    if tables.internal is not None:
+        facts.append(("silhouettes", describe_method(options.values, tables.internal["n"])))
+    facts += [
+        (option_flag(name), str(options.values[name])) for name in chosen if name in options.values
+    ]
+    return facts
+
+
+def _holds_minus_1(clusters: pl.Series) -> bool:
+    """Return whether -1 is among the clusters, as a number or a text."""
+    dtype = clusters.dtype
+    is_text = isinstance(dtype, pl.String | pl.Categorical | pl.Enum)
+    if not (is_text or dtype.is_numeric()):
+        return False
+    return bool(clusters.cast(pl.String).eq("-1").any())
+
+
+def list_warnings(options: Options, tables: Tables, clusters: pl.DataFrame) -> list[str]:
+    """Return what a reader has to know before the numbers, a sentence each."""
+    row: dict[str, Any] = tables.internal or tables.external or {}
+    n = row["n"]
+    warnings = []
+    for table, missing in ((tables.external, "label"), (tables.internal, "vector")):
+        if table is not None and table["n_dropped"]:
+            share = percent(table["n_dropped"] / (table["n"] + table["n_dropped"]))
+            has, is_left = ("has", "is") if table["n_dropped"] == 1 else ("have", "are")
+            warnings.append(
+                f"{count(table['n_dropped'], 'row')} ({share}) {has} no {missing} or no cluster, "
+                f"and {is_left} left out."
+            )
+    if n == 0:
+        return [*warnings, "No row is left: no score is defined."]
+    if row["n_noise"]:
+        kind = options.values.get("noise_as", "cluster")
+        treatment = {"cluster": "counted as a cluster", "drop": "left out"}
+        treated = treatment.get(kind, "each counted as a cluster of its own")
+        total = n + row["n_noise"] * (kind == "drop")
+        warnings.append(
+            f"{count(row['n_noise'], 'row')} ({percent(row['n_noise'] / total)}) "
+            f"{'is' if row['n_noise'] == 1 else 'are'} noise, {treated}."
+        )
+    if "noise" not in options.values and _holds_minus_1(clusters["cluster"]):
+        warnings.append(
+            "Cluster -1 is counted as a cluster. If it is noise, give --noise -1 and --noise-as."
+        )
+    if row["n_clusters"] == 1:
+        warnings.append("There is one cluster: scores that compare clusters are not defined.")
+    if row.get("n_singletons"):
+        warnings.append(
+            f"{row['n_singletons']:,} of {count(row['n_clusters'], 'cluster')} "
+            f"{'has' if row['n_singletons'] == 1 else 'have'} one point, whose silhouette is 0 by "
+            "definition."
+        )
+    largest = clusters.row(0, named=True) if clusters.height > 1 else None
+    if largest is not None and largest["share"] > _GIANT_SHARE:
+        warnings.append(
+            f"Cluster {largest['cluster']} has {percent(largest['share'])} of the rows: scores "
+            "by row or by pair say little of the others."
+        )
+    return warnings
+
+
+def warn_of_rows(source: Source, calls: Sequence[Call]) -> list[str]:
+    """Return sentences on labels that look like missing ones, and on zero vectors."""
+    named = {call.report.function.__name__: call for call in calls}
+    return [
+        *_warn_of_labels(source, named.get("external_report")),
+        *_warn_of_zero_vectors(source, named.get("internal_report")),
+    ]
+
+
+def _warn_of_labels(source: Source, call: Call | None) -> list[str]:
+    """Return a sentence on a label that looks like a missing one."""
+    doubts = [] if call is None else doubt_labels(source, call)
+    return [f"{doubt[0].upper()}{doubt[1:]}." for doubt in doubts]
+
+
+def _warn_of_zero_vectors(source: Source, call: Call | None) -> list[str]:
+    """Return a sentence on the zero vectors among points that are compared by their angle."""
+    if call is None or call.arguments["distance"].lower() != "cosine":
+        return []
+    rows, arguments = read_rows(source, call, call.report.inputs[0])
+    columns = arguments["vector"]
+    schema = rows.collect_schema()
+    if len(columns) == 1 and not schema[columns[0]].is_numeric():
+        numbers = pl.col(columns[0]).cast(pl.List(pl.Float64)).list
+        is_zero = (numbers.min() == 0) & (numbers.max() == 0)
+    else:
+        is_zero = pl.all_horizontal(pl.col(column) == 0 for column in columns)
+    n = rows.select(is_zero.sum()).collect(engine="streaming").item()
+    if not n:
+        return []
+    subject = "1 vector is zero: its" if n == 1 else f"{n:,} vectors are zero: their"
+    return [f"{subject} cosine distance to every other one is 1."]
+
+
+def list_versions(source: Source) -> list[tuple[str, str]]:
+    """Return the versions of the programs, and the SHA-256 of each file of the input."""
+    versions = [
+        ("polars_clustereval", __version__),
+        ("duckdb", duckdb.__version__),
+        ("polars", pl.__version__),
+        ("Python", platform.python_version()),
+    ]
+    names: Iterable[str] = source.path_names or source.paths
+    return versions + [
+        (f"SHA-256 of {name}", _hash_file(path))
+        for path, name in zip(source.paths, names, strict=False)
+    ]
+
+
+def _hash_file(path: str) -> str:
+    """Return the SHA-256 of a file, in hexadecimal digits."""
+    with open(path, "rb") as file:  # noqa: PTH123 - file_digest takes a file
+        return hashlib.file_digest(file, "sha256").hexdigest()
