@@ -1,9 +1,11 @@
 #!/bin/sh
-# `make demo`: reports from the command line, then from plain DuckDB with the SQL file of all macros.
+# `make demo`: what the command line says of real clusterings, and the same in plain DuckDB.
 set -eu
 cd "$(dirname "$0")"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+page=../build/report_digits.md
+mkdir -p ../build
 
 # Print a command as it would be typed, then run it.
 run() {
@@ -11,34 +13,30 @@ run() {
     "$@"
 }
 
-echo "Iris: 150 flowers, their species against the clusters of two algorithms."
+echo "150 flowers: how well do K-means clusters agree with their species?"
 run clustereval external iris.parquet --label species --cluster kmeans
-run clustereval external iris.parquet --label species --cluster agglomerative
 
 echo
-echo "Digits: 1,797 handwritten digits against ten K-means clusters of their pixels."
-run clustereval external digits.parquet --label digit --cluster kmeans
+echo "1,797 handwritten digits, clustered 20 times: which run is best? All are scored at once."
+run clustereval external digits_runs.parquet --label digit --cluster cluster --partition-by run \
+    --metrics n_clusters,adjusted_rand_score,adjusted_mutual_info_score,homogeneity_score
 
 echo
-echo "Many runs: the same digits clustered 20 times, all runs scored in one pass."
-run clustereval external digits_runs.parquet --label digit --cluster cluster --partition-by run
+echo "No labels? The points alone tell how compact and how far apart the clusters are."
+run clustereval silhouette iris.parquet --vector petal_length,petal_width --cluster kmeans
 
 echo
-echo "Without labels: internal indices of the flowers, from their measurements."
-run clustereval internal iris.parquet --vector sepal_length,sepal_width,petal_length,petal_width \
-    --cluster kmeans
-
-echo
-echo "Silhouettes: the distance of each flower to its own cluster and to the nearest other one."
-run clustereval silhouette iris.parquet --vector sepal_length,sepal_width,petal_length,petal_width \
-    --cluster kmeans
-
-echo
-echo "Plain DuckDB: the labels again, with the SQL file of all macros and without the package."
+echo "Plain DuckDB gives the same numbers, with the SQL file of all macros and without Python's package."
 printf '\n$ clustereval sql > clustereval.sql\n'
 clustereval sql > "$work/clustereval.sql"
 printf '$ python plain_duckdb.py clustereval.sql\n'
 python plain_duckdb.py "$work/clustereval.sql"
 
 echo
+echo "Which clusters are bad, and why? Findings, and a page for a colleague."
+run clustereval findings digits.parquet --label digit --cluster kmeans
+run clustereval report digits.parquet --label digit --cluster kmeans --vector pixels --output "$page"
+
+echo
+echo "The page is in build/report_digits.md; with the extra \"plot\", --html report.html has pictures."
 echo "The commands are in $(dirname "$(command -v clustereval)")."

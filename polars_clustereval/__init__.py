@@ -1,4 +1,4 @@
-"""Clustering evaluation where the data already lies.
+"""Clustering evaluation where your data already lives.
 
 The same metrics with the same numbers as SQL macros for DuckDB and as Polars functions:
 

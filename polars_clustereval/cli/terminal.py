@@ -331,8 +331,9 @@ def _render_row_by_row(result: pl.DataFrame, keys: list[str], report: Report) ->
         shown.append(metric)
         columns.append(cells)
     grid = align_columns(_level_columns(columns), right=range(n_keys, len(columns)))
-    total = f"all {result.width - n_keys} columns: --format csv"
-    return f"{grid}{_render_legend(shown, report)}\n\n* best of its column; {total}"
+    n_columns = result.width - n_keys
+    more = f"; all {n_columns} columns: --format csv" if len(shown) < n_columns else ""
+    return f"{grid}{_render_legend(shown, report)}\n\n* best of its column{more}"
 
 
 def _sort_best_first(result: pl.DataFrame, metrics: Iterable[str], report: Report) -> pl.DataFrame:

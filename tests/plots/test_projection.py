@@ -33,6 +33,8 @@ def test_map_of_digits_is_that_of_principal_components() -> None:
         "Map of 1,797 points in 10 clusters",
         f"first two principal components, {100 * share:.0f} % of the variance",
     ]
+    both = np.concatenate([found, placed])
+    assert (both[np.abs(both).argmax(axis=0), [0, 1]] > 0).all(), "the farthest one is positive"
     colors = dict(frame_of_chart(chart, "cluster", "color", layer=1).rows())
     assert {*frame_of_chart(chart, "cluster", "color", layer=0).rows()} == {*colors.items()}
     assert sorted(frame_of_chart(chart, "cluster", layer=0).to_series().value_counts().rows()) == (
@@ -125,8 +127,9 @@ def test_rows_without_a_vector_are_not_on_the_map() -> None:
 
 
 def test_colors_repeat_far_from_each_other() -> None:
-    points = pl.DataFrame({"x": [float(i) for i in range(12)], "cluster": range(12)})
+    x = [0.0, 6, 1, 7, 2, 8, 3, 9, 4, 10, 5, 11]
+    points = pl.DataFrame({"x": [float(value) for value in x], "cluster": range(12)})
     colors = frame_of_chart(draw_chart("projection_plot", points), "color", layer=1).to_series()
     assert colors[:6].n_unique() == colors[6:].n_unique() == 6
-    places = [[i for i, color in enumerate(colors) if color == other] for other in set(colors)]
-    assert min(b - a for a, b in places) >= 4
+    places = [[x[i] for i, color in enumerate(colors) if color == other] for other in set(colors)]
+    assert min(abs(b - a) for a, b in places) >= 4
