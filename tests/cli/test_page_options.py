@@ -138,3 +138,25 @@ def test_noise_has_no_name(run: Run, tmp_path: Path) -> None:
     assert "None" not in page.split("## Scores")[0]
     assert "are in the cluster that has the most: noise" in page
     assert "not in cluster noise" not in page
+
+
+@pytest.mark.parametrize("options", [(), ("--method", "bounds")])
+def test_silhouettes_of_the_overview(run: Run, tmp_path: Path, options: tuple[str, str]) -> None:
+    """Clusters of different sizes: the mean is over points."""
+    path = tmp_path / "rows.parquet"
+    frame = pl.DataFrame(
+        {
+            "region": ["a"] * 9 + ["b"] * 9,
+            "x": [0.0, 1, 2, 2.5, 3, 3.5, 5, 8, 9, 0, 1, 4, 5, 5.5, 6, 6.5, 7, 30],
+            "cluster": [0] * 7 + [1, 1] + [0, 0] + [1] * 6 + [2],
+        }
+    )
+    frame.write_parquet(path)
+    call = ("--vector", "x", "--cluster", "cluster", *PARTITIONS, *options, *QUICK)
+    page = run("report", path, *call)
+    found = dict(re.findall(r"^\| region (\w) \| 9 \| \d \| (-?[\d.]+) \|", page, re.MULTILINE))
+    scores = ce.silhouette_score(
+        frame, ["x"], "cluster", partition_by="region", method=options[1] if options else "exact"
+    )
+    for region, silhouette in scores.select("region", "silhouette").iter_rows():
+        assert float(found[region]) == pytest.approx(silhouette, abs=5e-4)
