@@ -170,7 +170,9 @@ def _compare_partitions(
     scores = usual if chosen is None else check_metrics(chosen, known)
     best = {name: x.best for call in calls for name, x in call.report.meanings.items()}
     best |= {"silhouette": "1"}
-    by = next(name for name in (*scores, *usual) if best[name])
+    # Of bounds alone, no partition has a silhouette.
+    known_best = [x for x in (*scores, *usual) if best[x] and joined[x].count()]
+    by = known_best[0] if known_best else usual[0]
     is_whole = pl.all_horizontal(
         pl.col(name).is_not_null() for name in ("n_labels", "n_dims") if name in joined.columns
     )
