@@ -84,7 +84,7 @@ def test_tables_that_have_no_call_here() -> None:
         (["adjusted_mutual_info_score"], ".*got 'adjusted_mutual_info_score'"),
     ],
 )
-def test_names_that_there_are_not(table: str, metrics: Any, words: str) -> None:
+def test_unknown_names(table: str, metrics: Any, words: str) -> None:
     frame = pl.DataFrame({"label": [0, 0, 1], "cluster": [0, 1, 1]})
     for given in (frame, frame.lazy()):
         with pytest.raises(ce.ClusterEvalError, match=f"^metrics: {words}"):

@@ -69,9 +69,9 @@ def check_choice(parameter: str, value: object, choices: Sequence[str], hint: st
 
 
 def check_metrics(metrics: Sequence[str], known: Collection[str] | None = None) -> list[str]:
-    """Return the argument `metrics`, each name once, or raise an error if it is no list of names.
+    """Return the argument `metrics`, each name once; raise an error unless it is a list of names.
 
-    A name that is not among `known`, those that there are, is an error as well.
+    With `known`, the existing names, any other name is an error as well.
     """
     names = [] if isinstance(metrics, str) else list(dict.fromkeys(metrics))
     if not names or not all(isinstance(name, str) for name in names):

@@ -1,7 +1,7 @@
 """Partitions: what the command ``report`` says of many clusterings, such as one for each region.
 
 A table has a row for each, the worst first, and the worst ones get a section of their own, as if
-the page were about them alone. Each report is computed for all of them at once.
+the page were about them alone. Each report is computed once, for all of them.
 """
 
 from __future__ import annotations

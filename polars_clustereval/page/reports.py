@@ -1,4 +1,4 @@
-"""Reports of one clustering, or of many at once, each computed once for a page."""
+"""Reports of one clustering or of many, each computed once for a page."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Reports:
 
 
 class PartReports:
-    """Reports of groups of the rows of one input, of all groups at once."""
+    """Reports of groups of the rows of one input, computed for all groups together."""
 
     def __init__(self, source: Source, parts: pl.DataFrame) -> None:
         """Compute nothing yet; `parts` has a row for each group, the values of its columns."""

@@ -182,7 +182,7 @@ def sample_points(
 ) -> PointSample:
     """Return the points of a frame, or `most` of them drawn at random if there are more.
 
-    Rows without a vector are no points. Those without a cluster are, and so are those of noise.
+    Rows without a vector are left out. Those without a cluster stay, and so does noise.
     """
     coordinates = check_vector(lazy, vector, pl.lit(True), options.missing)
     rows = lazy.filter(coordinates.has_vector)
@@ -230,7 +230,7 @@ def _project(points: Floats, centers: Floats, options: PointOptions) -> _Project
     _, sizes, directions = np.linalg.svd(x[:m], full_matrices=False)
     placed = np.zeros((len(x), 2))
     found = x @ directions[:2].T
-    # Of coordinates that are equal but for rounding error, the first one has the sign.
+    # Of coordinates that are equal except for rounding error, the first one has the sign.
     for column, axis in enumerate(found.T):
         largest = int(np.argmax(np.abs(axis) >= np.abs(axis).max() * (1 - 1e-9)))
         placed[:, column] = axis if axis[largest] >= 0 else -axis

@@ -129,7 +129,7 @@ def test_notes_do_not_depend_on_what_is_asked_for(noted: Noted, tmp_path: Path) 
         ),
     ],
 )  # fmt: skip
-def test_names_that_there_are_not(
+def test_unknown_names(
     fail: Fail, engine_name: str, arguments: tuple[str, ...], words: str
 ) -> None:
     error = fail(*arguments, "--metrics", "ari", "--engine", engine_name)
