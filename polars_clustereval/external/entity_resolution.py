@@ -228,8 +228,8 @@ def entity_resolution_report(
         Weight of recall in the F scores, at least 0; that of exact matches has none.
     weight, partition_by, noise, noise_as : as in external_report
     metrics : sequence of str, optional
-        Names of the columns that are returned after the partition columns, in this order, and of
-        which alone is computed what they need; by default all.
+        Names of the columns to return after the partition columns, in this order. What only other
+        columns need is not computed. By default all.
 
     Returns
     -------

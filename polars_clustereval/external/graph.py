@@ -112,8 +112,8 @@ def graph_report(
     resolution : float
         Gamma of the modularity, at least 0: a greater one favors more clusters.
     metrics : sequence of str, optional
-        Names of the columns that are returned after the partition columns, in this order, and of
-        which alone is computed what they need; by default all.
+        Names of the columns to return after the partition columns, in this order. What only other
+        columns need is not computed. By default all.
 
     Returns
     -------

@@ -191,8 +191,8 @@ def matching_report(
         Weight of recall in ceaf_f_score, at least 0.
     frame, label, cluster, weight, partition_by, noise, noise_as : as in external_report
     metrics : sequence of str, optional
-        Names of the columns that are returned after the partition columns, in this order, and of
-        which alone is computed what they need; by default all.
+        Names of the columns to return after the partition columns, in this order. What only other
+        columns need is not computed. By default all.
 
     Returns
     -------

@@ -298,8 +298,8 @@ def overlapping_report(
     beta : float
         Weight of recall in extended_bcubed_f_score, at least 0.
     metrics : sequence of str, optional
-        Names of the columns that are returned after the partition columns, in this order, and of
-        which alone is computed what they need; by default all.
+        Names of the columns to return after the partition columns, in this order. What only other
+        columns need is not computed. By default all.
 
     Returns
     -------

@@ -265,8 +265,8 @@ def external_report(
     adjusted : bool
         False leaves out adjusted_mutual_info_score and expected_mutual_info, the slowest ones.
     metrics : sequence of str, optional
-        Names of the columns that are returned after the partition columns, in this order, and of
-        which alone is computed what they need; by default all.
+        Names of the columns to return after the partition columns, in this order. What only other
+        columns need is not computed. By default all.
 
     Returns
     -------

@@ -363,8 +363,8 @@ def pairwise_report(
     vector, cluster, distance, p, partition_by, noise, noise_as, weights : as in internal_report
     missing : as in internal_report
     metrics : sequence of str, optional
-        Names of the columns that are returned after the partition columns, in this order, and of
-        which alone is computed what they need; by default all.
+        Names of the columns to return after the partition columns, in this order. What only other
+        columns need is not computed. By default all.
 
     Returns
     -------

@@ -101,8 +101,8 @@ def internal_report(
     missing : {'error', 'drop'}
         Whether a NULL coordinate is an error, or its row is dropped.
     metrics : sequence of str, optional
-        Names of the columns that are returned after the partition columns, in this order, and of
-        which alone is computed what they need; by default all.
+        Names of the columns to return after the partition columns, in this order. What only other
+        columns need is not computed. By default all.
 
     Returns
     -------

@@ -350,8 +350,8 @@ def neighbor_report(
     frame, vector, cluster, distance, p, center, partition_by, noise : as in internal_report
     noise_as, weights, missing : as in internal_report
     metrics : sequence of str, optional
-        Names of the columns that are returned after the partition columns, in this order, and of
-        which alone is computed what they need; by default all.
+        Names of the columns to return after the partition columns, in this order. What only other
+        columns need is not computed. By default all.
 
     Returns
     -------

@@ -409,8 +409,8 @@ def silhouette_score(
     vector, cluster, distance, p, partition_by, noise, noise_as : as in internal_report
     weights, missing : as in internal_report
     metrics : sequence of str, optional
-        Names of the columns that are returned after the partition columns, in this order, and of
-        which alone is computed what they need; by default all.
+        Names of the columns to return after the partition columns, in this order. What only other
+        columns need is not computed. By default all.
 
     Returns
     -------

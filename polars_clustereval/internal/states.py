@@ -542,8 +542,8 @@ def internal_report_from_states(
     weights : sequence of float, optional
         A number > 0 for each dimension, as in scipy.
     metrics : sequence of str, optional
-        Names of the columns that are returned after the partition columns, in this order, and of
-        which alone is computed what they need; by default all.
+        Names of the columns to return after the partition columns, in this order. What only other
+        columns need is not computed. By default all.
 
     Returns
     -------

@@ -186,8 +186,8 @@ def run_drift(
     frame_before, frame_after, id, cluster, threshold, min_share : as in run_transitions
     partition_by, noise, noise_as : as in run_transitions
     metrics : sequence of str, optional
-        Names of the columns that are returned after the partition columns, in this order, and of
-        which alone is computed what they need; by default all.
+        Names of the columns to return after the partition columns, in this order. What only other
+        columns need is not computed. By default all.
 
     Returns
     -------

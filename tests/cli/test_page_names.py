@@ -112,6 +112,11 @@ def test_a_warning_that_names_a_cluster(run: Run, tmp_path: Path) -> None:
     assert any(f"⚠ Cluster {name} has 90 % of the rows" in shown(x) for x in blocks if x.children)
 
 
+def test_the_punctuation_of_a_sentence_is_not_part_of_a_name() -> None:
+    text = "Label <b>z: 31 % (next to a|b), or <c>."
+    assert _name(text) == "Label `<b>z`: 31 % (next to `a`&#124;`b`), or `<c>`."
+
+
 def test_plain_names_stay_plain(run: Run) -> None:
     markdown = run("report", IRIS, *KMEANS, *QUICK)
     assert "| versicolor |" in markdown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
@@ -162,3 +163,16 @@ def test_silhouettes_of_the_overview(run: Run, tmp_path: Path, options: tuple[st
     assert "## Partitions, the worst first by explained variance" in bounds
     for region, silhouette in scores.select("region", "silhouette").iter_rows():
         assert float(found[region]) == pytest.approx(silhouette, abs=5e-4)
+
+
+def test_columns_of_a_csv_file_with_large_numbers_and_time_zones(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    lines = ["id,seen,cluster"]
+    lines += [f"{10**20 + i * 10**18},2024-01-{1 + i:02} 10:00:00+02,{i // 3}" for i in range(6)]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    call = ("--columns", "id,seen", "--cluster", "cluster", "--format", "json", *QUICK)
+    rows = json.loads(run("profile", path, *call))
+    assert {(row["column_name"], row["kind"]) for row in rows} == {
+        ("id", "number"),
+        ("seen", "date"),
+    }

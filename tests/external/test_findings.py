@@ -109,6 +109,16 @@ def test_limits_of_shares(engine: Engine, n_majority: int, severity: str | None)
         assert [row["value"] for row in of_code] == ([n_majority / 100] if severity else [])
 
 
+def test_a_share_that_rounds_to_the_limit(engine: Engine) -> None:
+    """799 of 1,000 rows have the label 0, and 799 of 1,000 rows of label 1 the cluster 1."""
+    rows = [(0, 0)] * 799 + [(2, 0)] * 201 + [(1, 1)] * 799 + [(1, 2)] * 201
+    found = [row for row in label_findings(engine, rows) if row["n"] == 1000]
+    assert [row["finding"] for row in found] == [
+        "just below 80 % of its 1000 rows have its most frequent label",
+        "just below 80 % of its 1000 rows are in the cluster that has the most",
+    ]
+
+
 def test_a_giant_cluster(engine: Engine) -> None:
     rows: list[Pair] = [(0, 5)] * 80 + [(1, 6)] * 20
     assert label_findings(engine, rows) == []
