@@ -55,7 +55,7 @@ dbt: $(VENV)/dev.stamp
 
 # The site of the documentation, in site/; a broken link or a page outside of the navigation is an error.
 docs: $(VENV)/docs.stamp
-	$(BIN)/mkdocs build --strict
+	$(BIN)/zensical build --strict --clean
 
 bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks

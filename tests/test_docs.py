@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 import sklearn.metrics.cluster
 
 import polars_clustereval as ce
+from polars_clustereval import plots
 from polars_clustereval.catalogue import entries
 from tests.support import registry
 
@@ -272,12 +274,27 @@ def test_b_cubed_of_er_evaluation() -> None:
 
 @pytest.mark.wide
 def test_the_site_is_built_without_warnings(tmp_path: Path) -> None:
-    pytest.importorskip("mkdocs", reason="mkdocs: not installed; make docs installs it")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert {path.stem for path in tmp_path.glob("*.html")} >= {Path(page).stem for page in PAGES}
-    for path in tmp_path.glob("*.html"):
+    pytest.importorskip("zensical", reason="zensical: not installed; make docs installs it")
+    for name in ("docs", "tools"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    shutil.copy(ROOT / "mkdocs.yml", tmp_path)
+    command = [sys.executable, "-m", "zensical", "build", "--strict"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    site = tmp_path / "site"
+    assert {path.stem for path in site.glob("*.html")} >= {Path(page).stem for page in PAGES}
+    for path in site.glob("*.html"):
         html = path.read_text(encoding="utf-8")
         assert not re.findall(r'<(?:script|img|iframe)[^>]* src="?(?:https?:)?//', html), path.name
         assert not re.findall(r'<link[^>]* href="?(?:https?:)?//', html), path.name
+    functions = (site / "api_points.html").read_text(encoding="utf-8")
+    assert "The points, one per row." in functions, "the docstring of internal_report"
+    assert " : as in " not in functions
+    assert "as in internal_report</code>" not in functions
+
+
+def test_every_function_has_a_place_on_the_pages_of_functions() -> None:
+    text = "".join(path.read_text(encoding="utf-8") for path in DOCS.glob("api_*.md"))
+    listed = re.findall(r"^::: polars_clustereval\.([\w.]+)$", text, re.MULTILINE)
+    functions = [name for name in ce.__all__ if callable(getattr(ce, name))]
+    assert sorted(listed) == sorted([*functions, *(f"plots.{x}" for x in plots.__all__)])

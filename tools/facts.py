@@ -52,14 +52,15 @@ def metric_files() -> dict[Path, str]:
 
 
 def catalogue_files() -> dict[Path, str]:
-    """The texts made from the catalogue: its pages, the JSON Schemas and sql/columns.sql."""
+    """The texts made from the catalogue: its pages and those of functions, schemas, columns.sql."""
     from polars_clustereval.catalogue import entries
     from tools import json_schemas, metrics_page
+    from tools.api_pages import api_pages
     from tools.sql_columns import sql_columns
 
     pages = {metrics_page.DOCS / name: text for name, text in metrics_page.pages().items()}
     stubs = {ROOT / "sql" / "columns.sql": sql_columns(entries().values())}
-    return pages | json_schemas.schemas() | stubs
+    return pages | api_pages() | json_schemas.schemas() | stubs
 
 
 def table_files() -> dict[Path, str]:

@@ -1,0 +1,78 @@
+"""The pages docs/api_*.md: every public function, whose docstrings the site shows.
+
+The pages name the functions, and mkdocstrings reads their docstrings when the site is built.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars_clustereval as ce
+from polars_clustereval import plots
+from polars_clustereval.base.tables import declared_tables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+DOCS = Path(__file__).parent.parent / "docs"
+
+#: A note at the top, since the files alone show names.
+NOTE = (
+    "The site that `make docs` builds shows the docstring below each name; so do "
+    "`help(ce.external_report)` in Python and, for scores and tables, `ce.describe`."
+)
+#: By page: its title, and what a reader finds there.
+PAGES = {
+    "api_scores": (
+        "Functions: scores",
+        "Expressions of a label and a cluster, and the aggregate macros of the same names.",
+    ),
+    "api_labels": (
+        "Functions: tables of labels",
+        "Tables that compare clusters with labels, and the table macros of the same names.",
+    ),
+    "api_points": (
+        "Functions: tables of points",
+        "Tables of points and their clusters, and the table macros of the same names.",
+    ),
+    "api_runs": (
+        "Functions: comparing clusterings",
+        "Tables that compare clusterings: numbers of clusters, runs, samples, new points.",
+    ),
+    "api_plots": (
+        "Functions: pictures",
+        "Charts of Altair, which need the extra `plot`. Each is a method of the namespace as well.",
+    ),
+    "api_other": (
+        "Functions: macros, queries and descriptions",
+        "Macros for a connection of DuckDB, queries for other engines, and what a score is.",
+    ),
+}
+#: Tables by the folder of the package that they are in.
+FOLDERS = {"external": "api_labels", "internal": "api_points", "relative": "api_runs"}
+
+
+def page_of(name: str) -> str:
+    """The page of a public name of the package."""
+    module = getattr(ce, name).__module__.split(".")
+    if module[1] not in FOLDERS:
+        return "api_other"
+    is_score = module[1] == "external" and name not in declared_tables()
+    return "api_scores" if is_score else FOLDERS[module[1]]
+
+
+def write_page(page: str, names: Iterable[str]) -> str:
+    title, text = PAGES[page]
+    functions = "\n\n".join(f"::: {name}" for name in names)
+    return f"# {title}\n\n{text}\n\n{NOTE}\n\n{functions}\n"
+
+
+def api_pages() -> dict[Path, str]:
+    """The texts of the pages by their paths."""
+    names = [name for name in ce.__all__ if callable(getattr(ce, name))]
+    found: dict[str, list[str]] = {page: [] for page in PAGES}
+    for name in names:
+        found[page_of(name)].append(f"polars_clustereval.{name}")
+    found["api_plots"] = [f"polars_clustereval.plots.{name}" for name in plots.__all__]
+    return {DOCS / f"{page}.md": write_page(page, found[page]) for page in PAGES}
