@@ -150,6 +150,7 @@ def test_there_are_printed_numbers() -> None:
         "docs/migration.md": 2,
         "docs/overlapping.md": 1,
         "docs/plots.md": 7,
+        "docs/questions.md": 1,
         "docs/reference.md": 2,
         "docs/silhouette.md": 2,
         "docs/stability.md": 2,
