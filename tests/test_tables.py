@@ -118,7 +118,7 @@ def test_the_docstring_says_what_every_parameter_is(name: str) -> None:
 
 #: Parameters of a kind of table that mean something else in one of them.
 OTHER_WORDS: dict[Kind, set[str]] = {
-    "points": {"frame", "center", "id", "method"},
+    "points": {"frame", "center", "id", "method", "metrics"},
     "graph": set(),
     "runs": {"metric"},
     "two runs": {"noise_as"},

@@ -31,12 +31,16 @@ WITH_DISTANCE = [table for table in ALL if "distance" in registry.parameters(tab
 
 
 def grid_points(dims: int = 2, n: int = 36) -> pl.DataFrame:
-    """Three clusters of points whose coordinates are multiples of 1/1024: sums of few are exact."""
+    """Three clusters of points whose coordinates are multiples of 1/1024: sums of few are exact.
+
+    They overlap, so that there are findings.
+    """
     rng = random.Random(dims)
+    apart = 0.5 if dims < 9 else 0.125
     rows = []
     for i in range(n):
         spread = [rng.randint(-1024, 1024) / 1024 for _ in range(dims)]
-        vector = [x + (3.0 * (i % 3) if j % 2 else 0.5 * (i % 3)) for j, x in enumerate(spread)]
+        vector = [x + apart * (i % 3) * (3 if j % 2 else 1) for j, x in enumerate(spread)]
         rows.append((i, vector, i % 3, 1))
     schema = {"id": pl.Int64, "vector": pl.List(pl.Float64), "cluster": pl.Int64, "run": pl.Int64}
     return pl.DataFrame(rows, schema=schema, orient="row")
