@@ -16,7 +16,10 @@ PAIR_MACROS = {
         """
         CASE
           WHEN lower(distance) = 'raised'
-          THEN sqrt(list_distance(x, y) * list_distance(x, y) + pow(x_height - y_height, 2))
+          THEN sqrt(
+            list_distance(x, y) * list_distance(x, y)
+              + (x_height - y_height) * (x_height - y_height)
+          )
           WHEN lower(distance) IN ('sqeuclidean', 'cosine')
           THEN sqrt(clustereval._distance(x, y, distance, p))
           ELSE clustereval._distance(x, y, distance, p)
@@ -88,20 +91,29 @@ PAIR_BODIES = {
         FROM squares
         GROUP BY row_no, number, is_zero
     """,
-    # A target that is further from the center of the cluster than its furthest point and the
-    # radius, has no point near it. Most pairs of clusters have no such target.
+    # A target that is further from the center of the cluster than the furthest point and the radius
+    # together has no point near it; most pairs of clusters have no other targets. Where all points
+    # are at the center and the radius is 0, so is the width, and all are in the ring 0. The radii
+    # are joined to the clusters first: with the three tables in one FROM, DataFusion loses the
+    # points of the partition NULL.
     "_nearby_counts": """
-        WITH own_distances AS (
+        WITH wide_clusters AS (
           SELECT
-            own.number, point.point, radius.density_radius,
+            own.partition_key, own.cluster, own.singleton_no, own.number, own.center,
+            radius.density_radius
+          FROM query_table(clusters) AS own
+          JOIN query_table(radii) AS radius
+            ON radius.partition_key IS NOT DISTINCT FROM own.partition_key
+        ),
+        own_distances AS (
+          SELECT
+            own.number, point.point, own.density_radius,
             clustereval._euclidean(point.point, own.center) AS own_distance
-          FROM query_table(radii) AS radius
-          JOIN query_table(clusters) AS own
-            ON own.partition_key IS NOT DISTINCT FROM radius.partition_key
-          JOIN query_table(points) AS point
-            ON point.partition_key IS NOT DISTINCT FROM own.partition_key
-            AND point.cluster IS NOT DISTINCT FROM own.cluster
-            AND point.singleton_no = own.singleton_no
+          FROM query_table(points) AS point
+          JOIN wide_clusters AS own
+            ON own.partition_key IS NOT DISTINCT FROM point.partition_key
+            AND own.cluster IS NOT DISTINCT FROM point.cluster
+            AND own.singleton_no = point.singleton_no
           WHERE point.kept
         ),
         limits AS (
@@ -146,7 +158,7 @@ PAIR_BODIES = {
         placed_targets AS (
           SELECT
             target.number, target.other, target.is_midpoint, target.target, target.reach,
-            FLOOR(clustereval._ratio(target.reach, own_limits.width)) AS ring
+            COALESCE(FLOOR(clustereval._ratio(target.reach, own_limits.width)), 0.0) AS ring
           FROM targets AS target
           JOIN limits AS own_limits ON own_limits.number = target.number
         ),
@@ -161,7 +173,7 @@ PAIR_BODIES = {
         placed_points AS (
           SELECT
             number, point, density_radius, lower, upper,
-            FLOOR(clustereval._ratio(lower, width)) + steps.step AS ring
+            COALESCE(FLOOR(clustereval._ratio(lower, width)), 0.0) + steps.step AS ring
           FROM (SELECT 0.0 AS step UNION ALL SELECT 1.0) AS steps
           CROSS JOIN bounded
         )
