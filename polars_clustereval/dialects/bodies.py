@@ -9,13 +9,24 @@ from sqlglot import exp
 
 from polars_clustereval.macros import macro_definitions
 
+from .pair_bodies import PAIR_MACROS
 from .sql_names import PLAIN_BODIES
 from .trees import rewrite_tree
 
 
 def parse_macro(name: str) -> exp.Expr:
     """Return the syntax tree of the body of the macro `name`; see parse_body."""
-    return parse_body(PLAIN_BODIES.get(name) or macro_definitions()[name][1])
+    return parse_body(PLAIN_BODIES.get(name) or _find_macro(name)[1])
+
+
+def macro_parameters(name: str) -> list[str]:
+    """Return the names of the parameters of the macro `name`, in their order."""
+    return _find_macro(name)[0]
+
+
+def _find_macro(name: str) -> tuple[list[str], str]:
+    """Return the parameters and the body of a macro, which may be one of other engines alone."""
+    return PAIR_MACROS.get(name) or macro_definitions()[name]
 
 
 def parse_body(text: str) -> exp.Expr:

@@ -16,7 +16,15 @@ from sqlglot.dialects import Dialect
 from polars_clustereval.errors import ClusterEvalError
 
 from .arguments import unknown_choice_text
-from .plans import hash_comparisons, materialize_all, materialize_shared, unmark_ctes
+from .pair_bodies import POSTGRES_BODIES
+from .plans import (
+    drop_partition_numbers,
+    hash_comparisons,
+    materialize_or_stream,
+    materialize_shared,
+    materialize_shared_or_stream,
+    unmark_ctes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,11 +37,13 @@ class Engine:
     """What an engine has in a form of its own.
 
     `parser` is sqlglot's name of its dialect. `functions` has the form of a function by its name,
-    with {0}, {1}, … for the arguments, and `macros` the body of a scalar macro by its name.
-    `mark_ctes` is the step that marks CTEs as MATERIALIZED, and `create_table` the statement that
-    keeps the rows of one, {0}, as a temporary table: None if there is none.
+    with {0}, {1}, … for the arguments, and `macros` the body of a macro by its name.
+    `mark_ctes` is the step that marks CTEs as MATERIALIZED in a query, and `mark_steps` the one
+    that marks those of a script that become temporary tables. `create_table` is the statement that
+    keeps the rows of one, {0}, None if there is none, and `count_rows` one that follows it.
     `words` need quotes as names, next to those that identifiers.reserved_words knows. pipeline.py
-    has the place of its `last_steps`. `suffix` stands after a query, on a line of its own.
+    has the place of its `last_steps`, and of those for queries of one partition. `suffix` stands
+    after a query, on a line of its own.
     """
 
     name: str
@@ -41,8 +51,11 @@ class Engine:
     functions: Mapping[str, str] = field(default_factory=dict)
     macros: Mapping[str, str] = field(default_factory=dict)
     mark_ctes: Step = unmark_ctes
+    mark_steps: Step = materialize_shared
     create_table: str | None = "CREATE TEMPORARY TABLE {0} AS"
+    count_rows: str | None = None
     words: frozenset[str] = frozenset()
+    one_partition_steps: tuple[Step, ...] = ()
     last_steps: tuple[Step, ...] = ()
     suffix: str = ""
 
@@ -79,7 +92,12 @@ _POSTGRES = Engine(
         "value_at_least_key": "(array_agg({0} ORDER BY {1}, {0}) FILTER (WHERE {2}))[1]",
         "median": _PERCENTILE,
     },
-    mark_ctes=materialize_all,
+    macros=POSTGRES_BODIES,
+    mark_ctes=materialize_or_stream,
+    mark_steps=materialize_shared_or_stream,
+    # Otherwise it does not expect thousands of clusters, and compiles no expressions for them.
+    count_rows="ANALYZE {0}",
+    one_partition_steps=(drop_partition_numbers,),
     last_steps=(hash_comparisons,),
 )
 
@@ -98,6 +116,7 @@ _CLICKHOUSE = Engine(
     },
     # It computes a CTE again wherever it is read, unless it is MATERIALIZED.
     mark_ctes=materialize_shared,
+    one_partition_steps=(drop_partition_numbers,),
     suffix="SETTINGS join_use_nulls = 1, prefer_column_name_to_alias = 1, "
     "query_plan_max_optimizations_to_apply = 1000000, enable_materialized_cte = 1, "
     "max_expanded_ast_elements = 10000000",

@@ -12,9 +12,8 @@ import sqlglot
 from sqlglot import exp
 
 from polars_clustereval.errors import ClusterEvalError
-from polars_clustereval.macros import macro_definitions
 
-from .bodies import parse_body, parse_macro
+from .bodies import macro_parameters, parse_body, parse_macro
 from .folding import fold_conditions
 from .sql_names import N_FAULTS, PLAIN_FORMS, PREFIX, VALID
 from .trees import fill_columns, rewrite_tree
@@ -35,7 +34,7 @@ class Expansion:
     ) -> None:
         """Begin with an empty list of CTEs.
 
-        `macros` are bodies of scalar macros that the engine has in place of those of sql/, by name.
+        `macros` are bodies of macros that the engine has in place of those of sql/, by name.
         `row_id` is the column that to_sql got for `id`, which `numbered` says is the number of a
         row. `kept` says whether the table holds kept cells, from which _groups_of_cells makes the
         rows that _row_groups makes from rows.
@@ -68,7 +67,7 @@ class Expansion:
         of the whole query. `arguments` are syntax trees by parameter.
         """
         self._calls += 1
-        body = parse_macro(PLAIN_FORMS.get(name, name))
+        body = self._parse(PLAIN_FORMS.get(name, name))
         if not isinstance(body, exp.Query):
             raise ClusterEvalError(f"{name}: expected a table macro")
         _number_ctes(body, self._calls)
@@ -158,9 +157,12 @@ class Expansion:
             return plain
         if call.name.startswith("_check_"):
             return self._expand_argument(call, 0)
-        own = self._macros.get(call.name)
-        body = parse_macro(call.name) if own is None else parse_body(own)
-        return exp.paren(self._expand(body, self._arguments_of(call)))
+        return exp.paren(self._expand(self._parse(call.name), self._arguments_of(call)))
+
+    def _parse(self, name: str) -> exp.Expr:
+        """Return the tree of the body of a macro in the engine."""
+        own = self._macros.get(name)
+        return parse_macro(name) if own is None else parse_body(own)
 
     def _expand_argument(self, call: exp.Anonymous, place: int) -> exp.Expr:
         """Return an argument of a macro call with the macro calls in it expanded."""
@@ -201,7 +203,7 @@ class Expansion:
 
         Options are decided here: the name of a distance may be a macro call of its own.
         """
-        parameters, _ = macro_definitions()[call.name]
+        parameters = macro_parameters(call.name)
         values = [self._decide(value) for value in call.expressions]
         # NULL is the default of every parameter that a call leaves out.
         values += [exp.null() for _ in parameters[len(values) :]]

@@ -79,7 +79,7 @@ def write_query(request: Request, order: Sequence[str], *, pretty: bool) -> str:
 
 def write_script(request: Request, order: Sequence[str], *, pretty: bool) -> str:
     """Return the statements of a query whose shared CTEs are temporary tables; see write_query."""
-    query = finish_query(request, order, plans.materialize_shared)
+    query = finish_query(request, order, request.engine.mark_steps)
     write = partial(write_tree, engine=request.engine, pretty=pretty)
     return write_statements(query, request.engine, write, "\n" if pretty else " ")
 
@@ -127,6 +127,7 @@ def _steps(request: Request) -> Iterator[Step]:
     yield columns.prune
     if request.has_one_partition:
         yield plans.drop_partitions
+        yield from request.engine.one_partition_steps
     if request.checked:
         yield coordinates.check_lengths
     yield coordinates.split_lists

@@ -5,9 +5,15 @@ An engine that cannot hash a join condition compares all pairs of rows.
 
 from __future__ import annotations
 
+from collections import Counter
+from typing import TYPE_CHECKING
+
 from sqlglot import exp
 
-from .sql_names import CLUSTER, PARTITION
+from .sql_names import CLUSTER, PARTITION, PARTITION_NO
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 def drop_row_count_checks(query: exp.Select) -> exp.Select:
@@ -46,6 +52,19 @@ def drop_partitions(query: exp.Select) -> exp.Select:
         if column.name == PARTITION:
             is_output = isinstance(column.parent, exp.Select)
             column.replace(exp.alias_(exp.null(), PARTITION) if is_output else exp.null())
+    return query
+
+
+def drop_partition_numbers(query: exp.Select) -> exp.Select:
+    """Return a query with TRUE for each comparison of two numbers of partitions, all of them equal.
+
+    Postgres and ClickHouse would hash them, and find all rows under one hash: a nested loop is
+    faster.
+    """
+    for node in list(query.find_all(exp.EQ)):
+        sides = (node.left, node.right)
+        if all(isinstance(x, exp.Column) and x.name == PARTITION_NO for x in sides):
+            node.replace(exp.true())
     return query
 
 
@@ -102,6 +121,45 @@ def materialize_all(query: exp.Select) -> exp.Select:
     for cte in query.ctes:
         cte.set("materialized", True)
     return query
+
+
+def materialize_or_stream(query: exp.Select) -> exp.Select:
+    """Return a query in which a CTE streams that is read once, by a SELECT without joins.
+
+    All others are MATERIALIZED: in a join, Postgres might compute one again for every row of the
+    other side. But it would write the rows of all pairs of clusters to a file.
+    """
+    alone = {
+        select.args["from_"].this.name
+        for select in query.find_all(exp.Select)
+        if select.args.get("from_") and not select.args.get("joins")
+    }
+    materialize_all(query)
+    _stream_ctes([cte for cte in _ctes_read_once(query) if cte.alias in alone])
+    return query
+
+
+def materialize_shared_or_stream(query: exp.Select) -> exp.Select:
+    """Return a query whose shared CTEs are MATERIALIZED, and the others stream."""
+    materialize_shared(query)
+    _stream_ctes(_ctes_read_once(query))
+    return query
+
+
+def _ctes_read_once(query: exp.Select) -> list[exp.CTE]:
+    """Return the CTEs of a query that are read in one place."""
+    counts = Counter(table.name for table in query.find_all(exp.Table))
+    return [cte for cte in query.ctes if counts[cte.alias] == 1]
+
+
+def _stream_ctes(ctes: Iterable[exp.CTE]) -> None:
+    """Mark CTEs, in place, whose rows Postgres is not to keep, nor to write into their reader.
+
+    OFFSET 0 keeps an expression that the reader uses twice from being computed twice.
+    """
+    for cte in ctes:
+        cte.set("materialized", None)
+        cte.this.set("offset", exp.Offset(expression=exp.Literal.number(0)))
 
 
 def unmark_ctes(query: exp.Select) -> exp.Select:

@@ -37,6 +37,8 @@ def write_statements(
     for cte, name in zip(tables, names, strict=True):
         step = _keep_ctes(cte.this, others)
         statements.append(f"{engine.create_table.format(name)}{gap}{write(step)}")
+        if engine.count_rows is not None:
+            statements.append(engine.count_rows.format(name))
     statements.append(write(_keep_ctes(query, others)))
     return ";\n".join(statements)
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-# Columns: the partition and the cluster of a row.
+from .pair_bodies import PAIR_BODIES
+
+# Columns: the partition of a row, as key and as number, and its cluster.
 PARTITION = "partition_key"
+PARTITION_NO = "partition_no"
 CLUSTER = "cluster"
 
 # Columns with the result of a check of the data: TRUE, and the number of faults.
@@ -65,4 +68,5 @@ PLAIN_BODIES = {
         SELECT * FROM clustereval._partition_origins(moments, distance, p, weights)
     """,
     "_exact_coordinates": "SELECT * FROM query_table(coordinates)",
+    **PAIR_BODIES,
 }

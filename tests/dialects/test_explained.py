@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from benchmarks.dialects import Size, make_tables, write_call
+import polars_clustereval as ce
+from benchmarks.dialects import CALLS, Size, make_tables
 from tests.support.sql_answers import started_engine
 
 if TYPE_CHECKING:
@@ -55,5 +56,6 @@ def test_readings_of_the_table(run: Run, dialect: str) -> None:
     keeps_rows = dialect in ("duckdb", "postgres")
     expected = {"external_report": 1, "internal_report": 1 if keeps_rows else 3}
     for name, readings in expected.items():
-        plans = explain_statements(run, write_call(name, dialect))
+        text = ce.to_sql(name, dialect=dialect, steps=not keeps_rows, **CALLS[name])
+        plans = explain_statements(run, text)
         assert plans.count(READS[dialect]) == readings, name

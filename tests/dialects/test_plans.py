@@ -59,6 +59,32 @@ def test_one_partition(text: str, expected: str) -> None:
     assert plans.drop_partitions(parse_query(text)).sql("duckdb") == expected
 
 
+def test_one_partition_has_one_number() -> None:
+    query = parse_query("SELECT 1 FROM a JOIN b ON a.partition_no = b.partition_no AND a.x = b.x")
+    expected = "SELECT 1 FROM a JOIN b ON TRUE AND a.x = b.x"
+    assert plans.drop_partition_numbers(query).sql("duckdb") == expected
+
+
+CHAIN = (
+    "WITH a AS (SELECT x FROM t), b AS (SELECT x FROM a), c AS (SELECT x FROM b), "
+    "d AS (SELECT x FROM c) SELECT 1 FROM c JOIN d ON c.x = d.x"
+)
+
+
+@pytest.mark.parametrize(
+    ("function", "kept", "streamed"),
+    [
+        (plans.materialize_or_stream, {"c", "d"}, {"a", "b"}),
+        (plans.materialize_shared_or_stream, {"c"}, {"a", "b", "d"}),
+    ],
+)
+def test_ctes_that_stream_are_read_once(function: Step, kept: set[str], streamed: set[str]) -> None:
+    """In a query, those that a join reads are kept, too."""
+    ctes = function(parse_query(CHAIN)).ctes
+    assert {cte.alias for cte in ctes if cte.args.get("materialized")} == kept
+    assert {cte.alias for cte in ctes if cte.this.args.get("offset")} == streamed
+
+
 @pytest.mark.parametrize("having", ["", " HAVING MAX(range) < 9 OR COUNT(*) = 0"])
 @pytest.mark.parametrize("rows", [0, 3])
 def test_a_group_of_all_rows_is_there_if_there_are_any(rows: int, having: str) -> None:

@@ -73,7 +73,21 @@ GAPS = FLOWERS.with_columns(
     pl.when(pl.col("flower") % places != 1).then(name).alias(name)
     for name, places in zip(COLUMNS, (5, 7, 11), strict=True)
 )
-TABLES = {"the points": FLOWERS, "runs": RUNS, "gaps": GAPS, **FEW}
+#: Fifty clusters in each of three partitions, with equal distances, equal centers and zero vectors.
+MANY = (
+    pl.DataFrame({"flower": range(900)})
+    .with_columns(run=pl.col("flower") % 3, kind=pl.col("flower") // 3 * 7 % 50)
+    .select(
+        (pl.col("kind") % 7 + pl.col("flower") % 2).alias("x"),
+        (pl.col("kind") // 14 - pl.col("flower") // 150 % 3).alias("y"),
+        (pl.col("flower") % 5 // 4 * pl.col("run")).alias("z"),
+        "kind",
+        pl.col("run").replace(2, None),
+        "flower",
+    )
+    .cast(SCHEMA)
+)
+TABLES = {"the points": FLOWERS, "runs": RUNS, "gaps": GAPS, "many clusters": MANY, **FEW}
 # Each table of points, and each option in one of them.
 CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "report by run": ("internal_report", {"partition_by": "run"}),
@@ -227,6 +241,7 @@ DEGENERATE: dict[str, dict[str, Any]] = {
     "silhouette_score": {"distance": "sqeuclidean"},
     "silhouette_clusters": {"distance": "cosine"},
     "silhouette_samples": {"distance": "cosine", "id": "flower"},
+    "neighbor_report": {},
 }
 
 
@@ -248,6 +263,30 @@ def test_degenerate_tables(run: Run, dialect: str, name: str) -> None:
     for tbl in ("no row", "one row", "only NULL"):
         same_numbers_of_points(run, dialect, name, tbl, **options)
     same_numbers_of_points(run, dialect, name, "runs", partition_by="run", **options)
+
+
+#: Tables that leave out pairs of clusters.
+MANY_CLUSTERS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("neighbor_report", {}),
+    ("neighbor_report", {"distance": "sqeuclidean", "partition_by": "run"}),
+    ("neighbor_report", {"distance": "cosine", "partition_by": "run"}),
+    ("neighbor_report", {"distance": "minkowski", "p": 3, "weights": [1.0, 2.5, 0.5]}),
+    ("internal_cluster_report", {"partition_by": "run", "noise": 1, "noise_as": "singletons"}),
+    ("silhouette_clusters", {"distance": "sqeuclidean", "partition_by": "run"}),
+    ("silhouette_clusters", {"distance": "cosine", "noise": 1, "noise_as": "singletons"}),
+)
+
+
+@WIDE
+@pytest.mark.parametrize(
+    ("run", "dialect"),
+    [(name, name) for name in ("datafusion", "clickhouse", "postgres")],
+    indirect=["run"],
+    scope="module",
+)
+def test_pairs_of_clusters_that_are_left_out_do_not_matter(run: Run, dialect: str) -> None:
+    for name, options in MANY_CLUSTERS:
+        same_numbers_of_points(run, dialect, name, "many clusters", steps=True, **options)
 
 
 GAP_CALLS: dict[str, dict[str, Any]] = {

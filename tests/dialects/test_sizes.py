@@ -42,11 +42,21 @@ LIMITS: dict[str, tuple[dict[str, Any], Size]] = {
     "internal_report": (POINTS, Size(3, 15, 54_300)),
     "internal_cluster_report": (POINTS, Size(3, 12, 32_000)),
     "centroids": (POINTS, Size(2, 7, 21_700)),
-    "neighbor_report": (POINTS, Size(5, 30, 68_500)),
+    "neighbor_report": (POINTS, Size(5, 34, 71_500)),
     "silhouette_score": (SQUARED, Size(4, 16, 44_700)),
     "silhouette_clusters": (SQUARED, Size(4, 15, 41_500)),
     "silhouette_samples": (SQUARED | {"id": "i"}, Size(5, 17, 41_900)),
     "run_transitions": (RUNS, Size(2, 4, 8_300)),
+}
+
+#: What Postgres may have where it leaves out pairs of clusters: see pair_bodies.py.
+POSTGRES_LIMITS = {
+    "internal_report": Size(3, 19, 55_300),
+    "internal_cluster_report": Size(3, 16, 32_400),
+    "neighbor_report": Size(5, 38, 77_300),
+    "silhouette_score": Size(4, 22, 50_100),
+    "silhouette_clusters": Size(4, 21, 47_000),
+    "silhouette_samples": Size(5, 25, 52_700),
 }
 
 
@@ -86,6 +96,8 @@ def count_readings(statement: exp.Expr) -> int:
 )
 def test_scripts_stay_small(name: str, dialect: str) -> None:
     found, limit = measure_script(script(name, dialect), dialect), LIMITS[name][1]
+    if dialect == "postgres":
+        limit = POSTGRES_LIMITS.get(name, limit)
     assert 1 <= found.readings <= limit.readings, found
     assert found.joins <= limit.joins, found
     assert found.characters <= limit.characters, found
