@@ -108,8 +108,10 @@ _CLICKHOUSE = Engine(
     name="clickhouse",
     parser="clickhouse",
     functions={
-        # In a tuple, a NULL is not passed over.
-        "value_at_least_key": "tupleElement(argMinIf(tuple(toNullable({0})), ({1}, {0}), {2}), 1)",
+        # In a tuple, a NULL is not passed over; in a key, it would be the least.
+        "value_at_least_key": (
+            "tupleElement(argMinIf(tuple(toNullable({0})), ({1}, isNull({0}), {0}), {2}), 1)"
+        ),
         "median": "quantileExactInclusive(0.5)({0})",
         "var_pop": "varPopStable({0})",
         "atanh": "atanh({0})",

@@ -54,9 +54,9 @@ POSTGRES_LIMITS = {
     "internal_report": Size(3, 19, 55_300),
     "internal_cluster_report": Size(3, 16, 32_400),
     "neighbor_report": Size(5, 38, 77_300),
-    "silhouette_score": Size(4, 22, 50_100),
-    "silhouette_clusters": Size(4, 21, 47_000),
-    "silhouette_samples": Size(5, 25, 52_700),
+    "silhouette_score": Size(4, 22, 50_500),
+    "silhouette_clusters": Size(4, 21, 47_500),
+    "silhouette_samples": Size(5, 25, 53_000),
 }
 
 
