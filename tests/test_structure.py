@@ -32,6 +32,7 @@ PYTHON_ONLY = {
         "internal/two_passes",
         "relative/resampling",
     ),
+    "base/text_frame",
 }
 #: Files of sql/ whose macros one module has with those of another file.
 SQL_ONLY = {"internal/extreme_pairs", "internal/moments"}

@@ -18,6 +18,7 @@ from .external import list_external_entries
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
+    from typing import Self
 
     from polars_clustereval.base.score_facts import Entry, Scale
 
@@ -97,12 +98,24 @@ def reading(name: str, value: float | None) -> str | None:
 
 
 class _Text(str):
-    """Text that Python shows as it is, without quotes, where it is the result of a line."""
+    """Text that Python shows as it is, without quotes, and notebooks as Markdown.
 
-    __slots__ = ()
+    `markdown` is None for a text that notebooks show as it is, too.
+    """
+
+    __slots__ = ("markdown",)
+    markdown: str | None
+
+    def __new__(cls, text: str, markdown: str | None = None) -> Self:
+        self = super().__new__(cls, text)
+        self.markdown = markdown
+        return self
 
     def __repr__(self) -> str:
         return str(self)
+
+    def _repr_markdown_(self) -> str:
+        return self.markdown or f"```text\n{self}\n```"
 
 
 def describe(name: str | None = None) -> str:
@@ -121,7 +134,7 @@ def describe(name: str | None = None) -> str:
     Returns
     -------
     str
-        Several lines, which notebooks and the Python prompt show as they are.
+        Several lines, which the Python prompt shows as they are, and notebooks as a table.
 
     Raises
     ------
@@ -152,7 +165,8 @@ def describe(name: str | None = None) -> str:
     """
     if name is None:
         return _Text(f"{_list_families(entries().values())}\n\n{_list_others()}")
-    return _Text(_lay_out(_find(name)))
+    known = _find(name)
+    return _Text(_lay_out(known), _write_markdown(known))
 
 
 def _find(name: object) -> Description:
@@ -251,6 +265,20 @@ def _lay_out(known: Description) -> str:
         names = [fact, *[""] * len(wrapped)]
         lines += [f"{name:{width}}{line}" for name, line in zip(names, wrapped, strict=False)]
     return "\n".join(lines + [f"{head:{width}}{call}" for head, call in known.calls.items()])
+
+
+def _write_markdown(known: Description) -> str:
+    """Return a description as Markdown: a paragraph for the definition, a table of the facts."""
+    facts = [(fact, _escape_markup(text)) for fact, text in known.facts.items() if text]
+    calls = [(head, f"`{call}`".replace("|", "\\|")) for head, call in known.calls.items()]
+    rows = [f"| {head} | {' '.join(text.split())} |" for head, text in (*facts, *calls)]
+    table = "\n".join(["| | |", "|---|---|", *rows])
+    return f"**{_escape_markup(known.title)}**\n\n{_escape_markup(known.definition)}\n\n{table}\n"
+
+
+def _escape_markup(text: str) -> str:
+    """Return plain text as Markdown, in which a notebook takes nothing for markup or a formula."""
+    return re.sub(r"([\\`*_{}\[\]<>|$~])", r"\\\1", text)
 
 
 def _list_others() -> str:

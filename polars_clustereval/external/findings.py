@@ -10,6 +10,7 @@ from polars_clustereval.base.exact import count_as_text, percent_as_text
 from polars_clustereval.base.findings import findings_on_sizes, make_finding, sort_findings
 from polars_clustereval.base.frames import join_partitions, join_small
 from polars_clustereval.base.tables import table_function
+from polars_clustereval.base.text_frame import show_whole_texts
 
 from .contingency import LabelOptions, read_contingency_table
 from .report import describe_side
@@ -96,7 +97,7 @@ def external_findings(
         ),
     ]
     ordered = sort_findings(findings, keys, ("cluster", "label"))
-    return table.to_user_frame(frame, ordered.select(*keys, *results))
+    return show_whole_texts(table.to_user_frame(frame, ordered.select(*keys, *results)))
 
 
 def _rows_of_partitions(table: ContingencyTable, noise_as: str | None) -> pl.LazyFrame:

@@ -8,6 +8,7 @@ from polars_clustereval.base.checks import choose_terms
 from polars_clustereval.base.frames import list_meanings
 from polars_clustereval.base.metric_facts import metrics_of
 from polars_clustereval.base.tables import table_function
+from polars_clustereval.base.text_frame import show_whole_texts
 
 from .contingency import LabelOptions, read_contingency_table
 from .report import external_scores, need_expectation, score_partitions
@@ -77,7 +78,9 @@ def external_summary(
     long = report.unpivot(index=list(table.keys), variable_name="metric", value_name="value")
     meanings = list_meanings(metrics_of("external_report").values())
     summary = long.join(meanings, on="metric").sort(*table.keys, "place", nulls_last=True)
-    return table.to_user_frame(frame, summary.select(*table.keys, *_SUMMARY_COLUMNS))
+    return show_whole_texts(
+        table.to_user_frame(frame, summary.select(*table.keys, *_SUMMARY_COLUMNS))
+    )
 
 
 _SUMMARY_COLUMNS = ("metric", "value", "best", "meaning")

@@ -19,6 +19,7 @@ from polars_clustereval.base.findings import findings_on_sizes, make_finding, so
 from polars_clustereval.base.frames import join_partitions, to_user_frame
 from polars_clustereval.base.growth import SILHOUETTES
 from polars_clustereval.base.tables import table_function
+from polars_clustereval.base.text_frame import show_whole_texts
 
 from .report import internal_cluster_report, internal_report
 from .silhouette import silhouette_clusters
@@ -152,7 +153,7 @@ def internal_findings(
         noise_as=noise_as,
         distance=distance,
     )
-    return to_user_frame(frame, ordered, inner)
+    return show_whole_texts(to_user_frame(frame, ordered, inner))
 
 
 class PointReports(NamedTuple):

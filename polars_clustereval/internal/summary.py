@@ -11,6 +11,7 @@ from polars_clustereval.base.frames import list_meanings, to_user_frame
 from polars_clustereval.base.growth import PAIRS_OF_CENTERS
 from polars_clustereval.base.score_facts import entries_of
 from polars_clustereval.base.tables import table_function
+from polars_clustereval.base.text_frame import show_whole_texts
 
 from .centroids import check_point_options
 from .report import report_of_clusters
@@ -95,7 +96,7 @@ def internal_summary(
     meanings = list_meanings(entries_of("internal_report").values())
     rows = points.with_fault_check(long.join(meanings, on="metric"))
     summary = rows.sort(*names, "place", nulls_last=True).select(*names, *_LONG_COLUMNS)
-    return to_user_frame(frame, summary, points.keys)
+    return show_whole_texts(to_user_frame(frame, summary, points.keys))
 
 
 _LONG_COLUMNS = ("metric", "value", "best", "meaning")

@@ -27,6 +27,7 @@ from polars_clustereval.base.checks import (
 from polars_clustereval.base.exact import count_ordered_pairs, ratio, to_double, widen
 from polars_clustereval.base.frames import aggregate_by, join_partitions, join_small
 from polars_clustereval.base.tables import table_function
+from polars_clustereval.base.text_frame import show_whole_texts
 from polars_clustereval.external.contingency import (
     ContingencyTable,
     LabelOptions,
@@ -392,4 +393,6 @@ def entity_resolution_estimates(
     )
     if metrics is not None:
         estimates = estimates.filter(pl.col("metric").is_in(check_metrics(metrics, names)))
-    return labeled.to_user_frame(frame, estimates.select(*keys, *_ESTIMATE_COLUMNS))
+    return show_whole_texts(
+        labeled.to_user_frame(frame, estimates.select(*keys, *_ESTIMATE_COLUMNS))
+    )

@@ -134,8 +134,8 @@ CREATE OR REPLACE MACRO clustereval._distance_between(distance, n, is_other, "be
 -- the distance, which is all that a score needs.
 CREATE OR REPLACE MACRO clustereval._neighbor_between(target, distance, is_other, "between") AS
   CASE "between"
-    WHEN 'nearest' THEN clustereval._value_at_least_key(target, distance, is_other)
-    WHEN 'furthest' THEN clustereval._value_at_least_key(target, -distance, is_other)
+    WHEN 'nearest' THEN clustereval._number_at_least_key(target, distance, is_other)
+    WHEN 'furthest' THEN clustereval._number_at_least_key(target, -distance, is_other)
     ELSE CAST(NULL AS BIGINT)
   END;
 

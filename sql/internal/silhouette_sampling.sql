@@ -222,7 +222,7 @@ CREATE OR REPLACE MACRO clustereval._reference_means(
     MAX(distance) FILTER (WHERE target = number) AS a_upper,
     MIN(distance) FILTER (WHERE target <> number) AS b_lower,
     MIN(distance) FILTER (WHERE target <> number) AS b_upper,
-    clustereval._value_at_least_key(target, distance, target <> number) AS neighbor,
+    clustereval._number_at_least_key(target, distance, target <> number) AS neighbor,
     MAX(more) FILTER (WHERE target = number) AS a_more,
     MIN(more) FILTER (WHERE target <> number) AS b_more,
     MAX(less) FILTER (WHERE target = number) AS a_less,
