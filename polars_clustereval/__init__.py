@@ -12,7 +12,7 @@ The same metrics with the same numbers as SQL macros for DuckDB and as Polars fu
 * ``describe(name)`` for what a score is.
 
 Examples in docstrings take ``import polars as pl`` and ``import polars_clustereval as ce`` for
-granted. A LazyFrame is read when the result is collected, unless a docstring says otherwise.
+granted. A LazyFrame is read when you collect the result, unless a docstring says otherwise.
 """
 
 from __future__ import annotations

@@ -140,9 +140,8 @@ def describe(name: str | None = None) -> str:
     Notation   Pairs of rows: tp have one label and one cluster, fp one cluster
                only, fn one label only, tn neither; P and R are pair_precision and
                pair_recall.
-    Range      [0, 1], best 1
-    Cases      NULL where every cluster has one row only. NULL without rows.
-    Source     Wallace (1983), comment on A method for comparing two hierarchical
+    Range      [0, 1], best 1 Cases      NULL where every cluster has one row only. NULL if there
+    are no rows. Source     Wallace (1983), comment on A method for comparing two hierarchical
                clusterings, doi:10.1080/01621459.1983.10478009.
     Cost       One pass over the rows to count the cells of label and cluster, then
                over the cells that have rows.

@@ -416,7 +416,7 @@ def contingency_matrix(
     noise: Any = None,
     noise_as: NoiseAs | None = None,
 ) -> Frame:
-    """Contingency table of labels and clusters, sparse: one row per cell that has rows.
+    """Sparse contingency table of labels and clusters: one row per cell that has rows.
 
     Parameters
     ----------
@@ -425,14 +425,15 @@ def contingency_matrix(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, sorted by partition, label and cluster: the partition columns,
-        label, cluster, n rows, and copies, which is 1. With noise_as 'singletons' the noise of
-        a label is one row with cluster NULL, n 1 and copies = number of noise rows.
+        Same kind as `frame`, sorted by partition, label and cluster: the partition columns; label;
+        cluster; n, the number of rows with both; and copies, which is 1. With noise_as
+        'singletons', the rows of noise with the same label are one row of the result, with cluster
+        NULL, n = 1 and copies = the number of these rows.
 
     Raises
     ------
     ClusterEvalError
-        As for external_report.
+        For the same reasons as external_report.
 
     Notes
     -----
@@ -442,9 +443,8 @@ def contingency_matrix(
     ----------
     Pearson (1904), On the theory of contingency.
 
-    Examples
-    --------
-    The table determines all scores: with weight it has the same report as the rows.
+    Examples -------- The table determines all scores: with its counts as weights, it has the same
+    report as the rows.
 
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> import polars.testing
@@ -481,15 +481,15 @@ def pair_counts(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted: the partition columns, and as
-        Decimal(38, 0) tp (same label, same cluster), fp (same cluster only), fn (same label only)
-        and tn (neither), exact for 1e10 rows. Without rows all are 0, or with partition_by the
-        result is empty.
+        Same kind as `frame`, one row per partition, sorted: the partition columns; and tp (same
+        label, same cluster), fp (only same cluster), fn (only same label) and tn (neither), which
+        are Decimal(38, 0) and exact for 1e10 rows. If there are no rows, all are 0; with
+        partition_by, the result is empty.
 
     Raises
     ------
     ClusterEvalError
-        As for external_report.
+        For the same reasons as external_report.
 
     Notes
     -----

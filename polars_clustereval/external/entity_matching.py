@@ -217,15 +217,15 @@ def merge_distance(row: Row, split_cost: str, merge_cost: str) -> Terms:
 def k_measure(label: Column, cluster: Column) -> pl.Expr:
     """Geometric mean of B-cubed precision and recall.
 
-    Average cluster purity and average entity purity are other names of these.
+    These two are also called average cluster purity and average entity purity.
 
     Facts
     -----
     Title : K measure
-    Meaning : geometric mean of B-cubed precision, recall
+    Meaning : geometric mean of B-cubed precision and recall
     Range : (0, 1]
     Best value : 1
-    Special cases : 1 for equal partitions only. NULL without rows.
+    Special cases : 1 for equal partitions only. NULL if there are no rows.
     Source : Lapidot (2002), Self-organizing-maps with BIC for speaker clustering, IDIAP-RR 02-60.
     SQL : clustereval.k_measure(label, cluster)
 
@@ -247,7 +247,7 @@ def _closest_expression(label: Column, cluster: Column, name: str, beta: float =
 
 
 def closest_cluster_precision(label: Column, cluster: Column) -> pl.Expr:
-    """Mean over clusters of the best Jaccard index with any label.
+    """Mean over the clusters of the best Jaccard index with any label.
 
     Each cluster counts the same, whatever its size.
 
@@ -257,7 +257,7 @@ def closest_cluster_precision(label: Column, cluster: Column) -> pl.Expr:
     Meaning : best Jaccard index of a cluster, on average
     Range : (0, 1]
     Best value : 1
-    Special cases : 1 for equal partitions only. NULL without rows.
+    Special cases : 1 for equal partitions only. NULL if there are no rows.
     Source : Benjelloun, Garcia-Molina, Menestrina, Su, Whang and Widom (2009), Swoosh: a generic
         approach to entity resolution, doi:10.1007/s00778-008-0098-x.
     Sides swapped : closest_cluster_recall
@@ -275,7 +275,7 @@ def closest_cluster_precision(label: Column, cluster: Column) -> pl.Expr:
 
 
 def closest_cluster_recall(label: Column, cluster: Column) -> pl.Expr:
-    """Mean over labels of the best Jaccard index with any cluster.
+    """Mean over the labels of the best Jaccard index with any cluster.
 
     Each label counts the same, whatever its size.
 
@@ -285,7 +285,7 @@ def closest_cluster_recall(label: Column, cluster: Column) -> pl.Expr:
     Meaning : best Jaccard index of a label, on average
     Range : (0, 1]
     Best value : 1
-    Special cases : 1 for equal partitions only. NULL without rows.
+    Special cases : 1 for equal partitions only. NULL if there are no rows.
     Source : Benjelloun, Garcia-Molina, Menestrina, Su, Whang and Widom (2009), Swoosh: a generic
         approach to entity resolution, doi:10.1007/s00778-008-0098-x.
     Sides swapped : closest_cluster_precision
@@ -305,7 +305,7 @@ def closest_cluster_recall(label: Column, cluster: Column) -> pl.Expr:
 def closest_cluster_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
     """Weighted harmonic mean of closest_cluster_precision and closest_cluster_recall.
 
-    (1 + beta^2) P R / (beta^2 P + R): beta > 1 weighs recall more.
+    (1 + beta^2) P R / (beta^2 P + R): with beta > 1, recall weighs more.
 
     Facts
     -----
@@ -313,7 +313,7 @@ def closest_cluster_f_score(label: Column, cluster: Column, *, beta: float = 1.0
     Meaning : harmonic mean of closest-cluster scores
     Range : (0, 1]
     Best value : 1
-    Special cases : 1 for equal partitions only. NULL without rows.
+    Special cases : 1 for equal partitions only. NULL if there are no rows.
     Source : Benjelloun, Garcia-Molina, Menestrina, Su, Whang and Widom (2009), Swoosh: a generic
         approach to entity resolution, doi:10.1007/s00778-008-0098-x.
     SQL : clustereval.closest_cluster_f_score(label, cluster, beta := 1.0)
@@ -347,15 +347,16 @@ def _overlap_expression(label: Column, cluster: Column, name: str) -> pl.Expr:
 def talburt_wang_index(label: Column, cluster: Column) -> pl.Expr:
     """Geometric mean of the numbers of labels and clusters, per contingency cell.
 
-    sqrt(labels x clusters) / cells, where a cell is a label and a cluster that share rows.
+    sqrt(labels x clusters) / cells, where a cell is a pair of a label and a cluster with common
+    rows.
 
     Facts
     -----
     Title : Talburt-Wang index (TWI)
-    Meaning : labels and clusters per overlap of them
+    Meaning : labels and clusters (geometric mean) / overlaps
     Range : (0, 1]
     Best value : 1
-    Special cases : 1 for equal partitions only. NULL without rows.
+    Special cases : 1 for equal partitions only. NULL if there are no rows.
     Source : Talburt, Wang, Hess and Kuo (2007), An algebraic approach to data quality metrics for
         entity resolution over large datasets, doi:10.4018/978-1-59904-024-0.ch001.
     SQL : clustereval.talburt_wang_index(label, cluster)
@@ -374,15 +375,16 @@ def talburt_wang_index(label: Column, cluster: Column) -> pl.Expr:
 def basic_merge_distance(label: Column, cluster: Column) -> pl.Expr:
     """Number of splits and merges that turn the clusters into the labels.
 
-    2 cells - labels - clusters. All splits come first, so that no merge joins rows of two labels.
+    2 cells - labels - clusters. All splits come first, so no merge joins rows with different
+    labels.
 
     Facts
     -----
     Title : Basic merge distance (BMD)
-    Meaning : splits and merges that make the labels
+    Meaning : splits and merges from the clusters to the labels
     Range : [0, 2 n)
     Best value : 0
-    Special cases : 0 for equal partitions only. NULL without rows.
+    Special cases : 0 for equal partitions only. NULL if there are no rows.
     Source : Menestrina, Whang and Garcia-Molina (2010), Evaluating entity resolution results,
         doi:10.14778/1920841.1920871.
     SQL : clustereval.basic_merge_distance(label, cluster)
@@ -407,10 +409,11 @@ def generalized_merge_distance(
 ) -> pl.Expr:
     """Cost of the splits and merges that turn the clusters into the labels.
 
-    A split into x and y rows, and their merge, costs 1 ('unit'), x y ('product') or (x + y) ln(x +
-    y) - x ln x - y ln y ('entropy'). All splits come first, so that no merge joins rows of two
-    labels; then their order does not matter. With 'unit' for both it is basic_merge_distance, with
-    'product' fp + fn, half of mirkin_metric, with 'entropy' n times variation_of_information.
+    A split into x and y rows, and a merge of x and y rows, costs 1 ('unit'), x y ('product') or (x
+    + y) ln(x + y) - x ln x - y ln y ('entropy'). All splits come first, so no merge joins rows with
+    different labels; their order does not matter then. With 'unit' for both costs this is
+    basic_merge_distance; with 'product' it is fp + fn, half of mirkin_metric; with 'entropy' it is
+    n times variation_of_information.
 
     Facts
     -----
@@ -418,17 +421,17 @@ def generalized_merge_distance(
     Meaning : cost of the splits and merges
     Range : [0, ∞)
     Best value : 0
-    Special cases : 0 for equal partitions only. NULL without rows.
+    Special cases : 0 for equal partitions only. NULL if there are no rows.
     Source : Menestrina, Whang and Garcia-Molina (2010), Evaluating entity resolution results,
         doi:10.14778/1920841.1920871.
-    Differs : The slice algorithm of Menestrina and others allows any cost function; the result
-        depends on the order of the splits and merges unless the cost is one of these.
+    Differs : The slice algorithm of Menestrina et al. allows any cost function; unless the cost is
+        one of these three, the result depends on the order of the splits and merges.
     SQL : clustereval.generalized_merge_distance(label, cluster, split_cost := 'unit')
 
     Parameters
     ----------
     split_cost, merge_cost : {'unit', 'product', 'entropy'}
-        Cost of a split of a cluster, and of a merge.
+        What a split of a cluster costs, and what a merge costs.
 
     Raises
     ------

@@ -617,27 +617,26 @@ def _nodes_as_list(pairs: StructLists, carried: tuple[str, ...]) -> StructLists:
 
 
 def expected_mutual_info(label: Column, cluster: Column) -> pl.Expr:
-    """Mutual information expected of random labelings of the same sizes, in nats.
+    """Mutual information that random labelings with the same sizes have on average, in nats.
 
-    The mean over all permutations of the rows.
+    It is the mean over all permutations of the rows.
 
     Facts
     -----
     Title : Expected mutual information
     Meaning : mutual information of random labelings
-    Range : [0, the lesser entropy]
+    Range : [0, the smaller entropy]
     Best value : none
-    Special cases : 0 for a single label or a single cluster. NULL without rows.
+    Special cases : 0 for a single label or a single cluster. NULL if there are no rows.
     Source : Vinh, Epps and Bailey (2009), Information theoretic measures for clusterings
         comparison: is a correction for chance necessary?, doi:10.1145/1553374.1553511.
-    Cost : Then a sum for each pair of different sizes of a label and a cluster, by far the slowest
-        part.
+    Cost : On top of that, a sum for each distinct pair of the size of a label and the size of a
+        cluster, which is by far the slowest part.
     Names elsewhere : scikit-learn: cluster.expected_mutual_information
     SQL : clustereval.expected_mutual_info(label, cluster)
 
-    Examples
-    --------
-    Singletons have all the information about two equal labels by chance, ln 2:
+    Examples -------- Singletons always have all the information about two labels of equal size, ln
+    2:
 
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 1, 2, 3]})
     >>> flowers.select(ce.expected_mutual_info("label", "cluster")).item()

@@ -347,32 +347,30 @@ def _reduced_expression(label: Column, cluster: Column, name: str) -> pl.Expr:
 
 
 def reduced_mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
-    """Mutual information less that in the contingency table itself, in nats per row.
+    """Mutual information minus the information in the contingency table itself, in nats per row.
 
     (1/n) ln(n! prod n_ij! / (prod a_i! prod b_j!)) - (1/n) ln(tables), where tables is the number
-    of contingency tables with the same sizes a_i of labels and b_j of clusters, by the estimate of
-    Jerdee, Kirkley and Newman for the side with more groups as rows. Negative if the clusters tell
-    less than the table takes.
+    of contingency tables with the same sizes a_i of labels and b_j of clusters. Jerdee, Kirkley and
+    Newman estimate this number; the side with more groups makes the rows of their table. The score
+    is negative if the clusters tell less about the labels than it takes to describe the table.
 
     Facts
     -----
     Title : Reduced mutual information (RMI)
-    Meaning : mutual information beyond the table's
+    Meaning : mutual information minus that in the table
     Range : unbounded
     Best value : none
-    Special cases : 0 for a single label or cluster, and where one side has singletons only, as the
-        number of tables is known there. NULL without rows.
+    Special cases : 0 for a single label or cluster, and if one side has only singletons, because
+        the number of tables is known then. NULL if there are no rows.
     Source : Newman, Cantwell and Young (2020), Improved mutual information measure for clustering,
         classification, and community detection, doi:10.1103/PhysRevE.101.042304. Jerdee, Kirkley
         and Newman (2024), Improved estimates for the number of non-negative integer matrices with
         given row and column sums, doi:10.1098/rspa.2023.0470.
-    Differs : clustering-mi's reduced_flat is in bits, not divided by n, and always has the clusters
-        as rows of the table; its default estimates the table with a fitted parameter.
+    Differs : reduced_flat in clustering-mi is in bits, is not divided by n, and always has the
+        clusters as the rows of the table; its default estimates the table with a fitted parameter.
     SQL : clustereval.reduced_mutual_info_score(label, cluster)
 
-    Examples
-    --------
-    The mutual information is 0.673 nats, most of which is in the table:
+    Examples -------- The mutual information is 0.673 nats, most of which is in the table:
 
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.reduced_mutual_info_score("label", "cluster")).item()
@@ -384,18 +382,18 @@ def reduced_mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
 def normalized_reduced_mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
     """Reduced mutual information as a share of what there is to know about the labels.
 
-    reduced_mutual_info_score divided by that of the labels and themselves, so that clusters of high
-    entropy gain nothing.
+    It is reduced_mutual_info_score divided by that of the labels with themselves. Clusters with
+    high entropy therefore gain no advantage.
 
     Facts
     -----
     Title : Normalized reduced mutual information, asymmetric
-    Meaning : reduced information, of what labels have
+    Meaning : reduced information as a share of the labels' own
     Range : up to 1
     Best value : 1
-    Special cases : 1 for equal partitions. NULL for a single label and for labels that are
-        singletons, of which a table tells all, and where the divisor is not positive. NULL without
-        rows.
+    Special cases : 1 for equal partitions. NULL if there is a single label or if all labels are
+        singletons, because the table then tells everything, and if the divisor is not positive.
+        NULL if there are no rows.
     Source : Jerdee, Kirkley and Newman (2023), Normalized mutual information is a biased measure
         for classification and community detection, https://arxiv.org/abs/2307.01282.
     Sides swapped : another value

@@ -607,12 +607,12 @@ def centroids(
     DataFrame or LazyFrame
         Same kind as `frame`, one row per cluster, sorted by partition and cluster: the partition
         columns, cluster, n points and centroid, a list of one number per coordinate. With noise_as
-        'singletons' each noise point has a row of its own, cluster NULL.
+        'singletons', each noise point has a row of its own, where cluster is NULL.
 
     Raises
     ------
     ClusterEvalError
-        As for internal_report.
+        For the same reasons as internal_report.
 
     Notes
     -----

@@ -621,12 +621,12 @@ def determinant_report(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The points to evaluate, one per row. A LazyFrame is read when the result is collected, and
+        The points to evaluate, one per row. A LazyFrame is read when you collect the result, and
         streams below 32 dimensions.
     vector, cluster, partition_by, noise, noise_as, missing : as in internal_report
     metrics : sequence of str, optional
-        Names of the columns to return after the partition columns, in this order. What only other
-        columns need is not computed. By default all.
+        Columns to return after the partition columns, in this order; by default all. Anything that
+        only the other columns need is not computed.
 
     Returns
     -------
@@ -642,7 +642,7 @@ def determinant_report(
     Raises
     ------
     ClusterEvalError
-        As for internal_report.
+        For the same reasons as internal_report.
 
     Notes
     -----

@@ -205,13 +205,13 @@ def cluster_diameters(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per cluster, sorted by partition and cluster: the partition
-        columns, cluster, n points and diameter, 0 for a single point. With noise_as 'singletons'
-        each noise point has a row of its own, cluster NULL.
+        columns, cluster, n points and diameter, 0 for a single point. With noise_as 'singletons',
+        each noise point has a row of its own, where cluster is NULL.
 
     Raises
     ------
     ClusterEvalError
-        As for internal_report.
+        For the same reasons as internal_report.
 
     Notes
     -----
@@ -278,8 +278,8 @@ def dunn_index(
     vector, cluster, distance, p, partition_by, noise, noise_as, weights : as in internal_report
     missing : as in internal_report
     metrics : sequence of str, optional
-        Names of the columns to return after the partition columns, in this order. What only other
-        columns need is not computed. By default all.
+        Columns to return after the partition columns, in this order; by default all. Anything that
+        only the other columns need is not computed.
 
     Returns
     -------
@@ -304,7 +304,7 @@ def dunn_index(
     Raises
     ------
     ClusterEvalError
-        As for internal_report.
+        For the same reasons as internal_report.
 
     Notes
     -----

@@ -97,12 +97,12 @@ def internal_findings(
           variance within clusters; value is its share. Not with cosine or weights.
         - tiny_cluster: a cluster of less than a tenth of the average size; value is that share.
 
-        Without a finding there is no row.
+        If nothing is found, the result is empty.
 
     Raises
     ------
     ClusterEvalError
-        As for silhouette_clusters.
+        For the same reasons as silhouette_clusters.
 
     Notes
     -----

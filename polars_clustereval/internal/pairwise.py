@@ -353,7 +353,7 @@ def pairwise_report(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The points to evaluate, one per row. A LazyFrame is read when the result is collected. All
+        The points to evaluate, one per row. A LazyFrame is read when you collect the result. All
         points are held in memory, and the distances of one partition at a time, 8 bytes per pair.
     n_neighbors : int
         Number of nearest neighbors of each point that connectivity compares, at least 1; all other
@@ -363,8 +363,8 @@ def pairwise_report(
     vector, cluster, distance, p, partition_by, noise, noise_as, weights : as in internal_report
     missing : as in internal_report
     metrics : sequence of str, optional
-        Names of the columns to return after the partition columns, in this order. What only other
-        columns need is not computed. By default all.
+        Columns to return after the partition columns, in this order; by default all. Anything that
+        only the other columns need is not computed.
 
     Returns
     -------
@@ -383,7 +383,7 @@ def pairwise_report(
     Raises
     ------
     ClusterEvalError
-        As for internal_report, and if a partition has more than max_points points.
+        For the same reasons as internal_report, and if a partition has more than max_points points.
 
     Notes
     -----

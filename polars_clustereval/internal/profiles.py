@@ -85,8 +85,8 @@ def cluster_profile(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The rows to describe. A LazyFrame is read when the result is collected, twice for numbers
-        and once for each column of categories, and streams.
+        The rows to describe. A LazyFrame is read when you collect the result, twice for numbers and
+        once for each column of categories, and streams.
     columns : str or sequence of str
         Names of the columns to describe: numbers; dates and times, which are days since 1970-01-01;
         or categories, that is text, enumerations and truth values.
@@ -115,14 +115,14 @@ def cluster_profile(
         difference is mean - rest_mean, and v_test the test value of the difference, about standard
         normal if clusters have nothing to do with the column: beyond 2 it is unlikely to be chance,
         and of columns that made the clusters it only ranks. rest_mean, difference and v_test are
-        NULL without other rows, and v_test where all values are equal. Without rows the result is
-        empty.
+        NULL without other rows, and v_test where all values are equal. If there are no rows, the
+        result is empty.
 
     Raises
     ------
     ClusterEvalError
-        As for external_report; and if a column does not exist, is given twice, has another type, or
-        has numbers that are not finite or whose squares overflow.
+        For the same reasons as external_report; and if a column does not exist, is given twice, has
+        another type, or has numbers that are not finite or whose squares overflow.
 
     Notes
     -----
@@ -253,12 +253,13 @@ def column_profile(
           two clusters, and for numbers.
         - association: the square root of eta_squared, or cramers_v, which are comparable.
 
-        Without rows n is 0 and every measure NULL, or with partition_by the result is empty.
+        If there are no rows, n is 0 and every measure is NULL; with partition_by, the result is
+        empty.
 
     Raises
     ------
     ClusterEvalError
-        As for cluster_profile.
+        For the same reasons as cluster_profile.
 
     Notes
     -----

@@ -95,14 +95,14 @@ def internal_report(
     noise : object, optional
         The value of cluster that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
+        Whether noise counts as an ordinary cluster, is left out, or counts as one cluster per row.
     weights : sequence of float, optional
         A number > 0 for each dimension, as in scipy; not for chebyshev.
     missing : {'error', 'drop'}
         Whether a NULL coordinate is an error, or its row is dropped.
     metrics : sequence of str, optional
-        Names of the columns to return after the partition columns, in this order. What only other
-        columns need is not computed. By default all.
+        Columns to return after the partition columns, in this order; by default all. Anything that
+        only the other columns need is not computed.
 
     Returns
     -------
@@ -113,8 +113,8 @@ def internal_report(
         and davies_bouldin_score for fewer than 2 clusters or as many as points). Sums of squares
         are those of the distances; sst, explained_variance, ratkowsky_lance_index and sd_scattering
         are NULL unless they add up: total = within + between, that is for all but euclidean and
-        sqeuclidean with the mean. If there are no rows, n is 0 and every index NULL; with
-        partition_by there is then no row.
+        sqeuclidean with the mean. If there are no rows, n is 0 and every index is NULL; with
+        partition_by, the result is empty.
 
     Raises
     ------
@@ -185,12 +185,12 @@ def internal_cluster_report(
         columns, cluster, n points, centroid, ssw (the sum of their squared distances to it), their
         mean_distance and max_distance to it, and the nearest_cluster by centroids (the lowest in a
         tie) with its nearest_distance. These two are NULL if there is one cluster. With noise_as
-        'singletons' each noise point has a row of its own, cluster NULL.
+        'singletons', each noise point has a row of its own, where cluster is NULL.
 
     Raises
     ------
     ClusterEvalError
-        As for internal_report.
+        For the same reasons as internal_report.
 
     Notes
     -----

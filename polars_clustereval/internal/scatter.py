@@ -350,8 +350,8 @@ def neighbor_report(
     frame, vector, cluster, distance, p, center, partition_by, noise : as in internal_report
     noise_as, weights, missing : as in internal_report
     metrics : sequence of str, optional
-        Names of the columns to return after the partition columns, in this order. What only other
-        columns need is not computed. By default all.
+        Columns to return after the partition columns, in this order; by default all. Anything that
+        only the other columns need is not computed.
 
     Returns
     -------
@@ -365,7 +365,7 @@ def neighbor_report(
     Raises
     ------
     ClusterEvalError
-        As for internal_report, and if there are too many pairs of clusters.
+        For the same reasons as internal_report, and if there are too many pairs of clusters.
 
     Notes
     -----

@@ -195,7 +195,7 @@ def silhouette_samples(
     Raises
     ------
     ClusterEvalError
-        As for silhouette_score, and if an id occurs twice in a partition.
+        For the same reasons as silhouette_score, and if an id occurs twice in a partition.
 
     Notes
     -----
@@ -294,13 +294,13 @@ def silhouette_clusters(
         columns, cluster, n points, the means of their a, b and silhouette (see silhouette_samples),
         and std_error, the standard error of silhouette (NULL unless method is 'sample'). The means
         of a sample are those of the cluster's sampled points: NULL if there is none, and std_error
-        if there is one of several. With noise_as 'singletons' each noise point has a row of its
-        own, cluster NULL.
+        if there is one of several. With noise_as 'singletons', each noise point has a row of its
+        own, where cluster is NULL.
 
     Raises
     ------
     ClusterEvalError
-        As for silhouette_score.
+        For the same reasons as silhouette_score.
 
     Notes
     -----
@@ -409,8 +409,8 @@ def silhouette_score(
     vector, cluster, distance, p, partition_by, noise, noise_as : as in internal_report
     weights, missing : as in internal_report
     metrics : sequence of str, optional
-        Names of the columns to return after the partition columns, in this order. What only other
-        columns need is not computed. By default all.
+        Columns to return after the partition columns, in this order; by default all. Anything that
+        only the other columns need is not computed.
 
     Returns
     -------
@@ -428,8 +428,8 @@ def silhouette_score(
     Raises
     ------
     ClusterEvalError
-        As for internal_report, if an option is out of its range or for another method, and if an id
-        that decides on a sample occurs twice in a partition.
+        For the same reasons as internal_report, if an option is out of its range or for another
+        method, and if an id that decides on a sample occurs twice in a partition.
 
     Notes
     -----

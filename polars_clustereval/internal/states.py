@@ -435,12 +435,13 @@ def cluster_states(
         columns, cluster, n points, n_dropped rows without a vector or cluster, n_noise, and lists
         of one number per coordinate: mean, mean_correction, m2 (the sum of squared deviations from
         the mean), minimum and maximum. mean + mean_correction is the mean with more digits than one
-        number has. A cluster of rows that are all left out has n = 0 and no lists. No rows: no row.
+        number has. A cluster of rows that are all left out has n = 0 and no lists. If there are no
+        rows, the result is empty.
 
     Raises
     ------
     ClusterEvalError
-        As for internal_report.
+        For the same reasons as internal_report.
 
     Notes
     -----
@@ -486,8 +487,8 @@ def merge_cluster_states(frame: Frame, *, partition_by: Keys = None) -> Frame:
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per cluster, sorted by partition and cluster, with the
-        columns of cluster_states. No rows: no row.
+        Same kind as `frame`, one row per cluster, sorted by partition and cluster, with the columns
+        of cluster_states. If there are no rows, the result is empty.
 
     Raises
     ------
@@ -542,8 +543,8 @@ def internal_report_from_states(
     weights : sequence of float, optional
         A number > 0 for each dimension, as in scipy.
     metrics : sequence of str, optional
-        Names of the columns to return after the partition columns, in this order. What only other
-        columns need is not computed. By default all.
+        Columns to return after the partition columns, in this order; by default all. Anything that
+        only the other columns need is not computed.
 
     Returns
     -------

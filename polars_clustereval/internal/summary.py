@@ -54,16 +54,16 @@ def internal_summary(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition and index, sorted by partition and in the
-        order of internal_report: the partition columns, metric (the name of the index), value (NULL
-        if undefined), best (its best value as text: a number, 'high' or 'low'; NULL if none is
-        best) and meaning (what it measures, in a few words). If there are no rows, every value is
-        NULL; with partition_by there is then no row.
+        Same kind as `frame`, one row per partition and index, sorted by partition and in the order
+        of internal_report: the partition columns, metric (the name of the index), value (NULL if
+        undefined), best (its best value as text: a number, 'high' or 'low'; NULL if none is best)
+        and meaning (what it measures, in a few words). If there are no rows, every value is NULL;
+        with partition_by, the result is empty.
 
     Raises
     ------
     ClusterEvalError
-        As for internal_report.
+        For the same reasons as internal_report.
 
     Notes
     -----

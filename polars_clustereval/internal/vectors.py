@@ -527,7 +527,7 @@ def vdm_encode(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The rows to encode. A LazyFrame is read when the result is collected, once for each of
+        The rows to encode. A LazyFrame is read when you collect the result, once for each of
         columns and once for the rows themselves, and streams.
     columns : str or sequence of str
         Names of the nominal columns, of any type that can be grouped. NULL is a value of its own.

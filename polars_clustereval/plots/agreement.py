@@ -73,9 +73,9 @@ def agreement_plot(
     Raises
     ------
     ClusterEvalError
-        As run_agreement; if only some of id, run and cluster are given, a frame of rows of
-        run_agreement lacks a column or has several partitions, there are fewer than 2 runs, or
-        max_runs is out of its range.
+        For the same reasons as run_agreement; if only some of id, run and cluster are given, a
+        frame of rows of run_agreement lacks a column or has several partitions, there are fewer
+        than 2 runs, or max_runs is out of its range.
     ImportError
         If altair is not installed.
 

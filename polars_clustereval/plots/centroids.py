@@ -96,7 +96,8 @@ def centroid_plot(
     Raises
     ------
     ClusterEvalError
-        As internal_cluster_report; if no points are left, or max_clusters is out of its range.
+        For the same reasons as internal_cluster_report; if no points are left, or max_clusters is
+        out of its range.
     ImportError
         If altair is not installed.
 

@@ -75,8 +75,8 @@ def contingency_plot(
     Raises
     ------
     ClusterEvalError
-        As contingency_matrix; if no rows are left, a limit is out of its range, or normalize is
-        none of its words.
+        For the same reasons as contingency_matrix; if no rows are left, a limit is out of its
+        range, or normalize is none of its words.
     ImportError
         If altair is not installed.
 

@@ -82,8 +82,8 @@ def elbow_plot(
     Raises
     ------
     ClusterEvalError
-        As elbow; if only some of vector, cluster and k are given, a frame of rows of elbow lacks a
-        column or has several partitions, or there are no rows.
+        For the same reasons as elbow; if only some of vector, cluster and k are given, a frame of
+        rows of elbow lacks a column or has several partitions, or there are no rows.
     ImportError
         If altair is not installed.
 

@@ -72,8 +72,9 @@ def interval_plot(
     Raises
     ------
     ClusterEvalError
-        As external_intervals; if only one of label and cluster is given, a frame of intervals lacks
-        a column or has several partitions, metrics has an unknown name, or no score is left.
+        For the same reasons as external_intervals; if only one of label and cluster is given, a
+        frame of intervals lacks a column or has several partitions, metrics has an unknown name, or
+        no score is left.
     ImportError
         If altair is not installed.
 

@@ -110,8 +110,8 @@ def projection_plot(
     Raises
     ------
     ClusterEvalError
-        As internal_cluster_report; if no points are left, or max_points, max_clusters or
-        random_state is out of its range.
+        For the same reasons as internal_cluster_report; if no points are left, or max_points,
+        max_clusters or random_state is out of its range.
     ImportError
         If altair is not installed.
 

@@ -81,8 +81,8 @@ def silhouette_plot(
     Raises
     ------
     ClusterEvalError
-        As silhouette_samples; if there is no silhouette, since there are fewer than 2 clusters or
-        every point is one; or if max_clusters is out of its range.
+        For the same reasons as silhouette_samples; if there is no silhouette, since there are fewer
+        than 2 clusters or every point is one; or if max_clusters is out of its range.
     ImportError
         If altair is not installed.
 

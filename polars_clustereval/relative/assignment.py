@@ -229,11 +229,11 @@ def assign_nearest(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The points to assign, one per row. A LazyFrame is read when the result is collected, and
+        The points to assign, one per row. A LazyFrame is read when you collect the result, and
         streams; a List column is read once more, for its largest length.
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        where it is NULL (for several columns: where all are) are left out.
+        where it is NULL, or all of its columns are, are left out.
     centroids : DataFrame or LazyFrame
         The centers: columns cluster, centroid (lists of numbers) and the columns of partition_by,
         such as the function `centroids` returns them. Rows without a cluster or a centroid are left

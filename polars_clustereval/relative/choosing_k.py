@@ -325,11 +325,11 @@ def elbow(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        One row per point and value of k. A LazyFrame is read when the result is collected, and
+        One row per point and value of k. A LazyFrame is read when you collect the result, and
         streams; a List column is read once more, for its largest length.
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        where it is NULL (for several columns: where all are) are left out.
+        where it is NULL, or all of its columns are, are left out.
     cluster : str or Expr
         Cluster assigned to the point by the clustering for this k. Rows where it is NULL are left
         out.
@@ -366,16 +366,16 @@ def elbow(
 
         The first three need the very k - 1 or k + 1: where that is missing they are NULL, as where
         they divide by 0; so is jump if the power is outside the range of doubles, as with very many
-        dimensions. second_difference is NULL at both ends. A flat curve and one of fewer than
-        3 values of k have no chord_distance and no kneedle. is_knee is NULL in all rows if there is
+        dimensions. second_difference is NULL at both ends. A flat curve and one of fewer than 3
+        values of k have no chord_distance and no kneedle. is_knee is NULL in all rows if there is
         no knee, as on a flat or a straight curve, and on every falling curve of 3 values: a knee
         needs a fall after it. Kneedle is made for convex falling curves; on one that rises between
-        two k, the first knee is one of its dents. If there are no rows, the result has none.
+        two k, the first knee is one of its dents. If there are no rows, the result is empty.
 
     Raises
     ------
     ClusterEvalError
-        As for internal_report, and if k is NULL or not a whole number >= 1.
+        For the same reasons as internal_report, and if k is NULL or not a whole number >= 1.
 
     Notes
     -----

@@ -196,11 +196,11 @@ def column_stability(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        One row per point and left out coordinate. A LazyFrame is read when the result is collected;
+        One row per point and left out coordinate. A LazyFrame is read when you collect the result;
         the points are then in memory.
     vector : str, Expr, selector or sequence of str and Expr
         All coordinates: an Array or List column of numbers, or the numeric columns. Rows where it
-        is NULL (for several columns: where all are) are left out.
+        is NULL, or all of its columns are, are left out.
     cluster : str or Expr
         Cluster of the point in the clustering of all coordinates. Rows where it is NULL are left
         out.
@@ -230,7 +230,7 @@ def column_stability(
           in the reduced cluster, times sqrt(n / (n - n_clusters)) (range [0, inf), best low), NULL
           if every point is a cluster.
 
-        No rows: no row.
+        If there are no rows, the result is empty.
 
     Raises
     ------

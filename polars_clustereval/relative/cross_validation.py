@@ -100,11 +100,11 @@ def cross_validation(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The held out points, one per row. A LazyFrame is read when the result is collected, and
+        The held out points, one per row. A LazyFrame is read when you collect the result, and
         streams; a List column is read once more, for its largest length.
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        where it is NULL (for several columns: where all are) are left out.
+        where it is NULL, or all of its columns are, are left out.
     cluster : str or Expr
         Cluster of each point, found without the model of its fold, or its true class. Rows where it
         is NULL are left out.
@@ -132,7 +132,8 @@ def cross_validation(
         columns, fold, n points, n_labels (own clusters), n_clusters (assigned ones), score (the
         range and best value are those of the metric), prediction_strength (range [0, 1], best 1,
         see the function of that name), and over all folds of the partition mean_score and
-        std_score, the sample standard deviation, NULL for one fold. No rows: no row.
+        std_score, the sample standard deviation, NULL for one fold. If there are no rows, the
+        result is empty.
 
     Raises
     ------

@@ -186,8 +186,8 @@ def run_drift(
     frame_before, frame_after, id, cluster, threshold, min_share : as in run_transitions
     partition_by, noise, noise_as : as in run_transitions
     metrics : sequence of str, optional
-        Names of the columns to return after the partition columns, in this order. What only other
-        columns need is not computed. By default all.
+        Columns to return after the partition columns, in this order; by default all. Anything that
+        only the other columns need is not computed.
 
     Returns
     -------
@@ -208,7 +208,7 @@ def run_drift(
     Raises
     ------
     ClusterEvalError
-        As for run_transitions.
+        For the same reasons as run_transitions.
 
     Notes
     -----

@@ -361,7 +361,7 @@ def uniform_reference(
     ----------
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        where it is NULL (for several columns: where all are) are left out.
+        where it is NULL, or all of its columns are, are left out.
     n_sets : int
         Number of reference sets, at least 1. gap_statistic needs 2, and its authors use many more.
     method : {'box', 'pca'}
@@ -379,8 +379,8 @@ def uniform_reference(
         partition columns, reference_set (from 1), id (from 0) and point, a list of numbers. A set
         has as many points as the partition. The numbers of 'box' are the same in every engine, to
         the last bit, and have 32 random bits; they are the same share of the box in every
-        partition, so that no partition depends on others. A constant coordinate stays constant. No
-        rows: none.
+        partition, so that no partition depends on others. A constant coordinate stays constant. If
+        there are no rows, the result is empty.
 
     Raises
     ------

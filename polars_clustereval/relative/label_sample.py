@@ -276,7 +276,7 @@ def entity_resolution_estimates(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        All rows, with and without a label. A LazyFrame is read when the result is collected, and
+        All rows, with and without a label. A LazyFrame is read when you collect the result, and
         streams.
     label : str or Expr
         The true entity, of any groupable type; NULL where it is not known. A labeled entity has its
@@ -315,7 +315,7 @@ def entity_resolution_estimates(
     Raises
     ------
     ClusterEvalError
-        As for external_report, and if an option is out of its range.
+        For the same reasons as external_report, and if an option is out of its range.
 
     Notes
     -----

@@ -137,7 +137,7 @@ def prediction_strength(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The rows of the test data. A LazyFrame is read when the result is collected, and streams.
+        The rows of the test data. A LazyFrame is read when you collect the result, and streams.
     label, cluster : str or Expr
         The cluster of the test data's own clustering, and that of the nearest centroid of the
         training data, of any groupable type. Rows with a NULL are left out.
@@ -149,13 +149,13 @@ def prediction_strength(
         Same kind as `frame`, one row per partition, sorted: the partition columns, n, n_dropped,
         n_noise, n_labels, n_clusters, prediction_strength, and weakest_label, the label where the
         share is least (the lowest of equals). Labels of one row have no pairs and are passed over;
-        if no label has two rows, both are NULL. Without rows n is 0, or with partition_by the
-        result is empty.
+        if no label has two rows, both are NULL. If there are no rows, n is 0; with partition_by,
+        the result is empty.
 
     Raises
     ------
     ClusterEvalError
-        As for external_report.
+        For the same reasons as external_report.
 
     Notes
     -----
@@ -208,7 +208,7 @@ def bootstrap_instability(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        One row per resample and row of the data. A LazyFrame is read when the result is collected,
+        One row per resample and row of the data. A LazyFrame is read when you collect the result,
         and streams.
     cluster_1, cluster_2 : str or Expr
         The cluster of the row in each of the two clusterings, of any groupable type. Each is
@@ -217,7 +217,8 @@ def bootstrap_instability(
     resample : str or Expr
         What identifies the resample, that is, the pair of bootstrap samples.
     weight : str or Expr, optional
-        Multiplicity of each row, a whole number >= 0. The column is checked first.
+        How many times each row counts, a whole number >= 0. The weights are checked before anything
+        else is computed.
     partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately, such as the number of clusters. NULL is a
         group too.
@@ -227,8 +228,8 @@ def bootstrap_instability(
     DataFrame or LazyFrame
         Same kind as `frame`, one row per partition, sorted: the partition columns, n rows that
         count, of all resamples, n_dropped rows with a NULL cluster, n_resamples, instability and
-        std_error of this mean, NULL for one resample. Without rows n is 0 and instability NULL, or
-        with partition_by the result is empty.
+        std_error of this mean, NULL for one resample. If there are no rows, n is 0 and instability
+        is NULL; with partition_by, the result is empty.
 
     Raises
     ------

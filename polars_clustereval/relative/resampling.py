@@ -442,10 +442,10 @@ def bootstrap_intervals(
     frame : DataFrame or LazyFrame
         The rows to evaluate. Their cells are counted first; those of a LazyFrame on collection.
     weight : str or Expr, optional
-        Multiplicity of each row, a whole number >= 0, such as n of contingency_matrix.
+        How many times each row counts, a whole number >= 0, such as n of contingency_matrix.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Count noise as an ordinary cluster, leave it out, or count each row as a cluster. A row of
-        noise that is drawn several times is several clusters.
+        Whether noise counts as an ordinary cluster, is left out, or counts as one cluster per row.
+        A row of noise that is drawn several times is several clusters.
     n_resamples : int
         Number of bootstrap samples, at least 1.
     confidence : float
@@ -470,7 +470,7 @@ def bootstrap_intervals(
     Raises
     ------
     ClusterEvalError
-        As for external_report, and if an option is out of its range.
+        For the same reasons as external_report, and if an option is out of its range.
 
     Notes
     -----
@@ -552,7 +552,7 @@ def permutation_test(
         A metric of external_report with a best value, which says whether high or low scores are
         better. Mutual information has none; its normalized form has the same p-value.
     weight : str or Expr, optional
-        Multiplicity of each row, a whole number >= 0, such as n of contingency_matrix.
+        How many times each row counts, a whole number >= 0, such as n of contingency_matrix.
     average_method : {'arithmetic', 'geometric', 'min', 'max', 'joint'}
         Mean of the entropies in the normalized and adjusted mutual information; 'joint' is for the
         normalized one only.
@@ -575,8 +575,8 @@ def permutation_test(
     Raises
     ------
     ClusterEvalError
-        As for external_report, and if an option is out of its range, or a partition has 1000000000
-        rows or more.
+        For the same reasons as external_report, and if an option is out of its range, or a
+        partition has 1000000000 rows or more.
 
     Notes
     -----

@@ -442,7 +442,7 @@ def run_agreement(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        One row per run and id. A LazyFrame is read when the result is collected.
+        One row per run and id. A LazyFrame is read when you collect the result.
     id, run, cluster : str or Expr
         What identifies the clustered object, the clustering, and the object's cluster in it, of any
         groupable type. Rows with a NULL cluster count as if they were not there.
@@ -543,7 +543,8 @@ def run_consensus(
     Raises
     ------
     ClusterEvalError
-        As for run_agreement, and for a metric without a best value, such as joint_entropy.
+        For the same reasons as run_agreement, and for a metric without a best value, such as
+        joint_entropy.
 
     Notes
     -----

@@ -223,8 +223,8 @@ def run_transitions(
     Parameters
     ----------
     frame_before, frame_after : DataFrame or LazyFrame
-        The run before and the run after, one row per id. A LazyFrame is read when the result is
-        collected.
+        The run before and the run after, one row per id. A LazyFrame is read when you collect the
+        result.
     id, cluster : str or Expr
         What identifies the clustered object, and its cluster, of any groupable type: columns of
         both frames, of the same types. Rows with a NULL cluster count as if they were not there.
@@ -325,7 +325,7 @@ def transition_overlaps(
     Raises
     ------
     ClusterEvalError
-        As for run_transitions.
+        For the same reasons as run_transitions.
 
     Notes
     -----
@@ -385,7 +385,7 @@ def moved_ids(
     Raises
     ------
     ClusterEvalError
-        As for run_transitions.
+        For the same reasons as run_transitions.
 
     Notes
     -----
@@ -450,7 +450,7 @@ def affected_ids(
     Raises
     ------
     ClusterEvalError
-        As for run_transitions.
+        For the same reasons as run_transitions.
 
     Notes
     -----

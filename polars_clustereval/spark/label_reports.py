@@ -160,7 +160,7 @@ def external_report(
     Raises
     ------
     ClusterEvalError
-        As `contingency_matrix`.
+        For the same reasons as `contingency_matrix`.
 
     See Also
     --------
@@ -224,7 +224,8 @@ def external_cluster_report(
     DataFrame
         ``partition_key``, ``cluster``, ``n``, ``n_labels``, ``majority_label`` (the lowest of
         equals), ``majority_n``, ``purity``, ``entropy`` (nats) and ``joined_pairs``, its pairs of
-        rows with different labels. Singletons are one row with cluster NULL and n 1. No rows: none.
+        rows with different labels. Singletons are one row with cluster NULL and n 1. If there are
+        no rows, the result is empty.
 
     Examples
     --------
@@ -255,7 +256,7 @@ def external_label_report(
     DataFrame
         ``partition_key``, ``label``, ``n``, ``n_clusters``, ``majority_cluster`` (the lowest of
         equals), ``majority_n``, ``recall``, ``entropy`` (nats) and ``split_pairs``, its pairs of
-        rows in different clusters. No rows: none.
+        rows in different clusters. If there are no rows, the result is empty.
 
     Examples
     --------
@@ -293,12 +294,12 @@ def bcubed_samples(
     DataFrame
         ``partition_key``, ``id``, ``label``, ``cluster`` (NULL for a singleton),
         ``bcubed_precision``, the share of its cluster that has its label, and ``bcubed_recall``,
-        the share of its label that is in its cluster. No rows: none.
+        the share of its label that is in its cluster. If there are no rows, the result is empty.
 
     Raises
     ------
     ClusterEvalError
-        As `contingency_matrix`.
+        For the same reasons as `contingency_matrix`.
 
     Examples
     --------

@@ -248,7 +248,7 @@ def silhouette_score(
     Raises
     ------
     ClusterEvalError
-        As `internal_report`, and for a distance that needs pairs of points.
+        For the same reasons as `internal_report`, and for a distance that needs pairs of points.
 
     See Also
     --------

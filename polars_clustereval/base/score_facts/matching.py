@@ -14,7 +14,7 @@ _score_of_matching = partial(
     family="one-to-one matching",
     table="matching_report",
     best="1",
-    special_cases="1 for one label and one cluster. NULL without rows.",
+    special_cases="1 for one label and one cluster. NULL if there are no rows.",
     cost="One pass over the rows to count the cells of label and cluster, then over the cells that "
     "have rows. Labels and clusters whose best match is not evident take the third power of their "
     "number in the worst case.",
