@@ -104,7 +104,7 @@ _PARAMETERS = "    Parameters\n    ----------\n"
 _COLUMNS = """\
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-        Leave noise out as NULL: {cluster} in place of "cluster".
+        To leave noise out, make it NULL: pass {cluster} instead of "cluster".
 """
 
 

@@ -167,17 +167,19 @@ def cluster_error_table(
     ClusterEvalError
         For the same reasons as external_report, and if count_unlabeled is not True or False.
 
-    Notes ----- The result has one row per label, that is, per true cluster; external_cluster_report
-    has one row per assigned cluster. In SQL: ``FROM clustereval.cluster_error_table(tbl, label,
-    cluster)``.
+    Notes
+    -----
+    The result has one row per label, that is, per true cluster; external_cluster_report has one row
+    per assigned cluster. In SQL: ``FROM clustereval.cluster_error_table(tbl, label, cluster)``.
 
     References
     ----------
     Binette, Baek, Engineer, Jones, Dasylva and Reiter (2024), How to evaluate entity resolution
     systems: an entity-centric framework, doi:10.48550/arXiv.2404.05622.
 
-    Examples -------- The rows of b are in one cluster, which has one row of a too many, and a is in
-    two clusters:
+    Examples
+    --------
+    The rows of b are in one cluster, which has one row of a too many, and a is in two clusters:
 
     >>> four = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 1, 1, 1]})
     >>> errors = ce.cluster_error_table(four, "label", "cluster")

@@ -443,8 +443,9 @@ def contingency_matrix(
     ----------
     Pearson (1904), On the theory of contingency.
 
-    Examples -------- The table determines all scores: with its counts as weights, it has the same
-    report as the rows.
+    Examples
+    --------
+    The table determines all scores: with its counts as weights, it has the same report as the rows.
 
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> import polars.testing

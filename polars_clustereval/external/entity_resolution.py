@@ -250,7 +250,9 @@ def entity_resolution_report(
     -----
     In SQL: ``FROM clustereval.entity_resolution_report(tbl, label, cluster)``.
 
-    Examples -------- There are two kinds of errors: one person is split, or two persons are joined:
+    Examples
+    --------
+    There are two kinds of errors: one person is split, or two persons are joined:
 
     >>> runs = pl.DataFrame(
     ...     {

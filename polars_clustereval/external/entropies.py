@@ -180,8 +180,9 @@ def joint_entropy(label: Column, cluster: Column) -> pl.Expr:
     Names elsewhere : scipy: stats.entropy of the sizes of the cells
     SQL : clustereval.joint_entropy(label, cluster)
 
-    Examples -------- It is at least the larger of the two entropies, here ln 3, and at most their
-    sum:
+    Examples
+    --------
+    It is at least the larger of the two entropies, here ln 3, and at most their sum:
 
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.joint_entropy("label", "cluster")).item()

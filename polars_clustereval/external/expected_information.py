@@ -635,8 +635,9 @@ def expected_mutual_info(label: Column, cluster: Column) -> pl.Expr:
     Names elsewhere : scikit-learn: cluster.expected_mutual_information
     SQL : clustereval.expected_mutual_info(label, cluster)
 
-    Examples -------- Singletons always have all the information about two labels of equal size, ln
-    2:
+    Examples
+    --------
+    Singletons always have all the information about two labels of equal size, ln 2:
 
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 1, 2, 3]})
     >>> flowers.select(ce.expected_mutual_info("label", "cluster")).item()

@@ -62,7 +62,9 @@ def external_findings(
     ClusterEvalError
         For the same reasons as external_report.
 
-    Notes ----- The limits are conventions, not tests. If you prefer other limits, judge by value.
+    Notes
+    -----
+    The limits are conventions, not tests. If you prefer other limits, judge by value.
     In SQL: ``FROM clustereval.external_findings(tbl, label, cluster)``.
 
     Examples

@@ -138,8 +138,10 @@ def graph_report(
         cluster, if a weight is negative, NULL or not finite, or if the sum of the weights
         overflows.
 
-    Notes ----- As in networkx, a self-loop adds two to the degree of its node, and one to the edges
-    within its cluster. With many self-loops, performance can therefore exceed 1. In SQL: ``FROM
+    Notes
+    -----
+    As in networkx, a self-loop adds two to the degree of its node, and one to the edges within its
+    cluster. With many self-loops, performance can therefore exceed 1. In SQL: ``FROM
     clustereval.graph_report(tbl, id, cluster, edges, "left", "right")``.
 
     References
@@ -212,9 +214,10 @@ def graph_cluster_report(
     ClusterEvalError
         For the same reasons as graph_report.
 
-    Notes ----- For clusters without self-loops, density and centralization are the same as in
-    splink. In SQL: ``FROM clustereval.graph_cluster_report(tbl, id, cluster, edges, "left",
-    "right")``.
+    Notes
+    -----
+    For clusters without self-loops, density and centralization are the same as in splink. In SQL:
+    ``FROM clustereval.graph_cluster_report(tbl, id, cluster, edges, "left", "right")``.
 
     References
     ----------
@@ -279,9 +282,10 @@ def graph_node_report(
     ClusterEvalError
         For the same reasons as graph_report.
 
-    Notes ----- node_degree and node_centrality are the same as in splink. A self-loop adds two to a
-    degree. In SQL: ``FROM clustereval.graph_node_report(tbl, id, cluster, edges, "left",
-    "right")``.
+    Notes
+    -----
+    node_degree and node_centrality are the same as in splink. A self-loop adds two to a degree. In
+    SQL: ``FROM clustereval.graph_node_report(tbl, id, cluster, edges, "left", "right")``.
 
     References
     ----------
@@ -356,9 +360,11 @@ def graph_edge_report(
     ClusterEvalError
         For the same reasons as graph_report.
 
-    Notes ----- Bridges are found by a breadth-first search that takes one step per level. In
-    DuckDB, a cluster that is a chain of many thousands of nodes therefore takes long. In SQL:
-    ``FROM clustereval.graph_edge_report(tbl, id, cluster, edges, "left", "right")``.
+    Notes
+    -----
+    Bridges are found by a breadth-first search that takes one step per level. In DuckDB, a cluster
+    that is a chain of many thousands of nodes therefore takes long. In SQL: ``FROM
+    clustereval.graph_edge_report(tbl, id, cluster, edges, "left", "right")``.
 
     References
     ----------

@@ -218,8 +218,10 @@ def adjusted_mutual_info_score(
     ClusterEvalError
         If average_method is none of these.
 
-    Examples -------- Singletons determine the label of every row, but only by chance; their
-    normalized score is 0.6667:
+    Examples
+    --------
+    Singletons determine the label of every row, but only by chance; their normalized score is
+    0.6667:
 
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 1, 2, 3]})
     >>> flowers.select(ce.adjusted_mutual_info_score("label", "cluster")).item()
@@ -334,8 +336,10 @@ def variation_of_information(label: Column, cluster: Column) -> pl.Expr:
     Names elsewhere : fpc: vi
     SQL : clustereval.variation_of_information(label, cluster)
 
-    Examples -------- Entropy of the labels given the clusters (0.2310) plus that of the clusters
-    given the labels (0.6365):
+    Examples
+    --------
+    Entropy of the labels given the clusters (0.2310) plus that of the clusters given the labels
+    (0.6365):
 
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.variation_of_information("label", "cluster")).item()

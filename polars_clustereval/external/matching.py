@@ -222,11 +222,13 @@ def matching_report(
         For the same reasons as external_report; and, when you collect the result, if more than
         4,000,000 pairs of a label and a cluster depend on each other.
 
-    Notes ----- Most labels and clusters are matched immediately, because their common cell weighs
-    at least as much as the best other cell of the label and the best other cell of the cluster
-    together. The rest is divided into parts that share no label or cluster, and each part is solved
-    by the Hungarian method. In the worst case, its time grows with the third power of the number of
-    labels in a part.
+    Notes
+    -----
+    Most labels and clusters are matched immediately, because their common cell weighs at least as
+    much as the best other cell of the label and the best other cell of the cluster together. The
+    rest is divided into parts that share no label or cluster, and each part is solved by the
+    Hungarian method. In the worst case, its time grows with the third power of the number of labels
+    in a part.
 
     In SQL: ``FROM clustereval.matching_report(tbl, label, cluster)``.
 

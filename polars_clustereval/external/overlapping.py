@@ -335,12 +335,14 @@ def overlapping_report(
         types in the two frames, or if beta is not a number >= 0; and, when you collect the result,
         if there are more than 20 million of the pairs that the notes describe.
 
-    Notes ----- Ids with the same labels and the same clusters are counted together. The time grows
-    with the rows, and with pairs of sets: for each label, the square of the number of different
-    sets of labels that contain it; for each cluster, the same with sets of clusters; and for each
-    label and cluster, the square of the number of different combinations that contain both. If
-    nothing overlaps, each of these numbers is 1. In the worst case, when all ids of a large cluster
-    differ from each other, it is every pair of ids in that cluster.
+    Notes
+    -----
+    Ids with the same labels and the same clusters are counted together. The time grows with the
+    rows, and with pairs of sets: for each label, the square of the number of different sets of
+    labels that contain it; for each cluster, the same with sets of clusters; and for each label and
+    cluster, the square of the number of different combinations that contain both. If nothing
+    overlaps, each of these numbers is 1. In the worst case, when all ids of a large cluster differ
+    from each other, it is every pair of ids in that cluster.
 
     In SQL: ``FROM clustereval.overlapping_report(tbl_labels, tbl_clusters, id, label, cluster)``.
 
@@ -355,7 +357,9 @@ def overlapping_report(
     Rinzivillo (2016), A novel approach to evaluate community detection algorithms on ground truth,
     doi:10.1007/978-3-319-30569-1_10.
 
-    Examples -------- Id 2 has both labels, but only one cluster:
+    Examples
+    --------
+    Id 2 has both labels, but only one cluster:
 
     >>> labels = pl.DataFrame({"id": [1, 2, 2, 3, 4], "label": ["a", "a", "b", "b", "b"]})
     >>> clusters = pl.DataFrame({"id": [1, 2, 3, 4], "cluster": [0, 0, 1, 1]})

@@ -293,7 +293,9 @@ def adjusted_rand_score(label: Column, cluster: Column) -> pl.Expr:
     Names elsewhere : scikit-learn: adjusted_rand_score; fpc: corrected.rand; Alink: getAri
     SQL : clustereval.adjusted_rand_score(label, cluster)
 
-    Examples -------- Only the partition matters, not the names of the clusters:
+    Examples
+    --------
+    Only the partition matters, not the names of the clusters:
 
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [1, 1, 0, 0]})
     >>> flowers.select(ce.adjusted_rand_score("label", "cluster")).item()

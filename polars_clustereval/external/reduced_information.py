@@ -370,7 +370,9 @@ def reduced_mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
         clusters as the rows of the table; its default estimates the table with a fitted parameter.
     SQL : clustereval.reduced_mutual_info_score(label, cluster)
 
-    Examples -------- The mutual information is 0.673 nats, most of which is in the table:
+    Examples
+    --------
+    The mutual information is 0.673 nats, most of which is in the table:
 
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.reduced_mutual_info_score("label", "cluster")).item()

@@ -606,8 +606,8 @@ def centroids(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per cluster, sorted by partition and cluster: the partition
-        columns, cluster, n points and centroid, a list of one number per coordinate. With noise_as
-        'singletons', each noise point has a row of its own, where cluster is NULL.
+        columns; cluster; n, its points; and centroid, a list with one number per coordinate. With
+        noise_as 'singletons', each noise point has a row of its own, where cluster is NULL.
 
     Raises
     ------

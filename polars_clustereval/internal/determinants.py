@@ -616,13 +616,13 @@ def determinant_report(
     missing: Missing = "error",
     metrics: Sequence[str] | None = None,
 ) -> Frame:
-    """Internal indices made from determinants of scatter matrices.
+    """Internal indices from the determinants of scatter matrices.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The points to evaluate, one per row. A LazyFrame is read when you collect the result, and
-        streams below 32 dimensions.
+        The points to evaluate, one per row. A LazyFrame is read when you collect the result; below
+        32 dimensions it streams.
     vector, cluster, partition_by, noise, noise_as, missing : as in internal_report
     metrics : sequence of str, optional
         Columns to return after the partition columns, in this order; by default all. Anything that
@@ -631,13 +631,14 @@ def determinant_report(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted by it: the partition columns, n
-        points kept, n_dropped, n_noise, n_dims, n_clusters, and with T the scatter matrix of all
-        points, W within and B between clusters: det_ratio = |T| / |W| (range [1, inf), best high),
-        log_det_ratio = n ln det_ratio (range [0, inf), best high), ksq_detw_index = k² |W| (range
-        (0, inf), best low), scott_symons_index = Σ n_C ln |W_C / n_C| (range unbounded, best low)
-        and trace_wib = trace(W⁻¹ B) (range [0, inf), best high). NULL if a matrix is singular, as
-        that of a cluster with no more points than dimensions is.
+        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the points
+        that count; n_dropped; n_noise; n_dims; n_clusters; and, where T is the scatter matrix of
+        all points, W the one within clusters and B the one between clusters, det_ratio = |T| / |W|
+        (range [1, inf), best high), log_det_ratio = n ln det_ratio (range [0, inf), best high),
+        ksq_detw_index = k² |W| (range (0, inf), best low), scott_symons_index = Σ n_C ln |W_C /
+        n_C| (range unbounded, best low) and trace_wib = trace(W⁻¹ B) (range [0, inf), best high).
+        An index is NULL if one of its matrices is singular, such as that of a cluster with no more
+        points than dimensions.
 
     Raises
     ------
@@ -646,12 +647,13 @@ def determinant_report(
 
     Notes
     -----
-    Time is proportional to the number of points times the squared number of dimensions. From 32
-    dimensions on, all points are in memory. With nearly collinear columns, such as y = 2 x + ε
-    times noise, the relative error of the determinants is 1e-16 / ε to 1e-15 / ε: that of the
-    coordinates as given, whose last digits are part of the noise; below 32 dimensions it takes
-    about three times as long. A matrix is singular if a column is a combination of
-    others up to about 1e-10 of these (√d 2⁻³⁴ for d dimensions). A macro takes 500 dimensions.
+    The time grows with the points times the square of the number of dimensions. From 32 dimensions
+    on, all points are in memory. If columns are nearly collinear, such as y = 2 x + ε times noise,
+    the relative error of the determinants is 1e-16 / ε to 1e-15 / ε. This is the error of the
+    coordinates as given, because their last digits are part of the noise. Below 32 dimensions, such
+    columns take about three times as long. A matrix counts as singular if a column is a combination
+    of others up to about 1e-10 of these (√d 2⁻³⁴ for d dimensions). A macro takes up to 500
+    dimensions.
     In SQL: ``FROM clustereval.determinant_report(tbl, [x, y], cluster)``.
 
     References

@@ -68,7 +68,7 @@ def internal_findings(
     random_state: int = 0,
     missing: Missing = "error",
 ) -> Frame:
-    """What a reader should know of the clusters of points, in words with their numbers.
+    """What you should know about a clustering of points, in words and numbers.
 
     Parameters
     ----------
@@ -79,23 +79,24 @@ def internal_findings(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per finding, sorted by partition, the worst first, and the
-        largest first: the partition columns, severity ('problem', 'warning' or 'note'), code,
-        cluster, other_cluster and coordinate (what it is about; NULL if it is about none), n
-        points, value (the number that it is from) and finding, the words. The codes are
+        Same kind as `frame`, one row per finding, sorted by partition, then the worst first, then
+        the largest first: the partition columns; severity ('problem', 'warning' or 'note'); code;
+        cluster, other_cluster and coordinate, those that the finding is about (NULL if there are
+        none); n, the points concerned; value, the number behind the finding; and finding, the text.
+        The codes are
 
         - dropped_rows, noise_rows, one_cluster, giant_cluster: as in external_findings.
-        - low_silhouette: a cluster whose mean silhouette, value, is below 0.25, where Kaufman and
-          Rousseeuw find no substantial structure; other_cluster is the one with the nearest center.
-          A problem below 0.
-        - close_clusters: two clusters with low silhouettes, each with the center nearest to that of
-          the other; value is the larger silhouette. They may be one cluster.
-        - far_point: the farthest point of a cluster is more than 10 times as far from the center as
-          its points are on average (for sqeuclidean, as the root of their mean); value is that
-          ratio.
-        - dominant_coordinate: a coordinate, numbered from 1, that holds more than 90 % of the
-          variance within clusters; value is its share. Not with cosine or weights.
-        - tiny_cluster: a cluster of less than a tenth of the average size; value is that share.
+        - low_silhouette: a cluster with a mean silhouette below 0.25, where Kaufman and Rousseeuw
+          see no substantial structure; value is that mean, and other_cluster is the cluster with
+          the nearest center. Below 0, this is a problem.
+        - close_clusters: two clusters with low silhouettes whose centers are each other's nearest;
+          value is the larger of their silhouettes. They may be one cluster.
+        - far_point: a cluster with a point more than 10 times as far from the center as its points
+          are on average (for sqeuclidean, as the root of their mean); value is that ratio.
+        - dominant_coordinate: a coordinate, numbered from 1, that accounts for more than 90 % of
+          the variance within clusters; value is its share. It is not reported with cosine or with
+          weights.
+        - tiny_cluster: a cluster with less than a tenth of the average size; value is that share.
 
         If nothing is found, the result is empty.
 
@@ -106,7 +107,7 @@ def internal_findings(
 
     Notes
     -----
-    The limits are conventions, not tests: value has the number to judge by another one.
+    The limits are conventions, not tests. If you prefer other limits, judge by value.
     In SQL: ``FROM clustereval.internal_findings(tbl, [x, y], cluster)``.
 
     References
@@ -115,7 +116,7 @@ def internal_findings(
 
     Examples
     --------
-    One of two coordinates is in another unit:
+    One of the two coordinates is in another unit:
 
     >>> four = pl.DataFrame({"x": [0, 1, 8, 9], "y": [0, 2000, 0, 2000], "cluster": [0, 0, 1, 1]})
     >>> findings = ce.internal_findings(four, ["x", "y"], "cluster")

@@ -354,12 +354,13 @@ def pairwise_report(
     ----------
     frame : DataFrame or LazyFrame
         The points to evaluate, one per row. A LazyFrame is read when you collect the result. All
-        points are held in memory, and the distances of one partition at a time, 8 bytes per pair.
+        points are in memory, and so are the distances of one partition at a time, 8 bytes per pair.
     n_neighbors : int
-        Number of nearest neighbors of each point that connectivity compares, at least 1; all other
-        points if there are fewer.
+        Number of nearest neighbors of each point that connectivity looks at, at least 1. If there
+        are fewer other points, it looks at all of them.
     max_points : int
-        Largest number of points of a partition, at least 2: n points have n (n − 1) / 2 pairs.
+        Largest number of points that a partition may have, at least 2. The time grows with their
+        pairs: n points have n (n − 1) / 2.
     vector, cluster, distance, p, partition_by, noise, noise_as, weights : as in internal_report
     missing : as in internal_report
     metrics : sequence of str, optional
@@ -369,16 +370,17 @@ def pairwise_report(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted by it: the partition columns, n
-        points kept, n_dropped, n_noise, n_clusters, n_within_pairs and n_between_pairs (Decimal(38,
-        0)), c_index (range [0, 1], best 0), gamma (range [-1, 1], best 1), tau (range [-m, m], best
-        high, where m^2 = 2 w b / (t (t - 1)) for w pairs within and b between clusters, t = w + b),
-        g_plus (range [0, 2/3], best 0), mcclain_rao (range [0, inf), best low), point_biserial
-        (range unbounded, best low) and connectivity (range [0, inf), best 0).
+        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the points
+        that count; n_dropped; n_noise; n_clusters; n_within_pairs and n_between_pairs (Decimal(38,
+        0)); c_index (range [0, 1], best 0), gamma (range [-1, 1], best 1), tau (range [-m, m], best
+        high, where m^2 = 2 w b / (t (t - 1)) for w pairs within clusters, b pairs between clusters,
+        and t = w + b), g_plus (range [0, 2/3], best 0), mcclain_rao (range [0, inf), best low),
+        point_biserial (range unbounded, best low) and connectivity (range [0, inf), best 0).
 
-        All are NULL for one cluster and if every point is a cluster, except connectivity, which is
-        NULL for fewer than two points. c_index is NULL if all distances are equal, gamma if no
-        distance within differs from one between, mcclain_rao if all distances between are 0.
+        All indices except connectivity are NULL if there is one cluster, or if every point is a
+        cluster. connectivity is NULL if there are fewer than two points. c_index is also NULL if
+        all distances are equal, gamma if no distance within clusters differs from one between
+        clusters, and mcclain_rao if all distances between clusters are 0.
 
     Raises
     ------
@@ -387,18 +389,19 @@ def pairwise_report(
 
     Notes
     -----
-    With S and N the sum and the number of the distances within (W) and between (B) clusters and of
-    all (T), and s⁺ and s⁻ the numbers of comparisons of a distance within with a greater and a
-    lesser one between: c_index = (S_W − S_min) / (S_max − S_min), where S_min and S_max are the
-    sums of the N_W least and greatest distances; gamma = (s⁺ − s⁻) / (s⁺ + s⁻); g_plus = 2 s⁻ /
-    (N_T (N_T − 1)); tau = (s⁺ − s⁻) / √(N_W N_B N_T (N_T − 1) / 2); mcclain_rao = (S_W / N_W) /
-    (S_B / N_B); point_biserial = (S_W / N_W − S_B / N_B) √(N_W N_B) / N_T, not divided by the
-    standard deviation of the distances; connectivity = Σ 1 / j over the j-th nearest neighbors that
-    belong to another cluster. Tied neighbors share their places: each counts as the mean of 1 / j
-    over these, 0 for j beyond n_neighbors.
+    Let S and N be the sum and the number of the distances within clusters (W), between clusters (B)
+    and in total (T). Compare every distance within clusters with every distance between clusters:
+    s⁺ counts the comparisons in which the distance between clusters is larger, and s⁻ those in
+    which it is smaller. Then c_index = (S_W − S_min) / (S_max − S_min), where S_min and S_max are
+    the sums of the N_W smallest and the N_W largest distances; gamma = (s⁺ − s⁻) / (s⁺ + s⁻);
+    g_plus = 2 s⁻ / (N_T (N_T − 1)); tau = (s⁺ − s⁻) / √(N_W N_B N_T (N_T − 1) / 2); mcclain_rao =
+    (S_W / N_W) / (S_B / N_B); point_biserial = (S_W / N_W − S_B / N_B) √(N_W N_B) / N_T, not
+    divided by the standard deviation of the distances; connectivity = Σ 1 / j over the j-th nearest
+    neighbors that belong to another cluster. Neighbors at the same distance share their places:
+    each counts as the mean of 1 / j over these places, with 0 in place of 1 / j beyond n_neighbors.
 
-    For ranks and neighbors two distances are equal if 12 digits of them are (for euclidean of their
-    squares, for minkowski of their powers), so that 0.1 equals 0.4 − 0.3.
+    For ranks and neighbors, two distances count as equal if their first 12 digits are equal (for
+    euclidean those of their squares, for minkowski those of their powers). So 0.1 equals 0.4 − 0.3.
     In SQL: ``FROM clustereval.pairwise_report(tbl, [x, y], cluster)``.
 
     References
@@ -407,7 +410,7 @@ def pairwise_report(
     doi:10.1080/01621459.1975.10480256; Rohlf (1974), doi:10.1146/annurev.es.05.110174.000533;
     McClain and Rao (1975), Journal of Marketing Research 12; Milligan (1981),
     doi:10.1007/BF02293899; Handl, Knowles and Kell (2005), doi:10.1093/bioinformatics/bti517. The
-    forms are those in the documentation of R's clusterCrit.
+    formulas are those in the documentation of R's clusterCrit.
 
     Examples
     --------

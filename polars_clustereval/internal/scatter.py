@@ -356,11 +356,12 @@ def neighbor_report(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted by it: the partition columns, n points
-        that count, n_dropped, n_noise, n_dims, n_clusters, wemmert_gancarski_index (range [0, 1],
-        best 1) and s_dbw_index (range [0, inf), best 0; NULL for distances and centers with which
-        the sums of squares within and between do not add up to the total, and if no point lies near
-        either center of a pair). Both are NULL for a single cluster.
+        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the points
+        that count; n_dropped; n_noise; n_dims; n_clusters; wemmert_gancarski_index (range [0, 1],
+        best 1); and s_dbw_index (range [0, inf), best 0). s_dbw_index is NULL if the sums of
+        squares within and between clusters do not add up to the total, as for most distances and
+        centers, and if no point lies near either center of a pair. Both indices are NULL for a
+        single cluster.
 
     Raises
     ------
@@ -369,9 +370,9 @@ def neighbor_report(
 
     Notes
     -----
-    Time grows with the number of points times the number of clusters, memory with the square of
-    the number of clusters: there may be 64 million ordered pairs of clusters of one partition, as
-    of 8,000 clusters.
+    The time grows with the number of points times the number of clusters, and the memory with the
+    square of the number of clusters. A partition may have at most 64 million ordered pairs of
+    clusters, that is, 8,000 clusters.
     In SQL: ``FROM clustereval.neighbor_report(tbl, [x, y], cluster)``.
 
     References
@@ -381,7 +382,7 @@ def neighbor_report(
 
     Examples
     --------
-    Points near their own center and far from the other:
+    The points are near their own center and far from the other one:
 
     >>> four = pl.DataFrame({"x": [0, 2, 9, 9], "y": [0, 0, 0, 4], "cluster": ["a", "a", "b", "b"]})
     >>> ce.neighbor_report(four, ["x", "y"], "cluster")["wemmert_gancarski_index"].round(

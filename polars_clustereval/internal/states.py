@@ -417,26 +417,26 @@ def cluster_states(
     noise_as: NoiseOfClusters | None = None,
     missing: Missing = "error",
 ) -> Frame:
-    """What to keep of the points of a night, so that later reports need only this.
+    """What to save about the points of one run, so that later reports need only this.
 
-    States of the same cluster merge: internal_report_from_states of the states of any parts is the
-    internal_report of all their points.
+    States of the same cluster can be merged: internal_report_from_states, called with the states of
+    any parts of the data, returns the internal_report of all their points.
 
     Parameters
     ----------
     noise_as : {'cluster', 'drop'}, needed with noise
-        Whether noise is an ordinary cluster or is left out.
+        Whether noise counts as an ordinary cluster or is left out.
     frame, vector, cluster, partition_by, noise, missing : as in internal_report
 
     Returns
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per cluster, sorted by partition and cluster: the partition
-        columns, cluster, n points, n_dropped rows without a vector or cluster, n_noise, and lists
-        of one number per coordinate: mean, mean_correction, m2 (the sum of squared deviations from
-        the mean), minimum and maximum. mean + mean_correction is the mean with more digits than one
-        number has. A cluster of rows that are all left out has n = 0 and no lists. If there are no
-        rows, the result is empty.
+        columns; cluster; n, its points; n_dropped, the rows without a vector or cluster; n_noise;
+        and lists with one number per coordinate: mean, mean_correction, m2 (the sum of squared
+        deviations from the mean), minimum and maximum. mean + mean_correction is the mean with more
+        digits than one number can hold. If all rows of a cluster are left out, it has n = 0 and no
+        lists. If there are no rows, the result is empty.
 
     Raises
     ------
@@ -445,7 +445,7 @@ def cluster_states(
 
     Notes
     -----
-    What merges and what does not: see docs/states.md.
+    docs/states.md explains what can be merged and what cannot.
     In SQL: ``FROM clustereval.cluster_states(tbl, [x, y], cluster)``.
 
     References
@@ -473,14 +473,14 @@ def cluster_states(
 
 @table_function("states", guide="states", order=("cluster",))
 def merge_cluster_states(frame: Frame, *, partition_by: Keys = None) -> Frame:
-    """States of the same cluster, such as those of a week, merged into one.
+    """States of the same cluster, such as those of several days, merged into one.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        One or several tables of cluster_states below each other. n_dropped, n_noise and
-        mean_correction may be missing or NULL, which is 0. A LazyFrame is checked
-        and merged when the result is collected.
+        One table of cluster_states, or several of them concatenated. n_dropped, n_noise and
+        mean_correction may be missing or NULL, which counts as 0. A LazyFrame is checked and merged
+        when you collect the result.
     partition_by : str, Expr or sequence of these, optional
         Columns whose groups are merged separately. NULL is a group of its own.
 
@@ -493,9 +493,9 @@ def merge_cluster_states(frame: Frame, *, partition_by: Keys = None) -> Frame:
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or holds no numbers, a count is not a whole number >= 0, lists
-        differ in length, a number in them is NULL, NaN or infinite, an m2 is negative, or a mean is
-        not between minimum and maximum.
+        If a column does not exist or does not hold numbers, if a count is not a whole number >= 0,
+        if lists differ in length, if a number in them is NULL, NaN or infinite, if an m2 is
+        negative, or if a mean is not between minimum and maximum.
 
     Notes
     -----
@@ -528,16 +528,16 @@ def internal_report_from_states(
     weights: Sequence[float] | None = None,
     metrics: Sequence[str] | None = None,
 ) -> Frame:
-    """internal_report without the points, from the states of any number of parts of each cluster.
+    """internal_report without the points, from the saved states of the clusters.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        One or several tables of cluster_states below each other; states of the same cluster are
-        merged. n_dropped, n_noise and mean_correction may be missing or NULL, which is 0. A
-        LazyFrame is checked when the result is collected.
+        One table of cluster_states, or several of them concatenated; states of the same cluster are
+        merged. n_dropped, n_noise and mean_correction may be missing or NULL, which counts as 0. A
+        LazyFrame is checked when you collect the result.
     distance : {'euclidean', 'sqeuclidean'}
-        Distance of the points, in any letter case. Sums of other distances do not merge.
+        Distance of the points, in any letter case. Sums of other distances cannot be merged.
     partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately. NULL is a group too.
     weights : sequence of float, optional
@@ -549,18 +549,17 @@ def internal_report_from_states(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, with the rows and columns of internal_report of all points of the
-        states. compactness, davies_bouldin_score and pbm_index need mean distances, which do not
-        merge: they are NULL for euclidean. The mean of squared distances does: for sqeuclidean they
-        have values.
+        Same kind as `frame`, with the rows and columns that internal_report returns for all points
+        of the states. compactness, davies_bouldin_score and pbm_index need mean distances. For
+        euclidean these cannot be merged, so the three indices are NULL; for sqeuclidean they can.
 
     Raises
     ------
     ClusterEvalError
-        If an option is unknown, a column does not exist or holds no numbers, a count is not a whole
-        number >= 0, lists differ in length, a number in them is NULL, NaN or infinite, an m2 is
-        negative, or a mean is not between minimum and maximum; when the result is collected, if
-        distances overflow.
+        If an option is unknown, if a column does not exist or does not hold numbers, if a count is
+        not a whole number >= 0, if lists differ in length, if a number in them is NULL, NaN or
+        infinite, if an m2 is negative, or if a mean is not between minimum and maximum; and, when
+        you collect the result, if distances overflow.
 
     Notes
     -----
@@ -573,7 +572,7 @@ def internal_report_from_states(
 
     Examples
     --------
-    Two nights, each with some points of both clusters:
+    Each of two nights has some points of both clusters:
 
     >>> first = pl.DataFrame({"x": [0, 9], "y": [0, 0], "cluster": ["a", "b"]})
     >>> second = pl.DataFrame({"x": [2, 9], "y": [0, 4], "cluster": ["a", "b"]})

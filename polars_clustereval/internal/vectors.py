@@ -387,31 +387,31 @@ def _parse_texts(texts: pl.Series, size: int | None) -> pl.Series:
 
 
 def parse_vector(vec: Column, size: int | None = None) -> pl.Expr:
-    """Vector from text, as Alink and libsvm write it, dense or sparse.
+    """Parse a vector from text, dense or sparse, as Alink and libsvm write it.
 
     Parameters
     ----------
     vec : str or Expr
-        The text. A dense vector is numbers between spaces or commas, ``0.1 0.2`` or ``0.1,0.2``,
-        also in brackets, ``[0.1, 0.2]``, as DuckDB and Python write lists. A sparse one is entries
-        of index:number, the first index 0, in any order, ``0:1 2:3``; its length may stand in
-        front, ``$4$0:1 2:3``. An empty text is an empty vector. Nan and inf are accepted here, but
-        not by the functions of points.
+        The text. A dense vector is a list of numbers separated by spaces or commas, ``0.1 0.2`` or
+        ``0.1,0.2``, which may have brackets, ``[0.1, 0.2]``, as DuckDB and Python write lists. A
+        sparse vector is a list of entries index:number in any order, ``0:1 2:3``, where indices
+        count from 0; its length may come first, ``$4$0:1 2:3``. An empty text is an empty vector.
+        nan and inf are accepted here, but not by the functions that evaluate points.
     size : int, optional
-        The length of the vectors. Sparse ones need it if they do not state their length, or state
-        one above 2^20, which a short text could use to fill the memory.
+        The length of the vectors. Sparse ones need it if they do not state their length, or if they
+        state one above 2^20, because a short text could otherwise fill the memory.
 
     Returns
     -------
     Expr
-        List(Float64) under the name of the column, NULL for NULL.
+        A List(Float64) under the name of the column. NULL stays NULL.
 
     Raises
     ------
     ClusterEvalError
-        At once if size is not a whole number >= 1. When the frame is collected, if a text is not a
-        vector, a sparse vector has no length or one that needs size, an index is negative, repeated
-        or not below the length, or the length of a vector is not size.
+        Immediately if size is not a whole number >= 1. When you collect the frame, if a text is not
+        a vector, if a sparse vector states no length, or one that needs size, if an index is
+        negative, repeated or not below the length, or if the length of a vector is not size.
 
     Notes
     -----
@@ -522,15 +522,15 @@ def vdm_encode(
     *,
     partition_by: Keys = None,
 ) -> Frame:
-    """Profile of each nominal value, added as a vector: the shares of the classes in its rows.
+    """Add the profile of each nominal value as a vector: the shares of the classes in its rows.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The rows to encode. A LazyFrame is read when you collect the result, once for each of
+        The rows to encode. A LazyFrame is read when you collect the result, once for each of the
         columns and once for the rows themselves, and streams.
     columns : str or sequence of str
-        Names of the nominal columns, of any type that can be grouped. NULL is a value of its own.
+        Names of the nominal columns, of any groupable type. NULL is a value of its own.
     label : str or Expr
         Class of each row, or its cluster. Rows where it is NULL are not counted.
     partition_by : str, Expr or sequence of these, optional
@@ -540,22 +540,23 @@ def vdm_encode(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, with its rows in their order (of the macro in any order), its columns,
-        and for each nominal column u a column u_vdm: the list of P(c | u) over the classes c in
-        sorted order. A row whose label is NULL has the profile of its value too; a value that has
-        no other rows has a NULL profile.
+        Same kind as `frame`, with its rows in their order (the macro returns them in any order) and
+        its columns; and for each nominal column u a column u_vdm, the list of P(c | u) over the
+        classes c in sorted order. A row with a NULL label gets the profile of its value too. If a
+        value occurs only in rows with a NULL label, its profile is NULL.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or cannot be grouped, columns is empty or names one twice, or the
-        frame already has a column of that name with _vdm.
+        If a column does not exist or cannot be grouped, if columns is empty or names a column
+        twice, or if the frame already has a column with such a name, ending in _vdm.
 
     Notes
     -----
     VDM_p(a, b) = Σ_c |P(c|a) − P(c|b)|^p is the p-th power of a Minkowski distance of profiles.
-    Therefore the mixed distance (Σ_x |x − x'|^p + Σ_u VDM_p)^(1/p) is minkowski on one vector: the
-    numbers followed by the profiles, each profile times w^(1/p) if its column has weight w.
+    Therefore the mixed distance (Σ_x |x − x'|^p + Σ_u VDM_p)^(1/p) is the Minkowski distance of
+    single vectors that consist of the numbers and the profiles. If a column has weight w, multiply
+    its profile by w^(1/p).
     In SQL: ``FROM clustereval.vdm_encode(tbl, columns, label)``.
 
     References
