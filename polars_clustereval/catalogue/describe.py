@@ -106,27 +106,27 @@ class _Text(str):
 
 
 def describe(name: str | None = None) -> str:
-    """What a score is: definition, range and best value, special cases, source, cost and calls.
+    """Describe a score: its definition, range, best value, special cases, source, cost and calls.
 
-    Also what a table is, a function, a criterion of choose_k and a parameter. On the command line
-    it is ``clustereval describe NAME``.
+    It also describes tables, functions, parameters and the criteria of choose_k. On the command
+    line, call ``clustereval describe NAME``.
 
     Parameters
     ----------
     name : str, optional
-        A score, which is a column of a report, such as 'davies_bouldin_score'. Or a table such as
-        'external_summary', a criterion of choose_k such as 'jump', or a parameter of a table such
-        as 'noise_as'. Without a name, the result is the list of all, scores by family.
+        A score, that is, a column of a report, such as 'davies_bouldin_score'; a table such as
+        'external_summary'; a criterion of choose_k such as 'jump'; or a parameter of a table such
+        as 'noise_as'. Without a name, you get a list of all names, with the scores by family.
 
     Returns
     -------
     str
-        Several lines, which notebooks and the Python prompt show as they are.
+        Several lines of text, which notebooks and the Python prompt show as they are.
 
     Raises
     ------
     ClusterEvalError
-        If there is nothing of this name.
+        If nothing has this name.
 
     Examples
     --------
@@ -140,8 +140,9 @@ def describe(name: str | None = None) -> str:
     Notation   Pairs of rows: tp have one label and one cluster, fp one cluster
                only, fn one label only, tn neither; P and R are pair_precision and
                pair_recall.
-    Range      [0, 1], best 1 Cases      NULL where every cluster has one row only. NULL if there
-    are no rows. Source     Wallace (1983), comment on A method for comparing two hierarchical
+    Range      [0, 1], best 1
+    Cases      NULL where every cluster has one row only. NULL without rows.
+    Source     Wallace (1983), comment on A method for comparing two hierarchical
                clusterings, doi:10.1080/01621459.1983.10478009.
     Cost       One pass over the rows to count the cells of label and cluster, then
                over the cells that have rows.

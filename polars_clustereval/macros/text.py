@@ -45,30 +45,31 @@ _GRAMMAR = {"cast", "coalesce", "columns", "decimal", "try", "try_cast", "unnest
 def bundle(
     schema: str = "clustereval", database: str | None = None, temporary: bool = False
 ) -> str:
-    """Text of all macros as one SQL file, for ``.read`` in the DuckDB shell or ``con.execute``.
+    """Return all macros as the text of one SQL file, for ``.read`` in DuckDB or ``con.execute``.
 
     Parameters
     ----------
     schema : str
         Schema of the macros, created if it does not exist.
     database : str, optional
-        Attached database of the schema, by default the current one. Calls between macros then name
-        this database.
+        Attached database with the schema; by default the current one. If you pass it, calls between
+        macros name this database.
     temporary : bool
-        Temporary macros, which end with the connection and need no write access. Their names start
-        with ``schema``, as in ``clustereval_rand_score``.
+        Create temporary macros, which disappear with the connection and need no write access. Their
+        names start with ``schema``, as in ``clustereval_rand_score``.
 
     Returns
     -------
     str
-        A comment that says how to use it, then the files of ``sql/`` in their load order. Functions
-        of DuckDB are written with their schema, ``system.main``, so that no macro of a user takes
+        A comment on how to use the file, then the files of ``sql/`` in their load order. Functions
+        of DuckDB are written with their schema, ``system.main``, so that no macro of your own takes
         their place.
 
     Raises
     ------
     ClusterEvalError
-        For ``temporary`` with ``database``, and if a name is empty or has control characters.
+        If you pass both ``temporary`` and ``database``, or if a name is empty or has control
+        characters.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""agreement_plot: how far every pair of runs agrees."""
+"""agreement_plot: how well each pair of runs agrees."""
 
 from __future__ import annotations
 
@@ -51,31 +51,33 @@ def agreement_plot(
     require_same_ids: bool = False,
     max_runs: int = 30,
 ) -> alt.LayerChart:
-    """Matrix of the agreement of every pair of runs, as a heat map.
+    """Draw the agreement of every pair of runs as a heat map.
 
     Parameters
     ----------
     frame : DataFrame, LazyFrame or DuckDBPyRelation
-        One row per run and id; or, without id, run and cluster, rows of run_agreement.
+        One row per run and id. If you leave out id, run and cluster: rows of run_agreement.
     id, run, cluster, noise, noise_as, average_method, beta, require_same_ids
         As in run_agreement, which computes the scores.
     metric : str
-        The name of a metric of external_report. With rows of run_agreement, the name of theirs.
+        The name of a metric of external_report. If you pass rows of run_agreement, the name of
+        their metric.
     max_runs : int
-        The first runs, from 2 to 60, that are drawn; pairs with others are left out.
+        How many runs are drawn, from 2 to 60: the first ones. Pairs with other runs are left out.
 
     Returns
     -------
     altair.LayerChart
-        One cell per pair, run_1 from top to bottom and run_2 from left to right, as a metric that
-        is not symmetric has another value for the reverse. Pairs without a score are white.
+        One cell per pair, with run_1 from top to bottom and run_2 from left to right, because a
+        metric that is not symmetric has another value in the reverse order. Pairs without a score
+        are white.
 
     Raises
     ------
     ClusterEvalError
-        For the same reasons as run_agreement; if only some of id, run and cluster are given, a
-        frame of rows of run_agreement lacks a column or has several partitions, there are fewer
-        than 2 runs, or max_runs is out of its range.
+        For the same reasons as run_agreement; if you pass only some of id, run and cluster; if rows
+        of run_agreement lack a column or come from several partitions; if there are fewer than 2
+        runs; or if max_runs is out of its range.
     ImportError
         If altair is not installed.
 

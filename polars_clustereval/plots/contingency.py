@@ -49,34 +49,34 @@ def contingency_plot(
     max_clusters: int = 30,
     normalize: Normalize | None = None,
 ) -> alt.LayerChart:
-    """Heat map of the contingency matrix: the rows of each label in each cluster.
+    """Draw a heat map of the contingency table: how many rows of each label are in each cluster.
 
     Parameters
     ----------
     frame : DataFrame, LazyFrame or DuckDBPyRelation
-        The rows to evaluate, or contingency cells with their counts as weight.
+        The rows to evaluate, or the cells of a contingency table with their counts as weight.
     label, cluster, weight, noise, noise_as
         As in contingency_matrix, which counts the cells.
     max_labels, max_clusters : int
-        The largest labels and clusters, from 1 to 50, that are drawn; the others, if there are
-        several, are one row or column named other.
+        How many labels and clusters are drawn, from 1 to 50: the largest ones. If there are several
+        others, they are one row or column named other.
     normalize : {'label', 'cluster', 'all'}, optional
-        Draw the shares of the cells in the rows of their label, of their cluster or in all rows, as
-        per cent; by default the counts.
+        Draw each cell as a percentage of the rows of its label, of the rows of its cluster, or of
+        all rows. By default, the counts are drawn.
 
     Returns
     -------
     altair.LayerChart
-        Labels from top to bottom in their order. Clusters from left to right in the order of the
-        label that most of their rows have, so that agreement is on the diagonal. Noise is the last
-        column, whatever it counts as. No row is white. For counts, the color scale is that of
-        square roots.
+        Labels are in their order from top to bottom. Clusters are ordered from left to right by the
+        label that most of their rows have, so agreement is on the diagonal. Noise is the last
+        column, whatever it counts as. Cells without rows are white. For counts, the color scale is
+        that of square roots.
 
     Raises
     ------
     ClusterEvalError
-        For the same reasons as contingency_matrix; if no rows are left, a limit is out of its
-        range, or normalize is none of its words.
+        For the same reasons as contingency_matrix; if no rows are left; if a limit is out of its
+        range; or if normalize is none of its choices.
     ImportError
         If altair is not installed.
 

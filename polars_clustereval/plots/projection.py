@@ -82,7 +82,7 @@ def projection_plot(
     random_state: int = 0,
     missing: Missing = "error",
 ) -> alt.LayerChart:
-    """Map of a sample of the points, and of the centers, on the first two principal components.
+    """Draw a sample of the points, and the centers, on the first two principal components.
 
     The principal components are those of the sample: the directions in which its points vary most.
 
@@ -93,24 +93,25 @@ def projection_plot(
     vector, cluster, distance, p, center, noise, noise_as, weights, missing
         As in internal_cluster_report, which computes the centers.
     max_points : int
-        The number of points, from 1 to 20,000, that are drawn; of more points, a random sample.
+        How many points are drawn, from 1 to 20,000. If there are more, a random sample is drawn.
     max_clusters : int
-        The largest clusters, from 1 to 100, that have a color and a center; the points of others
-        are gray.
+        How many clusters have a color and a center, from 1 to 100: the largest ones. The points of
+        the others are gray.
     random_state : int
         Seed of the sample, a whole number >= 0. The sample also depends on the order of the rows.
 
     Returns
     -------
     altair.LayerChart
-        Both axes have the same scale, and say which share of the variance is in their direction.
-        Noise and points without a cluster are gray. Of more than six clusters some have the same
-        color, far from each other if possible; the names are at the centers.
+        Both axes have the same scale, and their titles tell you which share of the variance is in
+        their direction. Noise and points without a cluster are gray. If there are more than six
+        clusters, some share a color, if possible clusters far from each other; the names are at the
+        centers.
 
     Raises
     ------
     ClusterEvalError
-        For the same reasons as internal_cluster_report; if no points are left, or max_points,
+        For the same reasons as internal_cluster_report; if no points are left; or if max_points,
         max_clusters or random_state is out of its range.
     ImportError
         If altair is not installed.
@@ -118,8 +119,8 @@ def projection_plot(
     Notes
     -----
     Cosine distance compares directions, so points are scaled to length 1. Weights stretch the
-    coordinates as they stretch distances. For other distances than euclidean, sqeuclidean and
-    cosine the map is a picture of the points, not of their distances.
+    coordinates as they stretch distances. For distances other than euclidean, sqeuclidean and
+    cosine, the map shows the points, but not their distances.
 
     References
     ----------

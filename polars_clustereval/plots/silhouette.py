@@ -58,10 +58,11 @@ def silhouette_plot(
     max_clusters: int = 30,
     missing: Missing = "error",
 ) -> alt.LayerChart:
-    """Silhouettes of all points, sorted within their clusters, and their mean as a dashed line.
+    """Draw the silhouettes of all points, sorted within their clusters, and a line at their mean.
 
-    A bar is a point, or the mean of a quantile of the points of its cluster: there are at most 600
-    bars, shared among the clusters by size, at least 5 for each that has as many points.
+    A bar is a point, or the mean over several points with neighboring silhouettes in the same
+    cluster. There are at most 600 bars, divided among the clusters by size, and a cluster with at
+    least 5 points has at least 5 bars.
 
     Parameters
     ----------
@@ -70,19 +71,20 @@ def silhouette_plot(
     vector, cluster, distance, p, noise, noise_as, weights, missing
         As in silhouette_samples, which computes the silhouettes.
     max_clusters : int
-        The largest clusters, from 1 to 100, that are drawn; the others are one group named other.
+        How many clusters are drawn, from 1 to 100: the largest ones. The others are one group named
+        other.
 
     Returns
     -------
     altair.LayerChart
-        Clusters from top to bottom in their order, those without a name, such as noise counted as
-        singletons, as (none). The height of a cluster grows with its size.
+        Clusters are in their order from top to bottom. Those without a name, such as noise that
+        counts as singletons, are named (none). The height of a cluster grows with its size.
 
     Raises
     ------
     ClusterEvalError
-        For the same reasons as silhouette_samples; if there is no silhouette, since there are fewer
-        than 2 clusters or every point is one; or if max_clusters is out of its range.
+        For the same reasons as silhouette_samples; if there are no silhouettes, because there are
+        fewer than 2 clusters or every point is a cluster; or if max_clusters is out of its range.
     ImportError
         If altair is not installed.
 

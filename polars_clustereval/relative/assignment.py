@@ -222,42 +222,43 @@ def assign_nearest(
     weights: Sequence[float] | None = None,
     missing: Missing = "error",
 ) -> Frame:
-    """Nearest of given centers for each point, as a k-means model predicts.
+    """Assign each point to the nearest of given centers, as a k-means model predicts.
 
-    With the centers of a clustering of some points, this assigns other points to its clusters.
+    If you have the centers of a clustering of some points, you can assign other points to its
+    clusters.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
         The points to assign, one per row. A LazyFrame is read when you collect the result, and
-        streams; a List column is read once more, for its largest length.
+        streams; a List column is read once more, for the length of its longest list.
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
         where it is NULL, or all of its columns are, are left out.
     centroids : DataFrame or LazyFrame
-        The centers: columns cluster, centroid (lists of numbers) and the columns of partition_by,
-        such as the function `centroids` returns them. Rows without a cluster or a centroid are left
-        out. A LazyFrame is collected with the result.
+        The centers, as the function `centroids` returns them: the columns cluster and centroid
+        (lists of numbers), and the columns of partition_by. Rows without a cluster or a centroid
+        are left out. A LazyFrame is collected together with the result.
     id : str or Expr, optional
-        Identifies a point; by default its row number in the frame, from 0.
+        What identifies a point; by default its row number in the frame, from 0.
     partition_by : str, Expr or sequence of these, optional
-        Columns of both frames: a point is assigned to a center of its own partition. NULL is a
+        Columns of both frames. A point is assigned to a center of its own partition. NULL is a
         partition too.
     distance, p, weights, missing : as in internal_report
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per point, sorted by partition and id: the partition
-        columns, id, cluster (that of the nearest center, the lowest of equally near ones) and
-        distance, from 0, to that center.
+        Same kind as `frame`, one row per point, sorted by partition and id: the partition columns;
+        id; cluster, that of the nearest center (the lowest one in a tie); and distance, from 0, the
+        distance to that center.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, vector or centroid holds no numbers, or an option is unknown;
-        when the result is collected, if a partition has no center, centers and points differ in
-        their number of coordinates, or a coordinate is NULL, NaN or infinite.
+        If a column does not exist, if vector or centroid does not hold numbers, or if an option is
+        unknown; and, when you collect the result, if a partition has no center, if centers and
+        points differ in their number of coordinates, or if a coordinate is NULL, NaN or infinite.
 
     Notes
     -----

@@ -320,57 +320,58 @@ def elbow(
     silhouette: Silhouette = "none",
     missing: Missing = "error",
 ) -> Frame:
-    """Indices for choosing the number of clusters k, of one clustering per k, and the knee of ssw.
+    """Indices for choosing the number of clusters k, one clustering per k, and the knee of ssw.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
         One row per point and value of k. A LazyFrame is read when you collect the result, and
-        streams; a List column is read once more, for its largest length.
+        streams; a List column is read once more, for the length of its longest list.
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
         where it is NULL, or all of its columns are, are left out.
     cluster : str or Expr
-        Cluster assigned to the point by the clustering for this k. Rows where it is NULL are left
-        out.
+        Cluster that the clustering with this k assigned to the point. Rows where it is NULL are
+        left out.
     k : str or Expr
-        Number of clusters that the clustering was asked for, a whole number >= 1. n_clusters may be
-        another, if clusters are empty.
+        Number of clusters that you asked for, a whole number >= 1. n_clusters may be smaller if
+        some clusters are empty.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
-        scipy's distances, in any letter case. The criteria are made for 'euclidean'.
+        A distance of scipy, in any letter case. The criteria were designed for 'euclidean'.
     center : {'mean', 'median'}
-        Definition of a centroid, per coordinate; silhouettes use means.
+        How a centroid is computed, for each coordinate. Silhouettes always use means.
     silhouette : {'none', 'simplified', 'exact'}
-        Method of silhouette_score for the column silhouette; 'none' leaves it NULL. 'exact' holds
-        all points in memory.
+        Method of silhouette_score for the column silhouette; with 'none' the column is NULL.
+        'exact' needs all points in memory.
     p, partition_by, noise, noise_as, weights, missing : as in internal_report
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition and k, sorted by them: the partition columns;
-        k; n points and n_clusters; ssw, explained_variance, calinski_harabasz_score and
-        davies_bouldin_score of internal_report; the mean silhouette; and
+        Same kind as `frame`, one row per partition and k, sorted by them: the partition columns; k;
+        n, the points that count; n_clusters; ssw, explained_variance, calinski_harabasz_score and
+        davies_bouldin_score of internal_report; silhouette, the mean silhouette; and
 
-        * krzanowski_lai_index |DIFF(k) / DIFF(k + 1)| >= 0, best high, with DIFF(k) =
-          (k - 1)^(2/d) ssw(k - 1) - k^(2/d) ssw(k), for d dimensions;
-        * hartigan_index (ssw(k) / ssw(k + 1) - 1) (n - k - 1): one more cluster is worth it above
-          10;
+        * krzanowski_lai_index |DIFF(k) / DIFF(k + 1)| >= 0, best high, where DIFF(k) = (k -
+          1)^(2/d) ssw(k - 1) - k^(2/d) ssw(k), for d dimensions;
+        * hartigan_index (ssw(k) / ssw(k + 1) - 1) (n - k - 1): above 10, one more cluster is worth
+          it;
         * jump of (ssw / (n d))^(-d/2) from k - 1 to k (at k = 1: from 0), best high;
-        * second_difference of ssw, best high: ssw(k - 1) - 2 ssw(k) + ssw(k + 1), or for other
-          distances of k twice the divided difference;
-        * chord_distance, best high: how far the curve of ssw, both axes scaled to [0, 1], is below
-          the chord between its ends;
+        * second_difference of ssw, best high: ssw(k - 1) - 2 ssw(k) + ssw(k + 1); if the values of
+          k are not consecutive, twice the divided difference;
+        * chord_distance, best high: how far the curve of ssw, with both axes scaled to [0, 1], is
+          below the chord between its ends;
         * kneedle, best high: Kneedle's difference curve, (1 - scaled ssw) - scaled k;
         * is_knee: true at Kneedle's first knee (S = 1).
 
-        The first three need the very k - 1 or k + 1: where that is missing they are NULL, as where
-        they divide by 0; so is jump if the power is outside the range of doubles, as with very many
-        dimensions. second_difference is NULL at both ends. A flat curve and one of fewer than 3
-        values of k have no chord_distance and no kneedle. is_knee is NULL in all rows if there is
-        no knee, as on a flat or a straight curve, and on every falling curve of 3 values: a knee
-        needs a fall after it. Kneedle is made for convex falling curves; on one that rises between
-        two k, the first knee is one of its dents. If there are no rows, the result is empty.
+        The first three need exactly k - 1 or k + 1: they are NULL if that is missing, and if they
+        would divide by 0. jump is also NULL if the power is outside the range of doubles, as with
+        very many dimensions. second_difference is NULL at both ends. On a flat curve, and with
+        fewer than 3 values of k, chord_distance and kneedle are NULL. is_knee is NULL in all rows
+        if there is no knee, as on a flat or a straight curve, and on every falling curve of 3
+        values, because a knee needs a fall after it. Kneedle was designed for convex falling
+        curves; if the curve rises between two values of k, the first knee is one of its dents. If
+        there are no rows, the result is empty.
 
     Raises
     ------
@@ -379,7 +380,7 @@ def elbow(
 
     Notes
     -----
-    What is known against the elbow, and how far the criteria agree: docs/choosing_k.md.
+    docs/choosing_k.md explains what speaks against the elbow, and how far the criteria agree.
     In SQL: ``FROM clustereval.elbow(tbl, [x, y], cluster, k)``.
 
     References
@@ -390,7 +391,7 @@ def elbow(
 
     Examples
     --------
-    Two pairs of points, in one to three clusters:
+    Two pairs of points are in one, two and three clusters:
 
     >>> sweep = pl.DataFrame(
     ...     {
@@ -544,32 +545,32 @@ def choose_k(
     frame : DataFrame or LazyFrame
         A table of elbow, with all its columns.
     gap : DataFrame or LazyFrame, optional
-        A table of gap_statistic, whose choice is then one more criterion.
+        A table of gap_statistic. Its choice is then one more criterion.
     partition_by : str, Expr or sequence of these, optional
-        The partition columns of frame and gap, each partition one sweep of k.
+        The partition columns of frame and gap. Each partition is one sweep of k.
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition and criterion: the partition columns;
-        criterion, the name of its column; the k that it recommends and the value there; its rule in
-        words; runner_up, the k that would come next by that rule, and runner_up_value; reason. Of
-        equal values the smallest k comes first. k is NULL if a criterion recommends none, and
-        reason says why: 'no value' if all are NULL or NaN, 'no value > 0' of jump,
-        second_difference and chord_distance, 'no value <= 10' of hartigan_index, 'no knee' of
-        kneedle, 'no choice' of gap. The runner_up of kneedle and of gap is the k with the largest
-        of the other values.
+        Same kind as `frame`, one row per partition and criterion: the partition columns; criterion,
+        the name of its column; k, the one that it recommends, and value, the value there; rule, its
+        rule in words; runner_up, the k that would come next by that rule, and runner_up_value, the
+        value there; and reason. Of equal values, the one with the smallest k comes first. k is NULL
+        if a criterion recommends none, and reason is why: 'no value' if all values are NULL or NaN,
+        'no value > 0' for jump, second_difference and chord_distance, 'no value <= 10' for
+        hartigan_index, 'no knee' for kneedle, and 'no choice' for gap. For kneedle and gap,
+        runner_up is the k with the largest of the other values.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or k holds no numbers; when the result is collected, if k is NULL
-        or not a whole number >= 1, or a partition has two rows with one k.
+        If a column does not exist or k does not hold numbers; and, when you collect the result, if
+        k is NULL or not a whole number >= 1, or if a partition has two rows with the same k.
 
     Notes
     -----
-    No criterion is the truth. They disagree often, each has assumptions, and none of those that
-    start at k = 2 can say that there are no clusters: see docs/choosing_k.md.
+    No criterion is always right. They often disagree, each of them makes assumptions, and those
+    that start at k = 2 cannot tell you that there are no clusters; see docs/choosing_k.md.
     In SQL: ``FROM clustereval.choose_k(tbl)``.
 
     References

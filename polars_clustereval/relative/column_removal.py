@@ -190,22 +190,22 @@ def column_stability(
 ) -> Frame:
     """Stability of a clustering when single coordinates are left out.
 
-    Points are clustered with all coordinates, and again without each of them. The means of the four
-    indices over the left out coordinates are those of Datta and Datta.
+    You cluster the points with all coordinates, and again without each of them. The means of the
+    four indices over the coordinates that are left out are the measures of Datta and Datta.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        One row per point and left out coordinate. A LazyFrame is read when you collect the result;
-        the points are then in memory.
+        One row per point and coordinate that is left out. A LazyFrame is read when you collect the
+        result; the points are then in memory.
     vector : str, Expr, selector or sequence of str and Expr
         All coordinates: an Array or List column of numbers, or the numeric columns. Rows where it
         is NULL, or all of its columns are, are left out.
     cluster : str or Expr
-        Cluster of the point in the clustering of all coordinates. Rows where it is NULL are left
+        Cluster of the point in the clustering with all coordinates. Rows where it is NULL are left
         out.
     removed : str or Expr
-        Place of the left out coordinate, from 1.
+        Number of the coordinate that is left out, from 1.
     reduced_cluster : str or Expr
         Cluster of the point in the clustering without that coordinate. Rows where it is NULL are
         left out.
@@ -217,31 +217,33 @@ def column_stability(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition and left out coordinate, sorted by these: the
-        partition columns, removed, n points, n_clusters of the reduced clustering, and
+        Same kind as `frame`, one row per partition and coordinate that is left out, sorted by
+        these: the partition columns; removed; n, the points that count; n_clusters, those of the
+        reduced clustering; and
 
-        * average_proportion_non_overlap, the mean over points of the share of its cluster that the
-          reduced clustering puts elsewhere (range [0, 1), best 0);
-        * average_distance, the mean over points of the mean distance between the points of its
-          cluster and those of its reduced cluster (range [0, inf), best low);
-        * average_distance_between_means, the mean over points of the distance between the means of
-          these two clusters (range [0, inf), best 0);
-        * figure_of_merit, the root mean square deviation of the left out coordinate from its mean
-          in the reduced cluster, times sqrt(n / (n - n_clusters)) (range [0, inf), best low), NULL
-          if every point is a cluster.
+        * average_proportion_non_overlap, the mean over the points of the share of the point's
+          cluster that the reduced clustering puts elsewhere (range [0, 1), best 0);
+        * average_distance, the mean over the points of the mean distance between the points of the
+          point's cluster and those of its reduced cluster (range [0, inf), best low);
+        * average_distance_between_means, the mean over the points of the distance between the means
+          of these two clusters (range [0, inf), best 0);
+        * figure_of_merit, the root mean square deviation of the coordinate that is left out from
+          its mean in the reduced cluster, times sqrt(n / (n - n_clusters)) (range [0, inf), best
+          low), or NULL if every point is a cluster.
 
         If there are no rows, the result is empty.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, vector holds no numbers, or an option is unknown; when the
-        result is collected, if removed is no place of a coordinate, a coordinate is NULL, NaN or
-        infinite, or vectors differ in length.
+        If a column does not exist, if vector does not hold numbers, or if an option is unknown;
+        and, when you collect the result, if removed is not the number of a coordinate, if a
+        coordinate is NULL, NaN or infinite, or if vectors differ in length.
 
     Notes
     -----
-    average_distance needs the distances of all pairs of points of two clusters with a common point.
+    If two clusters have a common point, average_distance needs the distances between all of their
+    points.
     In SQL: ``FROM clustereval.column_stability(tbl, [x, y], cluster, removed, reduced_cluster)``.
 
     References
@@ -253,7 +255,7 @@ def column_stability(
 
     Examples
     --------
-    Without x the second point changes sides; without y nothing does:
+    Without x, the second point changes to the other cluster; without y, nothing changes:
 
     >>> four = pl.DataFrame({"x": [0, 0, 9, 9], "y": [0, 5, 4, 6], "cluster": [1, 1, 2, 2]})
     >>> without_x = four.with_columns(removed=1, reduced=pl.Series([1, 2, 2, 2]))

@@ -355,7 +355,7 @@ def uniform_reference(
     partition_by: Keys = None,
     missing: Missing = "error",
 ) -> Frame:
-    """Points without clusters, the reference of the gap statistic: uniform where the points are.
+    """Points without clusters, drawn uniformly where the data are, as reference of gap_statistic.
 
     Parameters
     ----------
@@ -363,11 +363,13 @@ def uniform_reference(
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
         where it is NULL, or all of its columns are, are left out.
     n_sets : int
-        Number of reference sets, at least 1. gap_statistic needs 2, and its authors use many more.
+        Number of reference sets, at least 1. gap_statistic needs at least 2, and its authors use
+        many more.
     method : {'box', 'pca'}
-        Uniform in the box that the points span, with sides along the coordinates or along their
-        principal components (Python only: the SQL macro has no such decomposition). For 'pca' the
-        means and products of the coordinates are summed before points are drawn.
+        The points are drawn uniformly from the box that the data span. Its sides are along the
+        coordinates ('box') or along their principal components ('pca', only in Python, because the
+        SQL macro cannot decompose matrices). For 'pca', the means and products of the coordinates
+        are summed before points are drawn.
     random_state : int
         The seed, a whole number >= 0.
     frame, partition_by, missing : as in internal_report
@@ -376,18 +378,18 @@ def uniform_reference(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per partition, reference set and point, sorted by them: the
-        partition columns, reference_set (from 1), id (from 0) and point, a list of numbers. A set
-        has as many points as the partition. The numbers of 'box' are the same in every engine, to
-        the last bit, and have 32 random bits; they are the same share of the box in every
-        partition, so that no partition depends on others. A constant coordinate stays constant. If
-        there are no rows, the result is empty.
+        partition columns; reference_set (from 1); id (from 0); and point, a list of numbers. A set
+        has as many points as the partition. With 'box', the numbers are the same in every engine,
+        to the last bit, and have 32 random bits. Relative to the box they are the same in every
+        partition, so no partition depends on others. A constant coordinate stays constant. If there
+        are no rows, the result is empty.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, vector holds no numbers, or an option is unknown or out of its
-        range; when the result is collected, if a coordinate is NULL, NaN or infinite, or vectors
-        differ in length.
+        If a column does not exist, if vector does not hold numbers, or if an option is unknown or
+        out of its range; and, when you collect the result, if a coordinate is NULL, NaN or
+        infinite, or if vectors differ in length.
 
     Notes
     -----
@@ -397,7 +399,7 @@ def uniform_reference(
     ----------
     Tibshirani, Walther and Hastie (2001), Estimating the number of clusters in a data set via the
     gap statistic, doi:10.1111/1467-9868.00293. Wellons (2018), Prospecting for hash functions,
-    nullprogram.com/blog/2018/07/31, for the permutation that the numbers are made with.
+    nullprogram.com/blog/2018/07/31, for the permutation that generates the numbers.
 
     Examples
     --------
@@ -529,50 +531,52 @@ def gap_statistic(
     se_factor: float = 1,
     partition_by: Keys = None,
 ) -> Frame:
-    """Gap statistic of each k: how far ln(ssw) is below what points without clusters have.
+    """Gap statistic of each k: how far ln(ssw) is below that of points without clusters.
 
-    gap = mean over the reference sets of ln(ssw) - ln(ssw of the data). Best high.
+    gap = mean over the reference sets of ln(ssw) - ln(ssw of the data). The higher, the better.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The table of elbow of the data.
+        The table that elbow returns for the data.
     reference : DataFrame or LazyFrame
-        The table of elbow of clusterings of the points of uniform_reference, made in the same way
-        as those of the data, with partition_by=reference_set.
+        The table that elbow returns for the points of uniform_reference, clustered in the same way
+        as the data, with partition_by=reference_set.
     reference_set : str or Expr
-        The column of reference that numbers the sets.
+        The column of reference with the number of the set.
     rule : {'firstSEmax', 'Tibs2001SEmax', 'globalSEmax', 'firstmax', 'globalmax'}
-        What is chosen, in any letter case: the smallest k whose gap is not below the next k's minus
-        its error ('Tibs2001SEmax', by the authors of the statistic; the last k if there is none);
-        the first local or the global maximum ('firstmax', 'globalmax'); or the smallest k whose gap
-        is not below that maximum minus the error there ('firstSEmax', 'globalSEmax'). A gap that
-        the next k only equals is a local maximum, as is the last one of a rising curve.
+        How k is chosen, in any letter case. 'Tibs2001SEmax', from the authors of the statistic,
+        chooses the smallest k with a gap that is not below the gap of the next k minus its error,
+        or the last k if there is none. 'firstmax' and 'globalmax' choose the first local and the
+        global maximum; 'firstSEmax' and 'globalSEmax' choose the smallest k with a gap that is not
+        below that maximum minus the error there. A gap is a local maximum if the gap of the next k
+        is only equal, or if it is the last one of a rising curve.
     se_factor : float
-        The error of the rules is this many times gap_se, >= 0.
+        The error in these rules is gap_se times this number, which is >= 0.
     partition_by : str, Expr or sequence of these, optional
         Columns of both frames whose groups are evaluated separately. NULL is a group too.
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition and k, sorted by them: the partition columns,
-        k, log_ssw, expected_log_ssw, gap, gap_se (the standard deviation with 1/B of ln(ssw) over
-        the B reference sets, times sqrt(1 + 1/B)) and is_choice, true at the k that is chosen. The
-        next k is that of the next row. Where an ssw is 0, log_ssw or what needs it is NULL, and
-        is_choice is then NULL in all rows of the partition.
+        Same kind as `frame`, one row per partition and k, sorted by them: the partition columns; k;
+        log_ssw; expected_log_ssw; gap; gap_se, the standard deviation of ln(ssw) over the B
+        reference sets (with the divisor B), times sqrt(1 + 1/B); and is_choice, true at the k that
+        is chosen. The next k is that of the next row. If an ssw is 0, its logarithm and everything
+        that needs it are NULL, and is_choice is NULL in all rows of the partition.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or an option is unknown; when the result is collected, if k is
-        NULL or not a whole number >= 1, a clustering or reference set has two rows with one k, both
-        frames or the reference sets do not have the same k, or there is only one reference set.
+        If a column does not exist or an option is unknown; and, when you collect the result, if k
+        is NULL or not a whole number >= 1, if a clustering or reference set has two rows with the
+        same k, if the two frames or the reference sets do not have the same values of k, or if
+        there is only one reference set.
 
     Notes
     -----
-    The rules follow the documentation of maxSE in the R package cluster. There ssw is a sum over
-    pairs of points, half of it here with d.power = 2: the gap is the same.
+    The rules follow the documentation of maxSE in the R package cluster. Its sum over pairs of
+    points, with d.power = 2, is half of ssw, so the gap is the same.
     In SQL: ``FROM clustereval.gap_statistic(tbl, reference, reference_set)``.
 
     References

@@ -474,14 +474,14 @@ def external_intervals(
 ) -> Frame:
     """Confidence intervals of the external metrics by the delta method, in one pass over the rows.
 
-    The rows are taken for independent draws from a population of pairs of a label and a cluster,
-    and the variance of a metric for a linear function of the shares of the contingency cells, which
-    it is to first order. Nothing is resampled.
+    The rows are treated as independent draws from a population of pairs of label and cluster. To
+    first order, a metric is a linear function of the shares of the contingency cells, and its
+    variance is that of this function. Nothing is resampled.
 
     Parameters
     ----------
     confidence : float
-        Probability that an interval covers the metric's value in the population, between 0 and 1.
+        Probability, between 0 and 1, that an interval covers the metric's value in the population.
     frame, label, cluster, weight, partition_by, noise, noise_as : as in external_report
     average_method, beta, adjusted : as in external_report
     metrics : sequence of str, optional
@@ -491,14 +491,14 @@ def external_intervals(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per partition and metric, sorted by partition and in the order
-        of external_report: the partition columns, metric (its name), value (that of
-        external_report), std_error, lower and upper. The interval is value -+ z std_error, where z
-        is the normal quantile of `confidence`, but not beyond the metric's range. std_error, lower
-        and upper are NULL where value is NULL, where the method does not apply (class_f_measure,
-        exact matches, expected_mutual_info), where the metric has no derivative (a tied majority
-        in purity, inverse_purity and split_join_distance, equal entropies in a minimum or maximum,
-        0 / 0), and for fewer than 2 rows. Equal labelings have std_error 0 in every score that
-        measures agreement.
+        of external_report: the partition columns; metric, its name; value, that of external_report;
+        std_error; lower; and upper. The interval is value -+ z std_error, where z is the normal
+        quantile of `confidence`, but not beyond the metric's range. std_error, lower and upper are
+        NULL if value is NULL, if the method does not apply (class_f_measure, exact matches,
+        expected_mutual_info), if the metric has no derivative (a tied majority in purity,
+        inverse_purity and split_join_distance; equal entropies in a minimum or maximum; 0 / 0), and
+        if there are fewer than 2 rows. If label and cluster are equal partitions, every score that
+        measures agreement has std_error 0.
 
     Raises
     ------
@@ -509,8 +509,8 @@ def external_intervals(
     -----
     In SQL: ``FROM clustereval.external_intervals(tbl, label, cluster)``.
 
-    mirkin_metric, split_join_distance and mcnemar_index grow with the number of rows; their
-    intervals are for samples of the same number of rows.
+    mirkin_metric, split_join_distance and mcnemar_index grow with the number of rows, so their
+    intervals are for samples with the same number of rows.
 
     References
     ----------
@@ -520,7 +520,8 @@ def external_intervals(
 
     Examples
     --------
-    80 of 100 rows are in the majority of their cluster, so purity has sqrt(0.8 x 0.2 / 100):
+    80 of 100 rows have the majority label of their cluster, so the standard error of purity is
+    sqrt(0.8 x 0.2 / 100):
 
     >>> cells = pl.DataFrame(
     ...     {

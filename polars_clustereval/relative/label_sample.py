@@ -268,10 +268,10 @@ def entity_resolution_estimates(
 ) -> Frame:
     """Estimates of external metrics for all entities, from the labels of a sample.
 
-    Where all rows of some entities have labels, scores of the labeled rows alone are too good: a
-    cluster that joins a sampled entity with rows that have no label looks pure. Here rows without a
-    label belong to other entities, and count in the sizes of their clusters. Where rows have been
-    labeled at random, the pairs of labeled rows stand for all pairs.
+    If you label all rows of some entities, the scores of the labeled rows alone are too good: a
+    cluster that joins a sampled entity with unlabeled rows looks pure. Here the unlabeled rows
+    count as rows of other entities, and in the sizes of their clusters. If you label rows at random
+    instead, the pairs of labeled rows represent all pairs.
 
     Parameters
     ----------
@@ -279,18 +279,18 @@ def entity_resolution_estimates(
         All rows, with and without a label. A LazyFrame is read when you collect the result, and
         streams.
     label : str or Expr
-        The true entity, of any groupable type; NULL where it is not known. A labeled entity has its
-        label in all of its rows, unless `labels_are_sample` is 'records'.
+        The true entity, of any groupable type, or NULL if you do not know it. A labeled entity must
+        have its label in all of its rows, unless `labels_are_sample` is 'records'.
     cluster : str or Expr
         The assigned cluster, of any groupable type. Rows with a NULL are left out.
     labels_are_sample : {'uniform', 'by_record', 'records'}
-        What was drawn and labeled: entities, each with the same probability; the entities of rows
-        that were drawn at random, so that the probability grows with the size; or rows that were
-        drawn at random, whatever their entity.
+        What you have drawn and labeled: entities, each with the same probability ('uniform'); the
+        entities of rows drawn at random, so that larger entities are more probable ('by_record');
+        or rows drawn at random, whatever their entity ('records').
     beta : float
         Weight of recall in the F scores, at least 0.
     confidence : float
-        Probability that an interval covers the value of all entities, between 0 and 1.
+        Probability, between 0 and 1, that an interval covers the value of all entities.
     weight, partition_by, noise, noise_as : as in external_report
     metrics : sequence of str, optional
         Names of the metrics whose rows are returned; by default all.
@@ -302,15 +302,16 @@ def entity_resolution_estimates(
         columns, metric, value, std_error, lower, upper and reason. The metrics are pair_precision,
         pair_recall, pair_f_score, bcubed_precision, bcubed_recall, bcubed_f_score,
         exact_match_precision, exact_match_recall and exact_match_f_score, as in external_report;
-        matching_rate, the share of rows whose entity has several; and average_label_size, the mean
-        number of rows of an entity. The interval is value -+ z std_error, where z is the normal
-        quantile of `confidence`, but not beyond the metric's range, [0, 1], best 1, except that
-        average_label_size is at least 1. value is NULL for 0 / 0 and without labels; for
-        'records' it is NULL for the metrics that need the number of rows of an entity, which are
-        all but those of pairs and bcubed_precision; and all values are NULL where the labels
-        contradict `labels_are_sample`. reason tells why. std_error, lower and upper are NULL for
-        less than 2 labels, and where no labeled row is right; for 'records' where no pair of
-        labeled rows is right, or none is wrong, unless all rows have labels.
+        matching_rate, the share of rows whose entity has more than one row; and average_label_size,
+        the mean number of rows of an entity. The interval is value -+ z std_error, where z is the
+        normal quantile of `confidence`, but not beyond the metric's range, [0, 1], best 1, except
+        that average_label_size is at least 1. value is NULL for 0 / 0 and without labels. With
+        'records', it is NULL for every metric that needs the number of rows of an entity, that is,
+        for all but those of pairs and bcubed_precision. If the labels contradict
+        `labels_are_sample`, all values are NULL. reason is the reason for a NULL. std_error, lower
+        and upper are NULL if there are fewer than 2 labels, and if no labeled row is right. With
+        'records', they are NULL if no pair of labeled rows is right, or none is wrong, unless all
+        rows have labels.
 
     Raises
     ------
@@ -320,14 +321,15 @@ def entity_resolution_estimates(
     Notes
     -----
     Every metric is the quotient of two totals over all entities. The estimate is the quotient of
-    their weighted means over the sample, with weights 1 or 1 / size, less its bias of first order,
-    and the standard error is that of the delta method. The sample is taken for a small part of all
-    entities. For 'records', the totals are over the pairs of labeled rows, and the standard error
-    is that of the jackknife over rows, corrected for its double count of the variance of pairs, and
-    for the part of all rows that is labeled.
+    their weighted means over the sample, with weights 1 or 1 / size, minus its first-order bias.
+    The standard error is that of the delta method, on the assumption that the sample is a small
+    part of all entities. With 'records', the totals are over the pairs of labeled rows, and the
+    standard error is that of the jackknife over rows. It is corrected because the jackknife counts
+    the variance of pairs twice, and for the share of all rows that is labeled.
 
     Labels contradict 'uniform' and 'by_record' if the other rows in the cluster of a labeled row
-    have a label as often as all rows, and 'records' if they have one much more often.
+    have labels no more often than rows in general, and they contradict 'records' if these rows have
+    labels much more often.
 
     In SQL: ``FROM clustereval.entity_resolution_estimates(tbl, label, cluster)``.
 
@@ -341,8 +343,8 @@ def entity_resolution_estimates(
 
     Examples
     --------
-    Three entities have labels. The cluster 2 has a row of another one, so that not all links of
-    the second entity are right:
+    Three entities have labels. Cluster 2 also has a row of another entity, so not all of its links
+    are right:
 
     >>> records = pl.DataFrame(
     ...     {

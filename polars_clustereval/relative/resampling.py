@@ -433,25 +433,26 @@ def bootstrap_intervals(
 ) -> Frame:
     """Bootstrap intervals of all external metrics, by resampling contingency cells.
 
-    A bootstrap sample has as many rows as the frame, drawn with replacement, so its counts of cells
-    are multinomial. These are drawn, never rows: the cost grows with the number of cells times
-    n_resamples, and not with the number of rows.
+    A bootstrap sample has as many rows as the frame, drawn with replacement, so the counts of its
+    cells are multinomial. The counts are drawn, and never the rows: the time grows with the number
+    of cells times n_resamples, not with the number of rows.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The rows to evaluate. Their cells are counted first; those of a LazyFrame on collection.
+        The rows to evaluate. Their cells are counted first; for a LazyFrame, when you collect the
+        result.
     weight : str or Expr, optional
         How many times each row counts, a whole number >= 0, such as n of contingency_matrix.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Whether noise counts as an ordinary cluster, is left out, or counts as one cluster per row.
-        A row of noise that is drawn several times is several clusters.
+        A row of noise that is drawn several times then counts as several clusters.
     n_resamples : int
         Number of bootstrap samples, at least 1.
     confidence : float
-        Probability that an interval covers the metric's value in the population, between 0 and 1.
+        Probability, between 0 and 1, that an interval covers the metric's value in the population.
     random_state : int
-        Seed of numpy's generator, from 0 to 2147483647. Every partition starts with it.
+        Seed of numpy's generator, from 0 to 2147483647. Every partition starts with this seed.
     label, cluster, partition_by, noise, average_method, beta, adjusted : as in external_report
     metrics : sequence of str, optional
         Names of the metrics whose rows are returned; by default all.
@@ -460,12 +461,12 @@ def bootstrap_intervals(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per partition and metric, sorted by partition and in the order
-        of external_report: the partition columns, metric, value (that of external_report),
-        std_error (standard deviation over the samples), lower and upper (their percentiles, with
-        linear interpolation, at (1 - confidence) / 2 and (1 + confidence) / 2), and n_resamples,
-        the samples on which the metric is defined. Without rows all values are NULL and n_resamples
-        is 0, or with partition_by the result is empty. A single row has intervals of no width, and
-        std_error is NULL for fewer than 2 samples.
+        of external_report: the partition columns; metric; value, that of external_report;
+        std_error, the standard deviation over the samples; lower and upper, the percentiles of the
+        samples at (1 - confidence) / 2 and (1 + confidence) / 2, with linear interpolation; and
+        n_resamples, the number of samples on which the metric is defined. If there are no rows, all
+        values are NULL and n_resamples is 0; with partition_by, the result is empty. If there is a
+        single row, the intervals have width 0. std_error is NULL if there are fewer than 2 samples.
 
     Raises
     ------
@@ -474,7 +475,7 @@ def bootstrap_intervals(
 
     Notes
     -----
-    There is no SQL macro of this name, since numpy draws the samples. On a DuckDB relation::
+    There is no SQL macro with this name, because numpy draws the samples. On a DuckDB relation::
 
         cells = con.sql("FROM clustereval.contingency_matrix(tbl, label, cluster)").pl()
         ce.bootstrap_intervals(cells, "label", "cluster", weight="n")
@@ -541,36 +542,39 @@ def permutation_test(
     """Permutation test of a metric against random labelings with the same sizes.
 
     The null hypothesis is that label and cluster are independent, given the sizes of both. The
-    tables of random labelings are drawn, never rows: a label's counts are multivariate
-    hypergeometric, given those of the labels before it.
+    contingency tables of random labelings are drawn, and never the rows: a label's counts are
+    multivariate hypergeometric, given those of the previous labels.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The rows to evaluate. Their cells are counted first; those of a LazyFrame on collection.
+        The rows to evaluate. Their cells are counted first; for a LazyFrame, when you collect the
+        result.
     metric : str
-        A metric of external_report with a best value, which says whether high or low scores are
-        better. Mutual information has none; its normalized form has the same p-value.
+        A metric of external_report with a best value, because the test needs to know whether high
+        or low scores are better. Mutual information has none; its normalized form has the same
+        p-value.
     weight : str or Expr, optional
         How many times each row counts, a whole number >= 0, such as n of contingency_matrix.
     average_method : {'arithmetic', 'geometric', 'min', 'max', 'joint'}
-        Mean of the entropies in the normalized and adjusted mutual information; 'joint' is for the
-        normalized one only.
+        Mean of the entropies in the normalized and adjusted mutual information; 'joint' is only for
+        the normalized one.
     n_resamples : int
         Number of random labelings, at least 1.
     random_state : int
-        Seed of numpy's generator, from 0 to 2147483647. Every partition starts with it.
+        Seed of numpy's generator, from 0 to 2147483647. Every partition starts with this seed.
     label, cluster, partition_by, noise, noise_as, beta : as in external_report
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted: the partition columns, metric, value
-        (that of external_report), expected and std (mean and standard deviation over the random
-        labelings), z = (value - expected) / std, p_value = (1 + b) / (1 + n_resamples), where b
-        labelings have a score at least as good as value, and n_resamples. std needs 2 labelings; z
-        is NULL if std is 0. A metric that is undefined has only NULL and n_resamples 0. Without
-        rows this is the only row, or with partition_by the result is empty.
+        Same kind as `frame`, one row per partition, sorted: the partition columns; metric; value,
+        that of external_report; expected and std, the mean and the standard deviation over the
+        random labelings; z = (value - expected) / std; p_value = (1 + b) / (1 + n_resamples), where
+        b labelings have a score at least as good as value; and n_resamples. std needs at least 2
+        labelings, and z is NULL if std is 0. If a metric is undefined, its values are NULL and
+        n_resamples is 0. If there are no rows, this is the only row; with partition_by, the result
+        is empty.
 
     Raises
     ------
@@ -580,13 +584,13 @@ def permutation_test(
 
     Notes
     -----
-    There is no SQL macro of this name, since numpy draws the tables. On a DuckDB relation::
+    There is no SQL macro with this name, because numpy draws the tables. On a DuckDB relation::
 
         cells = con.sql("FROM clustereval.contingency_matrix(tbl, label, cluster)").pl()
         ce.permutation_test(cells, "label", "cluster", weight="n")
 
-    The p-value is never 0, and at most `alpha` with a probability of at most `alpha` if the null
-    hypothesis holds.
+    The p-value is never 0. If the null hypothesis holds, it is at most `alpha` with a probability
+    of at most `alpha`.
 
     References
     ----------

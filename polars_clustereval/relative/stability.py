@@ -434,18 +434,19 @@ def run_agreement(
     beta: float = 1.0,
     require_same_ids: bool = False,
 ) -> Frame:
-    """Agreement of every pair of runs: a metric of external_report, on the ids in both.
+    """Agreement of every pair of runs: a metric of external_report, on the ids in both runs.
 
-    run_1 < run_2 is the label and run_2 the cluster: a metric that is not symmetric, such as
-    homogeneity_score, depends on the order.
+    The lower run, run_1, provides the labels and run_2 the clusters. This matters for a metric that
+    is not symmetric, such as homogeneity_score.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
         One row per run and id. A LazyFrame is read when you collect the result.
     id, run, cluster : str or Expr
-        What identifies the clustered object, the clustering, and the object's cluster in it, of any
-        groupable type. Rows with a NULL cluster count as if they were not there.
+        What identifies the clustered object, what identifies the clustering, and the object's
+        cluster in it, of any groupable type. Rows with a NULL cluster count as if they were not
+        there.
     metric : str
         The name of a metric of external_report.
     partition_by : str, Expr or sequence of these, optional
@@ -453,27 +454,28 @@ def run_agreement(
     noise : object, optional
         The value of cluster that marks noise, in every run.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Count noise as an ordinary cluster, as not in the run, or each row as a cluster.
+        Whether noise counts as an ordinary cluster, as not in the run, or as one cluster per row.
     average_method : {'arithmetic', 'geometric', 'min', 'max', 'joint'}
         Mean of the entropies in the normalized and adjusted mutual information.
     beta : float
-        Weight in pair_f_score, v_measure_score and bcubed_f_score, at least 0.
+        Weight of recall in pair_f_score and bcubed_f_score, and of completeness in v_measure_score;
+        at least 0.
     require_same_ids : bool
-        True makes it an error if two runs have different ids.
+        True raises an error if two runs have different ids.
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per pair of runs, sorted: the partition columns, run_1, run_2,
-        n ids in both, n_only_1 and n_only_2 in one of them only, and score. Without common ids n is
-        0 and score NULL. One run alone has no row.
+        Same kind as `frame`, one row per pair of runs, sorted: the partition columns; run_1; run_2;
+        n, the ids in both runs; n_only_1 and n_only_2, the ids in only one of them; and score. If
+        two runs have no common ids, n is 0 and score is NULL. A single run has no row.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or cannot be grouped, a run or id is NULL, an id is twice in a
-        run, ids differ that must not, noise has no equal in the type of cluster, or an option is
-        unknown.
+        If a column does not exist or cannot be grouped, if a run or an id is NULL, if an id occurs
+        twice in a run, if ids differ although require_same_ids is True, if noise is not a value of
+        the type of cluster, or if an option is unknown.
 
     Notes
     -----
@@ -485,7 +487,7 @@ def run_agreement(
 
     Examples
     --------
-    Runs 1 and 2 are the same clustering under other names:
+    Runs 1 and 2 are the same clustering with different names:
 
     >>> runs = pl.DataFrame(
     ...     {
@@ -522,23 +524,24 @@ def run_consensus(
 ) -> Frame:
     """Mean agreement of each run with the other runs, the most central run first.
 
-    The most central run has the highest mean, or the lowest where low values of the metric are
-    best. Means that are equal to 12 decimals rank by run.
+    The most central run has the highest mean, or the lowest one if low values of the metric are
+    best. Runs with means that are equal to 12 decimals are ranked by their names.
 
     Parameters
     ----------
     metric : str
-        The name of a metric of external_report that has a best value. In a pair of runs the lower
-        one is the label.
+        The name of a metric of external_report that has a best value. In a pair of runs, the lower
+        one provides the labels.
     frame, id, run, cluster, partition_by, noise, noise_as, average_method : as in run_agreement
     beta, require_same_ids : as in run_agreement
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per run, sorted by partition and rank: the partition columns,
-        run, n_runs others with a score, mean_score, min_score and max_score over these, and rank,
-        1 for the most central run. Without a comparison the scores and rank are NULL.
+        Same kind as `frame`, one row per run, sorted by partition and rank: the partition columns;
+        run; n_runs, the other runs with a score; mean_score, min_score and max_score over these;
+        and rank, which is 1 for the most central run. If there is no other run to compare with, the
+        scores and rank are NULL.
 
     Raises
     ------
@@ -556,7 +559,7 @@ def run_consensus(
 
     Examples
     --------
-    Run 1 is the lower of the two that agree:
+    Runs 1 and 2 agree, and run 1 is the lower one:
 
     >>> runs = pl.DataFrame(
     ...     {
@@ -597,29 +600,31 @@ def cluster_stability(
 ) -> Frame:
     """Stability of each cluster of a reference run: its best Jaccard index in every other run.
 
-    The Jaccard index of two clusters, the ids in both over the ids in either, counts only ids that
-    are in both runs.
+    The Jaccard index of two clusters is the number of ids in both divided by the number of ids in
+    either. It counts only ids that are in both runs.
 
     Parameters
     ----------
     reference : object
-        The value of run whose clusters are evaluated.
+        The run whose clusters are evaluated: a value of the column run.
     frame, id, run, cluster, partition_by, noise, noise_as : as in run_agreement
 
     Returns
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per cluster of the reference run, sorted by partition and
-        cluster: the partition columns, cluster, n rows, n_runs other runs that have ids of it,
-        mean_jaccard and min_jaccard over these, and the shares of them where the cluster is
-        recovered (more than 0.75) and dissolved (less than 0.5). All NULL if n_runs is 0.
-        Singletons of noise have no row, nor has a partition without the reference run.
+        cluster: the partition columns; cluster; n, its rows; n_runs, the other runs that have some
+        of its ids; mean_jaccard and min_jaccard over these runs; and recovered and dissolved, the
+        shares of these runs with a Jaccard index of more than 0.75 and of less than 0.5. If n_runs
+        is 0, all of these are NULL. Noise that counts as singletons has no rows, and neither has a
+        partition without the reference run.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or cannot be grouped, a run or id is NULL, an id is twice in a
-        run, reference is no run, noise has no equal in the type of cluster, or noise_as is unknown.
+        If a column does not exist or cannot be grouped, if a run or an id is NULL, if an id occurs
+        twice in a run, if there is no run reference, if noise is not a value of the type of
+        cluster, or if noise_as is unknown.
 
     Notes
     -----
@@ -631,7 +636,7 @@ def cluster_stability(
 
     Examples
     --------
-    Cluster 0 is half of run 2's cluster 5; id 4 is not in that run:
+    Cluster 0 is half of cluster 5 of run 2, and id 4 is not in that run:
 
     >>> runs = pl.DataFrame(
     ...     {
