@@ -12,7 +12,7 @@ It has the same metrics, with the same numbers, as SQL macros for DuckDB and as 
 * ``describe(name)`` to read what a score is.
 
 Examples in docstrings assume ``import polars as pl`` and ``import polars_clustereval as ce``. A
-LazyFrame is read when you collect the result, unless a docstring says otherwise.
+LazyFrame is read when you collect the result, unless the docstring of a function says otherwise.
 """
 
 from __future__ import annotations

@@ -28,27 +28,29 @@ def check_kept_cells(
 ) -> None:
     """Raise an error if only one of `label` and `cluster` is given, or neither and one of `others`.
 
-    Without both the table holds kept cells, from which bcubed_samples cannot be computed. `others`
-    are arguments that the kept cells contain already: weight, partition_by and noise.
+    Without both, the table is a saved contingency table, from which bcubed_samples cannot be
+    computed. `others` are arguments that such a table already contains: weight, partition_by and
+    noise.
     """
     if label is not None and cluster is not None:
         return
     if label is not None or cluster is not None:
         missing = "cluster" if cluster is None else "label"
         raise ClusterEvalError(
-            f"{missing}: expected a column beside {'label' if cluster is None else 'cluster'}; "
-            "leave out both if the table holds kept cells, the rows of contingency_matrix"
+            f"{missing}: expected a column as well as {'label' if cluster is None else 'cluster'}; "
+            "leave out both if the table is a saved contingency table, with the rows of "
+            "contingency_matrix"
         )
     if name == "bcubed_samples":
         raise ClusterEvalError(
-            "label: bcubed_samples needs the label and the cluster of each row, and kept cells do "
-            "not tell the rows apart"
+            "label: bcubed_samples needs the label and the cluster of each row, and a saved "
+            "contingency table has no single rows"
         )
     for parameter, value in zip(("weight", "partition_by", "noise"), others, strict=True):
         if value is not None:
             raise ClusterEvalError(
-                f"{parameter}: kept cells contain it already; leave it out, or give label and "
-                "cluster"
+                f"{parameter}: a saved contingency table already contains it; leave it out, or "
+                "give label and cluster"
             )
 
 

@@ -36,8 +36,8 @@ class Expansion:
 
         `macros` are bodies of macros that the engine has in place of those of sql/, by name.
         `row_id` is the column that to_sql got for `id`, which `numbered` says is the number of a
-        row. `kept` says whether the table holds kept cells, from which _groups_of_cells makes the
-        rows that _row_groups makes from rows.
+        row. `kept` says whether the table is a saved contingency table, from which _groups_of_cells
+        makes the rows that _row_groups makes from rows.
         """
         self._macros = macros
         self._numbered = numbered

@@ -59,7 +59,7 @@ class Request:
 
     @property
     def reads_cells(self) -> bool:
-        """Whether the table holds kept cells, the rows of contingency_matrix."""
+        """Whether the table is a saved contingency table, with the rows of contingency_matrix."""
         return self.is_of_labels and self.columns["label"] is None
 
     @property

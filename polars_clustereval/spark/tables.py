@@ -232,30 +232,30 @@ def cast_noise(session: SparkSession, noise: Any, field: Any) -> exp.Expr:
 
 
 def _read_cells(frame: DataFrame) -> DataFrame:
-    """Return the columns of kept cells; raise an error if the table has none or other ones.
+    """Return the columns of a saved contingency table; raise an error if the table is none.
 
     The counts are checked where Spark reads them.
     """
     missing = [column for column in _CELL_COLUMNS if column not in frame.columns]
     if missing:
         raise ClusterEvalError(
-            f"tbl: expected kept cells, the rows of contingency_matrix with the columns "
-            f"{', '.join(_CELL_COLUMNS)}, got {', '.join(frame.columns)}; give label and cluster "
-            "if these are rows, or keep the cells again if they are of another version"
+            "tbl: expected a saved contingency table, rows of contingency_matrix with the columns "
+            f"{', '.join(_CELL_COLUMNS)}, got {', '.join(frame.columns)}; if these are the rows to "
+            "evaluate, give label and cluster; if another version wrote the table, save it again"
         )
     for column in ("n", "copies"):
         dtype = frame.schema[column].dataType.simpleString()
         if dtype not in ("tinyint", "smallint", "int", "bigint"):
             raise ClusterEvalError(
-                f"tbl: expected kept cells with bigint in {column}, got {dtype}; keep the cells "
-                "again if they are of another version"
+                f"tbl: expected a saved contingency table with bigint in {column}, got {dtype}; if "
+                "another version wrote the table, save it again"
             )
     cells = frame.select(*_CELL_COLUMNS)
     return cells.withColumn("n", _check_cell(cells))
 
 
 def _check_cell(cells: DataFrame) -> Column:
-    """Return the column n of kept cells, an error where a row is no cell."""
+    """Return the column n of a saved contingency table, and an error in rows that are not cells."""
     from pyspark.sql import functions
 
     n, copies = cells["n"], cells["copies"]
@@ -265,8 +265,10 @@ def _check_cell(cells: DataFrame) -> Column:
         ", ", *(functions.coalesce(x.cast("string"), functions.lit("NULL")) for x in (n, copies))
     )
     fault = functions.concat(
-        functions.lit("tbl: expected kept cells with a label, n and copies >= 1, and one of the "),
-        functions.lit("two 1 (n if cluster is NULL, else copies), got a row with n, copies = "),
+        functions.lit(
+            "tbl: expected a contingency table: rows with a label, n and copies >= 1, and "
+        ),
+        functions.lit("n = 1 if cluster is NULL, else copies = 1; got a row with n, copies = "),
         shown,
     )
     return functions.when(valid, n.cast("bigint")).otherwise(functions.raise_error(fault))

@@ -101,7 +101,7 @@ CREATE OR REPLACE MACRO clustereval._row_groups(
   )
   SELECT * FROM clustereval._flag_groups(__ce_group_counts, noise, noise_as);
 
--- The rows of _row_groups, made of kept cells instead of rows: tbl has the columns of
+-- The rows of _row_groups, made from a saved contingency table instead of rows: tbl has the columns of
 -- contingency_matrix. Rows of the same partition, label and cluster are one cell, so that tables of
 -- several days or shards may be united. n_dropped and n_noise are NULL, since cells do not tell how
 -- many rows were left out. If there are no cells, one row with is_only TRUE. to_sql puts this macro
