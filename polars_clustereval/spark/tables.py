@@ -265,10 +265,8 @@ def _check_cell(cells: DataFrame) -> Column:
         ", ", *(functions.coalesce(x.cast("string"), functions.lit("NULL")) for x in (n, copies))
     )
     fault = functions.concat(
-        functions.lit(
-            "tbl: expected a contingency table: rows with a label, n and copies >= 1, and "
-        ),
-        functions.lit("n = 1 if cluster is NULL, else copies = 1; got a row with n, copies = "),
+        functions.lit("tbl: expected a contingency table: rows with a label, n and copies >= 1, "),
+        functions.lit("and n = 1 if cluster is NULL, else copies = 1; got a row with n, copies = "),
         shown,
     )
     return functions.when(valid, n.cast("bigint")).otherwise(functions.raise_error(fault))

@@ -101,11 +101,11 @@ CREATE OR REPLACE MACRO clustereval._row_groups(
   )
   SELECT * FROM clustereval._flag_groups(__ce_group_counts, noise, noise_as);
 
--- The rows of _row_groups, made from a saved contingency table instead of rows: tbl has the columns of
--- contingency_matrix. Rows of the same partition, label and cluster are one cell, so that tables of
--- several days or shards may be united. n_dropped and n_noise are NULL, since cells do not tell how
--- many rows were left out. If there are no cells, one row with is_only TRUE. to_sql puts this macro
--- in place of _row_groups.
+-- The rows of _row_groups, made from a saved contingency table instead of rows: tbl has the columns
+-- of contingency_matrix. Rows of the same partition, label and cluster are one cell, so you can
+-- concatenate the tables of several days or shards. n_dropped and n_noise are NULL, because cells do
+-- not tell how many rows were left out. If there are no cells, the result is one row with is_only
+-- TRUE. to_sql uses this macro in place of _row_groups.
 CREATE OR REPLACE MACRO clustereval._groups_of_cells(tbl) AS TABLE
   WITH __ce_merged_cells AS (
     SELECT
