@@ -37,38 +37,39 @@ _LIST_WIDTH = 100
 
 #: The letters in the definitions of a family.
 NOTATION = {
-    "pair counting": "Pairs of rows: tp have one label and one cluster, fp one cluster only, fn "
-    "one label only, tn neither; P and R are pair_precision and pair_recall.",
+    "pair counting": "Pairs of rows: tp have the same label and the same cluster, fp only the "
+    "same cluster, fn only the same label, tn neither; P and R are pair_precision and pair_recall.",
     "information": "n rows; entropies are in nats; h and c are homogeneity and completeness.",
     "set matching": "n rows; P and R are bcubed_precision and bcubed_recall.",
-    "one-to-one matching": "n_ij rows have label i and cluster j, a_i have label i, b_j are in "
-    "cluster j, n are all; a matching pairs each label with at most one cluster, and each cluster "
-    "with at most one label.",
+    "one-to-one matching": "Of n rows, n_ij have label i and cluster j, a_i have label i, and b_j "
+    "are in cluster j; a matching pairs each label with at most one cluster, and each cluster with "
+    "at most one label.",
     "overlapping clusters": "Two ids have c common clusters and l common labels; H(X) is the "
     "entropy of whether an id is in a set.",
-    "clusters of a graph": "W is the weight of all edges, W_c that of the edges within cluster c, "
-    "C_c that of its edges to other clusters; V_c = 2 W_c + C_c is its volume.",
-    "drift between runs": "Two clusters are linked if at least half of the ids of one of them that "
-    "are in both runs are in the other; threshold is another share.",
-    "entity resolution": "n rows; a cell is a label and a cluster that share rows; P and R are "
-    "closest_cluster_precision and closest_cluster_recall.",
-    "coreference": "n rows; a cell is a label and a cluster that share rows; P and R are the "
-    "precision and recall of the same measure; tp, fp, fn and tn count pairs of rows.",
-    "reduced information": "n rows, of which n_ij have label i and cluster j, a_i label i and b_j "
-    "cluster j; information is in nats.",
+    "clusters of a graph": "W is the weight of all edges, W_c the weight of the edges within "
+    "cluster c, C_c the weight of its edges to other clusters; V_c = 2 W_c + C_c is its volume.",
+    "drift between runs": "Two clusters are linked if at least half of the ids of one of them are "
+    "in the other, counting only ids that are in both runs; threshold sets another share.",
+    "entity resolution": "n rows; a cell is a pair of a label and a cluster with common rows; P "
+    "and R are closest_cluster_precision and closest_cluster_recall.",
+    "coreference": "n rows; a cell is a pair of a label and a cluster with common rows; P and R "
+    "are the precision and recall of the same measure; tp, fp, fn and tn count pairs of rows.",
+    "reduced information": "Of n rows, n_ij have label i and cluster j, a_i have label i, and b_j "
+    "are in cluster j; information is in nats.",
     "sums of squares": "n_C points x in cluster C with the center μ_C; μ is the center of all "
     "points, d the distance.",
     "centers": "n points x in k clusters; cluster C has n_C points, the center μ_C and the "
     "variances Var_C of its coordinates; μ and Var are those of all points; d is the distance, r_C "
     "the mean of d(x, μ_C) in C, Δ_CD = d(μ_C, μ_D).",
-    "scatter matrices": "n points in k clusters; T is the scatter matrix of all points, W_C that "
-    "of cluster C with n_C points, W the sum of all W_C, and B = T − W.",
+    "scatter matrices": "n points in k clusters; T is the scatter matrix of all points, W_C the "
+    "scatter matrix of cluster C with n_C points, W the sum of all W_C, and B = T − W.",
     "silhouettes": "n points in k clusters.",
     "Dunn": "n points in k clusters; d is the distance, μ_C the center of cluster C with n_C "
     "points; δ is a separation of two clusters, Δ a diameter of a cluster.",
     "pairs of points": "n points in k clusters; S and N are the sum and the number of distances "
-    "within clusters (W), between clusters (B) and of all (T); of the comparisons of a distance "
-    "within with one between, s⁺ have the smaller one within, s⁻ the larger one.",
+    "within clusters (W), between clusters (B) and in total (T); when each distance within "
+    "clusters is compared with each distance between clusters, the distance within is smaller in "
+    "s⁺ comparisons and larger in s⁻.",
 }
 
 _BEST = {"high": "best high", "low": "best low", "": "no value is best"}
@@ -202,7 +203,7 @@ def show_cases(entry: Entry) -> str:
     """Return when a score is NULL, or has a value by convention."""
     if entry.kind == "internal":
         cases = f", and for: {entry.special_cases}" if entry.special_cases else ""
-        return f"NULL without points{cases}."
+        return f"NULL if there are no points{cases}."
     return entry.special_cases
 
 

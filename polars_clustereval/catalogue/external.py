@@ -8,8 +8,8 @@ from polars_clustereval.base.score_facts import Entry, Scale
 __all__ = ["list_external_entries"]
 
 _PASS_AND_CELLS = (
-    "One pass over the rows to count the cells of label and cluster, then over the cells that have "
-    "rows."
+    "One pass over the rows to count the cells of the contingency table, then one pass over these "
+    "cells."
 )
 
 #: Words for the values of a metric in the literature.

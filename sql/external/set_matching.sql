@@ -67,11 +67,11 @@ CREATE OR REPLACE MACRO clustereval._bcubed_f_score(precision_rows, recall_rows,
 CREATE OR REPLACE MACRO clustereval._element_centric_similarity(similar_rows, total) AS
   clustereval._ratio(similar_rows, total);
 
--- Share of n_clusters clusters that equal a label, row for row.
+-- Share of the n_clusters clusters that have exactly the rows of a label.
 CREATE OR REPLACE MACRO clustereval._exact_match_precision(exact_matches, n_clusters) AS
   clustereval._ratio(exact_matches, n_clusters);
 
--- Share of n_labels labels that equal a cluster, row for row.
+-- Share of the n_labels labels that have exactly the rows of a cluster.
 CREATE OR REPLACE MACRO clustereval._exact_match_recall(exact_matches, n_labels) AS
   clustereval._ratio(exact_matches, n_labels);
 

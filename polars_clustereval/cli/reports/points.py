@@ -28,7 +28,7 @@ _POINT_COUNTS = explain(
         "n_dropped": "rows left out: no vector or no cluster",
         "n_noise": "points whose cluster is noise",
         "n_dims": "coordinates of a point",
-        "n_clusters": "clusters, those of one point too",
+        "n_clusters": "clusters, including those of one point",
         "n_singletons": "clusters of one point",
     }
 )
@@ -117,8 +117,8 @@ _TEXTS_BETWEEN = {
 
 _OF_A_SAMPLE = ("sample_size", "reference_size", "confidence", "random_state")
 _CERTAIN_LIMITS = {
-    "silhouette_lower": "the exact score is no less",
-    "silhouette_upper": "the exact score is no more",
+    "silhouette_lower": "the exact score is not below this",
+    "silhouette_upper": "the exact score is not above this",
 }
 _TEXTS_OF_METHODS = {
     "bounds": {
@@ -128,9 +128,9 @@ _TEXTS_OF_METHODS = {
         **_CERTAIN_LIMITS,
     },
     "simplified": {
-        "silhouette": "mean over the points, by distances to centers",
-        "silhouette_lower": "of the exact score: not computed",
-        "silhouette_upper": "of the exact score: not computed",
+        "silhouette": "mean over the points, from distances to centers",
+        "silhouette_lower": "not computed by this method",
+        "silhouette_upper": "not computed by this method",
     },
 }
 _TEXTS_OF_A_TOLERANCE = {
@@ -245,7 +245,7 @@ _ELBOW = Report(
         {
             "k": "number of clusters asked for",
             "n": "points that are scored",
-            "n_clusters": "clusters there are",
+            "n_clusters": "clusters that are not empty",
         }
     )
     | look_up(
@@ -271,7 +271,7 @@ _ELBOW = Report(
 _PAIRWISE = Report(
     command="pairwise",
     function=pairwise_report,
-    description="the C-index, gamma and others, from all pairs of points",
+    description="the C-index, gamma and other indices of all pairs of points",
     row_counts=("n", "n_dropped"),
     no_rows="no rows",
     engine="polars",
@@ -279,8 +279,8 @@ _PAIRWISE = Report(
     meanings=_POINT_COUNTS
     | explain(
         {
-            "n_within_pairs": "pairs of points in one cluster",
-            "n_between_pairs": "pairs of points in two clusters",
+            "n_within_pairs": "pairs of points in the same cluster",
+            "n_between_pairs": "pairs of points in different clusters",
         }
     )
     | look_up("pairwise_report"),
