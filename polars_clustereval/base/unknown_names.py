@@ -150,6 +150,6 @@ def _clusters_without(noise: object) -> str:
 def _noise_error(name: str, parameter: str, noise: object) -> TypeError:
     """Return the error of an aggregate that got a parameter of tables; `noise` is its value."""
     return TypeError(
-        f"{name}() has no parameter '{parameter}', which tables have; leave noise out: "
+        f"{name}() has no parameter '{parameter}', only tables have it; leave noise out: "
         f'ce.{name}("label", {_clusters_without(noise)})'
     )

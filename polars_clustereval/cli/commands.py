@@ -70,9 +70,11 @@ class Outcome(NamedTuple):
 def run_report(options: Options) -> Outcome:
     """Return the report that the options ask for, with notes on its engine and rows."""
     if options.format == "parquet" and options.output is None:
-        raise ClusterEvalError("--format parquet needs --output: it is no text for a screen")
+        raise ClusterEvalError("--format parquet needs --output, because a terminal cannot show it")
     for flag in _list_misplaced(options):
-        raise ClusterEvalError(f"{flag} does not go with {_describe_choice(options)}: drop one")
+        raise ClusterEvalError(
+            f"{flag} cannot be combined with {_describe_choice(options)}: drop one"
+        )
     _check_sample_size(options)
     sources = find_sources(options.files, options.scratch)
     check_output(options.output, [path for source in sources for path in source.paths])
@@ -107,7 +109,9 @@ def _keep_asked_for(result: pl.DataFrame, options: Options) -> pl.DataFrame:
     """Return the rows of a report with the scores that are asked for alone, by default all."""
     names, report = options.chosen_metrics, options.report
     if options.metrics is not None and report.is_listing:
-        raise ClusterEvalError(f"--metrics does not go with {_describe_choice(options)}: drop one")
+        raise ClusterEvalError(
+            f"--metrics cannot be combined with {_describe_choice(options)}: drop one"
+        )
     if names is None:
         return result
     if report.has_intervals:
@@ -299,7 +303,9 @@ def run_page(options: Options) -> Outcome:
 
     if options.html is not None and (options.output is not None or options.format is not None):
         other = "output" if options.output is not None else "format"
-        raise ClusterEvalError(f"--{other} does not go with --html, which is a file: drop one")
+        raise ClusterEvalError(
+            f"--{other} cannot be combined with --html, which is a file: drop one"
+        )
     _check_sample_size(options)
     [source] = find_sources(options.files, options.scratch)
     output = options.html or options.output
@@ -361,7 +367,8 @@ def _make_database(options: Options) -> Outcome:
     ):
         if is_given:
             raise ClusterEvalError(
-                f"--{option} does not go with --database {name}, which is a file to write: drop one"
+                f"--{option} cannot be combined with --database {name}, which is a file to write: "
+                "drop one"
             )
     output = Path(name)
     check_new_file(output)

@@ -135,7 +135,9 @@ def refuse_unknown_parameters(name: str, given: Iterable[str]) -> None:
     known = [*parameters, "size"] if "vector" in parameters else parameters
     for parameter in given:
         if parameter not in known:
-            raise ClusterEvalError(f"{parameter}: {name} does not take it, but {', '.join(known)}")
+            raise ClusterEvalError(
+                f"{parameter}: {name} does not take it; it takes {', '.join(known)}"
+            )
 
 
 def unknown_choice_text(parameter: str, value: str, known: Iterable[str]) -> str:

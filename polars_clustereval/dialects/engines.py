@@ -133,7 +133,7 @@ _SPARK = Engine(
         # An error for the vector {0}, whose coordinate at the place {1} is the first wrong one.
         "not_finite_error": "CAST(raise_error(concat('vector: expected finite numbers, got ', "
         "coalesce(CAST(element_at({0}, {1}) AS STRING), 'NULL'), ' in coordinate ', "
-        "CAST({1} AS STRING), '; mend such rows or leave them out')) AS INT)",
+        "CAST({1} AS STRING), '; fix such rows or leave them out')) AS INT)",
     },
     # Spark takes 2^d steps to plan a filter on d columns that others are copies of.
     macros={"_has_coordinates": "FALSE"},
@@ -162,7 +162,7 @@ def warn_if_never_executed(dialect: str) -> None:
     """Warn if no test executes queries in a dialect; the parameter is the user's name of it."""
     if dialect.lower() not in EXECUTED_DIALECTS:
         warnings.warn(
-            f"dialect {dialect!r}: its queries have never been executed, only translated; executed "
-            f"and compared with DuckDB are those of {', '.join(EXECUTED_DIALECTS)}",
+            f"dialect {dialect!r}: its queries have never been executed, only translated; those of "
+            f"{', '.join(EXECUTED_DIALECTS)} have been executed and compared with DuckDB",
             stacklevel=3,
         )

@@ -87,8 +87,8 @@ def _form(function: str, arguments: list[exp.Expr], engine: Engine) -> exp.Expr:
     if function not in engine.functions:
         known = sorted(other.name for other in ENGINES.values() if function in other.functions)
         raise ClusterEvalError(
-            f"{function}: not known how to write it in {engine.name}, so the query is refused; "
-            f"known in {', '.join(known)}"
+            f"{function}: it cannot be written in {engine.name}, so the query is refused; it "
+            f"can be written in {', '.join(known)}"
         )
     names = [f"__ce_argument_{i}" for i in range(len(arguments))]
     form = sqlglot.parse_one(engine.functions[function].format(*names), dialect=engine.parser)

@@ -28,7 +28,7 @@ def write_statements(
     """
     if engine.create_table is None:
         raise ClusterEvalError(
-            f"steps: {engine.name} has no temporary tables; leave steps out for one query"
+            f"steps: {engine.name} has no temporary tables; leave out steps to get one query"
         )
     tables = [cte for cte in query.ctes if cte.args.get("materialized")]
     others = [cte for cte in query.ctes if not cte.args.get("materialized")]

@@ -94,7 +94,7 @@ def _point_fault_parts(
         place = _faulty_columns([facts[f"bad_{i}"] for i in range(dims)], names) + place
     at_fault = "row is" if rows == 1 else "rows are"
     fault = f"vector: expected {expected}, got {got} ({rows} {at_fault} at fault{place})"
-    return f"{fault}; mend these rows or leave them out", *advice
+    return f"{fault}; fix these rows or leave them out", *advice
 
 
 def _faulty_columns(counts: Sequence[int], names: Sequence[str]) -> str:

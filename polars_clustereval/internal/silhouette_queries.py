@@ -95,7 +95,8 @@ def _check_between(options: SilhouetteOptions) -> None:
         value = getattr(options, name)
         if value is not None:
             raise ClusterEvalError(
-                f"between: '{between}' goes without {name}, got {name} {show_value(value)}"
+                f"between: '{between}' cannot be combined with {name}, got {name} "
+                f"{show_value(value)}"
             )
 
 

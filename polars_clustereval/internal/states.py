@@ -583,7 +583,7 @@ def internal_report_from_states(
     """
     name = distance.lower() if isinstance(distance, str) else distance
     if name not in _DISTANCES:
-        hint = "; sums of other distances do not merge"
+        hint = "; sums of other distances cannot be merged"
         check_choice("distance", distance, _DISTANCES, hint)
     measure = Distance(name, 2.0)
     numbers = check_weights(weights, measure)

@@ -198,10 +198,10 @@ def check_options(options: Options) -> None:
         )
     if "id" in options.values and "vector" not in options.values:
         raise ClusterEvalError(
-            "report: --id names points of low silhouettes: expected --vector, the points, too"
+            "report: --id names points with low silhouettes, so it needs --vector, the points"
         )
     if options.values.keys() >= {"weight", "vector"}:
-        raise ClusterEvalError("report: --weight is for labels alone; leave out --vector")
+        raise ClusterEvalError("report: --weight is only for labels; leave out --vector")
 
 
 def _add_calls_of_findings(calls: Sequence[Call], options: Options) -> list[Call]:

@@ -99,7 +99,7 @@ def read_rows(
     if missing:
         raise ClusterEvalError(
             f"frame: expected rows of {table} with the columns {', '.join(columns)}, "
-            f"got none named {', '.join(missing)}; for other rows, give {arguments}"
+            f"got no column named {', '.join(missing)}; for other rows, give {arguments}"
         )
     rows = lazy.select(columns).collect()
     repeated = rows.filter(pl.struct(keys).is_duplicated())

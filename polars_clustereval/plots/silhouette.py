@@ -133,8 +133,9 @@ def _check_silhouettes(points: pl.DataFrame) -> None:
     """Raise an error unless the points have silhouettes."""
     if points["silhouette"].count() == 0:
         raise ClusterEvalError(
-            "cluster: expected at least 2 clusters and fewer than points, got "
-            f"{points['cluster'].n_unique()} of {len(points)} points; there is no silhouette"
+            "cluster: expected at least 2 clusters, but fewer than points, got "
+            f"{points['cluster'].n_unique()} clusters of {len(points)} points; "
+            "there is no silhouette"
         )
 
 

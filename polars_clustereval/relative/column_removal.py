@@ -165,7 +165,7 @@ def _check_place(place: int | None, dims: int) -> None:
     """Raise an error unless `place` is that of one of `dims` coordinates, counted from 1."""
     if place is None or not 1 <= place <= dims:
         raise ClusterEvalError(
-            f"removed: expected the place of a coordinate, from 1 to {dims}, "
+            f"removed: expected the number of a coordinate, from 1 to {dims}, "
             f"got {show_value(place)}"
         )
 

@@ -575,7 +575,7 @@ def run_consensus(
     best = metric_facts()[metric].best
     if not best:
         raise ClusterEvalError(
-            f"metric '{metric}' has no best value, so that no run is the most central: "
+            f"metric '{metric}' has no best value, so no run is the most central; "
             "use another metric"
         )
     options = LabelOptions(partition_by=partition_by, noise=noise, noise_as=noise_as)

@@ -141,7 +141,7 @@ def _split_arrays(frame: DataFrame, arrays: Column, kind: str) -> list[Column]:
     fault = functions.concat(
         functions.lit(f"vector: expected {expected}, got "),
         length.cast("string"),
-        functions.lit(" coordinates; mend such rows or leave them out"),
+        functions.lit(" coordinates; fix such rows or leave them out"),
     )
     first, *others = (functions.get(arrays, i) for i in range(size))
     is_wrong = arrays.isNotNull() & (length != size)

@@ -363,7 +363,7 @@ def _check_division(name: str, session: SparkSession) -> None:
         raise ClusterEvalError(
             f"{name}: expected spark.sql.ansi.enabled = false on an engine that cannot "
             "keep results, such as Sail, which divides by zero otherwise; "
-            "session.conf.set('spark.sql.ansi.enabled', 'false')"
+            "call session.conf.set('spark.sql.ansi.enabled', 'false')"
         )
 
 

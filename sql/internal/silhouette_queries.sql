@@ -52,12 +52,12 @@ CREATE OR REPLACE MACRO clustereval._valid_silhouette_options(
     ))
     WHEN "between" <> 'nearest' AND tolerance IS NOT NULL
     THEN error(concat(
-      'between: ''', "between", ''' goes without tolerance, got tolerance ',
+      'between: ''', "between", ''' cannot be combined with tolerance, got tolerance ',
       clustereval._show_value(tolerance)
     ))
     WHEN "between" <> 'nearest' AND reference_size IS NOT NULL
     THEN error(concat(
-      'between: ''', "between", ''' goes without reference_size, got reference_size ',
+      'between: ''', "between", ''' cannot be combined with reference_size, got reference_size ',
       clustereval._show_value(reference_size)
     ))
     WHEN NOT coalesce(confidence > 0 AND confidence < 1, FALSE)

@@ -406,7 +406,7 @@ CREATE OR REPLACE MACRO clustereval._valid_state_options(distance, weights) AS
     WHEN coalesce(lower(CAST(distance AS VARCHAR)), '') NOT IN ('euclidean', 'sqeuclidean')
     THEN error(concat(
       'distance: expected one of ''euclidean'', ''sqeuclidean'', got ',
-      coalesce('''' || distance || '''', 'NULL'), '; sums of other distances do not merge'
+      coalesce('''' || distance || '''', 'NULL'), '; sums of other distances cannot be merged'
     ))
     ELSE clustereval._valid_point_options(distance, 2, 'mean', weights, NULL, 'cluster', 'error')
   END;

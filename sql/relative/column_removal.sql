@@ -133,7 +133,7 @@ CREATE OR REPLACE MACRO clustereval._check_removed(points) AS TABLE
     WHERE kept
   )
   SELECT CAST(error(concat(
-    'removed: expected the place of a coordinate, from 1 to ', dims, ', got ', fault
+    'removed: expected the number of a coordinate, from 1 to ', dims, ', got ', fault
   )) AS BOOLEAN) AS valid
   FROM faults
   WHERE fault IS NOT NULL;

@@ -471,7 +471,7 @@ CREATE OR REPLACE MACRO clustereval.run_consensus(
     SELECT CASE
       WHEN best IS NULL
       THEN error(concat(
-        'metric ''', metric, ''' has no best value, so that no run is the most central: ',
+        'metric ''', metric, ''' has no best value, so no run is the most central; ',
         'use another metric'
       ))
       WHEN best IN ('0', 'low') THEN 1.0

@@ -494,7 +494,7 @@ CELLS = {"label": None, "cluster": None}
         ({"name": "moved_ids"}, "tbl_before: moved_ids needs tbl_before, tbl_after, id, cluster"),
         (
             {"name": "moved_ids", "tbl_before": "a", "tbl_after": "b", "id": "i"},
-            "label: moved_ids does not take it, but tbl_before",
+            "label: moved_ids does not take it; it takes tbl_before",
         ),
         (
             {
