@@ -62,14 +62,14 @@ def check_silhouette_options(options: SilhouetteOptions) -> SilhouetteOptions:
     if tolerance is not None and not (is_number(tolerance) and float(tolerance) > 0):
         raise ClusterEvalError(f"tolerance: expected a number > 0, got {show_value(tolerance)}")
     if tolerance is not None and method != "exact":
-        raise ClusterEvalError(f"tolerance: goes with method 'exact', got method '{method}'")
+        raise ClusterEvalError(f"tolerance: needs method 'exact', got method '{method}'")
     if size is not None and method != "sample":
-        raise ClusterEvalError(f"sample_size: goes with method 'sample', got method '{method}'")
+        raise ClusterEvalError(f"sample_size: needs method 'sample', got method '{method}'")
     is_given = size is not None or (method == "sample" and references is None)
     if is_given and not is_whole_number(size, 1):
         raise ClusterEvalError(f"sample_size: expected a whole number >= 1, got {show_value(size)}")
     if references is not None and method != "sample":
-        raise ClusterEvalError(f"reference_size: goes with method 'sample', got method '{method}'")
+        raise ClusterEvalError(f"reference_size: needs method 'sample', got method '{method}'")
     if references is not None and not is_whole_number(references, 2):
         raise ClusterEvalError(
             f"reference_size: expected a whole number >= 2, got {show_value(references)}"
@@ -81,14 +81,14 @@ def check_silhouette_options(options: SilhouetteOptions) -> SilhouetteOptions:
 
 
 def _check_between(options: SilhouetteOptions) -> None:
-    """Raise an error if between is none of its values, or goes with no other option given."""
+    """Raise an error if between is unknown, or another option does not allow its value."""
     between, method = options.between, options.method
     check_choice("between", between, get_args(Between))
     if between == "nearest":
         return
     if method == "bounds":
         raise ClusterEvalError(
-            f"between: '{between}' goes with method 'exact', 'simplified' or 'sample', "
+            f"between: '{between}' needs method 'exact', 'simplified' or 'sample', "
             f"got method '{method}'"
         )
     for name in ("tolerance", "reference_size"):

@@ -351,7 +351,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "bounds": (
         {"between": "furthest", "method": "bounds"},
         (
-            "between: 'furthest' goes with method 'exact', 'simplified' or 'sample', "
+            "between: 'furthest' needs method 'exact', 'simplified' or 'sample', "
             "got method 'bounds'"
         ),
     ),
