@@ -350,10 +350,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "nothing": ({"between": None}, f"{CHOICES} NULL"),
     "bounds": (
         {"between": "furthest", "method": "bounds"},
-        (
-            "between: 'furthest' needs method 'exact', 'simplified' or 'sample', "
-            "got method 'bounds'"
-        ),
+        ("between: 'furthest' needs method 'exact', 'simplified' or 'sample', got method 'bounds'"),
     ),
     "tolerance": (
         {"between": "mean_other", "tolerance": 0.125},
