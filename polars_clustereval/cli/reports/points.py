@@ -110,7 +110,7 @@ _TEXTS_BETWEEN = {
         "b": "mean distance to the furthest other cluster",
     },
     "mean_other": {
-        "neighbor": "not computed: b is of all other clusters",
+        "neighbor": "not computed: b is that of all other clusters",
         "b": "mean distance to the points of all other clusters",
     },
 }
@@ -135,7 +135,7 @@ _TEXTS_OF_METHODS = {
 }
 _TEXTS_OF_A_TOLERANCE = {
     "n_evaluated": "points whose silhouette is computed, not estimated",
-    "silhouette": "estimate: points not evaluated count as the middle of their bounds",
+    "silhouette": "estimate: other points count as the middle of their bounds",
     "silhouette_macro": "the same, unweighted over the clusters",
     "silhouette_max": "the same for the best cluster",
     **_CERTAIN_LIMITS,
@@ -164,9 +164,9 @@ _SILHOUETTE = Report(
     engine="polars",
     heading=(("cluster", "distance", "method"), ("vector",)),
     meanings=_POINT_COUNTS
-    | explain({"n_evaluated": "points whose own silhouette is computed"})
+    | explain({"n_evaluated": "points whose silhouette is computed"})
     | look_up("silhouette_score")
-    | explain({"std_error": "standard error of a sample's silhouette"}),
+    | explain({"std_error": "standard error of the silhouette of a sample"}),
     titles={"n": "counts", "silhouette": "from -1 to 1"},
     comparison=(
         *("n", "n_clusters", "n_evaluated", "silhouette", "silhouette_macro", "silhouette_max"),
@@ -191,7 +191,7 @@ _SAMPLES = Report(
             "a": ("low", "mean distance to its own cluster"),
             "b": ("high", "mean distance to the neighbor"),
             "silhouette": "(b - a) / max(a, b), from -1; low ones first",
-            "std_error": "standard error of a silhouette by --reference-size",
+            "std_error": "standard error of the silhouette with --reference-size",
         }
     ),
     any_magnitude=True,
@@ -256,9 +256,9 @@ _ELBOW = Report(
         {
             "silhouette": "mean over the points; see --silhouette",
             "krzanowski_lai_index": ("high", "fall of ssw to k / fall to k + 1"),
-            "hartigan_index": "another cluster is worth it above 10",
+            "hartigan_index": "above 10, another cluster is worth it",
             "jump": ("high", "rise of the transformed distortion from k - 1"),
-            "second_difference": ("high", "how much less ssw falls after k than before"),
+            "second_difference": ("high", "how much less ssw falls after k than before it"),
             "chord_distance": ("high", "how far the curve is below its chord"),
             "kneedle": ("high", "the difference curve of Kneedle"),
             "is_knee": "first knee by Kneedle; NULL if there is none",
