@@ -298,7 +298,8 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> Any:
         """Return to_sql, which needs the extra ``dialects``, or describe, imported on first access.
 
-        Raise an error for any other name; it says what the name is or may have meant.
+        Raise an error for any other name; the error says what the name is, or which one you may
+        have meant.
         """
         if name == "to_sql":
             from .dialects import to_sql

@@ -82,7 +82,7 @@ def entries() -> Mapping[str, Entry]:
 
 
 def reading(name: str, value: float | None) -> str | None:
-    """Return the word of the literature for a value of a score, with its source.
+    """Return the word that the literature uses for a value of a score, with its source.
 
     None if there is no value, or no scale for the score.
 
@@ -98,7 +98,7 @@ def reading(name: str, value: float | None) -> str | None:
 
 
 class _Text(str):
-    """Text that Python shows as it is, without quotes, where it is the result of a line."""
+    """Text that Python shows as it is, without quotes, if it is the result of a line."""
 
     __slots__ = ()
 
@@ -157,7 +157,7 @@ def describe(name: str | None = None) -> str:
 
 
 def _find(name: object) -> Description:
-    """Return what is known of a name; raise an error that suggests a similar one otherwise."""
+    """Return what is known about a name; otherwise raise an error that suggests a similar one."""
     found = entries()
     if isinstance(name, str):
         known = _describe_score(found[name]) if name in found else describe_callable(name)
@@ -173,7 +173,7 @@ def _find(name: object) -> Description:
 
 
 def _similar_name(name: str, found: Mapping[str, Entry]) -> str | None:
-    """Return what `name`, in lower case, may have meant; None if nothing is near.
+    """Return the name that `name`, in lower case, may have meant; None if nothing is similar.
 
     It may be a name of another library, or an abbreviation.
     """

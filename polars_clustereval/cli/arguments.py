@@ -84,8 +84,8 @@ def _add_command(
 ) -> argparse.ArgumentParser:
     """Add a command that `run` runs; return its parser.
 
-    `commands` is what add_subparsers of argparse returned, `texts` are the one in the list of
-    commands and the one at the head of the command's own help.
+    `commands` is the result of argparse's add_subparsers. `texts` are the text in the list of
+    commands and the text at the top of the command's own help.
     """
     command: argparse.ArgumentParser = commands.add_parser(
         name, help=texts[0], description=texts[1]

@@ -1,4 +1,4 @@
-"""Options: what the command line calls the parameters of reports, and what the arguments say."""
+"""Options: the reports' parameters on the command line, and the values that users give."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def option_flag(parameter: str) -> str:
 
 
 def write_setting(setting: Setting) -> str:
-    """Return the option that sets a parameter to a value, as it is typed in the shell."""
+    """Return the option that sets a parameter to a value, in the form for the shell."""
     flag = option_flag(setting.parameter)
     return flag if isinstance(setting.value, bool) else f"{flag} {setting.value}"
 
@@ -204,7 +204,7 @@ class Call:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What the arguments of a command say."""
+    """The values that the arguments of a command have."""
 
     scratch: Path
     #: The files of each input.
@@ -245,7 +245,7 @@ class Options:
 
     @property
     def chosen_metrics(self) -> list[str] | None:
-        """The names of the scores that are asked for; None if no names are given."""
+        """The names of the scores that the user asks for; None if there are no names."""
         if self.metrics is None or self.metrics == "all":
             return None
         return [name.strip() for name in self.metrics.split(",")]

@@ -1,4 +1,4 @@
-"""Arguments of to_sql: checks of them, and names as syntax trees."""
+"""Arguments of to_sql: their checks, and names as syntax trees."""
 
 from __future__ import annotations
 
@@ -93,8 +93,8 @@ def name_coordinates(
 ) -> list[exp.Expr]:
     """Return the coordinates of a point, as expressions of the user's columns.
 
-    They are the columns `vector`, or the `size` elements of the one column `vector`. Raises an
-    error for a vector without coordinates or of unknown length, and for other numbers of weights.
+    They are the columns `vector`, or the `size` elements of the one column `vector`. Raise an error
+    if a vector has no coordinates or an unknown length, or if the number of weights differs.
     """
     if isinstance(vector, str):
         if not isinstance(size, int) or isinstance(size, bool) or size < 1:
@@ -130,7 +130,7 @@ def check_tables(name: str, given: Mapping[str, str | None]) -> None:
 
 
 def refuse_unknown_parameters(name: str, given: Iterable[str]) -> None:
-    """Raise an error if one of the parameters `given` is none of the macro `name`."""
+    """Raise an error if one of the parameters `given` is not a parameter of the macro `name`."""
     parameters, _ = macro_definitions()[name]
     known = [*parameters, "size"] if "vector" in parameters else parameters
     for parameter in given:
@@ -141,7 +141,7 @@ def refuse_unknown_parameters(name: str, given: Iterable[str]) -> None:
 
 
 def unknown_choice_text(parameter: str, value: str, known: Iterable[str]) -> str:
-    """Return an error text: `value` is none of the `known` ones; it names the most similar one.
+    """Return an error text for a `value` that is not among `known`; it names the most similar one.
 
     `parameter` is the parameter of to_sql that has this value.
     """
@@ -159,5 +159,5 @@ def _registered_connection() -> duckdb.DuckDBPyConnection:
 
 
 def open_cursor() -> duckdb.DuckDBPyConnection:
-    """Return a cursor of its own for each call: threads cannot share one. It has the macros."""
+    """Return a new cursor with the macros for each call, because threads cannot share one."""
     return _registered_connection().cursor()

@@ -1,8 +1,8 @@
-"""The dialects whose queries the tests execute: one object has all that one of them needs.
+"""The dialects that the tests execute: one object has everything that a dialect needs.
 
-sqlglot writes most of a dialect. What it does not know is here alone; a dialect without an object
-is written by sqlglot's name for it, in the forms that all engines share. A new object needs an
-engine in tests/support/sql_engines.py.
+sqlglot writes most of a dialect, and only this module has what sqlglot does not know. For a dialect
+without an object, sqlglot writes the forms that all engines share. A new object needs an engine in
+tests/support/sql_engines.py.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Engine:
-    """What an engine has in a form of its own.
+    """What an engine writes in its own form.
 
     `parser` is sqlglot's name of its dialect. `functions` has the form of a function by its name,
-    with {0}, {1}, … for the arguments, and `macros` the body of a macro by its name.
-    `mark_ctes` is the step that marks CTEs as MATERIALIZED in a query, and `mark_steps` the one
-    that marks those of a script that become temporary tables. `create_table` is the statement that
-    keeps the rows of one, {0}, None if there is none, and `count_rows` one that follows it.
-    `words` need quotes as names, next to those that identifiers.reserved_words knows. pipeline.py
-    has the place of its `last_steps`, and of those for queries of one partition. `suffix` stands
-    after a query, on a line of its own.
+    with {0}, {1}, … for the arguments, and `macros` the body of a macro by its name. `mark_ctes` is
+    the step that marks CTEs as MATERIALIZED in a query, and `mark_steps` the one that marks those
+    of a script that become temporary tables. `create_table` is the statement that stores the rows
+    of such a table, {0}, or None if the engine has none, and `count_rows` is a statement that
+    follows it. `words` need quotes if they are names, in addition to those in
+    identifiers.reserved_words. pipeline.py has the place of the `last_steps`, and of the steps for
+    queries of one partition. `suffix` follows a query, on its own line.
     """
 
     name: str
@@ -159,7 +159,7 @@ def find_engine(dialect: str) -> Engine:
 
 
 def warn_if_never_executed(dialect: str) -> None:
-    """Warn if no test executes queries in a dialect; the parameter is the user's name of it."""
+    """Warn if no test executes queries in a dialect, given the user's name for it."""
     if dialect.lower() not in EXECUTED_DIALECTS:
         warnings.warn(
             f"dialect {dialect!r}: its queries have never been executed, only translated; those of "

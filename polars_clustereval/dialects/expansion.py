@@ -1,7 +1,7 @@
 """The body of a table macro of ``sql/`` as one query without macro calls.
 
-The macros that the body calls are expanded, and the parameters replaced by arguments. What they do
-for DuckDB alone, such as checks of the data, is left out.
+The macros that the body calls are expanded, and the parameters are replaced by arguments. What only
+DuckDB needs, such as checks of the data, is left out.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 class Expansion:
     """Expansion of all macro calls of one query, with the CTEs of all macros in one list.
 
-    Some engines do not read WITH inside FROM. Two macros may have different CTEs of the same name,
-    so that each CTE gets the number of its call. CTEs that are not read are left out.
+    Some engines cannot read WITH inside FROM. Two macros may have different CTEs with the same
+    name, so each CTE gets the number of its call. CTEs that nothing reads are left out.
     """
 
     def __init__(
@@ -227,7 +227,7 @@ def _is_noise(cluster: exp.Expr, noise: exp.Expr) -> exp.Expr:
 def _unwrap_star(body: exp.Select) -> exp.Select:
     """Return the inner query of SELECT * FROM (inner query), and any other query as it is.
 
-    Such a query hands on a macro's columns without naming them.
+    Such a query passes a macro's columns on without naming them.
     """
     clauses = {key for key, value in body.args.items() if value}
     source = body.args["from_"].this
@@ -263,7 +263,7 @@ def _number_ctes(body: exp.Query, number: int) -> None:
     """Write `number` into the names of the CTEs of a macro's body, in place, wherever they stand.
 
     They are defined in WITH, read as tables, and passed as arguments to table macros. A call of
-    query() notes the number: its text names a CTE too.
+    query() gets the number too, because its text names a CTE.
     """
     names = {cte.alias: _number_name(cte.alias, number) for cte in body.ctes}
     for cte in body.ctes:
@@ -281,5 +281,5 @@ def _number_ctes(body: exp.Query, number: int) -> None:
 
 
 def _number_name(cte: str, number: int) -> str:
-    """Return the name of a CTE in the query, which no table of the user has."""
+    """Return the name of a CTE in the query, which is different from all of the user's tables."""
     return f"{PREFIX}{cte.removeprefix(PREFIX)}_{number}"

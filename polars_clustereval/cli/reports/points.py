@@ -61,7 +61,7 @@ _INTERNAL = Report(
 
 
 def _adapt_to_method(report: Report, arguments: Mapping[str, Any]) -> Report:
-    """Return the report of silhouettes in the words of its arguments method and tolerance.
+    """Return the report of silhouettes in the words for its arguments method and tolerance.
 
     A sample has limits that hold only with its confidence, and a tolerance makes an estimate of the
     exact score.
@@ -91,7 +91,7 @@ def _adapt_to_method(report: Report, arguments: Mapping[str, Any]) -> Report:
 
 
 def _adapt_to_between(report: Report, arguments: Mapping[str, Any]) -> Report:
-    """Return a report of silhouettes with the argument between, where it is not the default."""
+    """Return a report of silhouettes in the words for a `between` that is not the default."""
     between: str = arguments["between"]
     if between == "nearest":
         return report
@@ -206,7 +206,7 @@ _SAMPLES = Report(
 
 
 def _adapt_to_generalized(report: Report, arguments: Mapping[str, Any]) -> Report:
-    """Return the report with the generalized indices if they are asked for; else they are NULL."""
+    """Return the report with the generalized indices if the user asks for them."""
     generalized = tuple(x for x in report.meanings if x.startswith("gdi_"))
     if arguments["generalized"]:
         return replace(report, comparison=(*report.comparison, *generalized))
