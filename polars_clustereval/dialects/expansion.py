@@ -91,7 +91,7 @@ class Expansion:
     def _expand(self, body: exp.Expr, arguments: Mapping[str, exp.Expr]) -> exp.Expr:
         """Return a macro's body with arguments in place of parameters and macro calls expanded.
 
-        `arguments` are syntax trees by parameter. Conditions on them are decided before: the
+        `arguments` are syntax trees by parameter. Conditions on them are evaluated first, so the
         branches that they rule out are not expanded.
         """
         filled = fold_conditions(fill_columns(body, arguments))
@@ -120,8 +120,8 @@ class Expansion:
     def _expand_source(self, table: exp.Table) -> exp.Expr:
         """Return the tree that replaces a table function in FROM, with the same alias.
 
-        For query_table it is the table that the argument names, for query the CTE that the text
-        names, for a table macro its query in parentheses.
+        For query_table, it is the table that the argument names; for query, the CTE that the text
+        names; for a table macro, its query in parentheses.
         """
         call = table.this
         new: exp.Expr
@@ -201,7 +201,7 @@ class Expansion:
     def _arguments_of(self, call: exp.Anonymous) -> dict[str, exp.Expr]:
         """Return the arguments of a macro call, syntax trees, by the parameters of the macro.
 
-        Options are decided here: the name of a distance may be a macro call of its own.
+        Options are evaluated here, because the name of a distance may itself be a macro call.
         """
         parameters = macro_parameters(call.name)
         values = [self._decide(value) for value in call.expressions]
@@ -210,7 +210,7 @@ class Expansion:
         return dict(zip(parameters, values, strict=True))
 
     def _decide(self, argument: exp.Expr) -> exp.Expr:
-        """Return an argument without macro calls, where these are all that it is made of."""
+        """Return an argument without macro calls, if it consists only of these."""
         if argument.find(exp.Column) or not argument.find(exp.Dot):
             return argument
         return fold_conditions(rewrite_tree(argument.copy(), self._replacement_of))

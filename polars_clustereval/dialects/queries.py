@@ -216,9 +216,9 @@ def to_sql(
 
 
 def keep_metrics(request: Request, metrics: Sequence[str] | None) -> Request:
-    """Return a request for the columns `metrics` alone, after those that tell its rows apart.
+    """Return a request for only the columns `metrics`, after those that identify its rows.
 
-    None asks for all columns. Raises an error for anything but a list of names.
+    None asks for all columns. Raise an error for anything but a list of names.
     """
     if metrics is None:
         return request
@@ -227,7 +227,7 @@ def keep_metrics(request: Request, metrics: Sequence[str] | None) -> Request:
 
 
 def _order_of(request: Request) -> tuple[str, ...]:
-    """Return the columns that tell the rows of a request apart, and order them."""
+    """Return the columns that identify the rows of a request, and order them."""
     return tuple(_ROW_ORDER[request.name][request.has_one_partition :])
 
 
@@ -245,8 +245,8 @@ OPTIONS: dict[str, Any] = {
 def check_macro_options(name: str, options: Mapping[str, Any]) -> None:
     """Raise the macro's own error if one of its `options`, values by parameter, is invalid.
 
-    DuckDB runs the macro that checks the options of the macro `name`; no table is needed. Where its
-    words name an option as SQL writes it, the check in Python takes its place.
+    DuckDB runs the macro that checks the options of the macro `name`; no table is needed. If its
+    error would name an option in the form of SQL, the check in Python takes its place.
     """
     if name == "external_report":
         names = ("average_method", "beta", "adjusted")

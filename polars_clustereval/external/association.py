@@ -83,8 +83,8 @@ def association_scores(row: Row) -> Terms:
 def _angle_of(phi: Quotient, row: Row) -> Quotient:
     """Return a quotient with the slopes of arccos(phi) / pi, given that of the correlation phi.
 
-    It is phi times the derivative of the arc cosine, taken as a constant; see correlation_distance
-    for its sine. `row(name)` is a statistic of a partition.
+    It is phi times the derivative of the arc cosine, treated as a constant; see
+    correlation_distance for its sine. `row(name)` is a statistic of a partition.
     """
     tp, fp, fn, tn = (row(f"{name}_share") for name in ("tp", "fp", "fn", "tn"))
     sine = (tp * tn * (fp + fn) + fp * fn * (tp + tn)).sqrt()
@@ -96,9 +96,9 @@ def _angle_of(phi: Quotient, row: Row) -> Quotient:
 def association_quotients(row: Row) -> dict[str, Quotient]:
     """Return the metrics of this module with their derivatives, by name.
 
-    The statistics are s, pairs of one label and one cluster, x of one cluster only, and y of one
-    label only, as shares of all pairs; b = s + y have one label, c = s + x are in one cluster.
-    `row(name)` is a statistic of a partition.
+    The statistics are shares of all pairs: s have the same label and the same cluster, x only the
+    same cluster, and y only the same label. So b = s + y have the same label, and c = s + x the
+    same cluster. `row(name)` is a statistic of a partition.
     """
     s, x, y = row("tp_share"), row("fp_share"), row("fn_share")
     b, c, differ = s + y, s + x, x + y

@@ -1,4 +1,4 @@
-"""What can be said of a clustering without labels: sizes of clusters, and names in them."""
+"""What a clustering tells without labels: sizes of clusters, and names in them."""
 
 from __future__ import annotations
 
@@ -137,8 +137,8 @@ def _read_names(
 ) -> ContingencyTable:
     """Check the user's arguments; count the rows of `frame` by partition, name and cluster.
 
-    The labels of the result are structs of a name, which are not NULL if the name is: rows without
-    a name count, too. Without the column `name` all have the same.
+    The labels of the result are structs of a name, which are not NULL if the name is, because rows
+    without a name count too. Without the column `name`, all labels are the same.
     """
     lazy = check_frame(frame)
     check_noise_as(options.noise, options.noise_as)
@@ -164,10 +164,10 @@ def _read_names(
 def _size_statistics(table: ContingencyTable) -> pl.LazyFrame:
     """Return n_clusters and sums over the sizes of clusters, one row per partition of `table`.
 
-    matched is the number of rows in clusters of more than one row; n_sizes that of sizes;
-    same_size_pairs that of ordered pairs of clusters of one size, a cluster with itself included;
-    most_of_size that of the clusters of the most frequent size; and fixed_entropy the entropy of
-    the sizes, in fixed point.
+    matched is the number of rows in clusters of more than one row; n_sizes, the number of different
+    sizes; same_size_pairs, the number of ordered pairs of clusters with the same size, including a
+    cluster with itself; most_of_size, the number of clusters with the most frequent size; and
+    fixed_entropy, the entropy of the sizes in fixed point.
     """
     keys, size, copies = list(table.keys), pl.col("cluster_size"), pl.col("copies")
     counts = table.cluster_sizes.group_by(*keys, "cluster_size").agg(copies.sum()).cache()
@@ -189,8 +189,8 @@ def _size_statistics(table: ContingencyTable) -> pl.LazyFrame:
 def _name_statistics(table: ContingencyTable) -> pl.LazyFrame:
     """Return counts of clusters by their names, one row per partition of `table` with any names.
 
-    named is the number of clusters that have a name, homonyms that of those which share one with
-    another cluster, and varied that of those which have more than one. Without partition columns
+    named is the number of clusters that have a name; homonyms, of those that share a name with
+    another cluster; and varied, of those that have more than one name. Without partition columns
     there is always one row.
     """
     keys, copies = list(table.keys), pl.col("copies")

@@ -1,9 +1,9 @@
-"""Measures of coreference resolution, whose mentions are the rows: MUC, LEA and BLANC.
+"""Measures of coreference resolution: MUC, LEA and BLANC. The rows are the mentions.
 
-A link is a pair of rows of one label or in one cluster. MUC counts the least number of links that
-hold each group together, one less than its rows; LEA all links of a group, weighted by its size;
-BLANC the links and, as well, the pairs of rows that are no links. See contingency for n, copies and
-the sizes.
+A link is a pair of rows with the same label, or in the same cluster. MUC counts the smallest number
+of links that hold each group together, which is one less than its rows. LEA counts all links of a
+group, weighted by its size. BLANC counts the links, and also the pairs of rows that are not links.
+See contingency for n, copies and the sizes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _lea_rows(n: pl.Expr, size: pl.Expr, other_size: pl.Expr) -> pl.Expr:
     """Return the part of a cell of n rows in size times LEA resolution of a group of `size` rows.
 
     It is n (n - 1) / (size - 1). A group of one row has a link to itself, which is found if the
-    other group of the row, of `other_size` rows, has no other row either.
+    row's other group, of `other_size` rows, also has one row.
     """
     links = to_double(n) * (to_double(n - 1) / to_double(size - 1))
     own_link = to_double(other_size == 1)
@@ -42,9 +42,9 @@ def _lea_rows(n: pl.Expr, size: pl.Expr, other_size: pl.Expr) -> pl.Expr:
 def cell_lea_terms(row: Row) -> Terms:
     """Return n_cells, fixed_lea_precision_rows and fixed_lea_recall_rows of a cell, by name.
 
-    They are copies, and its parts in size times LEA resolution of its cluster and of its label, in
-    fixed point. Callers sum them over cells. `row(name)` is a column of the contingency cells: n
-    rows, copies (how many equal cells it stands for), label_size and cluster_size.
+    They are copies, and the cell's parts in size times LEA resolution of its cluster and of its
+    label, in fixed point. Callers sum them over cells. `row(name)` is a column of the contingency
+    cells: n rows, copies (how many equal cells it stands for), label_size and cluster_size.
     """
     n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
     copies = to_double(row("copies"))
@@ -117,9 +117,9 @@ def _ratio_or_0(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
 def blanc_scores(row: Row, beta: float = 1.0) -> Terms:
     """Return the scores of BLANC as expressions by name.
 
-    Each is the mean of a score of the pairs of rows together and of one of the pairs apart, where
-    0 / 0 counts as 0; they are 1 for equal partitions. `row(name)` is a count of pairs, tp, fp, fn
-    or tn, and beta the weight of recall in the F scores.
+    Each is the mean of a score for pairs of rows together and of a score for pairs apart, where 0 /
+    0 counts as 0; for equal partitions they are 1. `row(name)` is a count of pairs, tp, fp, fn or
+    tn, and beta the weight of recall in the F scores.
     """
     tp, fp, fn, tn = (to_double(row(name)) for name in ("tp", "fp", "fn", "tn"))
     weight, square = 1 + beta * beta, beta * beta

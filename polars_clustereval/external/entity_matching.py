@@ -1,9 +1,10 @@
 """Measures of entity resolution.
 
-Labels are the entities, clusters the sets of records that were resolved to one entity. The closest
-cluster of a label is the one with the highest Jaccard index, the rows that they share of those that
-either has. A merge distance is the cost of turning the clusters into the labels, by splits of the
-clusters into their contingency cells and merges of these. See contingency for n, copies and sizes.
+Labels are the entities, and clusters are the sets of records that were resolved to one entity. The
+closest cluster of a label is the one with the highest Jaccard index, that is, common rows divided
+by the rows of either. A merge distance is the cost of turning the clusters into the labels, by
+splits of the clusters into their contingency cells and merges of these. See contingency for n,
+copies and sizes.
 """
 
 from __future__ import annotations
@@ -161,7 +162,7 @@ def closest_scores(row: Row, beta: float = 1.0) -> Terms:
 def k_measure_terms(row: Row) -> Terms:
     """Return {k_measure: the geometric mean of B-cubed precision and recall}.
 
-    `row(name)` is a statistic of matching_scores. Two roots, so that nothing underflows.
+    `row(name)` is a statistic of matching_scores. It takes two roots, so that nothing underflows.
     """
     scores = matching_scores(row)
     return {"k_measure": scores["bcubed_precision"].sqrt() * scores["bcubed_recall"].sqrt()}
@@ -186,7 +187,7 @@ def _edit_cost(row: Row, cost: str, groups: str, pairs: str, entropy: str) -> pl
     `cost` is one of _EDIT_COSTS, all of the form h(x + y) - h(x) - h(y), so that the order of the
     splits does not matter: their sum is h of the groups minus h of the cells. `groups`, `pairs` and
     `entropy` name statistics of the partition, which `row` returns: the number of groups, the pairs
-    of rows of one group in different cells, and the entropy of the cell given the group.
+    of rows of the same group in different cells, and the entropy of the cell given the group.
     """
     costs = {
         "unit": to_double(row("n_cells") - row(groups)),

@@ -1,4 +1,4 @@
-"""The measures of entity resolution, of labels that are known for all records."""
+"""The measures of entity resolution, if the labels of all records are known."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _EXACT_SCORES = ("exact_match_precision", "exact_match_recall", "exact_match_f_s
 
 
 def resolution_totals(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per partition of `table`: all that the measures of the report need.
+    """Return one row per partition of `table`: everything that the measures of the report need.
 
     Columns: the partition columns; total, n_dropped and n_noise (rows); n_labels, n_clusters and
     n_cells; tp, fp, fn and tn (pairs of rows) and their shares; mi, hl and hc (mutual information
@@ -106,7 +106,7 @@ def _labels_with_jaccard(table: ContingencyTable) -> pl.LazyFrame:
 def _clusters_with_jaccard(table: ContingencyTable) -> pl.LazyFrame:
     """Return one row per cluster: table.cluster_sizes and cluster_jaccard, the best with any label.
 
-    The row of all singletons of a partition, whose cluster is NULL, has the sum of theirs.
+    All singletons of a partition are one row, where cluster is NULL, with the sum of their indices.
     """
     by = [*table.keys, "cluster"]
     jaccards = table.sized_cells.select(*by, "copies", jaccard=cell_jaccard(pl.col))

@@ -69,7 +69,7 @@ def information_terms(row: Row) -> Terms:
     """Return the columns mi (mutual information), hl = H(label|cluster), hc = H(cluster|label).
 
     They are those of a partition, in nats. `row` returns a column by name: total (rows), and the
-    sums of cell_information_terms over cells with rows. An empty cell has a deviance too: the
+    sums of cell_information_terms over cells with rows. An empty cell also has a deviance: the
     number of rows expected in it.
     """
     n = to_double(row("total"))

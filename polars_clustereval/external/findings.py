@@ -1,4 +1,4 @@
-"""findings: what a reader should know of a clustering with labels, in words with their numbers."""
+"""findings: what users should know about a clustering with labels, in words and numbers."""
 
 from __future__ import annotations
 
@@ -114,9 +114,9 @@ def _rows_of_partitions(table: ContingencyTable, noise_as: str | None) -> pl.Laz
 def _find_divided(
     table: ContingencyTable, side: str, other: str, place: int, code: str, words: str
 ) -> pl.LazyFrame:
-    """Return a finding for each value of `side`, a cluster or label, with several of the other.
+    """Return a finding for each value of `side`, a cluster or label, that is divided.
 
-    `words` say of what its largest part is the share.
+    `words` describe the share of its largest part.
     """
     by = [*table.keys, side]
     sizes = getattr(table, f"{side}_sizes")

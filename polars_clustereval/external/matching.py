@@ -1,11 +1,11 @@
 """Indices of the best one-to-one matching of labels and clusters.
 
 A matching pairs each label with at most one cluster and each cluster with at most one label. The
-best one has the greatest sum of the weights of its cells. There are several weights, each with a
-best matching of its own. Polars counts the cells, and numpy finds the matchings.
+best one has the largest sum of the weights of its cells. There are several kinds of weights, each
+with its own best matching. Polars counts the cells, and numpy finds the matchings.
 
-A noise row that is counted as a cluster of its own shares rows with one label, which is matched
-with one of them at most: all singletons of a label are one column, which no other label has.
+A row of noise that counts as a cluster has rows of only one label, which is matched with at most
+one such cluster. So all singletons of a label are one column, which no other label has.
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ def _sum_matched_weights(cells: pl.DataFrame) -> pl.DataFrame:
 def _ranked_rows(table: ContingencyTable) -> pl.LazyFrame:
     """Return one row per partition with expected_rows, for the pair sets index.
 
-    It is the sum over ranks of the lesser of the sizes of the label and of the cluster of that rank
-    by size. Noise rows that are counted as singletons have the last ranks.
+    It is the sum over ranks of the smaller one of two sizes: that of the label and that of the
+    cluster with this rank by size. Noise rows that count as singletons have the last ranks.
     """
     keys = list(table.keys)
     labels = _rank_by_size(table.label_sizes, keys, "label_size")

@@ -1,4 +1,4 @@
-"""overlapping: scores of clusters against labels where an id may have several of both.
+"""overlapping: scores of clusters against labels if an id may have several of both.
 
 Scores of pairs of ids are sums over the pairs of profiles and cells of Covers; scores of pairs of a
 label and a cluster are sums over those of cover_pairs.
@@ -39,7 +39,7 @@ def _pairs_by_shared(profile_pairs: pl.LazyFrame, keys: list[str]) -> pl.LazyFra
     """Return one row per partition and number of shared members, which is above 0.
 
     The columns are the partition columns, shared and pairs, the ordered pairs of different ids that
-    share so many. The argument has the rows of covers.
+    share this number. The argument has the rows of covers.
     """
     is_same = (pl.col("profile") == pl.col("profile_2")).cast(pl.Int64)
     pairs = widen(pl.col("n")) * widen(pl.col("n_2") - is_same)
@@ -49,8 +49,8 @@ def _pairs_by_shared(profile_pairs: pl.LazyFrame, keys: list[str]) -> pl.LazyFra
 def _omega_indices(covers: Covers) -> pl.LazyFrame:
     """Return one row per partition: the partition columns and omega_index.
 
-    Pairs of ids agree if they share as many labels as clusters. The index is
-    1 - disagreement / expected disagreement; both are sums without cancellation.
+    A pair of ids agrees if it shares as many labels as clusters. The index is 1 - disagreement /
+    expected disagreement; both are sums without cancellation.
     """
     keys = covers.by
     by_labels = _pairs_by_shared(covers.label_pairs, keys)
@@ -85,9 +85,9 @@ def _expected_disagreements(
 ) -> pl.LazyFrame:
     """Return one row per partition: the partition columns and expected, a share of all pairs.
 
-    It is the sum over j of the share of pairs with j shared labels, times that of pairs without j
-    shared clusters. `totals` has all, with_labels and with_clusters, numbers of pairs, and the
-    others are the rows of _pairs_by_shared.
+    It is the sum over j of the share of pairs with j shared labels, times the share of pairs that
+    do not have j shared clusters. `totals` has all, with_labels and with_clusters, numbers of
+    pairs; the other arguments are rows of _pairs_by_shared.
     """
     n = pl.col("all")
     without_labels = ratio(n - pl.col("with_labels"), n)
