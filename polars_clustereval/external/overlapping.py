@@ -159,10 +159,10 @@ def _entropy_given(shared: pl.Expr, size: pl.Expr, given: pl.Expr, n: pl.Expr) -
 
 
 def _is_informative(shared: pl.Expr, size_1: pl.Expr, size_2: pl.Expr, n: pl.Expr) -> pl.Expr:
-    """Return whether two sets may tell of each other.
+    """Return whether two sets may inform about each other.
 
-    They do if the part of their joint entropy from ids in both or in none is greater than that from
-    ids in one of them. Without this condition of Lancichinetti and others a set would tell all of
+    They may if ids in both or in neither contribute more to their joint entropy than ids in only
+    one of them. Without this condition of Lancichinetti et al., a set would tell everything about
     its complement. The tolerance makes equal numbers equal after rounding.
     """
     alike = _surprise(shared, n) + _surprise(n - size_1 - size_2 + shared, n)
@@ -173,10 +173,10 @@ def _is_informative(shared: pl.Expr, size_1: pl.Expr, size_2: pl.Expr, n: pl.Exp
 def _sum_entropies(pairs: pl.LazyFrame, keys: list[str], member: str) -> pl.LazyFrame:
     """Return one row per partition: sums over the labels or clusters.
 
-    The columns start with `member`: label_entropy, the entropies, label_left, what the best set of
-    the other side leaves of them, label_shares, the ratios of left to entropy, and n_labels. A set
-    of all ids has no entropy: its ratio is 0 if the other side has the same set, otherwise 1.
-    `pairs` has the rows of cover_pairs.
+    The columns start with `member`: label_entropy, the sum of the entropies; label_left, the sum of
+    what remains of them given the best set of the other side; label_shares, the sum of the ratios
+    of the two; and n_labels. A set of all ids has no entropy: its ratio is 0 if the other side has
+    the same set, otherwise 1. `pairs` has the rows of cover_pairs.
     """
     size, given = pl.col("label_size"), pl.col("cluster_size")
     if member == "cluster":
@@ -206,9 +206,9 @@ def _sum_entropies(pairs: pl.LazyFrame, keys: list[str], member: str) -> pl.Lazy
 def _best_matches(pairs: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
     """Return one row per partition: the partition columns, matched_f1 and n_matched.
 
-    A cluster is matched with the label that has most of its ids, of those with equally many the
-    smallest, of these the lowest. matched_f1 is the sum of the F1 scores, n_matched how many labels
-    are matched. `pairs` has the rows of cover_pairs.
+    A cluster is matched with the label that has most of its ids; of several such labels, with the
+    smallest one, and of these with the lowest. matched_f1 is the sum of the F1 scores, n_matched
+    how many labels are matched. `pairs` has the rows of cover_pairs.
     """
     order = ["shared", "label_size", "label"]
     columns = pl.col("shared", "label_size", "label", "cluster_size")

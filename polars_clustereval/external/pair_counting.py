@@ -1,4 +1,4 @@
-"""Indices of the four counts of unordered pairs of rows.
+"""Indices from the four counts of unordered pairs of rows.
 
 A pair of rows counts as
 
@@ -8,8 +8,8 @@ A pair of rows counts as
 * tn: different in both.
 
 `links` counts the triples of a row, another row of its label and another row of its cluster; the
-other two may be the same row. Products are computed from the
-shares of the counts in all pairs, in double precision: products of the exact counts could overflow.
+other two may be the same row. Products are computed from the counts as shares of all pairs, in
+double precision, because products of the exact counts could overflow.
 """
 
 from __future__ import annotations
@@ -58,8 +58,9 @@ def pair_share_terms(row: Row) -> Terms:
     """Return tp_share, fp_share, fn_share, tn_share and links_share as Float64 expressions by name.
 
     They are the pair counts divided by the number of all pairs, and links (see cell_link_terms)
-    divided by its square. Products of shares cannot overflow, products of the exact counts could.
-    `row(name)` is the tp, fp, fn, tn or links of a partition. The shares of a single row are NaN.
+    divided by its square. Products of shares cannot overflow, but products of the exact counts
+    could. `row(name)` is the tp, fp, fn, tn or links of a partition. The shares of a single row are
+    NaN.
     """
     tp, fp, fn, tn = (row(name) for name in ("tp", "fp", "fn", "tn"))
     pairs = to_double(tp + fp + fn + tn)
@@ -106,8 +107,8 @@ def pair_shares(row: Row) -> list[pl.Expr]:
 def _one_if_equal(row: Row, score: pl.Expr) -> pl.Expr:
     """Return `score`, or 1 if label and cluster agree on every pair of rows (fp + fn = 0).
 
-    scikit-learn does so too; the formula of `score` is 0 / 0 for trivial partitions. `row(name)` is
-    a pair count, fp or fn.
+    scikit-learn also does this, because the formula of `score` is 0 / 0 for trivial partitions.
+    `row(name)` is a pair count, fp or fn.
     """
     return pl.when(row("fp") + row("fn") == 0).then(1.0).otherwise(score)
 
@@ -116,7 +117,7 @@ def _adjusted_rand_score(row: Row) -> pl.Expr:
     """Return the adjusted Rand index, not yet replaced by 1 for equal trivial partitions.
 
     These are NULL or NaN here. It is 2 (tp tn - fn fp) / ((tp + fn) (fn + tn) + (tp + fp) (fp +
-    tn)), whose denominator, a sum of products, does not cancel. `row(name)` is a pair count as a
+    tn)). The denominator is a sum of products and does not cancel. `row(name)` is a pair count as a
     share of all pairs, tp_share to tn_share.
     """
     tp, fp, fn, tn = pair_shares(row)
@@ -147,9 +148,9 @@ def _pair_f_score(row: Row, beta: float) -> pl.Expr:
 def _adjusted_fowlkes_mallows_score(row: Row) -> pl.Expr:
     """Return the Fowlkes-Mallows score FM corrected for chance, (FM - E) / (1 - E).
 
-    E = sqrt(p q), where p is the share of pairs with one label and q that of pairs in one cluster.
-    1 - E is computed as ((1 - p) + p (1 - q)) / (1 + E), which does not cancel near 1. `row(name)`
-    is a pair count as a share of all pairs, tp_share to tn_share.
+    E = sqrt(p q), where p is the share of pairs with the same label, and q of pairs in the same
+    cluster. 1 - E is computed as ((1 - p) + p (1 - q)) / (1 + E), which does not cancel near 1.
+    `row(name)` is a pair count as a share of all pairs, tp_share to tn_share.
     """
     tp, fp, fn, tn = pair_shares(row)
     expected = ((tp + fn) * (tp + fp)).sqrt()
@@ -182,8 +183,8 @@ def _multinomial_adjusted_rand_score(row: Row) -> pl.Expr:
 def _is_multinomial_score_undefined(row: Row) -> pl.Expr:
     """Return whether MARI, the multinomial adjusted Rand index, is 0 / 0, decided in integers.
 
-    So it is for two equal trivial partitions, and for some others of four rows. `row(name)` is the
-    total (number of rows), tp, fp, fn, tn or links of pair_statistics.
+    It is 0 / 0 for two equal trivial partitions, and for some other partitions of four rows.
+    `row(name)` is the total (number of rows), tp, fp, fn, tn or links of pair_statistics.
     """
     tp, fp, fn, tn = (row(name) for name in ("tp", "fp", "fn", "tn"))
     trivial = (fp + fn == 0) & ((tp == 0) | (tn == 0))

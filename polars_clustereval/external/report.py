@@ -1,4 +1,4 @@
-"""All external metrics at once, and the reports by cluster, by label and by row."""
+"""All external metrics in one pass, and the reports by cluster, by label and by row."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ _EXPECTED_STATISTICS = ("emi", "ehl", "ehc")
 def external_statistics(
     table: ContingencyTable, *, adjusted: bool, labels: pl.LazyFrame | None = None
 ) -> pl.LazyFrame:
-    """Return one row per partition of `table`: all that the scores of external_report need.
+    """Return one row per partition of `table`: everything that the scores of external_report need.
 
     `labels` are the rows of _labels_with_best_match, if they are known.
 
@@ -449,9 +449,9 @@ def describe_side(
 ) -> pl.LazyFrame:
     """Return one row per partition and value of `side`, which is 'label' or 'cluster'.
 
-    `other` is the other one of these. `sizes` is table.label_sizes or table.cluster_sizes, by side.
-    Columns: the partition columns, the side, and SIDE_COLUMNS: size (rows), n_cells (number of
-    other values in these rows), majority (the most frequent other value), majority_n (its rows),
+    `other` is the other one of the two. `sizes` is table.label_sizes or table.cluster_sizes, by
+    side. Columns: the partition columns, the side, and SIDE_COLUMNS: size (rows), n_cells (number
+    of other values in these rows), majority (the most frequent other value), majority_n (its rows),
     share (majority_n / size), entropy (of the other values, in nats) and divided_pairs (pairs of
     rows with different other values). Shared by external_cluster_report and external_label_report.
     """
@@ -560,10 +560,11 @@ def size_records(
     """Return (rows, keys), one row per row of `frame` that counts, with the sizes of its groups.
 
     Columns of rows: the partition columns, id, label, cluster, label_size and cluster_size (rows of
-    its label and of its cluster) and n (rows with both). A noise row that is counted as a singleton
-    has cluster NULL. `record` is the user's column of identifiers, None for row numbers, `results`
-    the names of the other columns of the final result, and keys maps inner names of the partition
-    columns to the user's. With `count_unlabeled` rows without a label count in cluster_size.
+    its label and of its cluster) and n (rows with both). A row of noise that counts as a singleton
+    has cluster NULL. `record` is the user's column of identifiers, or None for row numbers;
+    `results` are the names of the other columns of the final result; and keys maps the inner names
+    of the partition columns to the user's. With `count_unlabeled`, rows without a label count in
+    cluster_size.
     """
     rows, keys = _read_records(frame, label, cluster, record, options, results)
     noisy = is_noise(rows, options.noise)

@@ -75,7 +75,7 @@ def cluster_matching_terms(row: Row) -> Terms:
 
     They are copies, and the rows with the most frequent label of the cluster, cluster_majority_n x
     copies. Callers sum them over clusters. `row(name)` is a column of a frame of clusters; copies
-    is 1, or the number of noise rows where one row stands for all that are clusters of their own.
+    is 1, or the number of noise rows if one row represents all noise rows that are singletons.
     """
     return {
         "n_clusters": row("copies"),

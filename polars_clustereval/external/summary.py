@@ -1,4 +1,4 @@
-"""summary: the external metrics one below the other, for reading."""
+"""summary: the external metrics one below the other, so that you can read them."""
 
 from __future__ import annotations
 

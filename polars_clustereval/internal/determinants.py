@@ -1,12 +1,11 @@
 """determinants: the indices made from determinants of scatter matrices.
 
-Long vectors are factored by numpy, all points of a partition at once (kernels.factorization). Of
-others, scatter matrices are sums of products, one column for each pair of coordinates. Polars
+Long vectors are factored by numpy, all points of a partition together (kernels.factorization). For
+others, scatter matrices are sums of products, with one column for each pair of coordinates. Polars
 aggregates them, and numpy eliminates the result, which has at most one row per cluster. The squares
-of nearly collinear columns lose twice the digits that the columns themselves lose. If an
-elimination shows such columns, its combinations of coordinates, which are nearly orthogonal, are
-computed for every point, and the products of these are summed in another pass; the determinant is
-the same.
+of nearly collinear columns lose twice as many digits as the columns themselves. If an elimination
+shows such columns, its combinations of coordinates, which are nearly orthogonal, are computed for
+every point, and their products are summed in another pass. The determinant stays the same.
 
 W is the scatter matrix within the clusters of a partition, B that between them, W_C that of one
 cluster. `by` are the partition columns. The columns of a coordinate i are: x_i, of a row; m_i, the
@@ -81,10 +80,10 @@ def _summed_totals(points: Points) -> pl.LazyFrame:
 
     Without partition columns there is always one row.
 
-    The points are read three times: for means, for means of the residuals, and for products; and
-    again for the products of combinations (_refine_scatter). If a cluster has no more points than
-    dimensions, its scatter matrix is singular: the matrices of the clusters are then not needed,
-    and W is summed directly over the points.
+    The points are read three times, for means, for means of the residuals, and for products, and
+    once more for the products of combinations (_refine_scatter). If a cluster has no more points
+    than dimensions, its scatter matrix is singular: the matrices of the clusters are then not
+    needed, and W is summed directly over the points.
     """
     keys, columns = points.partition_keys, points.vector_columns("x")
     by, n_dims = keys or ["__ce_whole"], len(columns)
@@ -566,9 +565,9 @@ def _determinant_indices(frame: pl.DataFrame, n_dims: int) -> dict[str, pl.Serie
 
 
 def _finite_exp(x: Floats) -> Floats:
-    """Return exp(x) of a determinant's logarithm x, NaN if that is no normal Float64.
+    """Return exp(x) of a determinant's logarithm x, NaN if that is not a normal Float64.
 
-    0 would say that the matrix is singular.
+    0 would mean that the matrix is singular.
     """
     return np.where((x >= -708) & (x <= 709), np.exp(x), np.nan)
 

@@ -98,7 +98,7 @@ def _pair_statistics_row(
 ) -> pl.DataFrame:
     """Return the row of _pair_statistics for one partition, without its partition columns.
 
-    `centers` (k, d) are those of the clusters; None leaves what only the generalized indices need
+    `centers` (k, d) are those of the clusters; with None, what only the generalized indices need is
     NULL. `distance` is the user's.
     """
     metric, values = Metric(distance), dict[str, float | None]()
@@ -132,7 +132,7 @@ def _center_extremes(points: Points) -> pl.LazyFrame:
     """Return one row per partition: the statistics of dunn_index from the clusters' centers.
 
     max_double_mean is twice the largest mean distance of a cluster's points from its center;
-    min_centroid_distance is the least distance between two centers.
+    min_centroid_distance is the smallest distance between two centers.
     """
     keys = points.partition_keys
     means = {"max_double_mean": 2 * pl.col("mean_distance").max()}
@@ -145,7 +145,7 @@ def _center_extremes(points: Points) -> pl.LazyFrame:
 def _dunn_ratio(separation: str, diameter: str) -> pl.Expr:
     """Return separation / diameter, two columns, as an index; NULL where it is undefined.
 
-    That is where diameter is 0, or n_clusters is 1 or equal to n, the number of points.
+    It is undefined if diameter is 0, or if n_clusters is 1 or equal to n, the number of points.
     """
     n, n_clusters = pl.col("n"), pl.col("n_clusters")
     quotient = ratio(pl.col(separation), pl.col(diameter))

@@ -1,4 +1,4 @@
-"""findings: what a reader should know of the clusters of points, in words with their numbers."""
+"""findings: what users should know about the clusters of points, in words and numbers."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def internal_findings(
 
 
 class PointReports(NamedTuple):
-    """The reports of points that findings are from, of the same partitions."""
+    """The reports of points behind the findings, all for the same partitions."""
 
     counts: pl.LazyFrame
     """Of internal_report, n, n_dropped, n_noise and n_clusters."""
@@ -202,7 +202,7 @@ def _points_of_partitions(
 
 
 def _join_measures(reports: PointReports, row_counts: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    """Return one row per cluster: what its findings are from. Singletons of noise have none."""
+    """Return one row per cluster with the values behind its findings, none for noise singletons."""
     # The report is sorted: a number has its order, which lists and structs do not have.
     named = reports.clusters.filter(pl.col("cluster").is_not_null())
     clusters = named.drop("centroid").with_row_index("number")
@@ -287,7 +287,7 @@ def _find_close_clusters(measured: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
 def _find_far_points(measured: pl.LazyFrame, by: list[str], *, is_squared: bool) -> pl.LazyFrame:
     """Return the findings of clusters with a point ten times as far away as the mean.
 
-    Of squared distances, the root of the ratio is that of lengths.
+    For squared distances, the ratio of lengths is the root of their ratio.
     """
     ratio_of_distances = ratio(pl.col("max_distance"), pl.col("mean_distance"))
     if is_squared:
@@ -309,7 +309,7 @@ def _find_far_points(measured: pl.LazyFrame, by: list[str], *, is_squared: bool)
 
 
 def _find_dominant_coordinates(states: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    """Return the findings of coordinates that hold nearly all of the variance within clusters."""
+    """Return the findings of coordinates with nearly all of the variance within clusters."""
     places = pl.int_ranges(1, pl.col("m2").list.len() + 1).alias("coordinate")
     lists = states.filter(pl.col("n") > 0).select(*by, "n", "m2", places)
     variances = (
