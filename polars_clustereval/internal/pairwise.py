@@ -1,7 +1,8 @@
 """pairwise: the indices that need the distances of all pairs of points, or nearest neighbors.
 
-n points have n (n - 1) / 2 pairs, hence the limit max_points. A pair is within if its two points
-are in one cluster, otherwise between; `within` and `between` are the distances of these pairs.
+n points have n (n - 1) / 2 pairs, which is why there is a limit max_points. A pair is within if its
+two points are in the same cluster, otherwise between; `within` and `between` are the distances of
+these pairs.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ def _check_max_points(largest_size: pl.DataFrame, max_points: int) -> None:
 class _PairDistances(NamedTuple):
     """The distances of all pairs of points of one partition, and its connectivity index.
 
-    `within` (pairs,) are those of pairs in one cluster, `between` those of all other pairs.
+    `within` (pairs,) are those of pairs in the same cluster, `between` those of all other pairs.
     """
 
     within: Floats
@@ -106,8 +107,8 @@ class _PairDistances(NamedTuple):
 def _measure_pairs(part: Partition, points: Points, n_neighbors: int) -> _PairDistances:
     """Return the distances of all pairs of points of one partition, and its connectivity index.
 
-    Connectivity is the sum of 1 / j over the j-th nearest neighbors, j up to n_neighbors, that are
-    in another cluster than their point. The coordinates are those of `part`; `points` has the
+    Connectivity is the sum of 1 / j over the j-th nearest neighbors, with j up to n_neighbors, that
+    are not in the cluster of their point. The coordinates are those of `part`; `points` has the
     distance and the factors of the coordinates.
     """
     x, numbers, n = _scale_points(part.x, points), part.numbers, len(part.x)
@@ -137,7 +138,7 @@ def _scale_points(x: Floats, points: Points) -> Floats:
     """Return points x (m, d), the user's own coordinates, times the factors of the weights.
 
     For cosine they are then scaled to length 1. This is computed as in DuckDB, so that both engines
-    round alike. Fortran order keeps each coordinate of all points together.
+    round in the same way. Fortran order keeps each coordinate of all points together.
     """
     x = np.asfortranarray(x * np.array(points.form.factors))
     if points.distance.name == "cosine":
@@ -153,9 +154,9 @@ def _connectivity(
 ) -> float:
     """Return the sum of 1 / rank over the nearest neighbors that are in another cluster.
 
-    Of each point n_neighbors < n neighbors count; those at the same distance share their ranks.
-    d (m, n) are the distances of m points to all n points of the partition, infinite to themselves;
-    in_other_cluster (m, n) is TRUE for pairs of points in different clusters.
+    For each point, n_neighbors < n neighbors count; neighbors at the same distance share their
+    ranks. d (m, n) are the distances of m points to all n points of the partition, infinite to
+    themselves; in_other_cluster (m, n) is TRUE for pairs of points in different clusters.
     """
     reach = np.partition(d, n_neighbors - 1, axis=1)[:, n_neighbors - 1 : n_neighbors]
     slack = 1e-14 if distance.name == "cosine" else 0.0
@@ -178,11 +179,11 @@ def _replace_by_rank_keys(d: Floats, distance: Distance) -> None:
 
 
 def _concordance_counts(within: Floats, between: Floats) -> tuple[int, int]:
-    """Return the numbers of concordant and discordant comparisons of all within with all between.
+    """Return the numbers of concordant and discordant comparisons of distances within and between.
 
-    `within` and `between` are sorted rank keys of the distances in one cluster and in two. A
-    comparison is concordant if the one within is less, discordant if it is greater. The counts are
-    Python integers: they may exceed what Float64 represents exactly.
+    `within` and `between` are sorted rank keys of the distances within and between clusters. A
+    comparison is concordant if the distance within is smaller, and discordant if it is larger. The
+    counts are Python integers: they may exceed what Float64 represents exactly.
     """
     concordant = discordant = 0
     for start in range(0, len(within), DISTANCES_PER_BLOCK):
@@ -199,9 +200,9 @@ def _concordance_counts(within: Floats, between: Floats) -> tuple[int, int]:
 
 
 def _count_within_least(within: Floats, between: Floats, count: int) -> int:
-    """Return how many of the `count` least of all distances are distances within clusters.
+    """Return how many of the `count` smallest of all distances are distances within clusters.
 
-    `within` and `between` are the sorted distances in one cluster and in two.
+    `within` and `between` are the sorted distances within and between clusters.
     """
     low, high = max(0, count - len(between)), min(count, len(within))
     while low < high:
@@ -216,8 +217,9 @@ def _count_within_least(within: Floats, between: Floats, count: int) -> int:
 def _c_index_sums(within: Floats, between: Floats) -> dict[str, float]:
     """Return S - least and greatest - least, whose quotient is the C index, by name.
 
-    `within` and `between` are the sorted distances in one cluster and in two. S is the sum of those
-    within, least and greatest are the sums of as many least and greatest of all distances.
+    `within` and `between` are the sorted distances within and between clusters. S is the sum of
+    those within; least and greatest are the sums of as many smallest and as many largest of all
+    distances.
     """
     n_within, n_between = len(within), len(between)
     i = _count_within_least(within, between, n_within)
@@ -261,8 +263,8 @@ def _single_rank_statistics(
 ) -> dict[str, float | None]:
     """Return the statistics of a partition by name: _RANK_STATISTICS except connectivity.
 
-    `within` and `between` are the distances of all pairs in one cluster and in two. Both arrays are
-    overwritten.
+    `within` and `between` are the distances of all pairs within and between clusters. Both arrays
+    are overwritten.
     """
     within.sort()
     between.sort()
@@ -288,7 +290,7 @@ def _rank_statistics_of_many(parts: Partitions, points: Points, n_neighbors: int
 def _pair_sizes(points: Points) -> pl.LazyFrame:
     """Return one row per partition: n_within_pairs and n_between_pairs, as Decimal.
 
-    They are the numbers of pairs of points in one cluster and in two.
+    They are the numbers of pairs of points in the same cluster and in different clusters.
     """
     n = pl.col("n")
     within, pairs = count_pairs(n).sum(), count_pairs(n.sum())

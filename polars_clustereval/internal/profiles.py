@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 
 def _v_test(difference: pl.Expr, n: pl.Expr, all_n: pl.Expr, all_m2: pl.Expr) -> pl.Expr:
-    """Return the v-test of `difference`, the mean of n of all_n rows less that of the others.
+    """Return the v-test of `difference`, the mean of n of all_n rows minus that of the others.
 
     `all_m2` is the sum of squared deviations of all rows from their mean. It is the difference of
     the mean from that of all rows, divided by the standard deviation of the means of n rows that
-    are drawn without replacement. NULL without other rows, and if all values are equal.
+    are drawn without replacement. It is NULL without other rows, and if all values are equal.
     """
     rows = to_double(widen(n) * widen(all_n - n)) * to_double(all_n - 1)
     return difference * ratio(rows, to_double(all_n) * all_m2).sqrt()

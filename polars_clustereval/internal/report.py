@@ -34,8 +34,8 @@ _COUNT_COLUMNS = ("n", "n_dropped", "n_noise", "n_dims", "n_clusters", "n_single
 def report_of_clusters(points: Points, scores: Terms) -> pl.LazyFrame:
     """Return one row per partition: its partition columns, counts, and the `scores` by name.
 
-    The scores are expressions of the columns of internal_statistics. They are NULL where they are
-    not finite, and without points.
+    The scores are expressions of the columns of internal_statistics. They are NULL if they are not
+    finite, and if there are no points.
     """
     return internal_statistics(points).select(
         *points.keys,

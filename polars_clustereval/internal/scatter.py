@@ -86,8 +86,8 @@ def _spread_totals(points: Points) -> pl.LazyFrame:
     overall_distances, of all points to their own center and to that of the partition;
     mean_distance_sum, of the clusters' mean distances; mean_square_sum, of ssw / n; log_square_sum,
     of n ln(ssw / n), NULL if an ssw is 0; variance_norm_sum, of the norms of the clusters' variance
-    vectors; and the columns of VectorForm.variance_terms and variance_totals. All in one step, so
-    that the engine can leave out what a query does not ask for.
+    vectors; and the columns of VectorForm.variance_terms and variance_totals. They are computed in
+    one step, so that the engine can leave out what a query does not ask for.
     """
     n, ssw = pl.col("n"), pl.col("ssw")
     gap = points.form.distance_between("c", "g")
@@ -252,7 +252,7 @@ def _density_radii(points: Points) -> pl.LazyFrame:
 def _neighbor_totals(points: Points) -> pl.LazyFrame:
     """Return one row per partition: wemmert_gancarski and density, see CenterNeighbors.
 
-    When they are collected, the points stream past the centers, which are in memory.
+    When they are collected, the points stream, and the centers are in memory.
     """
     keys, own_keys, c = points.partition_keys, points.cluster_keys, points.vector_columns("c")
     clusters = join_partitions(points.clusters, keys, _density_radii(points))
@@ -305,12 +305,12 @@ def _check_cluster_pairs(counts: Integers) -> None:
 
 
 def _add_points(points: Points, clusters: pl.DataFrame, sums: CenterNeighbors) -> None:
-    """Add the kept points to the sums, a batch at a time; `clusters` are in the sums' order."""
+    """Add the points that count to the sums, batch by batch; `clusters` are in the sums' order."""
     keys = points.cluster_keys
     numbers = clusters.select(keys).with_row_index("number")
 
     def add_to_sums(batch: pl.DataFrame) -> pl.DataFrame:
-        """Add a batch of points; return an empty frame, as a stream needs a result."""
+        """Add a batch of points; return an empty frame, because a stream needs a result."""
         with np.errstate(all="ignore"):
             numbers = batch["number"].to_numpy().astype(np.int64)
             sums.add(points.form.to_matrix(batch, "x"), numbers)

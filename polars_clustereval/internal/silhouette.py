@@ -103,7 +103,7 @@ def _score_terms(options: SilhouetteOptions) -> Terms:
 
 
 def _std_error() -> pl.Expr:
-    """Return the standard error of the mean of sampled silhouettes; NULL for one of several points.
+    """Return the standard error of the mean of sampled silhouettes; NULL if only one is sampled.
 
     It uses the columns n, n_queries (points, and those of the sample), squares (sum of the squared
     deviations of the silhouettes from their mean) and reference_variance.

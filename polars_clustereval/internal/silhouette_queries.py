@@ -135,8 +135,8 @@ def read_queried_points(
 
     frame, vector, cluster and key are arguments of silhouette_score (key is its id); `results` are
     the names of the result's columns, which partition columns must not have. inner_key is that of
-    read_points. If points are to stream, the moments of their clusters are computed now, and if
-    references are drawn from them, the sizes of the clusters.
+    read_points. If points stream, the moments of their clusters are computed now; if references are
+    drawn from them, the sizes of the clusters are too.
     """
     row_id: Any = "number" if key is None else check_column(frame.lazy(), key, "id")
     streams = follows_from_moments(point_options.distance, options)

@@ -1,9 +1,9 @@
-"""states: what is kept of a cluster's points so that internal_report of many nights needs none.
+"""states: what to store about a cluster's points, so that later reports need no points.
 
 A state is the number, mean and sums of squared deviations of some points of a cluster. The states
-of any number of parts merge to that of all their points. A mean is kept as the sum of two numbers,
-mean and mean_correction: points far from 0 would otherwise lose the digits that tell the means of
-two parts apart.
+of any number of parts can be merged into that of all their points. A mean is stored as the sum of
+two numbers, mean and mean_correction. Otherwise, for points far from 0, it would lose the digits in
+which the means of two parts differ.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ def _sum_error(x: pl.Expr, y: pl.Expr) -> pl.Expr:
 def _mean_terms(reference: str, shift: str, low: str, high: str) -> tuple[pl.Expr, pl.Expr]:
     """Return the mean `reference` + `shift` as two numbers, mean and mean_correction.
 
-    The arguments are names of columns. `low` and `high` are the least and greatest number that it
-    is the mean of: the mean lies between them, with the correction 0 where rounding left them.
+    The arguments are names of columns. `low` and `high` are the smallest and the largest number
+    behind the mean. The result is between them; if rounding took it outside, the correction is 0.
     """
     a, b = pl.col(reference), pl.col(shift)
     is_inside = (a + b).is_between(pl.col(low), pl.col(high))
@@ -147,8 +147,8 @@ def _raise_fault(fault: str | None) -> None:
 def _check_lengths(rows: pl.LazyFrame) -> int:
     """Return the number of coordinates of states, 0 without points.
 
-    Raise an error if a count is no whole number >= 0, or if a state of points has no cluster or a
-    list of another length.
+    Raise an error if a count is not a whole number >= 0, or if a state of points has no cluster or
+    a list of another length.
     """
     has_points = pl.col("n") > 0
     dims = pl.col("mean").list.len().filter(has_points).max()
@@ -255,8 +255,8 @@ def _origin_list(points: Points) -> pl.Expr:
 def _wide_deviations(points: Points) -> pl.LazyFrame:
     """Return one row per cluster with points, with five lists of one number per coordinate.
 
-    Besides the key columns these are reference, the mean of x but for rounding; shift, the mean
-    deviation from it; m2, and minimum and maximum as the user gave them.
+    The other columns are reference, the mean of x except for rounding; shift, the mean deviation
+    from it; m2; and minimum and maximum in the user's coordinates.
     """
     form, keys = points.form, points.cluster_keys
     means = points.centers.select(*keys, *form.columns("m"))
@@ -312,9 +312,9 @@ def _merge_states(states: _States) -> pl.LazyFrame:
 def _merge_coordinates(values: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
     """Return one row per group of `by`, a cluster and coordinate: the columns of _LISTS, merged.
 
-    `values` has these and n, one row per part. The formula is Chan, Golub and LeVeque's for
-    any number of parts: m2 = sum of m2_i + sum of n_i (mean_i - mean)^2. The means are centered by
-    `reference`, their mean but for rounding, before anything is squared.
+    `values` has these and n, one row per part. The formula is Chan, Golub and LeVeque's for any
+    number of parts: m2 = sum of m2_i + sum of n_i (mean_i - mean)^2. The means are centered by
+    `reference`, their mean except for rounding, before anything is squared.
     """
     n, mean, deviation = to_double(pl.col("n")), pl.col("mean"), pl.col("deviation")
     # Both uses need the same references: another evaluation may add them up in another order.
@@ -375,8 +375,8 @@ def _state_centers(
 ) -> pl.LazyFrame:
     """Return one row per cluster: columns `by`, size, and the vectors m, v and c of `form`.
 
-    `merged` has one state per cluster, with points. As points are, they are moved by the origin of
-    their partition, of the columns `keys`, and multiplied by the factors of the weights.
+    `merged` has one state per cluster, with points. Like points, they are moved by the origin of
+    their partition, with the columns `keys`, and multiplied by the factors of the weights.
     """
     names = {"mean": "mean", "mean_correction": "rest", "m2": "m2", "minimum": "low"}
     columns: Terms = {"size": pl.col("n")}

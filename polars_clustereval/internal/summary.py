@@ -1,4 +1,4 @@
-"""summary: the indices of internal_report one below the other, for reading."""
+"""summary: the indices of internal_report one below the other, so that you can read them."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Coordinates(NamedTuple):
 
 
 def check_missing(missing: Missing) -> Missing:
-    """Return the option `missing` unchanged, or raise an error if it is none of its words."""
+    """Return the option `missing` unchanged, or raise an error if it is unknown."""
     check_choice("missing", missing, get_args(Missing))
     return missing
 
@@ -103,7 +103,7 @@ def check_vector(
 
 
 def _are_columns(vector: Vector) -> bool:
-    """Return whether all parts of a vector of several columns are columns, none is computed."""
+    """Return whether all parts of a vector of several columns are columns, and none is computed."""
     parts = [vector] if isinstance(vector, str | pl.Expr) else vector
     return all(isinstance(x, str) or x.meta.is_column_selection() for x in parts)
 
@@ -111,7 +111,8 @@ def _are_columns(vector: Vector) -> bool:
 def _has_few_digits(dtype: pl.DataType) -> bool:
     """Return whether numbers of a type have at most 24 significant bits.
 
-    Float64 sums of such numbers keep enough digits; of others, an origin is subtracted first.
+    Float64 sums of such numbers keep enough digits; from other numbers, an origin is subtracted
+    first.
     """
     return dtype in (pl.Float32, pl.Int8, pl.Int16, pl.UInt8, pl.UInt16)
 
@@ -196,8 +197,8 @@ def _list_coordinates(
 ) -> Coordinates:
     """Return the coordinates of a column `expr` of lists of numbers of type `inner`.
 
-    There are as many as the longest list has in the rows with a vector where `counts` is true;
-    these rows are read to make the plan. Coordinates that a shorter list does not have are NULL.
+    Their number is the length of the longest list in the rows with a vector where `counts` is true.
+    These rows are read to make the plan. Coordinates that a shorter list does not have are NULL.
     """
     length = expr.list.len()
     if missing == "drop":
@@ -230,14 +231,14 @@ def _array_if_long(array: pl.Expr, inner: pl.DataType, dims: int) -> pl.Expr | N
 def _has_vector(expr: pl.Expr, maximum: pl.Expr, length: pl.Expr) -> pl.Expr:
     """Return whether each row has a vector: `expr` is not NULL, nor a list of NULLs alone.
 
-    `expr` is a column of lists or arrays, `maximum` the greatest coordinate of each and `length`
+    `expr` is a column of lists or arrays, `maximum` the largest coordinate of each, and `length`
     the number of its coordinates. An empty vector counts as present: it is rejected later.
     """
     return expr.is_not_null() & (maximum.is_not_null() | (length == 0))
 
 
 def _vector_type_error(dtype: pl.DataType, is_vector_text: bool = False) -> ClusterEvalError:
-    """Return the error of a vector argument with a column of type `dtype`, which is no vector.
+    """Return the error for a vector argument with a column of type `dtype`, which is not a vector.
 
     `is_vector_text` tells that it is the only column, of text, from which vectors can be parsed.
     """
@@ -279,7 +280,7 @@ def _check_size(size: int | None) -> None:
 
 
 def _read_texts(texts: pl.Series, size: pl.Expr) -> pl.DataFrame:
-    """Return one row per text, with the parts of which its vector or its error text is made.
+    """Return one row per text, with the parts of its vector or its error text.
 
     The columns are text; vector, the text if it has the form of a dense or sparse vector, otherwise
     NULL; stated_length, with which a sparse text may begin: 4 in '$4$0:1 2:3'; is_sparse; numbers,
@@ -306,8 +307,8 @@ def _read_texts(texts: pl.Series, size: pl.Expr) -> pl.DataFrame:
 def _text_fault(size: pl.Expr) -> pl.Expr:
     """Return the code of the first fault of a text, such as _NO_LENGTH; NULL if it has none.
 
-    An expression over the columns of _read_texts. `size` is the length that the user asked for, or
-    NULL.
+    It is an expression over the columns of _read_texts. `size` is the length that the user asked
+    for, or NULL.
     """
     indices, length = pl.col("indices"), pl.col("length")
     dims = pl.col("numbers").list.len().cast(pl.Int64)
@@ -353,10 +354,10 @@ def _repeat_zero(n: pl.Expr) -> pl.Expr:
 
 
 def _fill_entries() -> pl.Expr:
-    """Return the coordinates of a sparse vector up to its last entry, zeros between them included.
+    """Return the coordinates of a sparse vector up to its last entry, including zeros between them.
 
-    For list.eval on a list of alternating indices and coordinates, in any order of the indices.
-    _pad_vector appends the zeros after the last entry.
+    It is for list.eval on a list of alternating indices and coordinates, in any order of the
+    indices. _pad_vector appends the zeros after the last entry.
     """
     index = pl.element().gather_every(2).cast(pl.Int64)
     coordinate = pl.element().gather_every(2, 1).sort_by(index)
@@ -373,8 +374,8 @@ def _pad_vector(values: pl.Expr, length: pl.Expr) -> pl.Expr:
 def _parse_texts(texts: pl.Series, size: int | None) -> pl.Series:
     """Return the vector in each text as a list of Float64, NULL for NULL.
 
-    Raises the error of the first text that has a fault. `size` is the length that vectors must
-    have, None for any.
+    Raise the error of the first text that has a fault. `size` is the length that vectors must have,
+    or None for any length.
     """
     given_size = pl.lit(size, pl.Int64)
     parts = _read_texts(texts, given_size).with_columns(fault=_text_fault(given_size))
@@ -448,7 +449,7 @@ def parse_vector(vec: Column, size: int | None = None) -> pl.Expr:
 def _check_nominal_columns(lazy: pl.LazyFrame, columns: str | Sequence[str]) -> list[str]:
     """Return vdm_encode's argument `columns` as check_columns_by_name does.
 
-    Raises an error as that does, and if the result's column NAME_vdm exists already.
+    Raise an error in the same cases, and if the result's column NAME_vdm already exists.
     """
     names = check_columns_by_name(lazy, columns)
     table_columns = lazy.collect_schema().names()

@@ -1,8 +1,8 @@
-"""The macros as a DuckDB database of their own, which any DuckDB client attaches.
+"""The macros as a separate DuckDB database, which any DuckDB client can attach.
 
-The macros are in its schema ``main`` and call each other by the name that the database is attached
-as. So ``clustereval.rand_score`` is found in the database ``clustereval``, as it is in a schema of
-this name after `register`, and nothing is written to the database of the user.
+The macros are in its schema ``main``, and call each other by the name under which the database is
+attached. So ``clustereval.rand_score`` is found in the database ``clustereval``, just as in a
+schema with this name after `register`, and nothing is written to the user's database.
 """
 
 from __future__ import annotations
@@ -96,9 +96,9 @@ def check_new_file(path: Path) -> None:
 def attach_macros(con: duckdb.DuckDBPyConnection) -> None:
     """Attach the macros to a connection and all its cursors, as the database ``clustereval``.
 
-    It is a file in the user's cache folder. Where that cannot be written or read, the macros are
-    created in a database in memory, which takes 0.4 s. A connection that has them stays as it is.
-    Raise an error if the name is taken.
+    It is a file in the user's cache folder. If that cannot be written or read, the macros are
+    created in a database in memory, which takes 0.4 s. A connection that already has them stays as
+    it is. Raise an error if the name is taken.
     """
     if _has_macros(con):
         return
@@ -116,7 +116,7 @@ def attach_macros(con: duckdb.DuckDBPyConnection) -> None:
 def _has_macros(con: duckdb.DuckDBPyConnection) -> bool:
     """Return whether the macros of this version are attached to a connection.
 
-    So they are to a second connection to the same database in one process.
+    This is also true for a second connection to the same database in the same process.
     """
     query = (
         "SELECT count(*) FROM duckdb_functions() WHERE lower(database_name) = $name "

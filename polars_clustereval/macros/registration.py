@@ -34,9 +34,9 @@ _ADVICE = {
 class _Registration:
     """The lock that threads hold while they register.
 
-    Transactions that create the same macros at once are in conflict. A process that is forked while
-    another thread registers gets a lock of its own: that thread, which would release it, is not
-    in it.
+    Transactions that create the same macros at the same time are in conflict. A process that is
+    forked while another thread registers gets its own lock, because it does not have the thread
+    that would release the old one.
     """
 
     def __init__(self) -> None:
@@ -135,7 +135,7 @@ def plain_division(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
 def _has_room(con: duckdb.DuckDBPyConnection) -> bool:
     """Return whether the current database has no schema ``clustereval``, outside a transaction.
 
-    Then macros can be copied to it from another database.
+    In that case, macros can be copied to it from another database.
     """
     query = (
         "SELECT count(*) FROM duckdb_schemas() "
@@ -149,7 +149,7 @@ def _refuse_other_macros(
 ) -> None:
     """Raise an error if `register` with these arguments would replace macros of someone else.
 
-    Macros are of this package where its macro version() is.
+    Macros are from this package if the macro version() is.
     """
     prefix = f"{schema}_" if temporary else ""
     found = con.execute(

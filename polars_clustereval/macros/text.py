@@ -159,7 +159,8 @@ def _read_files() -> str:
 def macro_definitions() -> dict[str, tuple[list[str], str]]:
     """Return the names of the parameters and the text of the body of each macro, by its name.
 
-    They are as written in ``sql/``: what DuckDB returns of a macro differs between its versions.
+    They are as written in ``sql/``, because what DuckDB returns for a macro differs between
+    versions.
     """
     return {
         match["name"]: (_PARAMETER.findall(match["parameters"]), match["body"])
@@ -174,14 +175,14 @@ def _qualify_function(match: re.Match[str]) -> str:
 
 
 def sql_folder() -> Path:
-    """Return the folder with the SQL files: in an installed package, or beside it in a checkout."""
+    """Return the folder with the SQL files: in the package, or next to it in a checkout."""
     return find_folder("sql", _LOAD_ORDER)
 
 
 def find_folder(name: str, file: str) -> Path:
     """Return the folder `name` of this project that has the file `file`.
 
-    A wheel has it inside the Python package, a checkout beside the package.
+    A wheel has it inside the Python package, a checkout next to the package.
     """
     folders = (_PACKAGE / name, _PACKAGE.parent / name)
     return next(folder for folder in folders if (folder / file).is_file())

@@ -401,8 +401,8 @@ def _moments_of_block(x: Floats, numbers: Integers) -> tuple[Integers, Integers,
 
     x (m, d) are points sorted by cluster, `numbers` (m,) the numbers of their clusters. There is
     one number, size and row of d means per cluster; deviations are those from its mean in the
-    block. x is overwritten. Means are taken of differences from the cluster's first point, because
-    the mean of equal numbers has to be that number.
+    block. x is overwritten. Means are computed from differences from the cluster's first point,
+    because the mean of equal numbers must be that number.
     """
     starts = np.flatnonzero(np.diff(numbers, prepend=-1))
     sizes = np.diff(np.append(starts, len(x)))
@@ -429,8 +429,8 @@ def _pool_moments(
     """Return the sizes, means and sums of squared deviations of groups, from those of their parts.
 
     A part is, for example, the points of one cluster in one batch; `numbers` are the numbers of the
-    parts' groups, from 0. `squares` are about the means of the parts, those returned about the
-    groups' means. Arrays have one row per part, results one per group.
+    parts' groups, from 0. `squares` are deviations from the means of the parts; the result has
+    deviations from the groups' means. Arrays have one row per part, results one per group.
     """
     _, first_parts = np.unique(numbers, return_index=True)
     firsts = means[first_parts]
