@@ -98,7 +98,7 @@ def _format_head(schema: str, database: str | None, temporary: bool) -> str:
     homes = [_quote_if_needed(name) for name in (database, schema) if name is not None]
 
     def call(macro: str) -> str:
-        """Return the name of a macro as a user types it."""
+        """Return the name of a macro in the form that a user types."""
         return _quote_if_needed(f"{schema}_{macro}") if temporary else ".".join([*homes, macro])
 
     version = macros_version()

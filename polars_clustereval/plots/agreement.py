@@ -166,7 +166,7 @@ def _draw_pairs(pairs: pl.DataFrame, metric: str, limit: int) -> alt.LayerChart:
 
 
 def _name_runs(pairs: pl.DataFrame, runs: pl.Series, names: list[str]) -> pl.DataFrame:
-    """Return the pairs of `runs`, which have these names, with row and column, their numbers."""
+    """Return the pairs of `runs`, which have these names, with the numbers row and column."""
     table = pl.DataFrame({"value": runs, "name": names}).with_row_index("place")
     first = table.select(run_1="value", first="name", row="place")
     second = table.select(run_2="value", second="name", column="place")
@@ -176,7 +176,7 @@ def _name_runs(pairs: pl.DataFrame, runs: pl.Series, names: list[str]) -> pl.Dat
 
 
 def _domain_of(scores: pl.Series) -> tuple[float, float]:
-    """Return the domain of the colors: to 1, and from 0 or the least score, if none exceeds 1."""
+    """Return the domain of the colors: to 1 if no score exceeds 1, from 0 or the lowest score."""
     finite = scores.drop_nulls().cast(pl.Float64)
     low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 1.0)
     return min(0.0, round_limit(low)), max(1.0, round_limit(high))  # type: ignore[arg-type]

@@ -179,8 +179,8 @@ def _map_centroids(clusters: pl.DataFrame, options: PointOptions) -> _Map:
 def scale_distances(squares: Floats) -> tuple[Floats, float]:
     """Return the two coordinates (k, 2) of classical scaling of squared distances (k, k).
 
-    The second result is the share of the first two eigenvalues in the sum of the positive ones, 1
-    if there is none. The coordinate that is farthest from 0 is positive in both dimensions.
+    The second result is the share of the first two eigenvalues in the sum of the positive ones, or
+    1 if there are none. The coordinate that is farthest from 0 is positive in both dimensions.
 
     >>> import numpy as np
     >>> coordinates, share = scale_distances(np.array([[0.0, 9.0], [9.0, 0.0]]))
@@ -236,7 +236,7 @@ def _name_clusters(clusters: pl.DataFrame) -> pl.DataFrame:
 
 
 def _make_lines(clusters: pl.DataFrame, coordinates: Floats) -> pl.DataFrame:
-    """Return one line per cluster and its nearest that are drawn: both ends, and the distance."""
+    """Return one line per cluster to its nearest one, if both are drawn: ends and distance."""
     ends = clusters.select("nearest_place", distance="nearest_distance").with_row_index("place")
     ends = ends.filter(pl.col("nearest_place").is_not_null())
     start = coordinates[ends["place"].to_numpy()]

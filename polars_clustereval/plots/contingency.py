@@ -115,7 +115,7 @@ def contingency_plot(
 
 
 def _add_noise(clusters: Groups, noise: pl.DataFrame) -> Groups:
-    """Return the groups of clusters with that of noise, if there are cells of it, as the last."""
+    """Return the groups of clusters; if there are cells of noise, its group is the last."""
     if noise.is_empty():
         return clusters
     *names, name = name_values(pl.Series([*clusters.names, "noise"]))
@@ -141,7 +141,7 @@ def _count_groups(cells: pl.DataFrame, labels: Groups, clusters: Groups) -> pl.D
 
 
 def _order_clusters(cells: pl.DataFrame, n_shown: int) -> pl.DataFrame:
-    """Return the cells with the columns renumbered by the row that most of their rows are in.
+    """Return the cells with the columns renumbered by the label that most of their rows have.
 
     The columns after the first `n_shown`, of all other clusters and of noise, stay the last ones.
     """
@@ -231,7 +231,7 @@ def _color_shares(base: alt.Chart, normalize: Normalize) -> list[alt.Chart]:
 
 
 def _title_of(n: int, labels: Groups, clusters: Groups, n_noise: int) -> alt.TitleParams:
-    """Return the title of the heat map of n rows, which says what is folded and what is noise."""
+    """Return the title of the heat map of n rows, with what is folded and what is noise."""
     sides = {"label": labels, "cluster": clusters}
     counts = [count(len(groups.places), name) for name, groups in sides.items()]
     folded = [

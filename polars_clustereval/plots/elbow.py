@@ -151,7 +151,7 @@ def _draw_curves(rows: pl.DataFrame) -> alt.ConcatChart:
 
 
 def _count_choices(choices: Sequence[int | None]) -> str:
-    """Return in words how many criteria recommend each k; nothing if none recommends any."""
+    """Return in words how many criteria recommend each k; nothing if none recommends one."""
     counts = Counter(k for k in choices if k is not None).most_common()
     if not counts:
         return ""

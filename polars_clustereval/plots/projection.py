@@ -47,7 +47,7 @@ _MOST_POINTS = 20_000
 
 
 class PointSample(NamedTuple):
-    """Points that are drawn at random, and of how many."""
+    """Points that are drawn at random, and how many points there were."""
 
     #: One row per point: cluster, is_noise and the coordinates x_0, x_1, ...
     points: pl.DataFrame
@@ -203,7 +203,7 @@ def sample_points(
 
 
 def _free_name(names: Sequence[str]) -> str:
-    """Return a name that none of `names` is."""
+    """Return a name that is not among `names`."""
     name = "number"
     while name in names:
         name += "_"
@@ -243,7 +243,7 @@ def _project(points: Floats, centers: Floats, options: PointOptions) -> _Project
 
 
 def _equal_limits(coordinates: Floats) -> list[list[float]]:
-    """Return the limits of each axis, equally far from each other, with a margin for names."""
+    """Return the limits of each axis, at the same distance, with a margin for names."""
     low, high = coordinates.min(axis=0), coordinates.max(axis=0)
     half = 0.55 * float((high - low).max()) or 1.0
     middle = low + (high - low) / 2
@@ -284,7 +284,7 @@ def draw_projection(
 
 
 def _choose_colors(centers: Floats) -> list[str]:
-    """Return a color for each center: that whose nearest center is farthest away."""
+    """Return a color for each center: the one with its nearest center farthest away."""
     colors: list[int] = []
     for i, center in enumerate(centers):
         # Colors that nothing has yet are the farthest.
@@ -296,7 +296,7 @@ def _choose_colors(centers: Floats) -> list[str]:
 
 
 def _color_points(points: pl.DataFrame, shown: pl.DataFrame) -> pl.DataFrame:
-    """Return the points with the name and the color of their cluster; gray where it has none."""
+    """Return the points with the name and the color of their cluster; gray if it has no color."""
     cluster = points.schema["cluster"]
     colors = shown.select(pl.col("cluster").cast(cluster), "name", "color")
     joined = points.join(colors, on="cluster", how="left", maintain_order="left")
@@ -308,7 +308,7 @@ def _color_points(points: pl.DataFrame, shown: pl.DataFrame) -> pl.DataFrame:
 def _title_of_map(
     sample: PointSample, n_drawn: int, n_clusters: int, n_shown: int, shares: list[float]
 ) -> alt.TitleParams:
-    """Return the title of the map, which says what is drawn of how much."""
+    """Return the title of the map, with how much of everything is drawn."""
     n_gray = int(sample.points["is_noise"].sum())
     return make_title(
         f"Map of {count(sample.n, 'point')} in {count(n_clusters, 'cluster')}",

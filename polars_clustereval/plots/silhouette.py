@@ -147,8 +147,8 @@ def _check_silhouettes(points: pl.DataFrame) -> None:
 def _make_bars(points: pl.DataFrame, n_groups: int) -> pl.DataFrame:
     """Return the bars of points, which have place (the number of their group) and silhouette.
 
-    Columns: place; bar (from 0) and n_bars of the group; points, the mean silhouette, and the least
-    and greatest one of the bar.
+    Columns: place; bar (from 0) and n_bars of the group; points; and the mean, the smallest and the
+    largest silhouette of the bar.
     """
     least = min(_LEAST_BARS, _MOST_BARS // n_groups)
     spare = _MOST_BARS - least * n_groups
@@ -193,7 +193,7 @@ def _place_clusters(bars: pl.DataFrame, groups: Groups) -> pl.DataFrame:
 def _place_bars(bars: pl.DataFrame, places: pl.DataFrame) -> pl.DataFrame:
     """Return the bars with the name and the color of their cluster, and top and bottom in pixels.
 
-    Bars of a cluster are of equal thickness.
+    All bars of a cluster have the same thickness.
     """
     joined = bars.join(places.select("place", "cluster", "color", "top", "height"), on="place")
     step = pl.col("height") / pl.col("n_bars")
@@ -241,7 +241,7 @@ def _draw_silhouettes(
 
 
 def _draw_bars(bars: pl.DataFrame, x: alt.X, pixels: alt.Scale) -> alt.Chart:
-    """Return the rectangles of the bars, whose edges have the scale `pixels` from top to bottom."""
+    """Return the rectangles of the bars; `pixels` is the scale of their edges, top to bottom."""
     import altair as alt
 
     chart: alt.Chart = (

@@ -91,7 +91,7 @@ def read_centers(centroids: pl.DataFrame | pl.LazyFrame, points: Points) -> Give
 
 
 def _check_centroids(centroids: pl.DataFrame | pl.LazyFrame, points: Points) -> pl.LazyFrame:
-    """Return the user's frame `centroids`, or raise an error if a column is missing or no vector.
+    """Return the user's frame `centroids`; raise an error if a column is missing or not a vector.
 
     It needs the columns cluster, centroid and the partition columns of `points`.
     """
@@ -108,9 +108,9 @@ def _check_centroids(centroids: pl.DataFrame | pl.LazyFrame, points: Points) -> 
 
 
 def _center_fault(vectors: pl.Series, dims: int) -> ClusterEvalError | None:
-    """Return the error of centers that cannot be compared with points of `dims` coordinates.
+    """Return the error for centers that cannot be compared with points of `dims` coordinates.
 
-    `vectors` are lists or arrays of numbers. None if nothing is wrong.
+    `vectors` are lists or arrays of numbers. The result is None if nothing is wrong.
     """
     lists = vectors.cast(pl.List(pl.Float64))
     lengths = lists.list.len().filter(lists.list.len() != dims)
@@ -138,8 +138,8 @@ def _center_fault(vectors: pl.Series, dims: int) -> ClusterEvalError | None:
 def assigned_points(points: Points, centers: GivenCenters, columns: Sequence[str]) -> pl.LazyFrame:
     """Return one row per kept point: partition columns, `columns` of it, nearest and distance.
 
-    `nearest` is the cluster of the nearest center of the point's partition, the lowest of equally
-    near ones, and distance that to it. The points stream.
+    `nearest` is the cluster of the nearest center in the point's partition (the lowest one in a
+    tie), and distance is the distance to it. The points stream.
     """
     keys = points.partition_keys
     rows = points.kept_rows.select(*keys, *columns, *points.vector_columns("x"))
@@ -167,7 +167,7 @@ def _assign_batch(
 ) -> tuple[Integers, Floats]:
     """Return for each point of a batch the number (m,) of its nearest center, and the distance.
 
-    The batch has the vectors x and, with partition columns, `place`. Raises an error if a point's
+    The batch has the vectors x and, with partition columns, `place`. Raise an error if a point's
     partition has no center, or if a distance is not finite.
     """
     numbers, distances = np.zeros(batch.height, np.int64), np.zeros(batch.height)

@@ -1,8 +1,9 @@
-"""choosing_k: what each index says of every number of clusters k; the twin of its SQL file.
+"""choosing_k: the indices for every number of clusters k; the twin of its SQL file.
 
-A sweep is one clustering per k. Its curve is ssw, the sum of squared distances to the centers, by
-k. Inside, a row of it has the columns key_0, key_1, ... of its partition, k, n, n_dims, n_clusters
-and the columns of elbow; `before` and `after` are the ssw of the rows before and after it.
+A sweep is a set of clusterings, one per k. Its curve is ssw, the sum of squared distances to the
+centers, by k. Internally, a row of a sweep has the columns key_0, key_1, ... of its partition, k,
+n, n_dims, n_clusters and the columns of elbow; `before` and `after` are the ssw of the rows before
+and after it.
 """
 
 from __future__ import annotations
@@ -71,8 +72,7 @@ def _mean_silhouettes(
 ) -> pl.LazyFrame:
     """Return the mean silhouette of each partition and k: partition columns, k and silhouette.
 
-    `method` is an option of silhouette_score, whose arguments the
-    others are.
+    `method` is an option of silhouette_score, and the other parameters are its arguments.
     """
     scored = SilhouetteOptions(method)
     points = read_queried_points(
@@ -87,8 +87,8 @@ def _mean_silhouettes(
 def _with_k_check(rows: pl.LazyFrame, values: pl.LazyFrame) -> pl.LazyFrame:
     """Return `rows`; collecting them raises the error of the first bad k among `values`.
 
-    raise_on_collect joins its check, which the engine leaves out if there are no rows to join; k is
-    checked in rows that are left out as well.
+    raise_on_collect joins its check, and the engine leaves that out if there are no rows to join.
+    Here k is also checked in rows that are left out.
     """
     schema = rows.collect_schema()
 
@@ -115,7 +115,7 @@ def _with_k_check(rows: pl.LazyFrame, values: pl.LazyFrame) -> pl.LazyFrame:
 def _krzanowski_lai_difference(row: Row) -> pl.Expr:
     """Return Krzanowski and Lai's DIFF of k, (k - 1)^(2/d) before - k^(2/d) ssw.
 
-    d is the number of dimensions. NULL unless the row before has k - 1. `row` returns the
+    d is the number of dimensions. It is NULL unless the row before has k - 1. `row` returns the
     expression of a column of a sweep by its name.
     """
     k, power = to_double(row("k")), 2.0 / to_double(row("n_dims"))
@@ -136,8 +136,8 @@ def _hartigan_index(row: Row) -> pl.Expr:
 def _transformed_distortion(row: Row) -> pl.Expr:
     """Return Sugar and James's distortion ssw / (n d) to the power -d / 2, for d dimensions.
 
-    NULL if ssw is 0, or the result is outside the range of Float64. `row` returns the expression of
-    a column of a sweep by its name.
+    It is NULL if ssw is 0, or if the result is outside the range of Float64. `row` returns the
+    expression of a column of a sweep by its name.
     """
     dims, ssw = to_double(row("n_dims")), row("ssw")
     exponent = -0.5 * dims * (ssw / to_double(row("n")) / dims).log()
@@ -145,7 +145,7 @@ def _transformed_distortion(row: Row) -> pl.Expr:
 
 
 def _second_difference(row: Row) -> pl.Expr:
-    """Return the second difference of ssw by k, divided as k values at any distance need.
+    """Return the second difference of ssw by k, for values of k at any distance.
 
     It is before - 2 ssw + after if both neighbors are one k away, and 0 if it is within the
     rounding error of ssw. `row` returns the expression of a column of a sweep by its name.
@@ -158,7 +158,7 @@ def _second_difference(row: Row) -> pl.Expr:
 
 
 def _zero_if_straight(x: pl.Expr) -> pl.Expr:
-    """Return x, a length in units of the whole curve, but 0 if it is within rounding error of 0."""
+    """Return x, a length in units of the whole curve, or 0 if it is within rounding error of 0."""
     return pl.when(x.abs() <= _ROUNDING_ERROR).then(0.0).otherwise(x)
 
 
@@ -232,10 +232,10 @@ def _add_knees(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
 
     is_knee is true at the first knee, false in the other rows, and NULL in all if there is none. A
     knee is a local maximum of the difference curve after which that falls by more than the mean
-    step of k (S = 1) before the next one. Kneedle stops at local minima as well, which changes
-    nothing: from there to the next maximum the curve rises. Unlike kneed's, an end of the curve is
-    no maximum (the paper compares a value with both neighbors). Of equal values in a row the last
-    one is it, as in kneed.
+    step of k (S = 1) before the next one. Kneedle also stops at local minima, which changes
+    nothing, because from there the curve rises to the next maximum. Unlike in kneed, an end of the
+    curve is not a maximum (the paper compares a value with both neighbors). Of several equal values
+    in a row, the last one is the maximum, as in kneed.
     """
 
     def add_difference(row: Row) -> Terms:
@@ -478,12 +478,12 @@ _CHOICES = {"kneedle": "is_knee", "gap": "is_choice"}
 
 
 def _value_or_null(criterion: str) -> pl.Expr:
-    """Return the value of a criterion as a double, NULL if it is NaN, which cannot be best."""
+    """Return the value of a criterion as a double, or NULL for NaN, which cannot be best."""
     return to_double(pl.col(criterion)).fill_nan(None)
 
 
 def _cost(criterion: str) -> pl.Expr:
-    """Return what is least at the k that a criterion recommends, NULL where it recommends none."""
+    """Return a cost that is smallest at the k that a criterion recommends; NULL without one."""
     value = _value_or_null(criterion)
     if criterion == "davies_bouldin_score":
         return value
@@ -497,7 +497,7 @@ def _cost(criterion: str) -> pl.Expr:
 
 
 def _rate_criterion(rows: pl.LazyFrame, criterion: str, keys: Mapping[str, str]) -> pl.LazyFrame:
-    """Return the rows of an elbow table, or one of gap_statistic, as one criterion rates them.
+    """Return the rows of a table of elbow or gap_statistic, rated by one criterion.
 
     Columns: `keys`, the partition columns; place (of the criterion), criterion, rule, k, value;
     no_cost, cost and is_other, by which the recommended k comes first; and refusal, why there is no
@@ -525,7 +525,8 @@ def _read_table(
 ) -> pl.LazyFrame:
     """Return keys, k and `columns` of a table that is the user's argument of `parameter`.
 
-    Raise an error if a column is missing; on collection, if a partition has two rows with one k.
+    Raise an error if a column is missing, and on collection if a partition has two rows with the
+    same k.
     """
     names = table.collect_schema().names()
     check_column_names([*keys.values(), "k", *columns], parameter, names)

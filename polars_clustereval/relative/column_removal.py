@@ -1,7 +1,7 @@
 """column_removal: how a clustering changes if one coordinate of the points is left out.
 
-The whole clustering is of all coordinates; a reduced clustering, one per coordinate, is without
-that coordinate. A cell is the points of one cluster of each.
+The whole clustering uses all coordinates; a reduced clustering, one per coordinate, leaves out that
+coordinate. A cell has the points that a cluster of one and a cluster of the other have in common.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _SCHEMA = pl.Schema(
 
 
 class _SharedPoints(NamedTuple):
-    """The q cells of two clusterings of m points, each a cluster of either with common points."""
+    """The q cells of two clusterings of m points: pairs of clusters with common points."""
 
     #: (q,): number of the cluster of the whole clustering.
     whole: Integers
@@ -74,8 +74,8 @@ def _find_cells(whole: Integers, reduced: Integers) -> _SharedPoints:
 def _mean_by_cluster(x: Floats, numbers: Integers, distance: Distance) -> Floats:
     """Return the centers (k, d) of the clusters of points x (m, d), whose numbers are (m,).
 
-    Centers are means, for cosine their directions. A mean lies between the least and the greatest
-    of its numbers, which rounding could leave if all are equal.
+    Centers are means, for cosine their directions. A mean is kept between the smallest and the
+    largest of its numbers, because rounding could take it outside if all are equal.
     """
     order = np.argsort(numbers, kind="stable")
     starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
@@ -129,10 +129,10 @@ def _squares_by_cluster(x: Floats, numbers: Integers) -> Floats:
 
 
 def _column_stability(part: Partition, points: Points, removed_key: str) -> pl.DataFrame:
-    """Return one row for a partition, the points of one left out coordinate: columns of _SCHEMA.
+    """Return one row for a partition, the points for one coordinate that is left out.
 
-    The rows of the partition have the reduced cluster as `id`, and the left out coordinate as
-    left_out; removed_key is the column with its place.
+    The row has the columns of _SCHEMA. The rows of the partition have the reduced cluster as `id`,
+    and the coordinate that is left out as left_out; removed_key is the column with its number.
     """
     _check_place(part.rows[removed_key][0], points.form.dims)
     left_out = part.rows["left_out"].to_numpy()
@@ -162,7 +162,7 @@ def _column_stability(part: Partition, points: Points, removed_key: str) -> pl.D
 
 
 def _check_place(place: int | None, dims: int) -> None:
-    """Raise an error unless `place` is that of one of `dims` coordinates, counted from 1."""
+    """Raise an error unless `place` is the number of one of `dims` coordinates, from 1."""
     if place is None or not 1 <= place <= dims:
         raise ClusterEvalError(
             f"removed: expected the number of a coordinate, from 1 to {dims}, "
@@ -300,6 +300,6 @@ def _with_left_out(points: Points, place: pl.Expr) -> Points:
 
 
 def _whole_numbers(lazy: pl.LazyFrame, column: Column) -> pl.Expr:
-    """Return the user's column `removed` of `lazy` as Int64, NULL where it is no whole number."""
+    """Return the user's column `removed` of `lazy` as Int64, NULL if it is not a whole number."""
     number = check_column(lazy, column, "removed").cast(pl.Float64, strict=False)
     return pl.when(number == number.floor()).then(number.cast(pl.Int64, strict=False))

@@ -50,7 +50,7 @@ def _read_folds(
     fold: Column,
     options: PointOptions,
 ) -> Points:
-    """Return the user's rows as points whose partitions are the folds of each partition.
+    """Return the user's rows as points; the folds of each partition are their partitions.
 
     The fold is the last of the partition columns, with the name "fold".
     """
@@ -66,7 +66,7 @@ def _read_folds(
 
 
 def _contingency_of_folds(assigned: pl.LazyFrame, points: Points) -> ContingencyTable:
-    """Return the contingency table of each fold: own cluster against that of the nearest center.
+    """Return the contingency table of each fold: own cluster against cluster of the nearest center.
 
     `assigned` is the result of assigned_points with the column cluster.
     """

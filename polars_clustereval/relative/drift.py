@@ -94,8 +94,8 @@ def _score_agreement(pair: RunPair) -> pl.LazyFrame:
 def _stability_term(half_rows: dict[str, pl.Expr], totals: dict[str, pl.Expr]) -> pl.Expr:
     """Return the term of a cluster in the population stability index: (p - q) ln(p / q).
 
-    p and q are its shares of the rows before and after. `half_rows` are twice its rows in each run,
-    where 1, half a row, stands for none, and `totals` all rows. The difference is computed from
+    p and q are its shares of the rows before and after. `half_rows` are twice its rows in each run
+    (1, half a row, if it has none), and `totals` are all rows. The difference is computed from
     integers.
     """
     x = widen(half_rows["before"]) * widen(totals["after"])

@@ -1,8 +1,8 @@
 """gap: the gap statistic, from elbow tables of the data and of reference points without clusters.
 
-The columns of a coordinate i of the points are: x_i; low_i and high_i, its least and greatest value
-in a partition; and z_i, of a reference point. For the method 'pca' these are coordinates along the
-principal components of the partition.
+The columns of a coordinate i of the points are: x_i; low_i and high_i, its smallest and largest
+value in a partition; and z_i, that of a reference point. For the method 'pca' these are coordinates
+along the principal components of the partition.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ Number = TypeVar("Number", pl.Expr, "NDArray[np.uint64]")
 def check_sweep_k(lazy: pl.LazyFrame, k: Column) -> pl.Expr:
     """Return the user's argument k, a column of numbers of clusters, with the alias k.
 
-    Raise an error if it is no column of numbers. Its values are checked by raise_bad_k.
+    Raise an error if it is not a column of numbers. raise_bad_k checks its values.
     """
     expr = check_column(lazy, k, "k")
     dtype = lazy.select(expr).collect_schema()["k"]
@@ -77,7 +77,7 @@ def raise_bad_k(values: pl.DataFrame) -> None:
 
 
 def _bad_k_error(got: str) -> ClusterEvalError:
-    """Return the error of a column k that does not hold whole numbers >= 1."""
+    """Return the error for a column k that does not hold whole numbers >= 1."""
     return ClusterEvalError(
         f"k: expected whole numbers >= 1, got {got}; k is the number of clusters that was asked for"
     )
@@ -86,8 +86,9 @@ def _bad_k_error(got: str) -> ClusterEvalError:
 def with_sweep_check(rows: pl.LazyFrame, by: list[str], sweep: str, remedy: str) -> pl.LazyFrame:
     """Return `rows` with k as Int64, and checks of k that are run when they are collected.
 
-    k must be a whole number >= 1, and no two rows of the columns `by` may have one k. The error
-    text calls such a group `sweep`, and says in `remedy` what tells groups apart.
+    k must be a whole number >= 1, and no two rows with the same columns `by` may have the same k.
+    The error text calls such a group `sweep`, and `remedy` tells the user what distinguishes
+    groups.
     """
     counts = rows.group_by(*by, "k").agg(rows=pl.len())
 
@@ -131,10 +132,10 @@ def _scramble_step(x: Number, divisor: int, factor: int) -> Number:
 
 
 def _scramble(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return pseudorandom numbers below 2^32, one for each of such numbers x.
+    """Return pseudorandom numbers below 2^32, one for each of the numbers x below 2^32.
 
-    It is Wellons' permutation lowbias32 of the numbers of 32 bits, in arithmetic that no engine
-    rounds: products are below 2^64.
+    It is Wellons' permutation lowbias32 of 32-bit numbers, in arithmetic that no engine rounds: all
+    products are below 2^64.
     """
     for divisor, factor in _STEPS:
         x = _scramble_step(x, divisor, factor)
@@ -325,7 +326,7 @@ def _rotated_boxes(points: _Vectors, axes: _Axes) -> pl.LazyFrame:
 
 
 def _rotate_back(rows: pl.LazyFrame, n_dims: int, axes: _Axes) -> pl.LazyFrame:
-    """Return the rows with z_0, ..., coordinates along the components, as those of the points."""
+    """Return the rows with z_0, ... along the components turned into coordinates of the points."""
     z = _columns("z", n_dims)
 
     def rotate(batch: pl.DataFrame) -> pl.DataFrame:
@@ -474,7 +475,7 @@ def _expected_logs(reference: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
 
 
 def _raise_unmatched(pairs: pl.DataFrame) -> None:
-    """Raise an error unless both tables have the same k, every set every k, and there are 2 sets.
+    """Raise an error unless both tables and all sets have the same k, and there are 2 sets.
 
     `pairs` are rows of observed_k and expected_k, NULL where one is missing, n_sets and
     n_sets_of_k.
@@ -497,7 +498,7 @@ def _raise_unmatched(pairs: pl.DataFrame) -> None:
 
 
 def _choose_by_rule(rows: pl.LazyFrame, keys: list[str], rule: str, factor: float) -> pl.LazyFrame:
-    """Return the rows of k, gap and gap_se with is_choice, NULL where a gap of the partition is.
+    """Return the rows of k, gap and gap_se with is_choice, NULL if a gap of the partition is.
 
     `keys` are the columns of a partition, at least one.
     """

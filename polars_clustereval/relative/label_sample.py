@@ -1,12 +1,12 @@
 """Estimates of external metrics from the true labels of a sample of the entities.
 
-Labels are known for some entities only, and for these completely. Every metric is the quotient of
-two totals over all entities, and its estimate the quotient of the weighted means of the two terms
+Labels are known only for some entities, but completely for these. Every metric is the quotient of
+two totals over all entities. Its estimate is the quotient of the weighted means of the two terms
 over the sample, where the weight of an entity is inverse to the probability that it was drawn. The
-size of a cluster is the number of its rows, with and without a label: a cluster that joins a
-sampled entity with others is wrong, whether these have labels or not.
+size of a cluster is the number of its rows, with and without a label, because a cluster that joins
+a sampled entity with others is wrong, whether these have labels or not.
 
-Where rows have been labeled at random instead, the estimates are those of record_sample.
+If rows were labeled at random instead, the estimates are those of record_sample.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ _DESIGNS = ("uniform", "by_record", "records")
 def _entity_terms(labeled: ContingencyTable, clusters: pl.LazyFrame, design: str) -> pl.LazyFrame:
     """Return one row per label: its partition columns, and what the metrics need.
 
-    size is its number of rows; linked counts the ordered pairs of its rows in one cluster, links
-    those of one of its rows with any other row of that row's cluster; precision and recall are
-    B-cubed precision and recall summed over its rows; exact is 1 if it is a cluster, otherwise 0;
-    weight is inverse to its probability under the `design`. `clusters` are the cluster_sizes of
-    all rows.
+    size is its number of rows; linked, the number of ordered pairs of its rows in the same cluster;
+    links, the number of pairs of one of its rows with any other row of that row's cluster;
+    precision and recall are B-cubed precision and recall summed over its rows; exact is 1 if it
+    equals a cluster, otherwise 0; and weight is inverse to its probability under the `design`.
+    `clusters` are the cluster_sizes of all rows.
     """
     keys = list(labeled.keys)
     sizes = clusters.select(*keys, "cluster", "cluster_size")
@@ -133,10 +133,10 @@ def _metric_terms(row: Row, beta: float) -> dict[str, tuple[pl.Expr, pl.Expr]]:
 def _mean_quotients(entities: pl.LazyFrame, keys: list[str], beta: float) -> pl.LazyFrame:
     """Return one row per partition: value_ and std_error_ of each metric.
 
-    value is the estimate of the quotient of the means of the metric's two terms, less its bias of
-    first order; std_error is its standard error by the delta method, NULL for less than 2 labels or
-    a mean of 0. `entities` has the columns that _metric_terms reads, and the partition columns
-    `keys`.
+    value is the estimate of the quotient of the means of the metric's two terms, minus its
+    first-order bias; std_error is its standard error by the delta method, NULL for fewer than 2
+    labels or a mean of 0. `entities` has the columns that _metric_terms reads, and the partition
+    columns `keys`.
     """
     metrics = _metric_terms(pl.col, beta)
     weighted = entities.select(
@@ -160,8 +160,9 @@ def _mean_quotients(entities: pl.LazyFrame, keys: list[str], beta: float) -> pl.
 def _deviation_sums(metrics: list[str]) -> Terms:
     """Return bias_ and squares_ of each metric, sums over the entities of a partition, by name.
 
-    A term in units of its mean is a share; a deviation is the share of the top term less that of
-    the bottom one. They are the sum of its products with the latter, and of its squares.
+    A term in units of its mean is a share; a deviation is the share of the top term minus that of
+    the bottom one. bias_ sums the products of deviations and bottom shares, and squares_ the
+    squares of the deviations.
     """
     sums = {}
     for name in metrics:
@@ -189,8 +190,8 @@ def _estimate_terms(name: str) -> Terms:
 def _list_estimates(metrics: list[str], estimated: list[str]) -> pl.Expr:
     """Return the list `estimates` of structs of place, metric, value, std_error and reason.
 
-    value and std_error are NULL where the column contradiction is not, and for metrics that are not
-    in `estimated`.
+    value and std_error are NULL if the column contradiction is not NULL, and for metrics that are
+    not in `estimated`.
     """
     is_sound, nothing = pl.col("contradiction").is_null(), pl.lit(None, pl.Float64)
     structs = []
@@ -213,9 +214,9 @@ def _list_estimates(metrics: list[str], estimated: list[str]) -> pl.Expr:
 
 
 def _missing_reason(value: pl.Expr, *, can_be_estimated: bool) -> pl.Expr:
-    """Return why a metric has no value, as text, NULL if it has one.
+    """Return the reason why a metric has no value, as text, or NULL if it has one.
 
-    `can_be_estimated` tells whether it can be from the labels of random rows, if they are.
+    `can_be_estimated` is whether the labels of random rows are enough for it, if rows are labeled.
     """
     unknown = "labels of random records do not tell how many rows an entity has"
     no_pairs = "the labeled rows have no pairs to judge it by"

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 def _pair_shares(table: ContingencyTable) -> pl.LazyFrame:
     """Return one row per label with two rows or more: the partition columns, label and share.
 
-    share is the share of the pairs of its rows that are in one cluster.
+    share is the share of the pairs of its rows that are in the same cluster.
     """
     by = [*table.keys, "label"]
     labels = table.label_sizes.filter(pl.col("label_size") > 1).select(*by, "label_size")
@@ -60,7 +60,7 @@ def _pair_shares(table: ContingencyTable) -> pl.LazyFrame:
 def weakest_labels(table: ContingencyTable) -> pl.LazyFrame:
     """Return one row per partition: prediction_strength and weakest_label, NULL without a pair.
 
-    They are the least share of _pair_shares and the label that has it, the lowest of equals.
+    They are the smallest share of _pair_shares, and the label that has it, the lowest one in a tie.
     """
     keys = list(table.keys)
     shares = _pair_shares(table)
@@ -76,8 +76,8 @@ def weakest_labels(table: ContingencyTable) -> pl.LazyFrame:
 def _clustering_distances(table: ContingencyTable) -> pl.LazyFrame:
     """Return one row per resample, that is, per partition of `table`: total and distance.
 
-    distance is the share of the ordered pairs of its `total` rows, a row with itself included, that
-    are together in one clustering and apart in the other.
+    distance is the share of the ordered pairs of its `total` rows, including a row with itself,
+    that are together in one clustering and apart in the other.
     """
     totals = table.join_partitions(
         table.row_counts,
@@ -100,7 +100,7 @@ def _read_resamples(
     """Check the user's arguments; return a contingency table per resample, and the partition keys.
 
     `columns` are the arguments resample, cluster_1 and cluster_2 by name. The keys of the table are
-    the user's, and the resample last. `results` are the names of the other columns of the final
+    the user's, and last the resample. `results` are the names of the other columns of the final
     result, which no partition column may have.
     """
     lazy = check_frame(frame)

@@ -1,11 +1,12 @@
 """Bootstrap intervals and permutation tests of the external metrics, from the contingency cells.
 
-Cells are drawn, never rows: a bootstrap sample of the rows has multinomial counts of cells, and a
-random labeling with the same sizes of labels and clusters multivariate hypergeometric ones. numpy
-draws the counts, and the engine scores all samples as partitions of one frame.
+Only counts of cells are drawn, never rows: in a bootstrap sample of the rows they are multinomial,
+and in a random labeling with the same sizes of labels and clusters they are multivariate
+hypergeometric. numpy draws the counts, and the engine scores all samples as partitions of one
+frame.
 
-The cells are sorted before anything is drawn, and every partition has a generator of its own with
-the same seed, so a result depends neither on the order of the rows nor on other partitions.
+The cells are sorted before anything is drawn, and every partition has its own generator with the
+same seed, so a result depends neither on the order of the rows nor on other partitions.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class _Cells:
     """The contingency cells of one partition.
 
     `partition` is its number. `labels` and `clusters` are numbers of the label and the cluster of
-    each cell, and `rows` its rows. All noise that is counted as singletons has the cluster -1.
+    each cell, and `rows` its rows. All noise that counts as singletons has the cluster -1.
     """
 
     partition: int
@@ -79,9 +80,9 @@ class _Sample:
     """The cells of the frame that is resampled, with numbers for the user's values.
 
     `groups` has one row per cell: key_0, the number of its partition, label and cluster as numbers
-    (NULL for noise that is counted as singletons), n, copies, n_dropped and n_noise. `partitions`
-    has one row per partition: key_0 and the partition columns, under inner names that `keys` maps
-    to the user's.
+    (NULL for noise that counts as singletons), n, copies, n_dropped and n_noise. `partitions` has
+    one row per partition: key_0 and the partition columns, under inner names that `keys` maps to
+    the user's.
     """
 
     groups: pl.DataFrame
@@ -132,7 +133,7 @@ class _Drawn(NamedTuple):
     `cells` has a row for all cells of a sample with the same numbers of rows, n, label_size and
     cluster_size: these, copies, total, n_dropped and n_noise. `labels` has the columns of
     external_statistics' labels, `clusters` has those of ContingencyTable.cluster_sizes. numpy
-    counts the sizes of a block in a fraction of the time in which its cells would be grouped.
+    counts the sizes of a block in a fraction of the time that grouping its cells would take.
     """
 
     cells: pl.DataFrame
@@ -145,9 +146,9 @@ def _describe_samples(
 ) -> _Drawn:
     """Return the samples of a block that are drawn from `cells`.
 
-    The arrays have one element per drawn cell, those of a sample and of a label in a row: the
-    number of the sample, label, cluster and rows. Rows of noise that is counted as singletons are
-    one cell of as many copies.
+    The arrays have one element per drawn cell: the number of the sample, the label, the cluster and
+    the rows. The cells of a sample are consecutive, and in it those of a label. Rows of noise that
+    counts as singletons are one cell with as many copies.
     """
     is_single = clusters < 0
     n, copies = np.where(is_single, 1, rows), np.where(is_single, rows, 1)
@@ -180,7 +181,7 @@ def _describe_clusters(
 ) -> tuple[dict[str, Integers], Integers]:
     """Return columns of ContingencyTable.cluster_sizes, and the cluster size of each drawn cell.
 
-    The parameters are those of _describe_samples. The cluster -1 stands for all singletons of a
+    The parameters are those of _describe_samples. The cluster -1 represents all singletons of a
     sample.
     """
     # A cluster has the number of one of the cells, which are counted from that of the partition on.
@@ -232,8 +233,8 @@ def _draw_bootstrap(cells: _Cells, n_samples: int, seed: int) -> Iterator[_Drawn
 def _draw_permutations(cells: _Cells, n_samples: int, seed: int) -> Iterator[_Drawn]:
     """Yield blocks of random labelings with the sizes of `cells`, by _describe_samples.
 
-    A table of fewer cells than rows is drawn cell by cell, another one by shuffling the clusters of
-    the rows; both have the same distribution.
+    A table with fewer cells than rows is drawn cell by cell; any other table is drawn by shuffling
+    the clusters of the rows. Both have the same distribution.
     """
     generator = np.random.default_rng(seed)
     labels, label_sizes = _sum_rows(cells.labels, cells.rows)
@@ -264,9 +265,9 @@ def _draw_tables(
     """Return the cells of `number` random contingency tables with these sizes.
 
     They are four arrays with one element per cell that has rows: numbers of the table, the label
-    and the cluster, and the rows. A label's rows are a sample without replacement of the rows that
-    former labels have left of each cluster: multivariate hypergeometric counts, drawn one cluster
-    after the other for all tables at once.
+    and the cluster, and the rows. A label's rows are a sample without replacement of the rows of
+    each cluster that previous labels have left. Their counts are multivariate hypergeometric, and
+    are drawn one cluster after another for all tables together.
     """
     left = np.tile(cluster_sizes, (number, 1))
     tables = np.zeros((number, len(label_sizes), len(cluster_sizes)), np.int64)

@@ -1,8 +1,8 @@
 """Many clusterings of the same rows, the runs, compared with each other.
 
-A run is one clustering; the input has one row per run and id, with the id's cluster in it. A row
-without a cluster, and noise that is dropped, count as if the id were not in the run. A pair is two
-runs of one partition, the lower one first. Its rows are the ids in both.
+A run is one clustering; the input has one row per run and id, with the id's cluster in it. If a row
+has no cluster, or is noise that is dropped, its id counts as not in the run. A pair is two runs of
+the same partition, the lower one first. Its rows are the ids in both runs.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ class _RunTable:
     """The runs of a user's frame, with whole numbers in place of its values.
 
     `rows` has one row per row with a cluster: the partition columns, run, id and cluster. `keys`
-    maps the inner names of the partition columns (key_0, ...) to the user's. `options` say what
-    marks noise, and how it is counted. `reference` is the run that others are compared with, if
-    there is one.
+    maps the inner names of the partition columns (key_0, ...) to the user's. `options` are what
+    marks noise, and how it counts. `reference` is the run that others are compared with, if there
+    is one.
     """
 
     rows: pl.LazyFrame
@@ -76,7 +76,7 @@ class _RunTable:
         """One row per cluster of a run: the partition columns, run, cluster, n and is_singleton.
 
         n is its number of rows; is_singleton marks noise that counts as singletons. Dropped noise
-        is left out. A NULL run or id is an error on collection.
+        is left out. If a run or an id is NULL, an error is raised on collection.
         """
         groups = self.rows.group_by(*self.keys, "run", "cluster").agg(n=pl.len().cast(pl.Int64))
         counts = self.rows.select(pl.col("run", "id").null_count())
@@ -91,7 +91,8 @@ class _RunTable:
     def runs(self) -> pl.LazyFrame:
         """One row per run, sorted: the partition columns, run, n, run_no, rank and is_reference.
 
-        n is its number of rows, run_no numbers the runs of all partitions, rank those of one.
+        n is its number of rows; run_no numbers the runs of all partitions, and rank those of one
+        partition.
         """
         sizes = self.clusters.group_by(*self.keys, "run").agg(pl.col("n").sum())
         runs = sizes.sort(*self.keys, "run", nulls_last=True).with_row_index("run_no")
@@ -115,7 +116,7 @@ class _RunTable:
     def coded_rows(self) -> pl.LazyFrame:
         """One row per row that counts: rank and is_reference of the run, id_no and code.
 
-        id_no is the number of the id over all partitions. A singleton has a code of its own.
+        id_no is the number of the id over all partitions. Each singleton has its own code.
         """
         of_id, of_cluster = [*self.keys, "id"], [*self.keys, "run", "cluster"]
         ids = self.rows.group_by(of_id).agg().with_row_index("id_no")
@@ -130,8 +131,8 @@ class _RunTable:
         """Return the contingency cells of pairs of runs: code_1, code_2 and n, their common ids.
 
         `pair_runs` gets the coded rows, sorted by rank and id, and returns frames of code_1 and
-        code_2, one row per id in both runs. It is called when the result is collected, as
-        the number of runs is known only then; an id that is in a run twice is an error then.
+        code_2, one row per id in both runs. It is called when the result is collected, because only
+        then is the number of runs known. If an id is in a run twice, an error is raised then.
         """
 
         def cells_of_pairs(coded: pl.DataFrame) -> pl.DataFrame:
@@ -220,8 +221,8 @@ def score_of_metric(metric: str, average_method: str, beta: float) -> pl.Expr:
 def _pair_all_runs(coded: pl.DataFrame) -> list[pl.LazyFrame]:
     """Return one frame per rank: the pairs of the runs of this rank with all higher runs.
 
-    `coded` is sorted by rank. One join for all pairs would match each row of an id with each other
-    row of it, twice as many, and take ten times as long.
+    `coded` is sorted by rank. One join for all pairs would match every row of an id with every
+    other one, twice as many matches, and take ten times as long.
     """
     pairs, start = [], 0
     for n in coded.group_by("rank", maintain_order=True).len().get_column("len"):
@@ -354,8 +355,8 @@ def _check_reference(reference: object, dtype: pl.DataType) -> pl.Expr:
 def _mark_reference(runs: pl.LazyFrame, reference: object) -> pl.LazyFrame:
     """Return `runs`, one row per run, with is_reference, whether the run is `reference`.
 
-    Raise an error if it is no value of the type of run; and on collection, if there are runs, but
-    none of them is `reference`.
+    Raise an error if it is not a value of the type of run; and, on collection, if there are runs,
+    but none of them is `reference`.
     """
     value = _check_reference(reference, runs.collect_schema()["run"])
     is_reference = pl.col("run") == value
@@ -395,7 +396,7 @@ def _best_jaccard(cells: pl.LazyFrame) -> pl.LazyFrame:
 
     jaccard is the cluster's best Jaccard index there. `cells` has code_1, a cluster of the
     reference, code_2, a cluster of another run, and n, the ids in both. Sizes are sums of cells, so
-    they count the ids that are in both runs.
+    they count only the ids that are in both runs.
     """
     cells = cells.select(
         "n", code="code_1", other_code="code_2", other_run_no=pl.col("code_2") // _CODES_OF_RUN

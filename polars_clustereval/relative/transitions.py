@@ -1,7 +1,8 @@
 """What became of the clusters from one run to the next, such as last night's.
 
-Clusters of both runs are linked as run_pairs has it. A cluster with one link whose other cluster
-has no other link lives on; one with several links is split or merged; one without is gone or new.
+run_pairs defines which clusters of both runs are linked. If a cluster is linked to one cluster,
+which has no other link, it lives on. A cluster with several links is split or merged; one without a
+link is gone or new.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ _IDS_AFTER = ("n_after", "n_joined", "stayed_after")
 def _count_links(pair: RunPair) -> pl.LazyFrame:
     """Return the linked pairs of `pair.overlaps` with the links that count.
 
-    counts_before and counts_after tell whether the link counts for the cluster of that run, n_parts
-    and n_sources how many links count for the old and for the new cluster.
+    counts_before and counts_after tell whether the link counts for the cluster of that run; n_parts
+    and n_sources tell how many links count for the old and for the new cluster.
     """
     least = pair.links.min_share
     links = pair.overlaps.filter("is_link").with_columns(
@@ -52,10 +53,10 @@ def _count_links(pair: RunPair) -> pl.LazyFrame:
 
 
 def _linked_pairs(pair: RunPair, links: pl.LazyFrame) -> pl.LazyFrame:
-    """Return one row per linked pair that is the row of a cluster, as transition_sides has them.
+    """Return one row per linked pair that is a row of transition_sides.
 
-    A match is the row of both clusters, a part that of the new one, a source that of the old one.
-    `links` is the result of _count_links.
+    A match is the row of both clusters, a part is the row of the new one, and a source that of the
+    old one. `links` is the result of _count_links.
     """
     only_of_old = pl.col("counts_before") & (pl.col("n_parts") == 1)
     only_of_new = pl.col("counts_after") & (pl.col("n_sources") == 1)
@@ -75,12 +76,12 @@ def _linked_pairs(pair: RunPair, links: pl.LazyFrame) -> pl.LazyFrame:
 def _clusters_without_match(
     clusters: pl.LazyFrame, by: list[str], linked: pl.LazyFrame, names: dict[str, Any]
 ) -> pl.LazyFrame:
-    """Return the rows of transition_sides of clusters that have not one link, but several or none.
+    """Return the rows of transition_sides for clusters with several links or none.
 
     `clusters` are those of one run, with the key `by`, and `linked` the links that count for them.
-    `names` are of the columns: `sums`, those to sum over the clusters of the other run, `other`,
-    the key of these, `n_other`, their number, `n_own`, and `most`, the number of links that count
-    for one of them; `several` and `none` are the kinds.
+    `names` are names of columns: `sums`, those to sum over the clusters of the other run; `other`,
+    the key of these; `n_other`, their number; `n_own`; and `most`, the number of links that count
+    for one of them. `several` and `none` are the kinds.
     """
     sums = linked.group_by(by).agg(
         pl.col("n", *names["sums"]).sum(),
@@ -118,7 +119,7 @@ def _merged_clusters(pair: RunPair, links: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _transition_of_kind() -> pl.Expr:
-    """Return the word for the kind of a row, of which a match has three by the numbers of ids."""
+    """Return the word for the kind of a row; a match has three, by the numbers of ids."""
     kind, n_before, n_after = pl.col("kind"), pl.col("n_before"), pl.col("n_after")
     return (
         pl.when(kind == "part")
@@ -142,8 +143,8 @@ def transition_sides(pair: RunPair) -> pl.LazyFrame:
     new, the only cluster of a side, NULL for none or several, kind (match, part, source, split,
     merged, gone or new), n_old and n_new, the numbers of clusters, sums of the columns of both
     sides, n, the ids in linked pairs, and is_both, whether a part of a split cluster is itself
-    merged, or a source of a merged one split. transition is the word for the kind, ambiguity what
-    makes it doubtful.
+    merged, or a source of a merged one split. transition is the word for the kind, and ambiguity
+    the reason to doubt it.
     """
     links = _count_links(pair)
     sides = pl.concat(
