@@ -125,7 +125,7 @@ def make_partitions(source: Source, options: Options) -> Partitions:
 
 
 def _choose_method_of_all(reports: Reports, options: Options) -> tuple[Options, str]:
-    """Return the options with the method for the silhouettes of all partitions: see choose_method."""
+    """Return the options with the method for silhouettes of all partitions, see choose_method."""
     if "vector" not in options.values:
         return options, ""
     counts = reports.compute(options.call(REPORTS["internal"]))
