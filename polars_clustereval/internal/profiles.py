@@ -248,10 +248,10 @@ def column_profile(
         rows with a value; n_missing, those without; n_categories; and
 
         - eta_squared (0 to 1): for numbers and dates, the share of their sum of squares that lies
-          between the clusters. It is NULL for categories, and unless there are at least two
-          different values and two clusters.
+          between the clusters. It is NULL for categories, and if there are fewer than two different
+          values or two clusters.
         - cramers_v (0 to 1): for categories, Cramér's V of category and cluster. It is NULL for
-          numbers, and unless there are at least two categories and two clusters.
+          numbers, and if there are fewer than two categories or two clusters.
         - association: the square root of eta_squared, or cramers_v. The two are comparable.
 
         If there are no rows, n is 0 and every measure is NULL; with partition_by, the result is

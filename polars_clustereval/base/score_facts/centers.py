@@ -267,7 +267,7 @@ _NEIGHBOR_REPORT = (
         definition="(1/n) Σ_C max(0, Σ_x (1 − d(x, μ_C) / min_D d(x, μ_D)))",
         range="[0, 1]",
         best="1",
-        meaning="nearness to own centroid compared with the next",
+        meaning="nearness to own centroid, relative to the next",
         special_cases="k = 1; a point equal to two centers",
         source="Wemmert, Gancarski and Korczak (2000), A collaborative approach to combine "
         "multiple learning methods, doi:10.1142/S0218213000000069.",
