@@ -94,7 +94,7 @@ def record_error_table(
 
     Examples
     --------
-    The third record of a is in a cluster with the first of b:
+    The third record of entity a is in a cluster with the first record of b:
 
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> errors = ce.record_error_table(six, "label", "cluster")

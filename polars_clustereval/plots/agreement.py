@@ -60,8 +60,8 @@ def agreement_plot(
     id, run, cluster, noise, noise_as, average_method, beta, require_same_ids
         As in run_agreement, which computes the scores.
     metric : str
-        The name of a metric of external_report. If you pass rows of run_agreement, the name of
-        their metric.
+        The name of a metric of external_report. If you pass rows of run_agreement, it must be the
+        metric that their scores are of.
     max_runs : int
         How many runs are drawn, from 2 to 60: the first ones. Pairs with other runs are left out.
 

@@ -446,8 +446,7 @@ def run_agreement(
         One row per run and id. A LazyFrame is read when you collect the result.
     id, run, cluster : str or Expr
         What identifies the clustered object, what identifies the clustering, and the object's
-        cluster in it, of any groupable type. Rows with a NULL cluster count as if they were not
-        there.
+        cluster in it, of any groupable type. Rows with a NULL cluster are ignored.
     metric : str
         The name of a metric of external_report.
     partition_by : str, Expr or sequence of these, optional

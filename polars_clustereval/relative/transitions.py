@@ -228,8 +228,7 @@ def run_transitions(
         result.
     id, cluster : str or Expr
         What identifies the clustered object, and its cluster, of any groupable type. Both are
-        columns of both frames, with the same types. Rows with a NULL cluster count as if they were
-        not there.
+        columns of both frames, with the same types. Rows with a NULL cluster are ignored.
     threshold : float
         Two clusters are linked if their common ids are at least this share of one of the clusters,
         counting only its ids that are in both runs. The threshold is above 0 and at most 1.

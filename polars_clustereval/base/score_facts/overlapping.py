@@ -64,8 +64,8 @@ OVERLAPPING = (
         definition="1 − (h_L + h_C) / 2, where h_L is the mean over labels of the share of H(X) "
         "that remains when the best cluster is known, and h_C is the same for clusters",
         meaning="mean known share of the entropy of a set",
-        special_cases="A set of all ids counts as known if the other side has such a set too, "
-        "otherwise as not known at all. NULL if no id is in both tables.",
+        special_cases="A set of all ids has no entropy: it counts as fully known if the other side "
+        "has such a set, too, and otherwise as not known at all. NULL if no id is in both tables.",
         source=_LFK,
         elsewhere={"cdlib": "overlapping_normalized_mutual_information_LFK"},
     ),
