@@ -346,7 +346,7 @@ def _overlap_expression(label: Column, cluster: Column, name: str) -> pl.Expr:
 
 
 def talburt_wang_index(label: Column, cluster: Column) -> pl.Expr:
-    """Geometric mean of the numbers of labels and clusters, per contingency cell.
+    """Geometric mean of the numbers of labels and clusters, divided by the number of cells.
 
     sqrt(labels x clusters) / cells, where a cell is a pair of a label and a cluster with common
     rows.

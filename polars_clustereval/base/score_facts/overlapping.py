@@ -111,7 +111,7 @@ OVERLAPPING = (
         "that has most of its ids",
         meaning="F1 of a cluster and its best label, on average",
         special_cases="If several labels have equally many ids of a cluster, the smallest of them "
-        "is the match, or of several smallest ones the lowest. NULL if no id is in both tables.",
+        "is the match, or the lowest of several smallest ones. NULL if no id is in both tables.",
         source=_ROSSETTI,
         differs=f"In cdlib it is f1. {_NF1_OF_CDLIB}",
     ),
