@@ -134,19 +134,19 @@ def describe(name: str | None = None) -> str:
     >>> ce.describe("pair_precision")
     Pair precision
     <BLANKLINE>
-    Share of the pairs in one cluster that have one label. tp / (tp + fp), Wallace's
-    index of the clusters.
+    Share of the pairs in the same cluster that have the same label. tp / (tp + fp).
+    It is Wallace's index of the clusters.
     <BLANKLINE>
     Family     pair counting (external)
-    Notation   Pairs of rows: tp have one label and one cluster, fp one cluster
-               only, fn one label only, tn neither; P and R are pair_precision and
-               pair_recall.
+    Notation   Pairs of rows: tp have the same label and the same cluster, fp only
+               the same cluster, fn only the same label, tn neither; P and R are
+               pair_precision and pair_recall.
     Range      [0, 1], best 1
-    Cases      NULL where every cluster has one row only. NULL without rows.
+    Cases      NULL if every cluster has only one row. NULL if there are no rows.
     Source     Wallace (1983), comment on A method for comparing two hierarchical
                clusterings, doi:10.1080/01621459.1983.10478009.
-    Cost       One pass over the rows to count the cells of label and cluster, then
-               over the cells that have rows.
+    Cost       One pass over the rows to count the cells of the contingency table,
+               then one pass over these cells.
     Elsewhere  clusterCrit: Precision
     SQL        SELECT clustereval.pair_precision(label, cluster) FROM tbl
     Polars     frame.select(ce.pair_precision("label", "cluster"))
