@@ -1,4 +1,4 @@
-"""summary: the external metrics one below the other, for reading."""
+"""summary: the external metrics one below the other, so that you can read them."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def external_summary(
     DataFrame or LazyFrame
         Same kind as `frame`, one row per partition and metric, sorted by partition and in the order
         of external_report: the partition columns, metric (its name), value (NULL if undefined),
-        best (its best value as text: a number, 'high' or 'low'; NULL if none is best) and meaning
-        (what it measures, in a few words).
+        best (its best value as text: a number, 'high' or 'low'; NULL if no value is best) and
+        meaning (what it measures, in a few words).
 
     Raises
     ------
     ClusterEvalError
-        As for external_report.
+        For the same reasons as external_report.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""summary: the indices of internal_report one below the other, for reading."""
+"""summary: the indices of internal_report one below the other, so that you can read them."""
 
 from __future__ import annotations
 
@@ -55,20 +55,20 @@ def internal_summary(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition and index, sorted by partition and in the
-        order of internal_report: the partition columns, metric (the name of the index), value (NULL
-        if undefined), best (its best value as text: a number, 'high' or 'low'; NULL if none is
+        Same kind as `frame`, one row per partition and index, sorted by partition and in the order
+        of internal_report: the partition columns, metric (the name of the index), value (NULL if
+        undefined), best (its best value as text: a number, 'high' or 'low'; NULL if no value is
         best) and meaning (what it measures, in a few words). If there are no rows, every value is
-        NULL; with partition_by there is then no row.
+        NULL; with partition_by, the result is empty.
 
     Raises
     ------
     ClusterEvalError
-        As for internal_report.
+        For the same reasons as internal_report.
 
     Notes
     -----
-    Definition, range and source of an index: ``describe("ssw")``, by its name.
+    ``describe("ssw")`` shows the definition, the range and the source of an index by its name.
     In SQL: ``FROM clustereval.internal_summary(tbl, [x, y], cluster)``.
 
     Examples

@@ -217,7 +217,7 @@ def test_arrays_with_gaps_are_left_out(frames: dict[str, DataFrame]) -> None:
             "CAST('NaN' AS DOUBLE) AS x, 1.0 AS y",
             ["y", "x"],
             {},
-            "vector: expected finite numbers, got NaN in coordinate 2; mend such rows or",
+            "vector: expected finite numbers, got NaN in coordinate 2; fix such rows or",
         ),
         (
             "CAST('-Infinity' AS FLOAT) AS x, 1 AS y",
