@@ -60,6 +60,7 @@ dbt: $(VENV)/dev.stamp
 # The site of the documentation, in site/; a broken link or a page outside of the navigation is an error.
 docs: $(VENV)/docs.stamp
 	$(BIN)/zensical build --strict --clean
+	$(BIN)/python -m tools.llms site
 
 bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks
