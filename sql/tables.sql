@@ -672,18 +672,17 @@ COMMENT ON MACRO TABLE clustereval.graph_node_report IS
 'its edges within its cluster; node_centrality, which is node_degree divided by the number of '
 'other nodes in the cluster, or NULL for a cluster of one node; and n_bridges, the bridges among '
 'its edges. node_degree and node_centrality are the same as in splink. A self-loop adds two to a '
-'degree. In SQL: FROM clustereval.graph_node_report(tbl, id, cluster, edges, "left", "right"). '
-'tbl: The nodes, one row per id. A row without a cluster is left out, and so is every edge to it. '
-'id, cluster: Columns of tbl: the node, and its cluster. Each id has one row with a cluster. '
-'edges: The edges, which are undirected. Rows of the same two ids, in either order, are one edge, '
-'and their weights are added. left, right: Columns of edges: the ids of the two ends, of the same '
-'type as id. An edge is left out if one of its ends is NULL or has no cluster. weight: A column '
-'of edges: finite numbers >= 0. By default, each row has weight 1. partition_by: Columns of both '
-'tables. Each partition is a graph of its own: an edge joins nodes of its own partition. NULL is '
-'a partition too. noise: The value of cluster that marks noise. noise_as (''cluster'', ''drop'', '
-'''singletons'', needed with noise): Whether noise counts as an ordinary cluster, its nodes are '
-'left out, or each of them counts as a cluster. Source: Freeman (1978), Centrality in social '
-'networks, doi:10.1016/0378-8733(78)90021-7.';
+'degree. tbl: The nodes, one row per id. A row without a cluster is left out, and so is every '
+'edge to it. id, cluster: Columns of tbl: the node, and its cluster. Each id has one row with a '
+'cluster. edges: The edges, which are undirected. Rows of the same two ids, in either order, are '
+'one edge, and their weights are added. left, right: Columns of edges: the ids of the two ends, '
+'of the same type as id. An edge is left out if one of its ends is NULL or has no cluster. '
+'weight: A column of edges: finite numbers >= 0. By default, each row has weight 1. partition_by: '
+'Columns of both tables. Each partition is a graph of its own: an edge joins nodes of its own '
+'partition. NULL is a partition too. noise: The value of cluster that marks noise. noise_as '
+'(''cluster'', ''drop'', ''singletons'', needed with noise): Whether noise counts as an ordinary '
+'cluster, its nodes are left out, or each of them counts as a cluster. Source: Freeman (1978), '
+'Centrality in social networks, doi:10.1016/0378-8733(78)90021-7.';
 
 COMMENT ON MACRO TABLE clustereval.graph_report IS
 'Scores that rate the clusters of a graph by its edges. One row per partition: partition_key; '
@@ -802,17 +801,17 @@ COMMENT ON MACRO TABLE clustereval.internal_report IS
 
 COMMENT ON MACRO TABLE clustereval.internal_report_from_states IS
 'internal_report without the points, from the saved states of the clusters. With the rows and '
-'columns that internal_report returns for all points of the states. compactness, '
-'davies_bouldin_score and pbm_index need mean distances. For euclidean these cannot be merged, so '
-'the three indices are NULL; for sqeuclidean they can. The time grows with clusters^2 x '
-'coordinates: on two cores, a minute for about 46,000 clusters of 8 coordinates in DuckDB. With '
-'fewer clusters it grows as the rows do. tbl: One table of cluster_states, or several of them '
-'concatenated; states of the same cluster are merged. n_dropped, n_noise and mean_correction may '
-'be missing or NULL, which counts as 0. distance (''euclidean'', ''sqeuclidean''): Distance of '
-'the points, in any letter case. Sums of other distances cannot be merged. partition_by: Columns '
-'whose groups are evaluated separately. NULL is a group too. weights: A number > 0 for each '
-'dimension, as in scipy. Source: Chan, Golub and LeVeque (1983), Algorithms for computing the '
-'sample variance, doi:10.1080/00031305.1983.10483115.';
+'columns of internal_report for all points of the states. compactness, davies_bouldin_score and '
+'pbm_index need mean distances. For euclidean these cannot be merged, so the three indices are '
+'NULL; for sqeuclidean they can. The time grows with clusters^2 x coordinates: on two cores, a '
+'minute for about 46,000 clusters of 8 coordinates in DuckDB. With fewer clusters it grows as the '
+'rows do. tbl: One table of cluster_states, or several of them concatenated; states of the same '
+'cluster are merged. n_dropped, n_noise and mean_correction may be missing or NULL, which counts '
+'as 0. distance (''euclidean'', ''sqeuclidean''): Distance of the points, in any letter case. '
+'Sums of other distances cannot be merged. partition_by: Columns whose groups are evaluated '
+'separately. NULL is a group too. weights: A number > 0 for each dimension, as in scipy. Source: '
+'Chan, Golub and LeVeque (1983), Algorithms for computing the sample variance, '
+'doi:10.1080/00031305.1983.10483115.';
 
 COMMENT ON MACRO TABLE clustereval.internal_summary IS
 'The indices of internal_report in long form, with the best value and the meaning of each. One '

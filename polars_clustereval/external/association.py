@@ -334,7 +334,7 @@ def russell_rao_index(label: Column, cluster: Column) -> pl.Expr:
     Facts
     -----
     Title : Russell-Rao index
-    Meaning : share of all pairs that are together in both
+    Meaning : share of pairs that are together in both
     Range : [0, 1]
     Best value : none
     Special cases : NULL for a single row. NULL if there are no rows.

@@ -284,8 +284,8 @@ def graph_node_report(
 
     Notes
     -----
-    node_degree and node_centrality are the same as in splink. A self-loop adds two to a degree. In
-    SQL: ``FROM clustereval.graph_node_report(tbl, id, cluster, edges, "left", "right")``.
+    node_degree and node_centrality are the same as in splink. A self-loop adds two to a degree.
+    In SQL: ``FROM clustereval.graph_node_report(tbl, id, cluster, edges, "left", "right")``.
 
     References
     ----------

@@ -535,7 +535,7 @@ def multinomial_adjusted_rand_score(label: Column, cluster: Column) -> pl.Expr:
     Facts
     -----
     Title : Multinomial adjusted Rand index (MARI)
-    Meaning : adjusted Rand index for labels that are a sample
+    Meaning : adjusted Rand index for a sample of labels
     Range : up to 1
     Best value : 1
     Special cases : NULL for fewer than 4 rows and for 0 / 0. Equal partitions are 0 / 0 if they are

@@ -549,9 +549,9 @@ def internal_report_from_states(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, with the rows and columns that internal_report returns for all points
-        of the states. compactness, davies_bouldin_score and pbm_index need mean distances. For
-        euclidean these cannot be merged, so the three indices are NULL; for sqeuclidean they can.
+        Same kind as `frame`, with the rows and columns of internal_report for all points of the
+        states. compactness, davies_bouldin_score and pbm_index need mean distances. For euclidean
+        these cannot be merged, so the three indices are NULL; for sqeuclidean they can.
 
     Raises
     ------

@@ -130,7 +130,7 @@ def test_the_id_of_the_first_row(side: Engine) -> None:
         call(side, "silhouette_samples", FRAME.reverse(), WIDE, id="id")
     with fails(side, "(2 rows are at fault, the first one with id 9)"):  # not 12
         call(side, "silhouette_samples", FRAME.with_columns(pl.col("id") + 4), WIDE, id="id")
-    with fails(side, "(2 rows are at fault); mend"):
+    with fails(side, "(2 rows are at fault); fix"):
         call(side, "silhouette_samples", FRAME, WIDE)
 
 

@@ -263,7 +263,7 @@ def test_vectors_of_another_length(session: SparkSession) -> None:  # noqa: F811
     from polars_clustereval import spark
 
     frame = session.sql("SELECT array(1, 2) AS v, 1 AS cluster UNION ALL SELECT array(1), 1")
-    words = r"vector: expected vectors of one length \([12]\), got [12] coordinates; mend"
+    words = r"vector: expected vectors of one length \([12]\), got [12] coordinates; fix"
     with pytest.raises(ce.ClusterEvalError, match=words):
         spark.centroids(frame.coalesce(1), "v", "cluster")
 
