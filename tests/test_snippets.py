@@ -13,6 +13,7 @@ import polars_clustereval as ce
 from polars_clustereval.cli import main
 from polars_clustereval.macros import sql_files
 from tests.support.command_line import ENGINE_NOTE
+from tools.page_tables import create_tables
 
 ROOT = Path(__file__).parent.parent
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -45,44 +46,7 @@ def tables_of_pages() -> duckdb.DuckDBPyConnection:
     """The tables that pages and examples use."""
     con = duckdb.connect()
     ce.register(con)
-    # Files are read from the root of the project, as by users of a clone.
-    con.execute(f"SET file_search_path = '{ROOT}'")
-    con.execute(
-        "CREATE TABLE assignments AS SELECT species, kmeans AS cluster, id AS flower, 1 AS n "
-        "FROM 'examples/iris.parquet'"
-    )
-    con.execute(
-        "CREATE TABLE points AS SELECT sepal_length AS x, sepal_width AS y, petal_length AS z, "
-        "[x, y, z] AS embedding, kmeans AS cluster FROM 'examples/iris.parquet'"
-    )
-    con.execute(
-        "CREATE TABLE sweep AS SELECT x, y, z, k, CAST(floor(z * k / 7) AS BIGINT) AS cluster "
-        "FROM points, range(1, 6) AS numbers (k)"
-    )
-    con.execute("CREATE TABLE observed AS FROM clustereval.elbow(sweep, [x, y, z], cluster, k)")
-    con.execute(
-        "CREATE TABLE reference AS WITH uniform AS (SELECT *, CAST(floor(point[3] * k / 7) AS "
-        "BIGINT) AS cluster FROM clustereval.uniform_reference(points, [x, y, z]), range(1, 6) "
-        "AS numbers (k)) FROM clustereval.elbow(uniform, point, cluster, k, "
-        "partition_by := reference_set)"
-    )
-    con.execute(
-        "CREATE TABLE gaps AS FROM clustereval.gap_statistic(observed, reference, partition_key)"
-    )
-    con.execute(
-        "CREATE TABLE runs AS SELECT seed AS run, id, cluster "
-        "FROM 'examples/digits_runs.parquet' WHERE k = 10"
-    )
-    for day in (1, 2):
-        con.execute(
-            f"CREATE TABLE night_{day} AS FROM 'examples/dbt_project/nights/2026-03-0{day}.parquet'"
-        )
-    con.execute("CREATE TABLE people AS SELECT unnest([1, 2]) AS id, 1 AS cluster")
-    con.execute("CREATE TABLE matches AS SELECT 1 AS id_l, 2 AS id_r, 0.9 AS score")
-    for name, member in (("topics", "label"), ("communities", "cluster")):
-        con.execute(
-            f"CREATE TABLE {name} (id, {member}) AS VALUES (1, 0), (2, 0), (2, 1), (3, 1), (4, 1)"
-        )
+    create_tables(con)
     return con
 
 
