@@ -86,11 +86,23 @@ async function attach(database) {
     "SELECT table_name FROM duckdb_tables() WHERE database_name = 'example_data'",
   );
   for (const [name] of readTable(names).rows) {
-    const quoted = quoteName(name);
-    await connection.query(`CREATE VIEW ${quoted} AS FROM example_data.main.${quoted}`);
+    for (const statement of showTable(name)) await connection.query(statement);
   }
   times.attach = performance.now() - begin;
   await connection.close();
+}
+
+/**
+ * Return the statements that make a table of the example data visible. DuckDB 1.4 takes the name of
+ * a file that is an argument of a macro for that of a schema and a table, separated by a period.
+ */
+function showTable(name) {
+  const source = `example_data.main.${quoteName(name)}`;
+  const [, schema, table] = name.match(/^(.*)\.(\w+)$/) ?? [];
+  const create = (view) => `CREATE VIEW ${view} AS FROM ${source}`;
+  if (schema === undefined) return [create(quoteName(name))];
+  const other = `${quoteName(schema)}.${quoteName(table)}`;
+  return [create(quoteName(name)), `CREATE SCHEMA ${quoteName(schema)}`, create(other)];
 }
 
 /** A connection, which has temporary tables and views of its own. */
