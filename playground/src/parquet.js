@@ -20,18 +20,18 @@ export async function insertParquet(session, file, table) {
 
 function makeVector(values, column) {
   const first = values.find((value) => value !== null);
-  const { type, convert } = readerOf(first, () => typeOfNumbers(values, column));
+  const { type, convert } = readerOf(first, column, values);
   const converted = values.map((value) => (value === null ? null : convert(value)));
   return arrow.vectorFromArray(converted, type);
 }
 
 /** Return the type of a column and the conversion of its values, by the first of them. */
-function readerOf(value, numbers) {
+function readerOf(value, column, values) {
   const asIs = (x) => x;
   if (typeof value === "boolean") return { type: new arrow.Bool(), convert: asIs };
-  if (typeof value === "number") return { type: numbers(), convert: asIs };
+  if (typeof value === "number") return { type: typeOfNumbers(values, column), convert: asIs };
   if (typeof value === "bigint") return { type: new arrow.Int64(), convert: asIs };
-  if (value instanceof Date) return { type: new arrow.TimestampMillisecond(), convert: Number };
+  if (value instanceof Date) return { type: typeOfDates(column), convert: Number };
   if (isListOfNumbers(value)) return { type: LIST, convert: (x) => Array.from(x, toNumber) };
   return { type: new arrow.Utf8(), convert: toText };
 }
@@ -43,6 +43,11 @@ function typeOfNumbers(values, column) {
   const isWhole = (value) => value === null || (value | 0) === value;
   const isInteger = column.type === "INT32" && values.every(isWhole);
   return isInteger ? new arrow.Int32() : new arrow.Float64();
+}
+
+function typeOfDates(column) {
+  const isDay = [column.converted_type, column.logical_type?.type].includes("DATE");
+  return isDay ? new arrow.DateDay() : new arrow.TimestampMillisecond();
 }
 
 function isListOfNumbers(value) {
@@ -59,5 +64,6 @@ function toNumber(value) {
 }
 
 function toText(value) {
-  return typeof value === "string" ? value : JSON.stringify(value);
+  if (typeof value === "string") return value;
+  return JSON.stringify(value, (_, part) => (typeof part === "bigint" ? String(part) : part));
 }
