@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # pip of the outside: where a distribution has taken ensurepip out, `venv` can bring none.
 INSTALL := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check install --quiet
 
-.PHONY: browser dbt demo facts test test-rest test-wide test-install lint docs playground bench clean
+.PHONY: browser dbt demo facts outputs test test-rest test-wide test-install lint docs playground bench clean
 
 demo: $(VENV)/core.stamp
 	PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
@@ -48,6 +48,10 @@ lint: $(VENV)/dev.stamp
 # schemas.
 facts: $(VENV)/dev.stamp
 	$(BIN)/python -m tools.facts
+
+# What the queries and calls of the pages print, below them.
+outputs: $(VENV)/dev.stamp
+	$(BIN)/python -m tools.page_outputs
 
 # The queries of the dbt package, written from to_sql for each adapter: some minutes.
 dbt: $(VENV)/dev.stamp

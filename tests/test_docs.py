@@ -154,7 +154,7 @@ def test_every_question_is_one_click_from_the_first_page() -> None:
 
 def test_works_that_are_cited_are_in_the_sources() -> None:
     text, _, sources = " ".join(prose("which_metric.md").split()).partition("## Sources")
-    cited = re.findall(r"(\w[\w-]+)(?: and others)? \(?((?:19|20)\d\d)\)?", text)
+    cited = re.findall(r"(\w[\w-]+)(?: et al\.)? \(?((?:19|20)\d\d)\)?", text)
     assert len(set(cited)) > 15
     for name, year in cited:
         assert re.search(rf"{name}[^·]*\({year}\)", sources), (name, year)

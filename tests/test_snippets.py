@@ -10,9 +10,8 @@ import duckdb
 import pytest
 
 import polars_clustereval as ce
-from polars_clustereval.cli import main
 from polars_clustereval.macros import sql_files
-from tests.support.command_line import ENGINE_NOTE
+from tools import page_outputs
 from tools.page_tables import create_tables
 
 ROOT = Path(__file__).parent.parent
@@ -28,6 +27,9 @@ PAGES = ("README.md", *(page for page in DOCS if page not in ELSEWHERE))
 README_FIRST = [
     page if page == "README.md" else pytest.param(page, marks=pytest.mark.gate) for page in PAGES
 ]
+
+
+WITH_OUTPUTS = [path.relative_to(ROOT).as_posix() for path in page_outputs.pages_with_outputs()]
 
 
 def blocks(language: str, page: str = "README.md") -> list[str]:
@@ -127,20 +129,63 @@ def test_there_are_printed_numbers() -> None:
     assert {page: n for page, n in found.items() if n} == pages
 
 
-@pytest.mark.parametrize("page", README_FIRST)
+@pytest.mark.gate
+@pytest.mark.parametrize("page", [page for page in PAGES if page not in WITH_OUTPUTS])
 def test_sql_of_pages(con: duckdb.DuckDBPyConnection, page: str) -> None:
     assert blocks("sql", page)
     for block in blocks("sql", page):
         con.execute(block).fetchall()
 
 
-def test_the_first_table_of_the_readme(con: duckdb.DuckDBPyConnection) -> None:
-    """It is the result of the query above it."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (\w+) \| ([\d.]+) \| (\d) \| (.*) \|$", text, re.MULTILINE)
-    result = con.execute(blocks("sql")[0]).fetchall()
-    assert [(name, float(value), *more) for name, value, *more in rows] == result
-    assert len(rows) == 4
+@pytest.mark.parametrize(
+    "page",
+    [
+        page if page == "README.md" else pytest.param(page, marks=pytest.mark.gate)
+        for page in WITH_OUTPUTS
+    ],
+)
+def test_outputs_of_pages(
+    con: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch, page: str
+) -> None:
+    """What a page shows below its queries and calls is what they print."""
+    monkeypatch.setenv("COLUMNS", str(page_outputs.WIDTH))
+    text = (ROOT / page).read_text(encoding="utf-8")
+    found = page_outputs.with_outputs(text, con)
+    assert page_outputs.same_text(found, text) or found == text, "see make outputs"
+
+
+def test_a_page_with_another_output_is_noticed() -> None:
+    con = duckdb.connect()
+    page = "```sql\nSELECT 1 / 3 AS a;\n```\n"
+    shown = page_outputs.with_outputs(page, con)
+    assert "0.3333333333333333" in shown
+    assert page_outputs.with_outputs(shown, con) == shown
+    last_digit = shown.replace("0.3333333333333333", "0.33333333333333337")
+    assert page_outputs.same_text(last_digit, shown)
+    for other in (
+        page,
+        shown.replace("0.3333333333333333", "0.3333333334"),
+        shown.replace("0.3333333333333333", "NULL"),
+        shown.replace("│ 0.3333333333333333 │", "│ 0.3333333333333333 │ 1 │"),
+    ):
+        assert not page_outputs.same_text(other, shown)
+        assert page_outputs.with_outputs(other, con) == shown
+
+
+@pytest.mark.parametrize(
+    ("block", "message"),
+    [
+        ("```sql\nSELECT 1;\nSELECT 2;\n```\n", "one query, with its output below it"),
+        ("```console\n$ rm -r docs\n```\n", "should be one of clustereval: rm -r docs"),
+        (
+            "```console\n$ clustereval external none.csv --label a --cluster b\n```\n",
+            "none.csv .*: status",
+        ),
+    ],
+)
+def test_blocks_without_an_output(block: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        page_outputs.with_outputs(block, duckdb.connect())
 
 
 def test_alink_page(con: duckdb.DuckDBPyConnection) -> None:
@@ -177,8 +222,7 @@ def alink_values() -> dict[str, str]:
 
 def test_dunn_page(con: duckdb.DuckDBPyConnection) -> None:
     """The two values in its sentence on two indices of one name."""
-    [query] = blocks("sql", "docs/dunn.md")
-    row = _last(con, query)
+    row = _last(con, "".join(blocks("sql", "docs/dunn.md")[:2]))
     text = (ROOT / "docs" / "dunn.md").read_text(encoding="utf-8")
     [printed] = re.findall(r"Their values differ \((\S+) and (\S+) on iris above\)", text)
     found = (row["dunn_index"], row["centroid_dunn_index"])
@@ -200,36 +244,6 @@ def _last(con: duckdb.DuckDBPyConnection, block: str) -> dict[str, object]:
     result = con.execute(block)
     names = [column[0] for column in result.description]
     return dict(zip(names, result.fetchone() or (), strict=True))
-
-
-@pytest.mark.gate
-@pytest.mark.parametrize(
-    ("page", "n_printed"),
-    [
-        ("docs/command_line.md", 0),
-        ("docs/entity_resolution.md", 7),
-        ("docs/graph.md", 7),
-        ("docs/label_sample.md", 5),
-    ],
-)
-def test_calls_of_the_command_line(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], page: str, n_printed: int
-) -> None:
-    """They run, and print the lines below them, among others, in this order."""
-    monkeypatch.chdir(ROOT)
-    monkeypatch.setenv("COLUMNS", "140")
-    text = "".join(blocks("console", page))
-    assert text.startswith("$ clustereval ")
-    lines = [line for line in text.splitlines() if line]
-    assert sum(not line.startswith("$ ") for line in lines) == n_printed
-    for call, *printed in (part.splitlines() for part in text.split("$ clustereval ")[1:]):
-        assert main(call.split()) == 0, call
-        out, err = capfd.readouterr()
-        assert out, call
-        assert err in ("", ENGINE_NOTE), call
-        rest = iter(out.splitlines())
-        for line in filter(None, printed):
-            assert line in rest, (call, line)
 
 
 @pytest.mark.parametrize("file", sql_files())

@@ -19,6 +19,7 @@ from polars_clustereval.catalogue import (
     show_range,
     show_scale,
 )
+from tools.metric_advice import FAMILIES, example_values, questions_answered, traps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -100,11 +101,13 @@ FRAMES = {
     ],
 }
 IN_SQL = {
+    "dunn_index": "iris, [petal_length, petal_width], kmeans, generalized := true",
     "overlapping_report": "labels, clusters, id, label, cluster",
     "graph_report": "iris, id, kmeans, edges, id_l, id_r",
     "run_drift": "run_before, run_after, id, cluster",
 }
 IN_PYTHON = {
+    "dunn_index": 'iris, ["petal_length", "petal_width"], "kmeans", generalized=True',
     "overlapping_report": 'labels, clusters, "id", "label", "cluster"',
     "graph_report": 'iris, "id", "kmeans", edges, "id_l", "id_r"',
     "run_drift": 'run_before, run_after, "id", "cluster"',
@@ -176,14 +179,18 @@ def family_page(family: str, scores: Sequence[Entry]) -> str:
         "which score to take: [by question](which_metric.md)",
         "all families: [catalogue](metrics.md)",
     ]
+    queries = sql_of_all(tables, scores)
     head = [
         f"# {upper_first(family)}",
         f"{upper_first(scores[0].kind)} indices. {NOTATION[family]} {'; '.join(related)}.",
+        f"**When to use them.** {FAMILIES[family].use}",
+        f"**What misleads.** {FAMILIES[family].beware}",
         f"**Cost.** {cost}",
-        sql_of_all(tables, scores),
+        f"```sql\n{queries}\n```",
         python_of_all(tables, scores),
     ]
-    sections = [section(entry, cost) for entry in scores]
+    values = example_values(queries)
+    sections = [section(entry, cost, values[entry.name]) for entry in scores]
     return "\n\n".join([*head, *sections]) + "\n"
 
 
@@ -205,7 +212,7 @@ def sql_of_all(tables: Iterable[str], scores: Sequence[Entry]) -> str:
         queries += VIEWS.get(name, [])
         queries.append(f"SELECT\n{columns}\nFROM clustereval.{name}({arguments});")
     view = "CREATE OR REPLACE TEMP VIEW iris AS FROM 'examples/iris.parquet';"
-    return "\n".join(["```sql", view, "", *queries, "```"])
+    return "\n".join([view, "", *queries])
 
 
 def python_of_all(tables: Iterable[str], scores: Sequence[Entry]) -> str:
@@ -229,9 +236,12 @@ def python_of_all(tables: Iterable[str], scores: Sequence[Entry]) -> str:
     return "\n".join(["```python", *lines, "```"])
 
 
-def section(entry: Entry, cost: str) -> str:
-    """The facts of one score, and its calls side by side."""
+def section(entry: Entry, cost: str, value: float | None) -> str:
+    """The facts of one score, its value on the example, and its calls side by side."""
     facts = {
+        "Example": f"{show_value(value)}, by the query above",
+        "Use it for": ", ".join(questions_answered().get(entry.name, [])),
+        "Beware": upper_first(traps().get(entry.name, "")),
         "Range": show_range(entry),
         "Special cases": show_cases(entry),
         "Words": show_scale(entry.scale),
@@ -242,9 +252,15 @@ def section(entry: Entry, cost: str) -> str:
     }
     listed = [f"- **{fact}:** {text}" for fact, text in facts.items() if text]
     calls = [row("SQL", "Polars"), "|---|---|", row(f"`{entry.sql}`", f"`{entry.polars}`")]
-    title = f"**{entry.title}**"
-    texts = [f"## {entry.name}", title, entry.definition, "\n".join(listed), "\n".join(calls)]
+    # The first clause says what the score is, what follows explains its symbols.
+    phrase, rest = re.fullmatch(r"(.*?)((?:; |\. |$).*)", entry.definition, re.DOTALL).groups()
+    definition = f"{entry.title}: **{phrase}**{rest}"
+    texts = [f"## {entry.name}", definition, "\n".join(listed), "\n".join(calls)]
     return "\n\n".join(texts)
+
+
+def show_value(value: float | None) -> str:
+    return "NULL" if value is None else f"{float(value):.4g}"
 
 
 def pages() -> dict[str, str]:

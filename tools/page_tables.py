@@ -9,36 +9,39 @@ if TYPE_CHECKING:
     import duckdb
 
 ROOT = Path(__file__).parent.parent
-NIGHTS = "examples/dbt_project/nights"
-
 #: Statements that create them, from files of examples/.
-TABLES = (
-    "CREATE TABLE assignments AS SELECT species, kmeans AS cluster, id AS flower, 1 AS n "
-    "FROM 'examples/iris.parquet'",
-    "CREATE TABLE points AS SELECT sepal_length AS x, sepal_width AS y, petal_length AS z, "
-    "[x, y, z] AS embedding, kmeans AS cluster FROM 'examples/iris.parquet'",
-    "CREATE TABLE sweep AS SELECT x, y, z, k, CAST(floor(z * k / 7) AS BIGINT) AS cluster "
-    "FROM points, range(1, 6) AS numbers (k)",
-    "CREATE TABLE observed AS FROM clustereval.elbow(sweep, [x, y, z], cluster, k)",
-    "CREATE TABLE reference AS WITH uniform AS (SELECT *, CAST(floor(point[3] * k / 7) AS "
-    "BIGINT) AS cluster FROM clustereval.uniform_reference(points, [x, y, z]), range(1, 6) "
-    "AS numbers (k)) FROM clustereval.elbow(uniform, point, cluster, k, "
-    "partition_by := reference_set)",
-    "CREATE TABLE gaps AS FROM clustereval.gap_statistic(observed, reference, partition_key)",
-    "CREATE TABLE runs AS SELECT seed AS run, id, cluster "
-    "FROM 'examples/digits_runs.parquet' WHERE k = 10",
-    f"CREATE TABLE night_1 AS FROM '{NIGHTS}/2026-03-01.parquet'",
-    f"CREATE TABLE night_2 AS FROM '{NIGHTS}/2026-03-02.parquet'",
-    "CREATE TABLE people AS SELECT unnest([1, 2]) AS id, 1 AS cluster",
-    "CREATE TABLE matches AS SELECT 1 AS id_l, 2 AS id_r, 0.9 AS score",
-    "CREATE TABLE topics (id, label) AS VALUES (1, 0), (2, 0), (2, 1), (3, 1), (4, 1)",
-    "CREATE TABLE communities (id, cluster) AS VALUES (1, 0), (2, 0), (2, 1), (3, 1), (4, 1)",
+TABLES = """
+CREATE TABLE assignments AS
+SELECT species, kmeans AS cluster, id AS flower, 1 AS n FROM 'examples/iris.parquet';
+CREATE TABLE points AS
+SELECT
+    sepal_length AS x, sepal_width AS y, petal_length AS z, [x, y, z] AS embedding,
+    kmeans AS cluster
+FROM 'examples/iris.parquet';
+CREATE TABLE sweep AS
+SELECT x, y, z, k, CAST(floor(z * k / 7) AS BIGINT) AS cluster
+FROM points, range(1, 6) AS numbers (k);
+CREATE TABLE observed AS FROM clustereval.elbow(sweep, [x, y, z], cluster, k);
+CREATE TABLE reference AS
+WITH uniform AS (
+    SELECT *, CAST(floor(point[3] * k / 7) AS BIGINT) AS cluster
+    FROM clustereval.uniform_reference(points, [x, y, z]), range(1, 6) AS numbers (k)
 )
+FROM clustereval.elbow(uniform, point, cluster, k, partition_by := reference_set);
+CREATE TABLE gaps AS FROM clustereval.gap_statistic(observed, reference, partition_key);
+CREATE TABLE runs AS
+SELECT seed AS run, id, cluster FROM 'examples/digits_runs.parquet' WHERE k = 10;
+CREATE TABLE night_1 AS FROM 'examples/dbt_project/nights/2026-03-01.parquet';
+CREATE TABLE night_2 AS FROM 'examples/dbt_project/nights/2026-03-02.parquet';
+CREATE TABLE people AS SELECT unnest([1, 2]) AS id, 1 AS cluster;
+CREATE TABLE matches AS SELECT 1 AS id_l, 2 AS id_r, 0.9 AS score;
+CREATE TABLE topics (id, label) AS VALUES (1, 0), (2, 0), (2, 1), (3, 1), (4, 1);
+CREATE TABLE communities (id, cluster) AS VALUES (1, 0), (2, 0), (2, 1), (3, 1), (4, 1);
+"""
 
 
 def create_tables(con: duckdb.DuckDBPyConnection) -> None:
     """Create the tables in a connection that has the macros, which then reads examples/ too."""
     # Files are read from the root of the project, as by users of a clone.
     con.execute(f"SET file_search_path = '{ROOT}'")
-    for statement in TABLES:
-        con.execute(statement)
+    con.execute(TABLES)

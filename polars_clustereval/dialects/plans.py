@@ -129,21 +129,35 @@ def materialize_or_stream(query: exp.Select) -> exp.Select:
     All others are MATERIALIZED: in a join, Postgres might compute one again for every row of the
     other side. But it would write the rows of all pairs of clusters to a file.
     """
-    alone = {
-        select.args["from_"].this.name
-        for select in query.find_all(exp.Select)
-        if select.args.get("from_") and not select.args.get("joins")
-    }
+    alone = _tables_read_alone(query)
     materialize_all(query)
     _stream_ctes([cte for cte in _ctes_read_once(query) if cte.alias in alone])
     return query
 
 
 def materialize_shared_or_stream(query: exp.Select) -> exp.Select:
-    """Return a query whose shared CTEs are MATERIALIZED, and the others stream."""
+    """Return a query whose shared CTEs are MATERIALIZED, as are joined groups; the others stream.
+
+    Postgres takes groups for a tenth of the rows, so that it might join them by nested loops. The
+    rows of a table are counted.
+    """
     materialize_shared(query)
-    _stream_ctes(_ctes_read_once(query))
+    alone = _tables_read_alone(query)
+    once = _ctes_read_once(query)
+    groups = [cte for cte in once if cte.this.args.get("group") and cte.alias not in alone]
+    for cte in groups:
+        cte.set("materialized", True)
+    _stream_ctes([cte for cte in once if cte not in groups])
     return query
+
+
+def _tables_read_alone(query: exp.Select) -> set[str]:
+    """Return the names of the tables that a SELECT without joins reads."""
+    return {
+        select.args["from_"].this.name
+        for select in query.find_all(exp.Select)
+        if select.args.get("from_") and not select.args.get("joins")
+    }
 
 
 def _ctes_read_once(query: exp.Select) -> list[exp.CTE]:

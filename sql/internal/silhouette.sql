@@ -120,7 +120,7 @@ CREATE OR REPLACE MACRO clustereval.silhouette_samples(
     scored.lower AS silhouette,
     errors.std_error
   FROM __ce_queries AS member
-  JOIN __ce_silhouettes AS scored ON scored.row_no = member.row_no AND scored.number = member.number
+  JOIN __ce_silhouettes AS scored ON scored.row_no = member.row_no
   JOIN __ce_clusters AS own ON own.number = member.number
   LEFT JOIN __ce_clusters AS nearest ON nearest.number = scored.neighbor
   LEFT JOIN __ce_errors AS errors ON errors.group_no = member.row_no

@@ -1,0 +1,181 @@
+"""When to use the scores of a family, what misleads, and what they are on the example.
+
+What is said of single scores is read from the tables of docs/which_metric.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import duckdb
+
+import polars_clustereval as ce
+
+ROOT = Path(__file__).parent.parent
+QUESTIONS = "which_metric.md"
+LINK = re.compile(r"\[`(\w+)`\]\([^)]*\)")
+
+
+class Advice(NamedTuple):
+    """Whole sentences about a family of scores."""
+
+    use: str
+    beware: str
+
+
+FAMILIES = {
+    "pair counting": Advice(
+        "You want to know how often the clusters and the labels agree on whether two rows belong "
+        "together. Start with `adjusted_rand_score`.",
+        "A cluster of n rows has n (n − 1) / 2 pairs, so large clusters dominate every one of "
+        "these scores. Without adjustment, clusters drawn at random score well above 0.",
+    ),
+    "information": Advice(
+        "You want to know how much the clusters tell you about the labels, in a way that suits "
+        "clusters of very different sizes. Start with `adjusted_mutual_info_score`, and read "
+        "`homogeneity_score` and `completeness_score` together.",
+        "Scores that are not adjusted rise with the number of clusters, even if the clusters are "
+        "drawn at random. Entropies are in nats.",
+    ),
+    "set matching": Advice(
+        "You want a number for each row or each cluster that you can explain to anybody, such as "
+        "the share of rows that have the majority label of their cluster.",
+        "Most of these scores look at one side: many small clusters have a high purity and a low "
+        "inverse purity. Report both, or their mean.",
+    ),
+    "entity resolution": Advice(
+        "Your clusters are entities, such as persons or products, with a few records each, and you "
+        "want to know what it would cost to repair them.",
+        "An entity with a single record counts as much as one with a hundred. Distances grow with "
+        "the number of records, so compare them only for the same data.",
+    ),
+    "coreference": Advice(
+        "You compare with published results on coreference or entity linking, which are stated in "
+        "these scores.",
+        "MUC ignores clusters of one row and hardly punishes joining everything. State which of "
+        "the scores you report, since they can rank the same systems differently.",
+    ),
+    "reduced information": Advice(
+        "The numbers of labels and clusters differ a lot, and you need a mutual information that "
+        "does not reward many clusters.",
+        "The values depend on how the contingency table is encoded, so they are comparable only "
+        "with values from the same formula.",
+    ),
+    "one-to-one matching": Advice(
+        "Each cluster should be one label, and you want to know which is which: the score of the "
+        "best assignment of clusters to labels.",
+        "A cluster can be matched with one label only. If a label is split into two good clusters, "
+        "the rows of the smaller one count as wrong.",
+    ),
+    "overlapping clusters": Advice(
+        "An item can be in several clusters or have several labels, such as tags, topics or "
+        "communities.",
+        "Two different scores are called overlapping NMI; state which one you report. With one "
+        "cluster for each item, prefer the scores for partitions.",
+    ),
+    "clusters of a graph": Advice(
+        "Your clusters are communities of a network, or groups of linked records, and you have "
+        "edges rather than labels.",
+        "Modularity cannot see communities that are small compared with the whole graph, and "
+        "random graphs have a modularity well above 0.",
+    ),
+    "drift between runs": Advice(
+        "The same ids are clustered again, for example every night, and you want to be told if "
+        "more of them move than usual.",
+        "Ids that came or went say nothing about the clustering. Look at `left_rate` and "
+        "`joined_rate` before you blame the algorithm.",
+    ),
+    "sums of squares": Advice(
+        "You want the parts that other indices are made of, or the curve of an elbow.",
+        "They improve with every further cluster, so they cannot choose the number of clusters, "
+        "and a column with a large scale decides them alone.",
+    ),
+    "centers": Advice(
+        "You have no labels and your clusters are roughly round, as those of K-means are. Use "
+        "these indices to compare clusterings of the same points.",
+        "They favor round clusters of similar size, whatever the data look like. Values from "
+        "different data sets, scales or distances cannot be compared.",
+    ),
+    "scatter matrices": Advice(
+        "Your clusters are elongated in the same directions, so the coordinates should be judged "
+        "together and not one by one.",
+        "Determinants are NULL or unstable if coordinates are nearly collinear, or if there are "
+        "hardly more points than coordinates.",
+    ),
+    "silhouettes": Advice(
+        "You have no labels and want to know whether points are nearer to their own cluster than "
+        "to the next one, on a scale that people know: −1 to 1.",
+        "Silhouettes favor convex clusters, and squared distances give larger values than plain "
+        "ones. The mean over points is that of the large clusters.",
+    ),
+    "Dunn": Advice(
+        "You want clusters that are compact and far apart, in the worst case rather than on "
+        "average.",
+        "The classical index depends on very few points, so one outlier changes it; the "
+        "generalized indices with means are steadier. All take time that grows with the square of "
+        "the number of points.",
+    ),
+    "pairs of points": Advice(
+        "You want to know whether distances within clusters are smaller than distances between "
+        "them, without assuming a shape.",
+        "They need the distances of all pairs of points. Values for different numbers of clusters "
+        "are hard to compare.",
+    ),
+}
+
+
+@cache
+def traps() -> dict[str, str]:
+    """Scores -> what misleads and what to take instead, from the table of traps."""
+    table = _page().partition("## Traps of the indices")[2]
+    found = {}
+    for index, trap, instead in _rows(table.partition("\n## ")[0]):
+        for name in LINK.findall(index):
+            found[name] = f"{trap}. Instead, or in addition: {instead}."
+    return found
+
+
+@cache
+def questions_answered() -> dict[str, list[str]]:
+    """Scores -> the questions that they answer, as links, from the first table of the page."""
+    found = defaultdict(list)
+    for question, with_labels, without_labels, _ in _rows(_page().partition("\n## ")[0]):
+        link = question.replace("(#", f"({QUESTIONS}#")
+        for name in dict.fromkeys(LINK.findall(with_labels) + LINK.findall(without_labels)):
+            found[name].append(link)
+    return dict(found)
+
+
+def _page() -> str:
+    return (ROOT / "docs" / QUESTIONS).read_text(encoding="utf-8")
+
+
+def _rows(text: str) -> list[list[str]]:
+    """The cells of the rows of the first table in a text, without its head."""
+    lines = re.findall(r"^\| (.*) \|$", text, re.MULTILINE)
+    return [line.split(" | ") for line in lines[1:]]
+
+
+@cache
+def _connection() -> duckdb.DuckDBPyConnection:
+    con = duckdb.connect()
+    ce.register(con)
+    con.execute(f"SET file_search_path = '{ROOT}'")
+    return con
+
+
+def example_values(queries: str) -> dict[str, float | None]:
+    """The columns of the single rows that some queries return, by their names."""
+    con = _connection()
+    found: dict[str, float | None] = {}
+    for statement in con.extract_statements(queries):
+        result = con.execute(statement)
+        if statement.type == duckdb.StatementType.SELECT:
+            names = [column[0] for column in result.description]
+            [row] = result.fetchall()
+            found |= dict(zip(names, row, strict=True))
+    return found
