@@ -29,8 +29,14 @@ LONGEST = 100  # seconds of a script
 OPTIONS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-quic"),
     *("--no-first-run", "--disable-background-networking", "--disable-component-update"),
-    *("--disable-sync", "--disable-default-apps", "--disable-extensions"),
+    *("--disable-sync", "--disable-default-apps", "--disable-extensions", "--no-pings"),
+    "--disable-features=NetworkTimeServiceQuerying,AutofillServerCommunication,OptimizationHints",
     *("--enable-logging=stderr", "--remote-debugging-port=0"),
+)
+#: Hosts that the browser asks for on any page, for services of its own.
+SERVICES = re.compile(
+    r"(https?://)?(accounts|clients\d|update|content-autofill|safebrowsing|optimizationguide-pa)"
+    r"\.(google|googleapis)\.com\b"
 )
 
 #: What every script has: its result, or its error, is posted to the server.
@@ -109,6 +115,12 @@ class Handler(SimpleHTTPRequestHandler):
         else:
             super().do_GET()
 
+    def do_HEAD(self) -> None:
+        if "://" in self.path:
+            self.refuse()
+        else:
+            super().do_HEAD()
+
     def do_POST(self) -> None:
         content = self.rfile.read(int(self.headers["Content-Length"]))
         if self.path == "/found":
@@ -121,7 +133,8 @@ class Handler(SimpleHTTPRequestHandler):
         self.refuse()
 
     def refuse(self) -> None:
-        self.server.strangers.append(self.path)
+        if not SERVICES.match(self.path):
+            self.server.strangers.append(self.path)
         self.send_error(502)
 
     def send(self, content: bytes, kind: str) -> None:

@@ -13,6 +13,7 @@ import vl_convert
 
 from polars_clustereval.cli import main
 from tests.support.command_line import DIGITS, EXAMPLES, WIDE
+from tools.playground import list_blocks
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -116,7 +117,7 @@ FILES: dict[str, tuple[str, dict[str, str], str, list[str]]] = {
         "pixels",
         [
             *("--label", "digit", "--cluster", "kmeans", "--vector", "pixels"),
-            *("--distance", "cosine"),
+            *("--distance", "cosine", "--id", "id"),
         ],
     ),
     "messy.csv": (
@@ -136,7 +137,7 @@ FILES: dict[str, tuple[str, dict[str, str], str, list[str]]] = {
     ),
     "large.csv": (
         LARGE,
-        {"Cluster": "cluster", "True label": "label"},
+        {"Cluster": "cluster", "True label": "label", "Id": ""},
         "a,b,c,d",
         [
             *("--label", "label", "--cluster", "cluster", "--vector", "a,b,c,d"),
@@ -206,9 +207,10 @@ def test_a_run_button_loads_duckdb_and_shows_results(site: Site) -> None:
     """The last block of the page reads views that the first one creates."""
     found = site.browse("silhouette.html", RUN_THE_LAST_BLOCK)
     assert not found.strangers
-    assert (found.result["buttons"], found.result["before"]) == (3, False)
-    assert found.result["tables"] == 6
-    assert "silhouette_lower" in found.result["text"]
+    n_blocks = sum(block.page == "silhouette" for block in list_blocks())
+    assert (found.result["buttons"], found.result["before"]) == (n_blocks, False)
+    assert found.result["tables"] == 1
+    assert "0.28268" in found.result["text"]
 
 
 RUN_QUERIES = """
@@ -258,6 +260,7 @@ def test_a_request_to_another_host_would_be_seen(site: Site) -> None:
 
 
 def test_the_policy_of_the_playground_blocks_other_hosts(site: Site) -> None:
-    found = site.browse("playground.html", f'await fetch("{ELSEWHERE}").catch(() => {{}});')
+    script = f'await fetch("{ELSEWHERE}").catch(() => {{}}); await wait(() => blocked.length);'
+    found = site.browse("playground.html", script)
     assert found.blocked == [ELSEWHERE]
     assert not found.strangers
