@@ -3,5 +3,5 @@
 import { addRunButtons } from "./blocks.js";
 
 addRunButtons();
-const place = document.getElementById("playground");
+const place = document.getElementById("ce-playground");
 if (place !== null) import("./playground.js").then(({ drawPlayground }) => drawPlayground(place));

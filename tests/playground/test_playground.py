@@ -216,7 +216,7 @@ def test_a_run_button_loads_duckdb_and_shows_results(site: Site) -> None:
 RUN_QUERIES = """
   const messages = [];
   const [button] = await wait(() => {
-    const found = [...document.querySelectorAll("#playground .ce-run button")];
+    const found = [...document.querySelectorAll("#ce-playground .ce-run button")];
     return found.length && found;
   });
   for (const sql of %s) {
