@@ -88,7 +88,7 @@ export class ColumnForm {
       distance: select(DISTANCES, "euclidean"),
       noiseAs: select(Object.keys(NOISE_AS), "cluster", NOISE_AS),
     };
-    this.noise = element("input", { type: "text", size: "6", placeholder: "-1" });
+    this.noise = element("input", { type: "text", size: "6", placeholder: "none" });
     for (const kind of ["cluster", "label", "id", "weight"]) {
       this.selects[kind].addEventListener("change", () => this.uncheck(this.selects[kind].value));
     }

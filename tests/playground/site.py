@@ -79,17 +79,17 @@ def build(folder: Path) -> None:
     for name in ("docs", "tools"):
         shutil.copytree(ROOT / name, folder / name)
     shutil.copy(ROOT / "mkdocs.yml", folder)
-    run([sys.executable, "-m", "zensical", "build", "--strict"], folder)
+    run_step([sys.executable, "-m", "zensical", "build", "--strict"], folder)
     scripts = folder / "playground"
     ignored = shutil.ignore_patterns("node_modules")
     shutil.copytree(ROOT / "playground", scripts, ignore=ignored)
-    run(["npm", "ci", "--silent"], scripts)
-    run(["node", "build.mjs", str(folder / "site" / "playground")], scripts)
+    run_step(["npm", "ci", "--silent"], scripts)
+    run_step(["node", "build.mjs", str(folder / "site" / "playground")], scripts)
     playground.write_assets(folder / "site" / "playground")
     playground.link_pages(folder / "site")
 
 
-def run(command: list[str], folder: Path) -> None:
+def run_step(command: list[str], folder: Path) -> None:
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     output = done.stdout + done.stderr
     if command[0] == "npm" and re.search("ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT", output):

@@ -62,7 +62,7 @@ SCORE = """
 """
 
 
-def words_of(html: str) -> list[str]:
+def texts_of_page(html: str) -> list[str]:
     """The texts of a report's page, without its pictures, its SQL and its versions."""
     body = html.partition("<h1>")[2].partition("<h2>SQL</h2>")[0]
     body = re.sub(r"<h2>[^<]*</h2>\s*<figure>.*?</figure>", "", body, flags=re.DOTALL)
@@ -77,7 +77,7 @@ def report_elsewhere(folder: Path, name: str, options: list[str]) -> list[str]:
         blank = '<svg xmlns="http://www.w3.org/2000/svg"></svg>'
         monkeypatch.setattr(vl_convert, "vegalite_to_svg", lambda vl_spec: blank if vl_spec else "")
         assert main(["report", name, *options, "--html", str(page)]) == 0
-    return words_of(page.read_text(encoding="utf-8"))
+    return texts_of_page(page.read_text(encoding="utf-8"))
 
 
 #: Rows with NULLs, noise, a giant cluster and clusters of one point.
@@ -171,7 +171,7 @@ def test_a_dropped_file_has_the_report_of_the_command_line(
     report = reports[name]
     assert not isinstance(report, str), report
     print(name, report["seconds"], report["guessed"])
-    words = words_of(report["html"])
+    words = texts_of_page(report["html"])
     expected = report_elsewhere(reports["folder"], name, FILES[name][3])
     if name == "large.csv":
         assert report["seconds"] < LONGEST
