@@ -141,7 +141,7 @@ FILES: dict[str, tuple[str, dict[str, str], str, list[str]]] = {
         "a,b,c,d",
         [
             *("--label", "label", "--cluster", "cluster", "--vector", "a,b,c,d"),
-            *("--method", "sample", "--sample-size", "500", "--reference-size", "200"),
+            *("--method", "sample", "--sample-size", "1000", "--reference-size", "500"),
         ],
     ),
 }
@@ -176,7 +176,7 @@ def test_a_dropped_file_has_the_report_of_the_command_line(
     if name == "large.csv":
         assert report["seconds"] < LONGEST
         sentence = next(text for text in words if text.startswith("The silhouettes are those of"))
-        assert "a sample of 500 of 100,000 points" in sentence
+        assert "a sample of 1,000 of 100,000 points" in sentence
         words.remove(sentence)
     assert words == expected
 

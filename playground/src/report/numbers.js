@@ -4,12 +4,12 @@
 export function showNumber(value, isInteger = false) {
   if (value === null || value === undefined) return "–";
   const size = Math.abs(value);
-  if (isInteger || size >= 1e4) return size < 1e15 ? group(value) : scientific(value);
+  if (isInteger || size >= 1e4) return size < 1e15 ? showCount(value) : scientific(value);
   return size >= 1e-3 || value === 0 ? String(Number(value.toPrecision(4))) : scientific(value);
 }
 
 /** Return a whole number with commas. */
-function group(value) {
+export function showCount(value) {
   return value.toLocaleString("en-US", { maximumFractionDigits: 0 });
 }
 
@@ -19,7 +19,7 @@ function scientific(value) {
 
 /** Return a number and the word for what it counts. */
 export function count(n, word) {
-  return `${group(n)} ${word}${n === 1 ? "" : "s"}`;
+  return `${showCount(n)} ${word}${n === 1 ? "" : "s"}`;
 }
 
 /** Return a share in per cent, in the text of the findings. */

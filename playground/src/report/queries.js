@@ -4,9 +4,9 @@ import { INPUT } from "../files.js";
 import { quoteName, quoteText } from "../statements.js";
 
 /** Exact silhouettes are computed up to this number of coordinates of pairs of points. */
-const MOST_PRODUCTS = 2e8;
-const SAMPLE_SIZE = 500;
-const REFERENCE_SIZE = 200;
+const MOST_PRODUCTS = 1e9;
+const SAMPLE_SIZE = 1000;
+const REFERENCE_SIZE = 500;
 /** Distances whose mean over a cluster follows from sums: exact at any size. */
 const SUMMED = ["sqeuclidean", "cosine", "cityblock"];
 

@@ -2,7 +2,7 @@
 
 import { INPUT } from "../files.js";
 import { quoteName, quoteText } from "../statements.js";
-import { count, percent, showNumber } from "./numbers.js";
+import { count, percent, showCount } from "./numbers.js";
 import { firstRow } from "./scores.js";
 
 /** Of the rows, the share that one label that looks missing has to exceed. */
@@ -16,23 +16,22 @@ export function listFacts(name, choice, tables, method) {
   const internal = firstRow(tables, "internal_report");
   const counted = { ...internal, ...external };
   const n = (external ?? internal).n;
-  const whole = (value) => showNumber(value, true);
-  const facts = [["data", name], ["rows", whole(n)]];
+  const facts = [["data", name], ["rows", showCount(n)]];
   if (internal !== null && internal.n !== n) {
     facts[1][0] = "rows with a label";
-    facts.push(["points", whole(internal.n)]);
+    facts.push(["points", showCount(internal.n)]);
   }
   const titles = { n_clusters: "clusters", n_labels: "labels", n_dims: "dimensions" };
   for (const [column, title] of Object.entries(titles)) {
-    if (column in counted) facts.push([title, whole(counted[column])]);
+    if (column in counted) facts.push([title, showCount(counted[column])]);
   }
   if (internal !== null) facts.push(["silhouettes", describeMethod(method, internal.n)]);
   return [...facts, ...listOptions(choice)];
 }
 
 function describeMethod(method, n) {
-  if (method.method === undefined) return `exact, ${showNumber(n, true)} points`;
-  const { sample_size: sampled, reference_size: compared } = method;
+  if (method.method === undefined) return `exact, ${showCount(n)} points`;
+  const [sampled, compared] = [method.sample_size, method.reference_size].map(showCount);
   return `sample of ${sampled} points, ${compared} of each cluster to compare with, seed 0`;
 }
 
@@ -61,7 +60,7 @@ export async function listWarnings(session, choice, tables, clusters, facts) {
   }
   if (row.n_singletons) {
     const [all, have] = [count(row.n_clusters, "cluster"), row.n_singletons === 1 ? "has" : "have"];
-    const single = showNumber(row.n_singletons, true);
+    const single = showCount(row.n_singletons);
     warnings.push(`${single} of ${all} ${have} one point, whose silhouette is 0 by definition.`);
   }
   const [largest] = clusters;
@@ -131,7 +130,7 @@ async function warnOfLabels(session, label, placeholders) {
   );
   return rows.map(
     ([value, n, total]) =>
-      `The label '${value}' of ${showNumber(n, true)} of ${showNumber(total, true)} rows counts ` +
+      `The label '${value}' of ${showCount(n)} of ${showCount(total)} rows counts ` +
       "as one label; if it stands for a missing one, make it NULL, so that these rows are left out.",
   );
 }
@@ -144,16 +143,17 @@ async function warnOfZeroVectors(session, { vector, isList }) {
   const { rows } = await session.query(`SELECT COUNT(*) FROM ${INPUT} WHERE ${isZero}`);
   const [[n]] = rows;
   if (n === 0) return [];
-  const subject = n === 1 ? "1 vector is zero: its" : `${showNumber(n, true)} vectors are zero: their`;
+  const subject = n === 1 ? "1 vector is zero: its" : `${showCount(n)} vectors are zero: their`;
   return [`${subject} cosine distance to every other one is 1.`];
 }
 
 /** Return the sentence on silhouettes of a sample, if they are. */
 export function warnOfSample(method, n) {
   if (method.method === undefined) return [];
+  const [sampled, compared] = [method.sample_size, method.reference_size].map(showCount);
   return [
-    `The silhouettes are those of a sample of ${method.sample_size} of ${showNumber(n, true)} ` +
-      `points (seed 0), compared with up to ${method.reference_size} points of each cluster, since ` +
-      "all points would take long in a browser; clustereval report takes more of them.",
+    `The silhouettes are those of a sample of ${sampled} of ${showCount(n)} points (seed 0), ` +
+      `compared with up to ${compared} points of each cluster, since all points would take long ` +
+      "in a browser; clustereval report takes more of them.",
   ];
 }
