@@ -60,6 +60,7 @@ dbt: $(VENV)/dev.stamp
 # The site of the documentation, in site/; a broken link or a page outside of the navigation is an error.
 docs: $(VENV)/docs.stamp
 	$(BIN)/zensical build --strict --clean
+	$(BIN)/python -m tools.llms site
 
 # The site with the playground, whose pages run the macros in the browser; needs npm.
 playground: docs playground/node_modules/.stamp

@@ -1,6 +1,6 @@
 """Clustering evaluation where your data already lives.
 
-The same metrics with the same numbers as SQL macros for DuckDB and as Polars functions:
+It has the same metrics, with the same numbers, as SQL macros for DuckDB and as Polars functions:
 
 * expressions such as ``adjusted_rand_score(label, cluster)``, for select, group_by().agg and over:
   a Float64 for each group of rows, NULL where it is undefined;
@@ -9,10 +9,10 @@ The same metrics with the same numbers as SQL macros for DuckDB and as Polars fu
 * ``register(connection)`` for the macros, ``bundle()`` for their text, ``write_database(path)`` for
   a database of them, ``to_sql()`` for other engines;
 * ``plots`` for pictures, which are methods of the namespace too (extra ``plot``);
-* ``describe(name)`` for what a score is.
+* ``describe(name)`` to read what a score is.
 
-Examples in docstrings take ``import polars as pl`` and ``import polars_clustereval as ce`` for
-granted. A LazyFrame is read when the result is collected, unless a docstring says otherwise.
+Examples in docstrings assume ``import polars as pl`` and ``import polars_clustereval as ce``. A
+LazyFrame is read when you collect the result, unless the docstring of a function says otherwise.
 """
 
 from __future__ import annotations
@@ -298,7 +298,8 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> Any:
         """Return to_sql, which needs the extra ``dialects``, or describe, imported on first access.
 
-        Raise an error for any other name; it says what the name is or may have meant.
+        Raise an error for any other name; the error says what the name is, or which one you may
+        have meant.
         """
         if name == "to_sql":
             from .dialects import to_sql

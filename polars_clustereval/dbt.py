@@ -34,9 +34,9 @@ __all__ = ["Plugin", "package_folder"]
 class Plugin(BasePlugin):
     """Plugin of dbt-duckdb that attaches the macros as the database ``clustereval``.
 
-    Models, tests, hooks and snapshots call ``clustereval.external_report`` and the other macros,
-    on all threads. Nothing is written to the database of the project. Its only requirement is that
-    neither that database nor a schema in it has the name ``clustereval``, which is an error.
+    Models, tests, hooks and snapshots can call ``clustereval.external_report`` and the other macros
+    on all threads. Nothing is written to the database of your project. If that database, or a
+    schema in it, has the name ``clustereval``, the plugin raises an error.
     """
 
     def configure_connection(self, conn: duckdb.DuckDBPyConnection) -> None:

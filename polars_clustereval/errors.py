@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Setting(NamedTuple):
-    """A part of an error's message: a parameter and the value of it that helps."""
+    """A part of an error message: a parameter, and the value of it that solves the problem."""
 
     parameter: str
     value: object
@@ -17,15 +17,15 @@ class Setting(NamedTuple):
 
 
 class PythonCode(str):
-    """A part of an error's message that is of use in Python alone."""
+    """A part of an error message that is useful only in Python."""
 
     __slots__ = ()
 
 
 class ClusterEvalError(ValueError):
-    """Invalid input: the message says what was expected, what was passed, and what to do.
+    """Invalid input: the message tells you what was expected, what was passed, and what to do.
 
-    The arguments are the parts of the message, which the command line writes in its own words.
+    The arguments are the parts of the message. The command line writes them in its own words.
     """
 
     def __str__(self) -> str:

@@ -1,7 +1,8 @@
 """The frame functions as methods: ``frame.clustereval.external_report("species", "cluster")``.
 
-Every method is the function of the same name with the frame as its first argument. Type checkers
-do not see a registered namespace; for them the functions are typed, and work with ``frame.pipe``.
+Every method is the function with the same name, with the frame as its first argument. Type checkers
+do not see a registered namespace; for them, use the functions, which are typed and work with
+``frame.pipe``.
 """
 
 from __future__ import annotations
@@ -87,8 +88,8 @@ def _method(
 class ClusterEval:
     """The frame functions as methods of a DataFrame or LazyFrame, which return the same kind.
 
-    The functions of polars_clustereval.plots are methods too, which return a chart of Altair, such
-    as ``frame.clustereval.silhouette_plot(["x", "y"], "cluster")``; they need the extra ``plot``.
+    The functions of polars_clustereval.plots are also methods. They return an Altair chart, as in
+    ``frame.clustereval.silhouette_plot(["x", "y"], "cluster")``, and need the extra ``plot``.
 
     Parameters
     ----------
@@ -97,7 +98,7 @@ class ClusterEval:
     """
 
     def __init__(self, frame: pl.LazyFrame) -> None:
-        """Keep the frame that Polars passes when ``frame.clustereval`` is used."""
+        """Store the frame that Polars passes when you use ``frame.clustereval``."""
         self._frame = frame
 
     record_error_table = _method(record_error_table)
@@ -170,7 +171,7 @@ class ClusterEval:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
-            """Raise an error that says what a name that is not a method is, or may have meant."""
+            """Raise an error for a name that is not a method, with advice what to use instead."""
             hint = "" if name.startswith("_") else _describe_no_method(name)
             raise AttributeError(f"'frame.clustereval' has no attribute '{name}'{hint}")
 

@@ -18,8 +18,8 @@ CREATE OR REPLACE MACRO clustereval.normalized_clustering_accuracy(label, cluste
   );
 COMMENT ON MACRO clustereval.normalized_clustering_accuracy IS
 'Not an aggregate: a column of matching_report(tbl, label, cluster). (s − 1) / (k − 1), where s = '
-'max Σ n_ij / a_i over matchings, and k is the larger of the numbers of labels and clusters. '
-'Range [-0.5, 1], best 1.';
+'max Σ n_ij / a_i over matchings, and k is the number of labels or of clusters, whichever is '
+'larger. Range [-0.5, 1], best 1.';
 
 -- Raises an error: pair_sets_index is a column of matching_report.
 CREATE OR REPLACE MACRO clustereval.pair_sets_index(label, cluster) AS
@@ -28,9 +28,9 @@ CREATE OR REPLACE MACRO clustereval.pair_sets_index(label, cluster) AS
   );
 COMMENT ON MACRO clustereval.pair_sets_index IS
 'Not an aggregate: a column of matching_report(tbl, label, cluster). max(0, (s − E) / (k − E)), '
-'where s = max Σ n_ij / max(a_i, b_j) over matchings, k is the larger of the numbers of labels '
-'and clusters, and E = (1/n) Σ min(a_i, b_i) over the sizes in descending order. Range [0, 1], '
-'best 1.';
+'where s = max Σ n_ij / max(a_i, b_j) over matchings, k is the number of labels or of clusters, '
+'whichever is larger, and E = (1/n) Σ min(a_i, b_i) over the sizes in descending order. Range [0, '
+'1], best 1.';
 
 -- Raises an error: ceaf_precision is a column of matching_report.
 CREATE OR REPLACE MACRO clustereval.ceaf_precision(label, cluster) AS
@@ -282,8 +282,8 @@ CREATE OR REPLACE MACRO clustereval.silhouette(vector, cluster) AS
   );
 COMMENT ON MACRO clustereval.silhouette IS
 'Not an aggregate: a column of silhouette_score(tbl, vector, cluster). mean over the points of (b '
-'− a) / max(a, b), where a is the mean distance to the other points of the own cluster, and b the '
-'least mean distance to the points of another cluster. Range [-1, 1], best 1.';
+'− a) / max(a, b), where a is the mean distance to the other points of the point''s own cluster, '
+'and b is the smallest mean distance to the points of another cluster. Range [-1, 1], best 1.';
 
 -- Raises an error: silhouette_macro is a column of silhouette_score.
 CREATE OR REPLACE MACRO clustereval.silhouette_macro(vector, cluster) AS
@@ -309,9 +309,9 @@ CREATE OR REPLACE MACRO clustereval.silhouette_lower(vector, cluster) AS
     'silhouette_lower', 'silhouette_score', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.silhouette_lower IS
-'Not an aggregate: a column of silhouette_score(tbl, vector, cluster). the exact mean silhouette '
-'is no less: equal to silhouette for method ''exact'', certified for ''bounds'' and tolerance, '
-'with probability confidence for ''sample''. Range [-1, 1], best 1.';
+'Not an aggregate: a column of silhouette_score(tbl, vector, cluster). lower bound of the exact '
+'mean silhouette: equal to silhouette for method ''exact'', certified for ''bounds'' and '
+'tolerance, valid with probability confidence for ''sample''. Range [-1, 1], best 1.';
 
 -- Raises an error: silhouette_upper is a column of silhouette_score.
 CREATE OR REPLACE MACRO clustereval.silhouette_upper(vector, cluster) AS
@@ -319,9 +319,9 @@ CREATE OR REPLACE MACRO clustereval.silhouette_upper(vector, cluster) AS
     'silhouette_upper', 'silhouette_score', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.silhouette_upper IS
-'Not an aggregate: a column of silhouette_score(tbl, vector, cluster). the exact mean silhouette '
-'is no more: equal to silhouette for method ''exact'', certified for ''bounds'' and tolerance, '
-'with probability confidence for ''sample''. Range [-1, 1], best 1.';
+'Not an aggregate: a column of silhouette_score(tbl, vector, cluster). upper bound of the exact '
+'mean silhouette: equal to silhouette for method ''exact'', certified for ''bounds'' and '
+'tolerance, valid with probability confidence for ''sample''. Range [-1, 1], best 1.';
 
 -- Raises an error: centroid_dunn_index is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.centroid_dunn_index(vector, cluster) AS
@@ -591,5 +591,4 @@ CREATE OR REPLACE MACRO clustereval.connectivity(vector, cluster) AS
   );
 COMMENT ON MACRO clustereval.connectivity IS
 'Not an aggregate: a column of pairwise_report(tbl, vector, cluster). Σ over points and j ≤ '
-'n_neighbors of 1 / j, where the j-th nearest neighbor is in another cluster. Range [0, ∞), best '
-'0.';
+'n_neighbors of 1 / j if the j-th nearest neighbor is in another cluster. Range [0, ∞), best 0.';

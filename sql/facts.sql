@@ -8,463 +8,472 @@
 
 COMMENT ON MACRO clustereval.rand_score IS
 'Rand index: the share of pairs of rows on which label and cluster agree. (tp + tn) / all pairs. '
-'It is always large for many small clusters, because most pairs are apart in both: '
+'With many small clusters it is always large, because most pairs are apart in both; '
 'adjusted_rand_score corrects for that. Range [0, 1], best 1. Special cases: 1 for a single row. '
-'NULL without rows. Source: Rand (1971), Objective criteria for the evaluation of clustering '
-'methods, doi:10.1080/01621459.1971.10482356. Leave noise out: CASE WHEN cluster <> -1 THEN '
-'cluster END.';
+'NULL if there are no rows. Source: Rand (1971), Objective criteria for the evaluation of '
+'clustering methods, doi:10.1080/01621459.1971.10482356. Leave noise out: CASE WHEN cluster <> -1 '
+'THEN cluster END.';
 
 COMMENT ON MACRO clustereval.adjusted_rand_score IS
 'Rand index RI corrected for chance, (RI - E) / (1 - E). E is its expectation for random '
-'labelings of the same sizes, whose score is thus 0 on average. Range [-0.5, 1], best 1. Special '
-'cases: 1 for equal partitions, also for one cluster, singletons or a single row. NULL without '
-'rows. Source: Hubert and Arabie (1985), Comparing partitions, doi:10.1007/BF01908075. Leave '
-'noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'labelings with the same sizes, which have score 0 on average. Range [-0.5, 1], best 1. Special '
+'cases: 1 for equal partitions, even for one cluster, singletons or a single row. NULL if there '
+'are no rows. Source: Hubert and Arabie (1985), Comparing partitions, doi:10.1007/BF01908075. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.fowlkes_mallows_score IS
 'Geometric mean of pair precision and pair recall. tp / sqrt((tp + fp) (tp + fn)). Range [0, 1], '
-'best 1. Special cases: 0 where no pair is together in both, two partitions into singletons '
-'included. NULL without rows. Source: Fowlkes and Mallows (1983), A method for comparing two '
-'hierarchical clusterings, doi:10.1080/01621459.1983.10478008. Leave noise out: CASE WHEN cluster '
-'<> -1 THEN cluster END.';
+'best 1. Special cases: 0 if no pair is together in both, even if both partitions have only '
+'singletons. NULL if there are no rows. Source: Fowlkes and Mallows (1983), A method for '
+'comparing two hierarchical clusterings, doi:10.1080/01621459.1983.10478008. Leave noise out: '
+'CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.pair_precision IS
-'Share of the pairs in one cluster that have one label. tp / (tp + fp), Wallace''s index of the '
-'clusters. Range [0, 1], best 1. Special cases: NULL where every cluster has one row only. NULL '
-'without rows. Source: Wallace (1983), comment on A method for comparing two hierarchical '
-'clusterings, doi:10.1080/01621459.1983.10478009. Leave noise out: CASE WHEN cluster <> -1 THEN '
-'cluster END.';
+'Share of the pairs in the same cluster that have the same label. tp / (tp + fp). It is '
+'Wallace''s index of the clusters. Range [0, 1], best 1. Special cases: NULL if every cluster has '
+'only one row. NULL if there are no rows. Source: Wallace (1983), comment on A method for '
+'comparing two hierarchical clusterings, doi:10.1080/01621459.1983.10478009. Leave noise out: '
+'CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.pair_recall IS
-'Share of the pairs of one label that are in one cluster. tp / (tp + fn), Wallace''s index of the '
-'labels. Range [0, 1], best 1. Special cases: NULL where every label is on one row only. NULL '
-'without rows. Source: Wallace (1983), comment on A method for comparing two hierarchical '
-'clusterings, doi:10.1080/01621459.1983.10478009. Leave noise out: CASE WHEN cluster <> -1 THEN '
-'cluster END.';
+'Share of the pairs with the same label that are in the same cluster. tp / (tp + fn). It is '
+'Wallace''s index of the labels. Range [0, 1], best 1. Special cases: NULL if every label has '
+'only one row. NULL if there are no rows. Source: Wallace (1983), comment on A method for '
+'comparing two hierarchical clusterings, doi:10.1080/01621459.1983.10478009. Leave noise out: '
+'CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.pair_f_score IS
 'Weighted harmonic mean of pair precision and pair recall. (1 + beta^2) P R / (beta^2 P + R): '
-'beta > 1 weighs recall more. With beta 1 the index of Czekanowski, Dice and Sorensen. Range [0, '
-'1], best 1. Special cases: NULL if no pair is together by label or cluster, if beta is 0 and '
-'every cluster a singleton, or without rows. Source: Dice (1945), Measures of the amount of '
-'ecologic association between species, doi:10.2307/1932409. Leave noise out: CASE WHEN cluster <> '
-'-1 THEN cluster END.';
+'with beta > 1, recall weighs more. With beta = 1 it is the index of Czekanowski, Dice and '
+'Sorensen. Range [0, 1], best 1. Special cases: NULL if no pair is together by label or by '
+'cluster, if beta is 0 and every cluster is a singleton, or if there are no rows. Source: Dice '
+'(1945), Measures of the amount of ecologic association between species, doi:10.2307/1932409. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.jaccard_index IS
-'Share of the pairs together by label or cluster that are together by both. tp / (tp + fp + fn). '
-'Range [0, 1], best 1. Special cases: NULL where no pair is together in either. NULL without '
-'rows. Source: Jaccard (1912), The distribution of the flora in the alpine zone, '
-'doi:10.1111/j.1469-8137.1912.tb05611.x. Leave noise out: CASE WHEN cluster <> -1 THEN cluster '
-'END.';
+'Share of the pairs together by label or by cluster that are together by both. tp / (tp + fp + '
+'fn). Range [0, 1], best 1. Special cases: NULL if no pair is together by label or by cluster. '
+'NULL if there are no rows. Source: Jaccard (1912), The distribution of the flora in the alpine '
+'zone, doi:10.1111/j.1469-8137.1912.tb05611.x. Leave noise out: CASE WHEN cluster <> -1 THEN '
+'cluster END.';
 
 COMMENT ON MACRO clustereval.mirkin_metric IS
-'Number of ordered pairs of rows on which label and cluster disagree. 2 (fp + fn), a metric of '
-'partitions. Range [0, n (n - 1)], best 0. Special cases: 0 for a single row. NULL without rows. '
-'Source: Mirkin (1996), Mathematical classification and clustering, '
+'Number of ordered pairs of rows on which label and cluster disagree. It is 2 (fp + fn), a metric '
+'on partitions. Range [0, n (n - 1)], best 0. Special cases: 0 for a single row. NULL if there '
+'are no rows. Source: Mirkin (1996), Mathematical classification and clustering, '
 'doi:10.1007/978-1-4613-0457-9. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.hubert_index IS
-'Share of pairs on which label and cluster agree, minus that on which they disagree. (tp + tn - '
-'fp - fn) / all pairs, equal to 2 rand_score - 1. Range [-1, 1], best 1. Special cases: NULL for '
-'a single row. NULL without rows. Source: Hubert (1977), Nominal scale response agreement as a '
-'generalized correlation, doi:10.1111/j.2044-8317.1977.tb00728.x. Leave noise out: CASE WHEN '
-'cluster <> -1 THEN cluster END.';
+'Share of pairs on which label and cluster agree, minus the share on which they disagree. (tp + '
+'tn - fp - fn) / all pairs, which equals 2 rand_score - 1. Range [-1, 1], best 1. Special cases: '
+'NULL for a single row. NULL if there are no rows. Source: Hubert (1977), Nominal scale response '
+'agreement as a generalized correlation, doi:10.1111/j.2044-8317.1977.tb00728.x. Leave noise out: '
+'CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.kulczynski_index IS
 'Arithmetic mean of pair precision and pair recall. (tp / (tp + fp) + tp / (tp + fn)) / 2. Range '
-'[0, 1], best 1. Special cases: NULL if pair_precision or pair_recall is, and without rows. '
-'Source: Kulczynski (1927), Die Pflanzenassoziationen der Pieninen. Leave noise out: CASE WHEN '
-'cluster <> -1 THEN cluster END.';
+'[0, 1], best 1. Special cases: NULL if pair_precision or pair_recall is NULL, and if there are '
+'no rows. Source: Kulczynski (1927), Die Pflanzenassoziationen der Pieninen. Leave noise out: '
+'CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.mcnemar_index IS
 'Signed root of McNemar''s statistic: positive if more pairs are split than joined. (fn - fp) / '
-'sqrt(fn + fp); 0 if as many pairs are split as joined. The fn pairs that are split have one '
-'label and two clusters, the fp pairs that are joined have one cluster and two labels. '
-'Approximately standard normal if pairs are split and joined at random. Range unbounded. Special '
-'cases: NULL for equal partitions. NULL without rows. Source: McNemar (1947), Note on the '
-'sampling error of the difference between correlated proportions or percentages, '
-'doi:10.1007/BF02295996. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'sqrt(fn + fp); 0 if as many pairs are split as joined. Split are the fn pairs with the same '
+'label but different clusters; joined are the fp pairs in the same cluster but with different '
+'labels. If pairs are split and joined at random, the index is approximately standard normal. '
+'Range unbounded. Special cases: NULL for equal partitions. NULL if there are no rows. Source: '
+'McNemar (1947), Note on the sampling error of the difference between correlated proportions or '
+'percentages, doi:10.1007/BF02295996. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.phi_index IS
 'Correlation of "same label" and "same cluster" over all pairs of rows. (tp tn - fp fn) / '
 'sqrt((tp + fp) (tp + fn) (fp + tn) (fn + tn)), Hubert''s normalized gamma. Range [-1, 1], best '
-'1. Special cases: NULL where either partition is trivial: all rows together, or all apart. NULL '
-'without rows. Source: Yule (1912), On the methods of measuring association between two '
+'1. Special cases: NULL if either partition is trivial: all rows together, or all apart. NULL if '
+'there are no rows. Source: Yule (1912), On the methods of measuring association between two '
 'attributes, doi:10.2307/2340126. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.correlation_distance IS
-'Angle between the two partitions, arccos(phi_index) / pi. A metric of partitions with an '
-'expectation near 1/2 for random labelings. Range [0, 1], best 0. Special cases: 0 for equal '
-'partitions, trivial ones too. Otherwise NULL if one partition is trivial: a single group, or '
-'singletons only. NULL without rows. Source: Gösgens, Tikhonov and Prokhorenkova (2021), '
+'Angle between the two partitions, arccos(phi_index) / pi. It is a metric on partitions. For '
+'random labelings, its expectation is near 1/2. Range [0, 1], best 0. Special cases: 0 for equal '
+'partitions, even trivial ones. Otherwise NULL if one partition is trivial: a single group, or '
+'singletons only. NULL if there are no rows. Source: Gösgens, Tikhonov and Prokhorenkova (2021), '
 'Systematic analysis of cluster similarity indices: how to validate validation measures, '
 'https://proceedings.mlr.press/v139/gosgens21a.html. Leave noise out: CASE WHEN cluster <> -1 '
 'THEN cluster END.';
 
 COMMENT ON MACRO clustereval.rogers_tanimoto_index IS
 'Share of pairs on which label and cluster agree, with disagreements counted twice. (tp + tn) / '
-'(tp + tn + 2 (fp + fn)). Range [0, 1], best 1. Special cases: NULL for a single row. NULL '
-'without rows. Source: Rogers and Tanimoto (1960), A computer program for classifying plants, '
-'doi:10.1126/science.132.3434.1115. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'(tp + tn + 2 (fp + fn)). Range [0, 1], best 1. Special cases: NULL for a single row. NULL if '
+'there are no rows. Source: Rogers and Tanimoto (1960), A computer program for classifying '
+'plants, doi:10.1126/science.132.3434.1115. Leave noise out: CASE WHEN cluster <> -1 THEN cluster '
+'END.';
 
 COMMENT ON MACRO clustereval.russell_rao_index IS
-'Share of all pairs of rows that have the same label and the same cluster. tp / all pairs. Range '
-'[0, 1]. Special cases: NULL for a single row. NULL without rows. Source: Russell and Rao (1940), '
-'On habitat and association of species of anopheline larvae in south-eastern Madras. Leave noise '
-'out: CASE WHEN cluster <> -1 THEN cluster END.';
+'Share of all pairs of rows that have the same label and the same cluster. It is tp / all pairs. '
+'Range [0, 1]. Special cases: NULL for a single row. NULL if there are no rows. Source: Russell '
+'and Rao (1940), On habitat and association of species of anopheline larvae in south-eastern '
+'Madras. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.sokal_sneath_1_index IS
 'Jaccard index of pairs, with pairs on which label and cluster disagree counted twice. tp / (tp + '
-'2 (fp + fn)). Range [0, 1], best 1. Special cases: NULL where no pair is together in either. '
-'NULL without rows. Source: Sokal and Sneath (1963), Principles of numerical taxonomy. Leave '
-'noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'2 (fp + fn)). Range [0, 1], best 1. Special cases: NULL if no pair is together by label or by '
+'cluster. NULL if there are no rows. Source: Sokal and Sneath (1963), Principles of numerical '
+'taxonomy. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.sokal_sneath_2_index IS
 'Share of pairs on which label and cluster agree, with agreements counted twice. (tp + tn) / (tp '
-'+ tn + (fp + fn) / 2). Range [0, 1], best 1. Special cases: NULL for a single row. NULL without '
-'rows. Source: Sokal and Sneath (1963), Principles of numerical taxonomy. Leave noise out: CASE '
-'WHEN cluster <> -1 THEN cluster END.';
+'+ tn + (fp + fn) / 2). Range [0, 1], best 1. Special cases: NULL for a single row. NULL if there '
+'are no rows. Source: Sokal and Sneath (1963), Principles of numerical taxonomy. Leave noise out: '
+'CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.southwood_index IS
-'Pairs with the same label and the same cluster, per pair with only one of them the same. tp / '
-'(fp + fn), equal to J / (1 - J) with J the jaccard_index. Range [0, ∞), best high. Special '
-'cases: NULL for equal partitions. NULL without rows. Source: Southwood (1978), Ecological '
-'methods, with particular reference to the study of insect populations, second edition, Chapman '
-'and Hall. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'Pairs together by both label and cluster, per pair together by only one of them. tp / (fp + fn), '
+'which equals J / (1 - J), where J is jaccard_index. Range [0, ∞), best high. Special cases: NULL '
+'for equal partitions. NULL if there are no rows. Source: Southwood (1978), Ecological methods, '
+'with particular reference to the study of insect populations, second edition, Chapman and Hall. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.adjusted_fowlkes_mallows_score IS
 'Fowlkes-Mallows score corrected for chance. (FM - E) / (1 - E), where E is the expectation of '
-'the score FM for random labelings of the same sizes. 0 is expected for random labelings. Range '
-'up to 1, best 1. Special cases: NULL where either partition is trivial: all rows together, or '
-'all apart. NULL without rows. Source: Hubert and Arabie (1985), Comparing partitions, '
+'the score FM for random labelings with the same sizes. Random labelings have score 0 on average. '
+'Range up to 1, best 1. Special cases: NULL if either partition is trivial: all rows together, or '
+'all apart. NULL if there are no rows. Source: Hubert and Arabie (1985), Comparing partitions, '
 'doi:10.1007/BF01908075. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.multinomial_adjusted_rand_score IS
-'Adjusted Rand index under a multinomial model (MARI). adjusted_rand_score takes the sizes of '
-'labels and clusters as fixed. Here they are random too, and the correction is unbiased. The '
-'expectation for random labelings is 0. Range up to 1, best 1. Special cases: NULL for fewer than '
-'4 rows and for 0 / 0. Among equal partitions this is one cluster, all singletons, or two '
-'clusters of two rows. NULL without rows. Source: Sundqvist, Chiquet and Rigaill (2023), '
+'Adjusted Rand index under a multinomial model (MARI). adjusted_rand_score treats the sizes of '
+'labels and clusters as fixed. Here they are random too, and the correction is unbiased. Random '
+'labelings have score 0 on average. Range up to 1, best 1. Special cases: NULL for fewer than 4 '
+'rows and for 0 / 0. Equal partitions are 0 / 0 if they are one cluster, all singletons, or two '
+'clusters of two rows. NULL if there are no rows. Source: Sundqvist, Chiquet and Rigaill (2023), '
 'Adjusting the adjusted Rand index, doi:10.1007/s00180-022-01230-7. Leave noise out: CASE WHEN '
 'cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.label_entropy IS
-'Entropy of the labels in nats. Range [0, ln n]. Special cases: 0 for a single label. NULL '
-'without rows. Source: Shannon (1948), A mathematical theory of communication, '
+'Entropy of the labels in nats. Range [0, ln n]. Special cases: 0 for a single label. NULL if '
+'there are no rows. Source: Shannon (1948), A mathematical theory of communication, '
 'doi:10.1002/j.1538-7305.1948.tb01338.x. Leave noise out: CASE WHEN cluster <> -1 THEN cluster '
 'END.';
 
 COMMENT ON MACRO clustereval.cluster_entropy IS
-'Entropy of the clusters in nats. Range [0, ln n]. Special cases: 0 for a single cluster. NULL '
-'without rows. Source: Shannon (1948), A mathematical theory of communication, '
+'Entropy of the clusters in nats. Range [0, ln n]. Special cases: 0 for a single cluster. NULL if '
+'there are no rows. Source: Shannon (1948), A mathematical theory of communication, '
 'doi:10.1002/j.1538-7305.1948.tb01338.x. Leave noise out: CASE WHEN cluster <> -1 THEN cluster '
 'END.';
 
 COMMENT ON MACRO clustereval.joint_entropy IS
 'Entropy of the pairs of label and cluster in nats. Range [0, ln n]. Special cases: 0 for one '
-'label and one cluster. NULL without rows. Source: Shannon (1948), A mathematical theory of '
-'communication, doi:10.1002/j.1538-7305.1948.tb01338.x. Leave noise out: CASE WHEN cluster <> -1 '
-'THEN cluster END.';
+'label and one cluster. NULL if there are no rows. Source: Shannon (1948), A mathematical theory '
+'of communication, doi:10.1002/j.1538-7305.1948.tb01338.x. Leave noise out: CASE WHEN cluster <> '
+'-1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.label_entropy_given_cluster IS
-'Entropy of the labels given the cluster, in nats. The mean entropy of the labels of a cluster, '
-'with the sizes of the clusters as weights. Range [0, label_entropy], best 0. Special cases: 0 '
-'for a single label. NULL without rows. Source: Shannon (1948), A mathematical theory of '
-'communication, doi:10.1002/j.1538-7305.1948.tb01338.x. Leave noise out: CASE WHEN cluster <> -1 '
-'THEN cluster END.';
+'Entropy of the labels given the cluster, in nats. It is the mean over the clusters of the '
+'entropy of their labels, weighted by cluster size. Range [0, label_entropy], best 0. Special '
+'cases: 0 for a single label. NULL if there are no rows. Source: Shannon (1948), A mathematical '
+'theory of communication, doi:10.1002/j.1538-7305.1948.tb01338.x. Leave noise out: CASE WHEN '
+'cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.cluster_entropy_given_label IS
-'Entropy of the clusters given the label, in nats. The mean entropy of the clusters of a label, '
-'with the sizes of the labels as weights. Range [0, cluster_entropy], best 0. Special cases: 0 '
-'for a single cluster. NULL without rows. Source: Shannon (1948), A mathematical theory of '
-'communication, doi:10.1002/j.1538-7305.1948.tb01338.x. Leave noise out: CASE WHEN cluster <> -1 '
-'THEN cluster END.';
+'Entropy of the clusters given the label, in nats. It is the mean over the labels of the entropy '
+'of their clusters, weighted by label size. Range [0, cluster_entropy], best 0. Special cases: 0 '
+'for a single cluster. NULL if there are no rows. Source: Shannon (1948), A mathematical theory '
+'of communication, doi:10.1002/j.1538-7305.1948.tb01338.x. Leave noise out: CASE WHEN cluster <> '
+'-1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.mutual_info_score IS
-'Mutual information of label and cluster in nats. Range [0, the lesser entropy]. Special cases: 0 '
-'for a single label or a single cluster. NULL without rows. Source: Shannon (1948), A '
+'Mutual information of label and cluster in nats. Range [0, the smaller entropy]. Special cases: '
+'0 for a single label or a single cluster. NULL if there are no rows. Source: Shannon (1948), A '
 'mathematical theory of communication, doi:10.1002/j.1538-7305.1948.tb01338.x. Leave noise out: '
 'CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.normalized_mutual_info_score IS
-'Mutual information over a mean of the two entropies. average_method names the mean: '
-'''arithmetic'', ''geometric'', ''min'' or ''max'', or ''joint'' for the joint entropy. The score '
-'of random clusters grows with their number; the adjusted one does not. Range [0, 1], best 1. '
-'Special cases: 1 for equal partitions, even trivial ones. Otherwise 0 for one label or one '
-'cluster. NULL without rows. Source: Strehl and Ghosh (2002), Cluster ensembles, JMLR 3:583-617. '
-'Kvalseth (1987), doi:10.1109/TSMC.1987.4309069. Leave noise out: CASE WHEN cluster <> -1 THEN '
-'cluster END.';
+'Mutual information divided by a mean of the two entropies. average_method is the mean: '
+'''arithmetic'', ''geometric'', ''min'' or ''max'', or ''joint'' for the joint entropy. The more '
+'clusters there are, the higher this score is for random ones; that of adjusted_mutual_info_score '
+'does not grow. Range [0, 1], best 1. Special cases: 1 for equal partitions, even trivial ones. '
+'Otherwise 0 for one label or one cluster. NULL if there are no rows. Source: Strehl and Ghosh '
+'(2002), Cluster ensembles, JMLR 3:583-617. Kvalseth (1987), doi:10.1109/TSMC.1987.4309069. Leave '
+'noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.adjusted_mutual_info_score IS
-'Mutual information corrected for chance, over a mean of the entropies corrected likewise. (MI - '
-'E) / (M - E), where E is the expectation of MI for random labelings, whose score is thus 0 on '
-'average, and M the mean that average_method names: ''arithmetic'', ''geometric'', ''min'' or '
-'''max''. Range up to 1, best 1. Special cases: 1 for equal partitions. Otherwise 0 for one label '
-'or one cluster, and NULL for ''min'' if all labels or all clusters differ, 0 / 0. NULL without '
-'rows. Source: Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings '
-'comparison, JMLR 11:2837-2854. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'Mutual information corrected for chance, divided by a mean entropy corrected in the same way. '
+'(MI - E) / (M - E), where E is the expectation of MI for random labelings, and M is the mean of '
+'the entropies that average_method names: ''arithmetic'', ''geometric'', ''min'' or ''max''. '
+'Random labelings have score 0 on average. Range up to 1, best 1. Special cases: 1 for equal '
+'partitions. Otherwise 0 for one label or one cluster, and NULL with ''min'' if all labels or all '
+'clusters are singletons, because it is then 0 / 0. NULL if there are no rows. Source: Vinh, Epps '
+'and Bailey (2010), Information theoretic measures for clusterings comparison, JMLR 11:2837-2854. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.expected_mutual_info IS
-'Mutual information expected of random labelings of the same sizes, in nats. The mean over all '
-'permutations of the rows. Range [0, the lesser entropy]. Special cases: 0 for a single label or '
-'a single cluster. NULL without rows. Source: Vinh, Epps and Bailey (2009), Information theoretic '
-'measures for clusterings comparison: is a correction for chance necessary?, '
-'doi:10.1145/1553374.1553511. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'Mutual information that random labelings with the same sizes have on average, in nats. It is the '
+'mean over all permutations of the rows. Range [0, the smaller entropy]. Special cases: 0 for a '
+'single label or a single cluster. NULL if there are no rows. Source: Vinh, Epps and Bailey '
+'(2009), Information theoretic measures for clusterings comparison: is a correction for chance '
+'necessary?, doi:10.1145/1553374.1553511. Leave noise out: CASE WHEN cluster <> -1 THEN cluster '
+'END.';
 
 COMMENT ON MACRO clustereval.homogeneity_score IS
 'Share of the label entropy that the clusters explain. Range [0, 1], best 1. Special cases: 1 if '
-'no cluster mixes labels, as for a single label. NULL without rows. Source: Rosenberg and '
+'no cluster mixes labels, as for a single label. NULL if there are no rows. Source: Rosenberg and '
 'Hirschberg (2007), V-measure, EMNLP-CoNLL, D07-1043. Leave noise out: CASE WHEN cluster <> -1 '
 'THEN cluster END.';
 
 COMMENT ON MACRO clustereval.completeness_score IS
 'Share of the cluster entropy that the labels explain. Range [0, 1], best 1. Special cases: 1 if '
-'no label is split, as for a single cluster. NULL without rows. Source: Rosenberg and Hirschberg '
-'(2007), V-measure, EMNLP-CoNLL, D07-1043. Leave noise out: CASE WHEN cluster <> -1 THEN cluster '
-'END.';
+'no label is split, as for a single cluster. NULL if there are no rows. Source: Rosenberg and '
+'Hirschberg (2007), V-measure, EMNLP-CoNLL, D07-1043. Leave noise out: CASE WHEN cluster <> -1 '
+'THEN cluster END.';
 
 COMMENT ON MACRO clustereval.v_measure_score IS
-'Weighted harmonic mean of homogeneity and completeness. (1 + beta) h c / (beta h + c): beta > 1 '
-'weighs completeness more. With beta 1 it is normalized_mutual_info_score. Range [0, 1], best 1. '
-'Special cases: 0 for h = c = 0, NULL for beta = c = 0 < h and without rows. Source: Rosenberg '
-'and Hirschberg (2007), V-measure, EMNLP-CoNLL, D07-1043. Leave noise out: CASE WHEN cluster <> '
-'-1 THEN cluster END.';
+'Weighted harmonic mean of homogeneity and completeness. (1 + beta) h c / (beta h + c): with beta '
+'> 1, completeness weighs more. With beta = 1 it equals normalized_mutual_info_score. Range [0, '
+'1], best 1. Special cases: 0 for h = c = 0. NULL for beta = c = 0 < h, and if there are no rows. '
+'Source: Rosenberg and Hirschberg (2007), V-measure, EMNLP-CoNLL, D07-1043. Leave noise out: CASE '
+'WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.variation_of_information IS
-'Sum of the two conditional entropies in nats, a metric of partitions. Range [0, ln n], best 0. '
-'Special cases: 0 for equal partitions, even trivial ones. NULL without rows. Source: Meila '
-'(2007), doi:10.1016/j.jmva.2006.11.013. Leave noise out: CASE WHEN cluster <> -1 THEN cluster '
-'END.';
+'Sum of the two conditional entropies in nats, a metric on partitions. Range [0, ln n], best 0. '
+'Special cases: 0 for equal partitions, even trivial ones. NULL if there are no rows. Source: '
+'Meila (2007), doi:10.1016/j.jmva.2006.11.013. Leave noise out: CASE WHEN cluster <> -1 THEN '
+'cluster END.';
 
 COMMENT ON MACRO clustereval.normalized_variation_of_information IS
-'Variation of information over the joint entropy, a metric of partitions. Range [0, 1], best 0. '
-'Special cases: 0 for equal partitions, even trivial ones. NULL without rows. Source: Vinh, Epps '
-'and Bailey (2010), Information theoretic measures for clusterings comparison, JMLR 11:2837-2854. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'Variation of information divided by the joint entropy, a metric on partitions. Range [0, 1], '
+'best 0. Special cases: 0 for equal partitions, even trivial ones. NULL if there are no rows. '
+'Source: Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings comparison, '
+'JMLR 11:2837-2854. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.normalized_information_distance IS
-'One minus the mutual information over the greater entropy, a metric of partitions. Range [0, 1], '
-'best 0. Special cases: 0 for equal partitions, even trivial ones. NULL without rows. Source: '
-'Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings comparison, JMLR '
-'11:2837-2854. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'One minus mutual information divided by the larger entropy, a metric on partitions. Range [0, '
+'1], best 0. Special cases: 0 for equal partitions, even trivial ones. NULL if there are no rows. '
+'Source: Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings comparison, '
+'JMLR 11:2837-2854. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.purity IS
 'Share of rows that have the majority label of their cluster. Range (0, 1], best 1. Special '
-'cases: 1 where every cluster is a singleton. NULL without rows. Source: Zhao and Karypis (2004), '
+'cases: 1 where every cluster is a singleton. NULL if there are no rows. Source: Zhao and Karypis '
+'(2004), Empirical and theoretical comparisons of selected criterion functions for document '
+'clustering, doi:10.1023/B:MACH.0000027785.44527.d6. Leave noise out: CASE WHEN cluster <> -1 '
+'THEN cluster END.';
+
+COMMENT ON MACRO clustereval.inverse_purity IS
+'Share of rows that lie in the majority cluster of their label. Range (0, 1], best 1. Special '
+'cases: 1 for a single cluster. NULL if there are no rows. Source: Zhao and Karypis (2004), '
 'Empirical and theoretical comparisons of selected criterion functions for document clustering, '
 'doi:10.1023/B:MACH.0000027785.44527.d6. Leave noise out: CASE WHEN cluster <> -1 THEN cluster '
 'END.';
 
-COMMENT ON MACRO clustereval.inverse_purity IS
-'Share of rows that lie in the majority cluster of their label. Range (0, 1], best 1. Special '
-'cases: 1 for a single cluster. NULL without rows. Source: Zhao and Karypis (2004), Empirical and '
-'theoretical comparisons of selected criterion functions for document clustering, '
-'doi:10.1023/B:MACH.0000027785.44527.d6. Leave noise out: CASE WHEN cluster <> -1 THEN cluster '
-'END.';
-
 COMMENT ON MACRO clustereval.class_f_measure IS
-'Best F1 score of each label with any cluster, averaged over rows. The F1 score of a label of a '
-'rows and a cluster of b rows that share n is 2 n / (a + b). Range (0, 1], best 1. Special cases: '
-'1 for equal partitions only. NULL without rows. Source: Larsen and Aone (1999), Fast and '
-'effective text mining using linear-time document clustering, doi:10.1145/312129.312186. Leave '
-'noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'Best F1 score that any cluster has for a label, averaged over the rows. If a label has a rows '
+'and a cluster has b rows, n of them in common, their F1 score is 2 n / (a + b). Range (0, 1], '
+'best 1. Special cases: 1 for equal partitions only. NULL if there are no rows. Source: Larsen '
+'and Aone (1999), Fast and effective text mining using linear-time document clustering, '
+'doi:10.1145/312129.312186. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.split_join_distance IS
-'Number of rows to move to turn one partition into the other, both ways added. 2 n minus the rows '
-'with the majority label of their cluster, minus those in the majority cluster of their label; a '
-'metric of partitions. Range [0, 2 n), best 0. Special cases: 0 for equal partitions only. NULL '
-'without rows. Source: van Dongen (2000), Performance criteria for graph clustering and Markov '
-'cluster experiments, CWI INS-R0012. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'Number of rows to move to turn each partition into the other, added over both directions. It is '
+'2 n minus the rows with the majority label of their cluster, minus the rows in the majority '
+'cluster of their label. It is a metric on partitions. Range [0, 2 n), best 0. Special cases: 0 '
+'for equal partitions only. NULL if there are no rows. Source: van Dongen (2000), Performance '
+'criteria for graph clustering and Markov cluster experiments, CWI INS-R0012. Leave noise out: '
+'CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.bcubed_precision IS
-'Mean over rows of the share of their cluster that has their label. B-cubed precision, where each '
-'row itself counts. Range (0, 1], best 1. Special cases: 1 where every cluster is a singleton. '
-'NULL without rows. Source: Bagga and Baldwin (1998), Algorithms for scoring coreference chains. '
-'Amigo, Gonzalo, Artiles and Verdejo (2009), doi:10.1007/s10791-008-9066-8. Leave noise out: CASE '
-'WHEN cluster <> -1 THEN cluster END.';
+'Mean over the rows of the share of the row''s cluster that has its label. This is B-cubed '
+'precision; each row itself counts. Range (0, 1], best 1. Special cases: 1 where every cluster is '
+'a singleton. NULL if there are no rows. Source: Bagga and Baldwin (1998), Algorithms for scoring '
+'coreference chains. Amigo, Gonzalo, Artiles and Verdejo (2009), doi:10.1007/s10791-008-9066-8. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.bcubed_recall IS
-'Mean over rows of the share of their label that lies in their cluster. B-cubed recall, where '
-'each row itself counts. Range (0, 1], best 1. Special cases: 1 for a single cluster. NULL '
-'without rows. Source: Bagga and Baldwin (1998), Algorithms for scoring coreference chains. '
-'Amigo, Gonzalo, Artiles and Verdejo (2009), doi:10.1007/s10791-008-9066-8. Leave noise out: CASE '
-'WHEN cluster <> -1 THEN cluster END.';
+'Mean over the rows of the share of the row''s label that is in its cluster. This is B-cubed '
+'recall; each row itself counts. Range (0, 1], best 1. Special cases: 1 for a single cluster. '
+'NULL if there are no rows. Source: Bagga and Baldwin (1998), Algorithms for scoring coreference '
+'chains. Amigo, Gonzalo, Artiles and Verdejo (2009), doi:10.1007/s10791-008-9066-8. Leave noise '
+'out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.bcubed_f_score IS
-'Weighted harmonic mean of B-cubed precision and recall. (1 + beta^2) P R / (beta^2 P + R): beta '
-'> 1 weighs recall more. Range (0, 1], best 1. Special cases: 1 for equal partitions only. NULL '
-'without rows. Source: Amigo, Gonzalo, Artiles and Verdejo (2009), A comparison of extrinsic '
-'clustering evaluation metrics based on formal constraints, doi:10.1007/s10791-008-9066-8. Leave '
-'noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'Weighted harmonic mean of B-cubed precision and recall. (1 + beta^2) P R / (beta^2 P + R): with '
+'beta > 1, recall weighs more. Range (0, 1], best 1. Special cases: 1 for equal partitions only. '
+'NULL if there are no rows. Source: Amigo, Gonzalo, Artiles and Verdejo (2009), A comparison of '
+'extrinsic clustering evaluation metrics based on formal constraints, '
+'doi:10.1007/s10791-008-9066-8. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.element_centric_similarity IS
-'Mean over rows of the overlap of their label and cluster as a share of the larger of these. '
-'(1/n) sum of n_ij^2 / max(a_i, b_j) over the cells of n_ij rows, whose label has a_i rows and '
-'whose cluster b_j: the element-centric similarity of partitions, whatever its parameter alpha. '
-'Range (0, 1], best 1. Special cases: 1 for equal partitions only. NULL without rows. Source: '
-'Gates, Wood, Hetrick and Ahn (2019), Element-centric clustering comparison unifies overlaps and '
-'hierarchy, doi:10.1038/s41598-019-44892-y. Leave noise out: CASE WHEN cluster <> -1 THEN cluster '
-'END.';
+'Mean over the rows of the overlap of the row''s label and cluster, divided by the larger one. '
+'(1/n) sum of n_ij^2 / max(a_i, b_j) over the cells of the contingency table, where the cell has '
+'n_ij rows, its label a_i and its cluster b_j. For partitions, this is the element-centric '
+'similarity for any value of its parameter alpha. Range (0, 1], best 1. Special cases: 1 for '
+'equal partitions only. NULL if there are no rows. Source: Gates, Wood, Hetrick and Ahn (2019), '
+'Element-centric clustering comparison unifies overlaps and hierarchy, '
+'doi:10.1038/s41598-019-44892-y. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.exact_match_precision IS
-'Share of the clusters that equal a label, row for row. Range [0, 1], best 1. Special cases: 1 '
-'for equal partitions only. NULL without rows. Source: Menestrina, Whang and Garcia-Molina '
-'(2010), Evaluating entity resolution results, doi:10.14778/1920841.1920871. Leave noise out: '
-'CASE WHEN cluster <> -1 THEN cluster END.';
+'Share of the clusters that have exactly the rows of a label. Range [0, 1], best 1. Special '
+'cases: 1 for equal partitions only. NULL if there are no rows. Source: Menestrina, Whang and '
+'Garcia-Molina (2010), Evaluating entity resolution results, doi:10.14778/1920841.1920871. Leave '
+'noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.exact_match_recall IS
-'Share of the labels that equal a cluster, row for row. Range [0, 1], best 1. Special cases: 1 '
-'for equal partitions only. NULL without rows. Source: Menestrina, Whang and Garcia-Molina '
-'(2010), Evaluating entity resolution results, doi:10.14778/1920841.1920871. Leave noise out: '
-'CASE WHEN cluster <> -1 THEN cluster END.';
+'Share of the labels that have exactly the rows of a cluster. Range [0, 1], best 1. Special '
+'cases: 1 for equal partitions only. NULL if there are no rows. Source: Menestrina, Whang and '
+'Garcia-Molina (2010), Evaluating entity resolution results, doi:10.14778/1920841.1920871. Leave '
+'noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.exact_match_f_score IS
 'Harmonic mean of exact_match_precision and exact_match_recall. Range [0, 1], best 1. Special '
-'cases: 0 if no cluster equals a label, 1 only for equal partitions. NULL without rows. Source: '
-'Menestrina, Whang and Garcia-Molina (2010), Evaluating entity resolution results, '
+'cases: 0 if no cluster equals a label, and 1 only for equal partitions. NULL if there are no '
+'rows. Source: Menestrina, Whang and Garcia-Molina (2010), Evaluating entity resolution results, '
 'doi:10.14778/1920841.1920871. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.k_measure IS
-'Geometric mean of B-cubed precision and recall. Average cluster purity and average entity purity '
-'are other names of these. Range (0, 1], best 1. Special cases: 1 for equal partitions only. NULL '
-'without rows. Source: Lapidot (2002), Self-organizing-maps with BIC for speaker clustering, '
-'IDIAP-RR 02-60. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'Geometric mean of B-cubed precision and recall. These two are also called average cluster purity '
+'and average entity purity. Range (0, 1], best 1. Special cases: 1 for equal partitions only. '
+'NULL if there are no rows. Source: Lapidot (2002), Self-organizing-maps with BIC for speaker '
+'clustering, IDIAP-RR 02-60. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.closest_cluster_precision IS
-'Mean over clusters of the best Jaccard index with any label. Each cluster counts the same, '
-'whatever its size. Range (0, 1], best 1. Special cases: 1 for equal partitions only. NULL '
-'without rows. Source: Benjelloun, Garcia-Molina, Menestrina, Su, Whang and Widom (2009), Swoosh: '
-'a generic approach to entity resolution, doi:10.1007/s00778-008-0098-x. Leave noise out: CASE '
-'WHEN cluster <> -1 THEN cluster END.';
+'Mean over the clusters of the best Jaccard index with any label. Each cluster counts the same, '
+'whatever its size. Range (0, 1], best 1. Special cases: 1 for equal partitions only. NULL if '
+'there are no rows. Source: Benjelloun, Garcia-Molina, Menestrina, Su, Whang and Widom (2009), '
+'Swoosh: a generic approach to entity resolution, doi:10.1007/s00778-008-0098-x. Leave noise out: '
+'CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.closest_cluster_recall IS
-'Mean over labels of the best Jaccard index with any cluster. Each label counts the same, '
-'whatever its size. Range (0, 1], best 1. Special cases: 1 for equal partitions only. NULL '
-'without rows. Source: Benjelloun, Garcia-Molina, Menestrina, Su, Whang and Widom (2009), Swoosh: '
-'a generic approach to entity resolution, doi:10.1007/s00778-008-0098-x. Leave noise out: CASE '
-'WHEN cluster <> -1 THEN cluster END.';
+'Mean over the labels of the best Jaccard index with any cluster. Each label counts the same, '
+'whatever its size. Range (0, 1], best 1. Special cases: 1 for equal partitions only. NULL if '
+'there are no rows. Source: Benjelloun, Garcia-Molina, Menestrina, Su, Whang and Widom (2009), '
+'Swoosh: a generic approach to entity resolution, doi:10.1007/s00778-008-0098-x. Leave noise out: '
+'CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.closest_cluster_f_score IS
 'Weighted harmonic mean of closest_cluster_precision and closest_cluster_recall. (1 + beta^2) P R '
-'/ (beta^2 P + R): beta > 1 weighs recall more. Range (0, 1], best 1. Special cases: 1 for equal '
-'partitions only. NULL without rows. Source: Benjelloun, Garcia-Molina, Menestrina, Su, Whang and '
-'Widom (2009), Swoosh: a generic approach to entity resolution, doi:10.1007/s00778-008-0098-x. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'/ (beta^2 P + R): with beta > 1, recall weighs more. Range (0, 1], best 1. Special cases: 1 for '
+'equal partitions only. NULL if there are no rows. Source: Benjelloun, Garcia-Molina, Menestrina, '
+'Su, Whang and Widom (2009), Swoosh: a generic approach to entity resolution, '
+'doi:10.1007/s00778-008-0098-x. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.talburt_wang_index IS
-'Geometric mean of the numbers of labels and clusters, per contingency cell. sqrt(labels x '
-'clusters) / cells, where a cell is a label and a cluster that share rows. Range (0, 1], best 1. '
-'Special cases: 1 for equal partitions only. NULL without rows. Source: Talburt, Wang, Hess and '
-'Kuo (2007), An algebraic approach to data quality metrics for entity resolution over large '
-'datasets, doi:10.4018/978-1-59904-024-0.ch001. Leave noise out: CASE WHEN cluster <> -1 THEN '
-'cluster END.';
+'Geometric mean of the numbers of labels and clusters, divided by the number of cells. '
+'sqrt(labels x clusters) / cells, where a cell is a pair of a label and a cluster with common '
+'rows. Range (0, 1], best 1. Special cases: 1 for equal partitions only. NULL if there are no '
+'rows. Source: Talburt, Wang, Hess and Kuo (2007), An algebraic approach to data quality metrics '
+'for entity resolution over large datasets, doi:10.4018/978-1-59904-024-0.ch001. Leave noise out: '
+'CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.basic_merge_distance IS
 'Number of splits and merges that turn the clusters into the labels. 2 cells - labels - clusters. '
-'All splits come first, so that no merge joins rows of two labels. Range [0, 2 n), best 0. '
-'Special cases: 0 for equal partitions only. NULL without rows. Source: Menestrina, Whang and '
-'Garcia-Molina (2010), Evaluating entity resolution results, doi:10.14778/1920841.1920871. Leave '
-'noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'All splits come first, so no merge joins rows with different labels. Range [0, 2 n), best 0. '
+'Special cases: 0 for equal partitions only. NULL if there are no rows. Source: Menestrina, Whang '
+'and Garcia-Molina (2010), Evaluating entity resolution results, doi:10.14778/1920841.1920871. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.generalized_merge_distance IS
 'Cost of the splits and merges that turn the clusters into the labels. A split into x and y rows, '
-'and their merge, costs 1 (''unit''), x y (''product'') or (x + y) ln(x + y) - x ln x - y ln y '
-'(''entropy''). All splits come first, so that no merge joins rows of two labels; then their '
-'order does not matter. With ''unit'' for both it is basic_merge_distance, with ''product'' fp + '
-'fn, half of mirkin_metric, with ''entropy'' n times variation_of_information. Range [0, ∞), best '
-'0. Special cases: 0 for equal partitions only. NULL without rows. Source: Menestrina, Whang and '
-'Garcia-Molina (2010), Evaluating entity resolution results, doi:10.14778/1920841.1920871. Leave '
-'noise out: CASE WHEN cluster <> -1 THEN cluster END.';
-
-COMMENT ON MACRO clustereval.muc_precision IS
-'MUC precision: right links among those that hold the clusters together. (n - cells) / (n - '
-'clusters): a cluster of b rows takes b - 1 links, of which one is wrong for each further label '
-'in it. Range [0, 1], best 1. Special cases: NULL if all clusters are singletons. NULL without '
-'rows. Source: Vilain, Burger, Aberdeen, Connolly and Hirschman (1995), A model-theoretic '
-'coreference scoring scheme, doi:10.3115/1072399.1072405. Leave noise out: CASE WHEN cluster <> '
-'-1 THEN cluster END.';
-
-COMMENT ON MACRO clustereval.muc_recall IS
-'MUC recall: found links among those that hold the labels together. (n - cells) / (n - labels): a '
-'label of a rows takes a - 1 links, of which one is missing for each further cluster of its rows. '
-'Range [0, 1], best 1. Special cases: NULL if all labels are singletons. NULL without rows. '
-'Source: Vilain, Burger, Aberdeen, Connolly and Hirschman (1995), A model-theoretic coreference '
-'scoring scheme, doi:10.3115/1072399.1072405. Leave noise out: CASE WHEN cluster <> -1 THEN '
+'and a merge of x and y rows, costs 1 (''unit''), x y (''product'') or (x + y) ln(x + y) - x ln x '
+'- y ln y (''entropy''). All splits come first, so no merge joins rows with different labels; '
+'their order does not matter then. With ''unit'' for both costs this is basic_merge_distance; '
+'with ''product'' it is fp + fn, half of mirkin_metric; with ''entropy'' it is n times '
+'variation_of_information. Range [0, ∞), best 0. Special cases: 0 for equal partitions only. NULL '
+'if there are no rows. Source: Menestrina, Whang and Garcia-Molina (2010), Evaluating entity '
+'resolution results, doi:10.14778/1920841.1920871. Leave noise out: CASE WHEN cluster <> -1 THEN '
 'cluster END.';
 
+COMMENT ON MACRO clustereval.muc_precision IS
+'MUC precision: the share of the links within clusters that are right. (n - cells) / (n - '
+'clusters): b - 1 links hold a cluster of b rows together, and one of them is wrong for each '
+'label in the cluster after the first. Range [0, 1], best 1. Special cases: NULL if all clusters '
+'are singletons. NULL if there are no rows. Source: Vilain, Burger, Aberdeen, Connolly and '
+'Hirschman (1995), A model-theoretic coreference scoring scheme, doi:10.3115/1072399.1072405. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+
+COMMENT ON MACRO clustereval.muc_recall IS
+'MUC recall: the share of the links within labels that the clusters contain. (n - cells) / (n - '
+'labels): a - 1 links hold a label of a rows together, and one of them is missing for each of its '
+'clusters after the first. Range [0, 1], best 1. Special cases: NULL if all labels are '
+'singletons. NULL if there are no rows. Source: Vilain, Burger, Aberdeen, Connolly and Hirschman '
+'(1995), A model-theoretic coreference scoring scheme, doi:10.3115/1072399.1072405. Leave noise '
+'out: CASE WHEN cluster <> -1 THEN cluster END.';
+
 COMMENT ON MACRO clustereval.muc_f_score IS
-'Weighted harmonic mean of MUC precision and recall. (1 + beta^2) P R / (beta^2 P + R): beta > 1 '
-'weighs recall more. Range [0, 1], best 1. Special cases: NULL if all rows are singletons on both '
-'sides. NULL without rows. Source: Vilain, Burger, Aberdeen, Connolly and Hirschman (1995), A '
-'model-theoretic coreference scoring scheme, doi:10.3115/1072399.1072405. Leave noise out: CASE '
-'WHEN cluster <> -1 THEN cluster END.';
+'Weighted harmonic mean of MUC precision and recall. (1 + beta^2) P R / (beta^2 P + R): with beta '
+'> 1, recall weighs more. Range [0, 1], best 1. Special cases: NULL if all rows are singletons on '
+'both sides. NULL if there are no rows. Source: Vilain, Burger, Aberdeen, Connolly and Hirschman '
+'(1995), A model-theoretic coreference scoring scheme, doi:10.3115/1072399.1072405. Leave noise '
+'out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.lea_precision IS
-'LEA precision: right links of the clusters, which count by size. The share of the links of each '
-'cluster that have one label, averaged with the sizes of the clusters as weights. A singleton has '
-'one link, to itself, which is right if its label is a singleton too. Range [0, 1], best 1. '
-'Special cases: 1 for equal partitions only. NULL without rows. Source: Moosavi and Strube '
-'(2016), Which coreference evaluation metric do you trust? A proposal for a link-based entity '
-'aware metric, doi:10.18653/v1/P16-1060. Leave noise out: CASE WHEN cluster <> -1 THEN cluster '
-'END.';
+'LEA precision: the share of right links in a cluster, weighted by the sizes of the clusters. A '
+'link between two rows of a cluster is right if they have the same label. The shares of right '
+'links are averaged over the clusters, with their sizes as weights. A singleton has one link, to '
+'itself, which is right if its label is a singleton too. Range [0, 1], best 1. Special cases: 1 '
+'for equal partitions only. NULL if there are no rows. Source: Moosavi and Strube (2016), Which '
+'coreference evaluation metric do you trust? A proposal for a link-based entity aware metric, '
+'doi:10.18653/v1/P16-1060. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.lea_recall IS
-'LEA recall: found links of the labels, which count by size. The share of the links of each label '
-'that are in one cluster, averaged with the sizes of the labels as weights. A singleton has one '
-'link, to itself, which is found if its cluster is a singleton too. Range [0, 1], best 1. Special '
-'cases: 1 for equal partitions only. NULL without rows. Source: Moosavi and Strube (2016), Which '
+'LEA recall: the share of found links of a label, weighted by the sizes of the labels. A link '
+'between two rows of a label is found if they are in the same cluster. The shares of found links '
+'are averaged over the labels, with their sizes as weights. A singleton has one link, to itself, '
+'which is found if its cluster is a singleton too. Range [0, 1], best 1. Special cases: 1 for '
+'equal partitions only. NULL if there are no rows. Source: Moosavi and Strube (2016), Which '
 'coreference evaluation metric do you trust? A proposal for a link-based entity aware metric, '
 'doi:10.18653/v1/P16-1060. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.lea_f_score IS
-'Weighted harmonic mean of LEA precision and recall. (1 + beta^2) P R / (beta^2 P + R): beta > 1 '
-'weighs recall more. Range [0, 1], best 1. Special cases: 0 if both are 0. NULL without rows. '
-'Source: Moosavi and Strube (2016), Which coreference evaluation metric do you trust? A proposal '
-'for a link-based entity aware metric, doi:10.18653/v1/P16-1060. Leave noise out: CASE WHEN '
-'cluster <> -1 THEN cluster END.';
-
-COMMENT ON MACRO clustereval.blanc_precision IS
-'BLANC precision: mean of the precision of the pairs together and of those apart. (tp / (tp + fp) '
-'+ tn / (tn + fn)) / 2. Range [0, 1], best 1. Special cases: 1 for equal partitions only. 0 / 0 '
-'of one kind of pairs counts as 0. NULL without rows. Source: Luo, Pradhan, Recasens and Hovy '
-'(2014), An extension of BLANC to system mentions, doi:10.3115/v1/P14-2005. Leave noise out: CASE '
+'Weighted harmonic mean of LEA precision and recall. (1 + beta^2) P R / (beta^2 P + R): with beta '
+'> 1, recall weighs more. Range [0, 1], best 1. Special cases: 0 if both are 0. NULL if there are '
+'no rows. Source: Moosavi and Strube (2016), Which coreference evaluation metric do you trust? A '
+'proposal for a link-based entity aware metric, doi:10.18653/v1/P16-1060. Leave noise out: CASE '
 'WHEN cluster <> -1 THEN cluster END.';
 
+COMMENT ON MACRO clustereval.blanc_precision IS
+'BLANC precision: mean of the precision for pairs together and for pairs apart. (tp / (tp + fp) + '
+'tn / (tn + fn)) / 2. Range [0, 1], best 1. Special cases: 1 for equal partitions only. If there '
+'are no pairs of one kind, 0 / 0 counts as 0. NULL if there are no rows. Source: Luo, Pradhan, '
+'Recasens and Hovy (2014), An extension of BLANC to system mentions, doi:10.3115/v1/P14-2005. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+
 COMMENT ON MACRO clustereval.blanc_recall IS
-'BLANC recall: mean of the recall of the pairs together and of those apart. (tp / (tp + fn) + tn '
-'/ (tn + fp)) / 2. Range [0, 1], best 1. Special cases: 1 for equal partitions only. 0 / 0 of one '
-'kind of pairs counts as 0. NULL without rows. Source: Luo, Pradhan, Recasens and Hovy (2014), An '
-'extension of BLANC to system mentions, doi:10.3115/v1/P14-2005. Leave noise out: CASE WHEN '
-'cluster <> -1 THEN cluster END.';
+'BLANC recall: mean of the recall for pairs together and for pairs apart. (tp / (tp + fn) + tn / '
+'(tn + fp)) / 2. Range [0, 1], best 1. Special cases: 1 for equal partitions only. If there are '
+'no pairs of one kind, 0 / 0 counts as 0. NULL if there are no rows. Source: Luo, Pradhan, '
+'Recasens and Hovy (2014), An extension of BLANC to system mentions, doi:10.3115/v1/P14-2005. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.blanc_f_score IS
-'BLANC F score: mean of the F score of the pairs together and of those apart. The F scores of tp '
-'/ (tp + fp) and tp / (tp + fn), and of tn / (tn + fn) and tn / (tn + fp); beta > 1 weighs recall '
-'more. Range [0, 1], best 1. Special cases: 1 for equal partitions only. 0 / 0 of one kind of '
-'pairs counts as 0. NULL without rows. Source: Luo, Pradhan, Recasens and Hovy (2014), An '
-'extension of BLANC to system mentions, doi:10.3115/v1/P14-2005. Leave noise out: CASE WHEN '
-'cluster <> -1 THEN cluster END.';
+'BLANC F score: mean of the F scores for pairs together and for pairs apart. One F score combines '
+'tp / (tp + fp) with tp / (tp + fn), the other one tn / (tn + fn) with tn / (tn + fp); with beta '
+'> 1, recall weighs more. Range [0, 1], best 1. Special cases: 1 for equal partitions only. If '
+'there are no pairs of one kind, 0 / 0 counts as 0. NULL if there are no rows. Source: Luo, '
+'Pradhan, Recasens and Hovy (2014), An extension of BLANC to system mentions, '
+'doi:10.3115/v1/P14-2005. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.reduced_mutual_info_score IS
-'Mutual information less that in the contingency table itself, in nats per row. (1/n) ln(n! prod '
-'n_ij! / (prod a_i! prod b_j!)) - (1/n) ln(tables), where tables is the number of contingency '
-'tables with the same sizes a_i of labels and b_j of clusters, by the estimate of Jerdee, Kirkley '
-'and Newman for the side with more groups as rows. Negative if the clusters tell less than the '
-'table takes. Range unbounded. Special cases: 0 for a single label or cluster, and where one side '
-'has singletons only, as the number of tables is known there. NULL without rows. Source: Newman, '
-'Cantwell and Young (2020), Improved mutual information measure for clustering, classification, '
-'and community detection, doi:10.1103/PhysRevE.101.042304. Jerdee, Kirkley and Newman (2024), '
-'Improved estimates for the number of non-negative integer matrices with given row and column '
-'sums, doi:10.1098/rspa.2023.0470. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'Mutual information minus the information in the contingency table itself, in nats per row. (1/n) '
+'ln(n! prod n_ij! / (prod a_i! prod b_j!)) - (1/n) ln(tables), where tables is the number of '
+'contingency tables with the same sizes a_i of labels and b_j of clusters. Jerdee, Kirkley and '
+'Newman estimate this number; the side with more groups makes the rows of their table. The score '
+'is negative if the clusters tell less about the labels than it takes to describe the table. '
+'Range unbounded. Special cases: 0 for a single label or cluster, and if one side has only '
+'singletons, because the number of tables is known then. NULL if there are no rows. Source: '
+'Newman, Cantwell and Young (2020), Improved mutual information measure for clustering, '
+'classification, and community detection, doi:10.1103/PhysRevE.101.042304. Jerdee, Kirkley and '
+'Newman (2024), Improved estimates for the number of non-negative integer matrices with given row '
+'and column sums, doi:10.1098/rspa.2023.0470. Leave noise out: CASE WHEN cluster <> -1 THEN '
+'cluster END.';
 
 COMMENT ON MACRO clustereval.normalized_reduced_mutual_info_score IS
-'Reduced mutual information as a share of what there is to know about the labels. '
-'reduced_mutual_info_score divided by that of the labels and themselves, so that clusters of high '
-'entropy gain nothing. Range up to 1, best 1. Special cases: 1 for equal partitions. NULL for a '
-'single label and for labels that are singletons, of which a table tells all, and where the '
-'divisor is not positive. NULL without rows. Source: Jerdee, Kirkley and Newman (2023), '
-'Normalized mutual information is a biased measure for classification and community detection, '
-'https://arxiv.org/abs/2307.01282. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'Reduced mutual information as a share of what there is to know about the labels. It is '
+'reduced_mutual_info_score divided by that of the labels with themselves. Clusters with high '
+'entropy therefore gain no advantage. Range up to 1, best 1. Special cases: 1 for equal '
+'partitions. NULL if there is a single label or if all labels are singletons, because the table '
+'then tells everything, and if the divisor is not positive. NULL if there are no rows. Source: '
+'Jerdee, Kirkley and Newman (2023), Normalized mutual information is a biased measure for '
+'classification and community detection, https://arxiv.org/abs/2307.01282. Leave noise out: CASE '
+'WHEN cluster <> -1 THEN cluster END.';
 
 ---------------------------------------------------------------------------------------------------
 -- Lists
@@ -478,50 +487,50 @@ CREATE OR REPLACE MACRO clustereval._metric_meanings() AS TABLE
   FROM (VALUES
     (1, 'rand_score', '1', 'pairs of rows on which both agree'),
     (2, 'adjusted_rand_score', '1', 'Rand index corrected for chance: 0 if random'),
-    (3, 'fowlkes_mallows_score', '1', 'geometric mean of pair precision, recall'),
-    (4, 'pair_precision', '1', 'pairs in one cluster that have one label'),
-    (5, 'pair_recall', '1', 'pairs of one label that are in one cluster'),
-    (6, 'pair_f_score', '1', 'harmonic mean of pair precision, recall'),
-    (7, 'jaccard_index', '1', 'pairs together in both, of those in either'),
-    (8, 'mirkin_metric', '0', 'ordered pairs of rows on which they differ'),
-    (9, 'hubert_index', '1', 'pairs that agree minus pairs that differ'),
+    (3, 'fowlkes_mallows_score', '1', 'geometric mean of pair precision and recall'),
+    (4, 'pair_precision', '1', 'share of same-cluster pairs with the same label'),
+    (5, 'pair_recall', '1', 'share of same-label pairs in the same cluster'),
+    (6, 'pair_f_score', '1', 'harmonic mean of pair precision and recall'),
+    (7, 'jaccard_index', '1', 'pairs together in both / pairs together in either'),
+    (8, 'mirkin_metric', '0', 'ordered pairs of rows on which the two differ'),
+    (9, 'hubert_index', '1', 'share of pairs that agree minus share that do not'),
     (10, 'kulczynski_index', '1', 'mean of pair precision and pair recall'),
     (11, 'mcnemar_index', CAST(NULL AS VARCHAR), 'split pairs minus joined pairs, scaled'),
-    (12, 'phi_index', '1', 'correlation of being together in each'),
-    (13, 'correlation_distance', '0', 'angle between the partitions, of a half turn'),
-    (14, 'rogers_tanimoto_index', '1', 'pairs that agree; differing ones double'),
-    (15, 'russell_rao_index', CAST(NULL AS VARCHAR), 'pairs together in both, of all'),
-    (16, 'sokal_sneath_1_index', '1', 'Jaccard index; differing pairs double'),
-    (17, 'sokal_sneath_2_index', '1', 'pairs that agree; differing ones half'),
-    (18, 'southwood_index', 'high', 'pairs together in both per pair in one only'),
+    (12, 'phi_index', '1', 'correlation of same label and same cluster'),
+    (13, 'correlation_distance', '0', 'angle between the partitions; 1 is 180 degrees'),
+    (14, 'rogers_tanimoto_index', '1', 'agreement on pairs; disagreements count twice'),
+    (15, 'russell_rao_index', CAST(NULL AS VARCHAR), 'share of pairs that are together in both'),
+    (16, 'sokal_sneath_1_index', '1', 'Jaccard index; disagreements count twice'),
+    (17, 'sokal_sneath_2_index', '1', 'agreement on pairs; disagreements count half'),
+    (18, 'southwood_index', 'high', 'pairs together in both, per pair in only one'),
     (19, 'adjusted_fowlkes_mallows_score', '1', 'Fowlkes-Mallows score corrected for chance'),
-    (20, 'multinomial_adjusted_rand_score', '1', 'Rand index corrected where labels are a sample'),
+    (20, 'multinomial_adjusted_rand_score', '1', 'adjusted Rand index for a sample of labels'),
     (21, 'label_entropy', CAST(NULL AS VARCHAR), 'entropy of the labels, in nats'),
     (22, 'cluster_entropy', CAST(NULL AS VARCHAR), 'entropy of the clusters, in nats'),
     (23, 'joint_entropy', CAST(NULL AS VARCHAR), 'entropy of label and cluster, in nats'),
-    (24, 'label_entropy_given_cluster', '0', 'labels mixed in clusters, in nats'),
-    (25, 'cluster_entropy_given_label', '0', 'labels split over clusters, in nats'),
+    (24, 'label_entropy_given_cluster', '0', 'how far clusters mix labels, in nats'),
+    (25, 'cluster_entropy_given_label', '0', 'how far labels are split over clusters, in nats'),
     (26, 'mutual_info_score', CAST(NULL AS VARCHAR), 'information that both share, in nats'),
-    (27, 'normalized_mutual_info_score', '1', 'shared information over the mean entropy'),
+    (27, 'normalized_mutual_info_score', '1', 'shared information / mean entropy'),
     (28, 'adjusted_mutual_info_score', '1', 'NMI corrected for chance: 0 if random'),
     (29, 'expected_mutual_info', CAST(NULL AS VARCHAR), 'mutual information of random labelings'),
     (30, 'homogeneity_score', '1', '1 if no cluster mixes labels'),
     (31, 'completeness_score', '1', '1 if no label is split'),
     (32, 'v_measure_score', '1', 'mean of homogeneity and completeness'),
-    (33, 'variation_of_information', '0', 'information that only one has, in nats'),
-    (34, 'normalized_variation_of_information', '0', 'variation of information over joint entropy'),
-    (35, 'normalized_information_distance', '0', '1 - shared information over greater entropy'),
+    (33, 'variation_of_information', '0', 'information that only one side has, in nats'),
+    (34, 'normalized_variation_of_information', '0', 'variation of information / joint entropy'),
+    (35, 'normalized_information_distance', '0', '1 - shared information / larger entropy'),
     (36, 'purity', '1', 'rows with the majority label of their cluster'),
     (37, 'inverse_purity', '1', 'rows in the majority cluster of their label'),
     (38, 'class_f_measure', '1', 'best F1 score of any cluster for each label'),
-    (39, 'split_join_distance', '0', 'rows to move to make one out of the other'),
-    (40, 'bcubed_precision', '1', 'of a row''s cluster, the share with its label'),
-    (41, 'bcubed_recall', '1', 'of a row''s label, the share in its cluster'),
-    (42, 'bcubed_f_score', '1', 'harmonic mean of B-cubed precision, recall'),
-    (43, 'element_centric_similarity', '1', 'overlap over the larger of label and cluster'),
-    (44, 'exact_match_precision', '1', 'clusters that equal a label, row for row'),
-    (45, 'exact_match_recall', '1', 'labels that equal a cluster, row for row'),
-    (46, 'exact_match_f_score', '1', 'harmonic mean of exact match precision, recall')
+    (39, 'split_join_distance', '0', 'rows to move to turn one into the other'),
+    (40, 'bcubed_precision', '1', 'share of a row''s cluster that has its label'),
+    (41, 'bcubed_recall', '1', 'share of a row''s label that is in its cluster'),
+    (42, 'bcubed_f_score', '1', 'harmonic mean of B-cubed precision and recall'),
+    (43, 'element_centric_similarity', '1', 'overlap / the larger of label and cluster'),
+    (44, 'exact_match_precision', '1', 'clusters with exactly the rows of a label'),
+    (45, 'exact_match_recall', '1', 'labels with exactly the rows of a cluster'),
+    (46, 'exact_match_f_score', '1', 'harmonic mean of exact match precision and recall')
   ) AS meanings (place, metric, best, meaning);
 
 -- List of the names of the metrics of external_report, in its order, those of _metric_meanings: for
@@ -736,13 +745,13 @@ CREATE OR REPLACE MACRO clustereval._index_meanings() AS TABLE
     (5, 'compactness', 'low', 'mean distance to own centroid'),
     (6, 'separation', 'high', 'mean gap between centroids'),
     (7, 'calinski_harabasz_score', 'high', 'variance between / within'),
-    (8, 'davies_bouldin_score', 'low', 'widths / gap of worst pairs'),
-    (9, 'ball_hall_index', 'low', 'mean square within a cluster'),
+    (8, 'davies_bouldin_score', 'low', 'cluster widths / gap to the worst neighbor'),
+    (9, 'ball_hall_index', 'low', 'mean over clusters of the mean square'),
     (10, 'banfield_raftery_index', 'low', 'sum of n ln(mean square)'),
     (11, 'log_ss_ratio', 'high', 'ln(between / within)'),
     (12, 'pbm_index', 'high', 'largest gap / width, squared'),
-    (13, 'ratkowsky_lance_index', 'high', 'explained in each coordinate'),
-    (14, 'ray_turi_index', 'low', 'mean square / squared gap'),
+    (13, 'ratkowsky_lance_index', 'high', 'root of the explained share per coordinate, / k'),
+    (14, 'ray_turi_index', 'low', 'mean square / smallest squared gap'),
     (15, 'xie_beni_index', 'low', 'same as ray_turi_index'),
     (16, 'sd_scattering', 'low', 'variance within / overall'),
     (17, 'sd_separation', 'low', 'unevenness of centroid gaps')

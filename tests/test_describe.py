@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 import re
 import subprocess
 import sys
@@ -45,7 +46,7 @@ def test_a_function_is_described_by_its_docstring(name: str) -> None:
 
 def test_a_table() -> None:
     text = flat(ce.describe("internal_summary"))
-    assert "best (its best value as text: a number, 'high' or 'low'; NULL if none is best)" in text
+    assert "its best value as text: a number, 'high' or 'low'; NULL if no value is best" in text
     assert "SQL FROM clustereval.internal_summary(tbl, [x, y], cluster)" in text
     assert text.endswith("Polars ce.internal_summary(frame, vector, cluster)")
 
@@ -104,3 +105,30 @@ def test_a_table_without_docstrings() -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "ce.elbow(frame, vector, cluster, k)" in done.stdout
     assert "largest value" in done.stdout
+
+
+def test_notebooks_show_a_score_as_a_table() -> None:
+    markdown = ce.describe("gdi_53")._repr_markdown_()  # type: ignore[attr-defined]
+    title, definition, table = markdown.split("\n\n")
+    assert title == "**Generalized Dunn index 53**"
+    assert r"Σ\_C d(x, μ\_D)" in definition, "no emphasis between two underscores"
+    head, line, *rows = table.splitlines()
+    assert (head, line) == ("| | |", "|---|---|")
+    facts = dict(row.strip("| ").split(" | ", 1) for row in rows)
+    assert facts["Range"] == r"\[0, ∞), best high"
+    assert facts["SQL"].startswith("`SELECT gdi_53 FROM clustereval.dunn_index(")
+    known = ["Family", "Notation", "Range", "Cases", "Source", "Cost", "Differs", "SQL", "Polars"]
+    assert list(facts) == known
+
+
+def test_notebooks_show_the_list_as_it_is() -> None:
+    text = ce.describe()
+    assert text._repr_markdown_() == f"```text\n{text}\n```"  # type: ignore[attr-defined]
+
+
+def test_a_description_is_copied_with_its_table() -> None:
+    text = ce.describe("purity")
+    again = pickle.loads(pickle.dumps(text))
+    assert again == text
+    assert repr(again) == repr(text) == str(text)
+    assert again._repr_markdown_() == text._repr_markdown_()  # type: ignore[attr-defined]

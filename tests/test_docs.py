@@ -17,6 +17,7 @@ import polars_clustereval as ce
 from polars_clustereval import plots
 from polars_clustereval.catalogue import entries
 from tests.support import registry
+from tools import llms
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -291,6 +292,40 @@ def test_the_site_is_built_without_warnings(tmp_path: Path) -> None:
     assert "The points, one per row." in functions, "the docstring of internal_report"
     assert " : as in " not in functions
     assert "as in internal_report</code>" not in functions
+
+
+def test_programs_find_every_question_and_page() -> None:
+    text = llms.short_text()
+    assert text.startswith("# polars_clustereval\n\n> Evaluate clusterings where your data ")
+    assert len(text) < 30_000
+    for question in QUESTIONS:
+        assert f"(which_metric.md#{slug(question)})" in text
+    links = [link for link in LINK.findall(text) if not link.startswith("https://")]
+    assert {link.partition("#")[0] for link in links} == {*PAGES, "llms-full.txt"}
+    for link in links:
+        page, _, anchor = link.partition("#")
+        assert not anchor or anchor in anchors(page), link
+    described = re.findall(r"^- \[.*\]\((\w+\.md)\): (.*)$", text, re.MULTILINE)
+    assert sorted(page for page, _ in described) == PAGES
+    assert all(len(words.split()) > 4 for _, words in described)
+
+
+def test_calls_for_programs_are_those_that_run() -> None:
+    """Those of a page, whose blocks run in test_snippets."""
+    calls = re.findall(r"^```(?:sql|python)\n.*?^```$", llms.short_text(), re.MULTILINE | re.DOTALL)
+    assert len(calls) >= 5
+    assert all(call in read_page("index.md") for call in calls)
+
+
+def test_the_long_text_has_every_page_and_docstring() -> None:
+    text = llms.full_text()
+    assert "<!--" not in text
+    assert "\n::: " not in text
+    for page in PAGES:
+        if not page.startswith("api_"):
+            assert llms.COMMENT.sub("", read_page(page)) in text, page
+    for name in ce.__all__:
+        assert not callable(getattr(ce, name)) or f"\n## {name}\n\n```text\n{name}" in text, name
 
 
 def test_every_function_has_a_place_on_the_pages_of_functions() -> None:

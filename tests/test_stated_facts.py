@@ -112,9 +112,9 @@ WORK = re.compile(
     re.IGNORECASE,
 )
 SURNAME = r"(?:(?:de|van|van der|von) )?[A-Z][\w'-]+"
-#: Authors and year: 'Dunn (1973)', 'Ball, Hall and Low 1965', 'Newman and others (2020'.
+#: Authors and year: 'Dunn (1973)', 'Ball, Hall and Low 1965', 'Newman et al. (2020'.
 AUTHORS = re.compile(
-    rf"({SURNAME}(?:, {SURNAME})*(?: and (?:others|{SURNAME}))?),? \(?((?:1[89]|20)\d\d)\b"
+    rf"({SURNAME}(?:, {SURNAME})*(?: and (?:others|{SURNAME})| et al\.)?),? \(?((?:1[89]|20)\d\d)\b"
 )
 
 
@@ -136,8 +136,8 @@ def plain_letters(text: str) -> str:
 
 
 def are_the_same(authors: str, others: str) -> bool:
-    """Whether two lists of authors are equal, or one ends early, with 'and others'."""
-    one, other = (text.removesuffix(" and others") for text in (authors, others))
+    """Whether two lists of authors are equal, or one ends early, with 'et al.' or 'and others'."""
+    one, other = (re.sub(" (and others|et al\\.)$", "", text) for text in (authors, others))
     is_short = (one, other) != (authors, others)
     return authors == others or (is_short and (one.startswith(other) or other.startswith(one)))
 
@@ -145,13 +145,13 @@ def are_the_same(authors: str, others: str) -> bool:
 def test_works_are_found() -> None:
     text = (
         "Meilă (2007), doi:10.1016/j.jmva.2006.11.013; Ball, van der Hall and Low (1965, "
-        "[doi:10.1000/a](https://doi.org/10.1000/a)). Newman and others 1987, A title of a paper, "
+        "[doi:10.1000/a](https://doi.org/10.1000/a)). Newman et al. 1987, A title of a paper, "
         "arXiv:2404.05622. Low (2001), doi:10.1016/0377(87)9-7. Without authors: doi:10.1000/b."
     )
     assert works_in(text) == [
         ("10.1016/j.jmva.2006.11.013", "Meila", "2007"),
         ("10.1000/a", "Ball, van der Hall and Low", "1965"),
-        ("2404.05622", "Newman and others", "1987"),
+        ("2404.05622", "Newman et al.", "1987"),
         ("10.1016/0377(87)9-7", "Low", "2001"),
     ]
 

@@ -41,7 +41,7 @@ COUNTS = ("n", "n_dropped", "n_noise", "n_labels", "n_clusters")
 #: What fits beside a value in the terminal.
 MEANING_WIDTH = 50
 #: The ends of a range that are no numbers, besides the names of metrics.
-ENDS = ("∞", "ln n", "n (n - 1)", "2 n", "the lesser entropy")
+ENDS = ("∞", "ln n", "n (n - 1)", "2 n", "the smaller entropy")
 BEST = ("none", "0", "1", "high", "low")
 SWAPPED = ("the same", "the negative", "another value")
 

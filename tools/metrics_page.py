@@ -183,9 +183,9 @@ def family_page(family: str, scores: Sequence[Entry]) -> str:
     queries = sql_of_all(tables, scores)
     head = [
         f"# {upper_first(family)}",
-        f"{upper_first(scores[0].kind)} indices. {NOTATION[family]} {'; '.join(related)}.",
         f"**When to use them.** {FAMILIES[family].use}",
         f"**What misleads.** {FAMILIES[family].beware}",
+        f"{upper_first(scores[0].kind)} indices. {NOTATION[family]} {'; '.join(related)}.",
         f"**Cost.** {cost}",
         f"```sql\n{queries}\n```",
         python_of_all(tables, scores),

@@ -3,7 +3,7 @@
 {# Types of adapters that have queries, next to duckdb. #}
 {% macro adapters() %}{{ return(['bigquery', 'clickhouse', 'postgres', 'redshift', 'snowflake', 'spark']) }}{% endmacro %}
 
-{# Contingency table of labels and clusters, sparse: one row per cell that has rows. #}
+{# Sparse contingency table of labels and clusters: one row per cell that has rows. #}
 {% macro contingency_matrix(
   tbl, label, cluster, weight=none, partition_by=none, noise=none, noise_as=none, metrics=none
 ) -%}
@@ -126,7 +126,7 @@
   {{- clustereval.check_adapter() -}}
 {%- endmacro %}
 
-{# All measures of entity resolution of one or many resolutions, from one pass over the rows. #}
+{# All measures of entity resolution, for one or many clusterings, from one pass over the rows. #}
 {% macro entity_resolution_report(
   tbl, label, cluster, weight=none, partition_by=none, noise=none, noise_as=none, split_cost='unit', merge_cost='unit', beta=1.0, metrics=none
 ) -%}
@@ -273,7 +273,7 @@
   {{- clustereval.check_adapter() -}}
 {%- endmacro %}
 
-{# Silhouette of each point: how much nearer it is to its own cluster than to the nearest other. #}
+{# Silhouette of each point: how much nearer it is to its own cluster than to the next one. #}
 {% macro silhouette_samples(
   tbl, vector, cluster, id=none, partition_by=none, distance='euclidean', noise=none, noise_as=none, metrics=none
 ) -%}
@@ -346,7 +346,7 @@
   {{- clustereval.check_adapter() -}}
 {%- endmacro %}
 
-{# What became of the clusters from one run to the next: kept, split, merged, gone and others. #}
+{# What became of each cluster from one run to the next: kept, split, merged, gone and so on. #}
 {% macro run_transitions(
   tbl_before, tbl_after, id, cluster, partition_by=none, threshold=0.5, min_share=0.0, noise=none, noise_as=none, metrics=none
 ) -%}
@@ -372,7 +372,7 @@
   {{- clustereval.check_adapter() -}}
 {%- endmacro %}
 
-{# Clusters of one run and of the next that have common ids, one row per pair. #}
+{# Pairs of a cluster of one run and a cluster of the next that have common ids. #}
 {% macro transition_overlaps(
   tbl_before, tbl_after, id, cluster, partition_by=none, threshold=0.5, noise=none, noise_as=none, metrics=none
 ) -%}

@@ -1,4 +1,4 @@
-/** The script of the site: Run buttons, and on its page the playground. The rest is loaded later. */
+/** The script of the site: Run buttons, and on its page the playground, which is loaded later. */
 
 import { addRunButtons } from "./blocks.js";
 

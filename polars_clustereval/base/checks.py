@@ -1,4 +1,4 @@
-"""Checks of arguments: what the functions accept, and the error otherwise."""
+"""Checks of arguments: which input the functions accept, and the errors for all other input."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _quote_value(value: object) -> str:
 
 
 def show_value(value: object) -> str:
-    """Return a value as error texts show it, and as DuckDB does.
+    """Return a value in the form that error texts and DuckDB show.
 
     It is NULL for None, true for True, [1, NULL] for a list, and {'id': 1} for a struct.
     """
@@ -148,7 +148,7 @@ def check_random_state(state: object) -> int:
 
 
 def check_frame(frame: object) -> pl.LazyFrame:
-    """Return the user's frame as a LazyFrame; raise an error if it is no Polars frame."""
+    """Return the user's frame as a LazyFrame; raise an error if it is not a Polars frame."""
     if isinstance(frame, pl.DataFrame | pl.LazyFrame):
         return frame.lazy()
     raise frame_error(type_name(frame))
@@ -157,7 +157,7 @@ def check_frame(frame: object) -> pl.LazyFrame:
 def check_is_frame(frame: object, parameter: str) -> pl.LazyFrame:
     """Return the argument of `parameter`, a second frame of a function, as a LazyFrame.
 
-    Raises an error if it is none.
+    Raise an error if it is not a Polars frame.
     """
     if not isinstance(frame, pl.DataFrame | pl.LazyFrame):
         raise ClusterEvalError(
@@ -184,7 +184,7 @@ def check_column_names(names: Sequence[str], parameter: str, columns: Sequence[s
 def check_columns_by_name(lazy: pl.LazyFrame, columns: str | Sequence[str]) -> list[str]:
     """Return the argument `columns`, one name or several, as a list of names.
 
-    Raises an error for a name that is no column of `lazy`, is given twice or cannot be grouped.
+    Raise an error if a name is not a column of `lazy`, is given twice or cannot be grouped.
     """
     names = [columns] if isinstance(columns, str) else columns
     if not (isinstance(names, Sequence) and names and all(isinstance(name, str) for name in names)):
@@ -200,9 +200,9 @@ def check_columns_by_name(lazy: pl.LazyFrame, columns: str | Sequence[str]) -> l
 
 
 def column_named(name: str) -> pl.Expr:
-    """Return the column of this very name as an expression.
+    """Return the column with exactly this name as an expression.
 
-    ``pl.col`` takes the names * and ^...$ for patterns of several names.
+    ``pl.col`` would read the names * and ^...$ as patterns for several names.
     """
     is_pattern = name == "*" or (name.startswith("^") and name.endswith("$"))
     return cs.by_name(name).as_expr() if is_pattern else pl.col(name)
@@ -223,8 +223,9 @@ def as_expression(column: Column, parameter: str) -> pl.Expr:
 def as_single_column(column: Column, parameter: str) -> pl.Expr:
     """Return a user's argument as as_expression does; raise an error for a selection of columns.
 
-    It is for functions that return expressions: how many columns ``pl.all()`` or a selector stands
-    for is known only with the frame. The error of a Series or an array shows the call on a frame.
+    Functions that return expressions use it, because only the frame tells how many columns
+    ``pl.all()`` or a selector stands for. The error for a Series or an array shows the call on a
+    frame.
     """
     if has_values(column):
         raise _column_error(parameter, column, select_advice())
@@ -256,17 +257,17 @@ def check_column(lazy: pl.LazyFrame, column: Column, parameter: str) -> pl.Expr:
 
 
 def _several_columns_error(parameter: str, got: str, advice: str) -> ClusterEvalError:
-    """Return the error of an argument that stands for several columns or none, as `got` says.
+    """Return the error for an argument that stands for several columns or none; `got` describes it.
 
-    `advice`, which may be empty, says what to write instead.
+    `advice`, which may be empty, tells the user what to write instead.
     """
     return ClusterEvalError(f"{parameter}: expected one column, got {got}{advice}")
 
 
 def _column_error(parameter: str, got: object, advice: str) -> ClusterEvalError:
-    """Return the error of an argument `got` that is neither a column name nor an expression.
+    """Return the error for an argument `got` that is neither a column name nor an expression.
 
-    `advice`, which may be empty, says what to write instead.
+    `advice`, which may be empty, tells the user what to write instead.
     """
     return ClusterEvalError(
         f"{parameter}: expected a column name or an expression, got {type_name(got)}{advice}"
@@ -278,13 +279,13 @@ LABELS = ("label", "cluster", "cluster_1", "cluster_2", "reduced_cluster")
 
 
 def _is_vector_type(column: pl.Expr) -> pl.Expr:
-    """Return whether a column has lists or arrays of floats, as an expression of one value."""
+    """Return whether a column has lists or arrays of floats, as an expression with one value."""
     vectors = cs.list(cs.float()) | cs.array(cs.float())
     return pl.dtype_of(column).matches(vectors)
 
 
 def _vector_error(parameter: str) -> str:
-    """Return the text of the error of vectors in place of labels or clusters."""
+    """Return the error text for vectors in place of labels or clusters."""
     return (
         f"{parameter}: expected labels, got lists of floating-point numbers; vectors of points are "
         "for the internal metrics"
@@ -294,8 +295,8 @@ def _vector_error(parameter: str) -> str:
 def are_labels(column: pl.Expr, parameter: str) -> pl.Expr:
     """Return an expression that is True, or that fails with an error text if these are vectors.
 
-    It is for functions that return expressions, where the type of a column is not known. A failing
-    cast shows the text; `column` is the user's argument of `parameter`.
+    Functions that return expressions use it, because they do not know the type of a column. A cast
+    that fails shows the text. `column` is the user's argument of `parameter`.
     """
     text = pl.when(_is_vector_type(column)).then(pl.lit(_vector_error(parameter)))
     return text.cast(pl.Int8).is_null()
@@ -304,8 +305,8 @@ def are_labels(column: pl.Expr, parameter: str) -> pl.Expr:
 def check_groupable(lazy: pl.LazyFrame, column: Column, parameter: str) -> pl.Expr:
     """Return the user's argument `column` as an expression with the alias `parameter`.
 
-    Raise an error as check_column does; for the type Object, by which Polars cannot group; and for
-    vectors where `parameter`, the name of the argument, is one of labels or clusters.
+    Raise an error in the same cases as check_column; for the type Object, by which Polars cannot
+    group; and for vectors, if `parameter`, the name of the argument, is that of labels or clusters.
     """
     expr = check_column(lazy, column, parameter)
     dtype = lazy.select(expr).collect_schema()[parameter]
@@ -325,8 +326,8 @@ def check_weight(lazy: pl.LazyFrame, weight: Column | None, keys: Mapping[str, s
     """Return the multiplicity of each row: the column `weight` as Int64, or 1 if there is none.
 
     `keys` are the partition columns, as check_partition_keys returns them. Raise an error if a
-    weight is not a whole number >= 0, or the sum of a partition is too large. For this the column
-    is read before the others; of a LazyFrame on collection, see collect_now.
+    weight is not a whole number >= 0, or the sum of a partition is too large. For this check, the
+    column is read before the others; for a LazyFrame, on collection (see collect_now).
     """
     if weight is None:
         # Int8 takes the least memory, and is summed as Int64.
@@ -374,8 +375,8 @@ def _weight_error(got: str) -> ClusterEvalError:
 def _list_keys(lazy: pl.LazyFrame, partition_by: Keys) -> list[str]:
     """Return the user's partition columns as a list of names of columns of `lazy`.
 
-    They are None, a name, an expression of columns alone, such as ``pl.col("run")`` or a selector,
-    or a sequence of names and such expressions. Anything else is an error.
+    The argument is None, a name, an expression that only selects columns, such as ``pl.col("run")``
+    or a selector, or a sequence of names and such expressions. Anything else is an error.
     """
     keys = [partition_by] if isinstance(partition_by, str | pl.Expr) else partition_by
     if keys is None:
@@ -391,7 +392,7 @@ def _list_keys(lazy: pl.LazyFrame, partition_by: Keys) -> list[str]:
 def _key_names(lazy: pl.LazyFrame, key: str | pl.Expr) -> list[str]:
     """Return the names of the columns of `lazy` that one part of partition_by stands for.
 
-    Raise an error for a column that does not exist, and for an expression that is computed.
+    Raise an error for a column that does not exist, and for an expression that computes something.
     """
     names = [key] if isinstance(key, str) else key.meta.root_names()
     check_column_names(names, "partition_by", lazy.collect_schema().names())
@@ -441,10 +442,10 @@ def key_columns(keys: Mapping[str, str]) -> list[pl.Expr]:
 
 
 def check_noise_as(noise: object, noise_as: object) -> None:
-    """Raise an error if `noise_as` is no known option, or only one of it and `noise` is given.
+    """Raise an error if `noise_as` is unknown, or if only one of `noise_as` and `noise` is given.
 
-    `noise` is the value of cluster that marks noise. It needs a choice, and the choices 'drop' and
-    'singletons' need it.
+    `noise` is the value of cluster that marks noise. It needs a `noise_as`, and the choices 'drop'
+    and 'singletons' need it.
     """
     if noise is None and noise_as is None:
         return
@@ -462,9 +463,9 @@ def check_noise_as(noise: object, noise_as: object) -> None:
 
 
 def check_noise_of_clusters(noise: object, noise_as: object) -> None:
-    """Raise the errors of check_noise_as, for a table whose rows are of clusters.
+    """Raise the errors of check_noise_as, for a table with one row per cluster.
 
-    There 'singletons' is an error, too.
+    In such a table, 'singletons' is also an error.
     """
     if noise_as == "singletons":
         raise ClusterEvalError(
@@ -482,8 +483,8 @@ def check_noise_of_clusters(noise: object, noise_as: object) -> None:
 def equals_noise(cluster: pl.Expr, noise: object, dtype: pl.DataType) -> pl.Expr:
     """Return whether `cluster`, an expression of type `dtype`, is the noise value; False for NULL.
 
-    It is False everywhere if `noise` is None, where no value marks noise. Raise an error unless the
-    value can be converted to that type without a change.
+    It is False everywhere if `noise` is None, because no value marks noise then. Raise an error
+    unless the value can be converted to that type without a change.
     """
     if noise is None:
         return pl.lit(False)
@@ -494,7 +495,7 @@ def check_noise_value(noise: object, dtype: pl.DataType) -> pl.Expr:
     """Return the noise value as a literal of type `dtype`, the type of the cluster column.
 
     Raise an error unless the value can be converted to that type without a change. It is NULL for a
-    name that an enumeration lacks, which no row has.
+    name that an enumeration does not have, because no row has this name.
     """
     if isinstance(dtype, pl.Enum) and _is_lacking(noise, dtype):
         return pl.lit(None, dtype)
@@ -502,7 +503,7 @@ def check_noise_value(noise: object, dtype: pl.DataType) -> pl.Expr:
 
 
 def _is_lacking(value: object, dtype: pl.Enum) -> bool:
-    """Return whether a value is a text or a number, and not a name of the enumeration `dtype`."""
+    """Return whether a value is a text or a number, but not a name in the enumeration `dtype`."""
     text = str(value) if is_number(value) else value
     return isinstance(text, str) and text not in dtype.categories
 
@@ -532,7 +533,7 @@ def check_value_of(parameter: str, value: object, column: str, dtype: pl.DataTyp
 
 
 def _is_alike(given: Any, dtype: Any) -> bool:
-    """Return whether values of the Polars type `given` can have an equal of the type `dtype`.
+    """Return whether a value of the Polars type `given` can equal a value of the type `dtype`.
 
     Polars casts truth values to numbers, and lists and structs to other types, without an error.
     """
@@ -545,7 +546,7 @@ def _is_alike(given: Any, dtype: Any) -> bool:
 
 
 def _is_unchanged(given: pl.Series, cast: pl.Series) -> bool:
-    """Return whether the one value of `cast` is that of `given`, in another type.
+    """Return whether the single value of `cast` is that of `given`, in another type.
 
     0.1 becomes another number in Float32, but has the same text, which is what a user means.
     """
@@ -563,7 +564,7 @@ def _is_unchanged(given: pl.Series, cast: pl.Series) -> bool:
 def raise_on_collect(
     frame: pl.LazyFrame, facts: pl.LazyFrame, check: Callable[[pl.DataFrame], None]
 ) -> pl.LazyFrame:
-    """Return `frame` with the same rows, and a validation that runs when it is collected.
+    """Return `frame` with the same rows, and with a validation that runs when it is collected.
 
     `facts` is a frame of a few rows that describe the input. On collection, `check` gets them as a
     DataFrame and raises an error if the input is invalid.

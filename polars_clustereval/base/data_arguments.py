@@ -1,4 +1,4 @@
-"""Data in place of a frame or a column, and other calls that the functions turn down in words."""
+"""Data in place of a frame or a column, and other calls that get an error with advice."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CONVERSIONS = {
 def is_data(x: object) -> bool:
     """Return whether x holds values, such as a Series, an array or a list of numbers.
 
-    Names and expressions of columns, and lists of them, are no data.
+    Names and expressions of columns, and lists of them, are not data.
     """
     if isinstance(x, list | tuple) and x and all(isinstance(part, str | pl.Expr) for part in x):
         return False
@@ -34,26 +34,27 @@ def is_data(x: object) -> bool:
 
 
 def has_values(x: object) -> bool:
-    """Return whether x is a Series, an array, a list or another container, but no text."""
+    """Return whether x is a Series, an array, a list or another container, but not a text."""
     return isinstance(x, Sized) and not isinstance(x, str)
 
 
 def type_name(x: object) -> str:
     """Return the name of the type of x for error texts, such as list, Series or pandas.DataFrame.
 
-    Types of other libraries come with the library, because Polars has types of the same names.
+    Types of other libraries are shown with the library, because Polars has types with the same
+    names.
     """
     library, name = _library_of(x), type(x).__name__
     return name if library in ("builtins", "polars") else f"{library}.{name}"
 
 
 def _library_of(x: object) -> str:
-    """Return the name of the library that the type of x is from; modules such as _duckdb count."""
+    """Return the library that defines the type of x; modules such as _duckdb count too."""
     return type(x).__module__.partition(".")[0].lstrip("_")
 
 
 def column_advice(parameter: str, got: object) -> str:
-    """Return what an error text says to do if `got`, in place of the name of a column, is data.
+    """Return the advice of an error text if `got`, in place of the name of a column, is data.
 
     `parameter` is the name of that argument. The text is empty for anything but data.
     """
@@ -68,10 +69,9 @@ def column_advice(parameter: str, got: object) -> str:
 def check_calls(function: Function) -> Function:
     """Return a table function with a check of its first argument, the frame, before all others.
 
-    A parameter that it does not have is an error that names the one that is meant. Called as
-    scikit-learn's functions are, with data in place of a frame and names of columns, it raises an
-    error that shows the call on a frame. Python's own errors of such calls would only name the
-    parameter.
+    For an unknown parameter, the error suggests the one that the user may have meant. If the
+    function is called like those of scikit-learn, with data in place of a frame and names of
+    columns, the error shows the call on a frame. Python's own errors would only name the parameter.
     """
 
     @wraps(function)
@@ -114,10 +114,10 @@ def _check_keywords(function: Callable[..., Any], keywords: Collection[str]) -> 
 def _check_frame_call(
     function: Callable[..., Any], given: Sequence[object], named: Mapping[str, Any]
 ) -> None:
-    """Raise an error unless the table function gets a Polars frame, or if it gets points and data.
+    """Raise an error if the table function gets no Polars frame, or gets points and data.
 
     `given` are its positional arguments, at least the frame, and `named` those by name. Points and
-    data are two arguments, such as X and y of scikit-learn, where the function needs three.
+    data are two arguments, such as X and y in scikit-learn, but the function needs three.
     """
     frame, *columns = given
     required = required_parameters(function)
@@ -166,7 +166,7 @@ _VALUES = ("reference", "centroids", "edges")
 
 
 def _new_frame(columns: Sequence[str]) -> str:
-    """Return the code of a frame of columns, from variables; those of two as in scikit-learn."""
+    """Return the code that makes a frame from variables; two are named as in scikit-learn."""
     pair = ("y_true", "y_pred") if columns[0] == "label" else ("X", "y")
     variables = pair if len(columns) == 2 else columns
     named = zip(columns, variables, strict=True)
@@ -175,7 +175,7 @@ def _new_frame(columns: Sequence[str]) -> str:
 
 
 def _call_on_data(function: Callable[..., Any]) -> str:
-    """Return the code of a call of a table function on a frame that is made of data."""
+    """Return the code that calls a table function on a frame made from data."""
     required = required_parameters(function)[1:]
     columns = [name for name in required if name not in _VALUES]
     names = [f'["{x}"]' if x in ("vector", "columns") else f'"{x}"' for x in columns]
@@ -184,7 +184,7 @@ def _call_on_data(function: Callable[..., Any]) -> str:
 
 
 def _call_on_points(function: Callable[..., Any], conversion: str) -> str:
-    """Return the code of a call of a table of points on the frame X and the clusters y.
+    """Return the code that calls a table of points with the frame X and the clusters y.
 
     `conversion` is the code that makes a Polars frame, with {} for the variable.
     """
@@ -198,7 +198,7 @@ def _call_on_frame(
     columns: Sequence[object],
     named: Mapping[str, Any],
 ) -> str:
-    """Return the code of a call of a table function on a frame, with the arguments as given.
+    """Return the code that calls a table function on a frame, with the arguments as given.
 
     `columns` are the positional arguments after the frame, `named` those by name. `conversion` is
     the code that makes a Polars frame, with {} for the variable.
@@ -209,12 +209,12 @@ def _call_on_frame(
 
 
 def _show_argument(x: object) -> str:
-    """Return the code of an argument, or ... if it is none of a name, a number and a list."""
+    """Return the code of an argument, or ... if it is not a name, a number or a list."""
     return repr(x) if isinstance(x, str | int | float | list | None) else "..."
 
 
 def select_advice() -> str:
-    """Return what an error text says to write where an expression function got data."""
+    """Return the advice of an error text if an expression function got data."""
     function = _called_function()
     names = required_parameters(function) if function else []
     if not function or not names:
@@ -225,7 +225,7 @@ def select_advice() -> str:
 
 
 def each_column_advice(parameter: str) -> str:
-    """Return what an error text says to write where an expression got a selection of columns.
+    """Return the advice of an error text if an expression got a selection of columns.
 
     `parameter` is the name of that argument.
     """

@@ -1,8 +1,8 @@
-"""deferral: calls on a LazyFrame whose plan depends on the rows, which are read on collection.
+"""deferral: calls on a LazyFrame that need rows for their plan, which are read on collection.
 
-The number of coordinates of lists, for example, decides on the columns of the plan. Such a call
-ends where it would read rows, and is made again when its result is collected. The schema of the
-result is that of the same call on frames without rows.
+For example, the columns of the plan depend on the number of coordinates in lists. Such a call ends
+where it would read rows, and is repeated when its result is collected. The schema of the result is
+that of the same call on frames without rows.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _HAS_ERRORS_OF_SOURCES = int(pl.__version__.partition(".")[0]) >= 2
 
 
 class _RowsNeededError(Exception):
-    """A call on a LazyFrame has come to where it reads rows."""
+    """A call on a LazyFrame has reached the point where it reads rows."""
 
 
 def collect_now(lazy: pl.LazyFrame) -> pl.DataFrame:
     """Return the rows of a frame that a call needs to make its plan.
 
-    A call on a LazyFrame ends here, and is made again when its result is collected.
+    A call on a LazyFrame ends here, and is repeated when its result is collected.
     """
     return collect_all_now([lazy])[0]
 
@@ -58,7 +58,7 @@ def reading_memory() -> AbstractContextManager[None]:
 def defer_reading(function: Function) -> Function:
     """Return a table function that reads no row of a LazyFrame before its result is collected.
 
-    Its first parameter is a frame, of whose kind the result is.
+    Its first parameter is a frame, and the result is of the same kind.
     """
     parameter = function.__code__.co_varnames[0]
 
@@ -80,7 +80,7 @@ def defer_reading(function: Function) -> Function:
 
 @contextmanager
 def _planning(*, is_planning: bool) -> Iterator[None]:
-    """Say in the ``with`` block whether reading rows ends the call."""
+    """Set whether reading rows ends the call, inside the ``with`` block."""
     token = _is_planning.set(is_planning)
     try:
         yield
@@ -123,7 +123,7 @@ def _defer(
 
 
 def _without_rows(argument: object) -> object:
-    """Return an argument as it is, a LazyFrame without its rows."""
+    """Return an argument unchanged, or a LazyFrame without its rows."""
     if not isinstance(argument, pl.LazyFrame):
         return argument
     return pl.LazyFrame(schema=argument.collect_schema())

@@ -55,9 +55,9 @@ def ratio_or(part: pl.Expr, whole: pl.Expr, otherwise: float) -> pl.Expr:
 
 
 def clamped_mean(x: pl.Expr) -> pl.Expr:
-    """Return the mean of x, but not beyond its least and greatest value.
+    """Return the mean of x, but not beyond its smallest and largest value.
 
-    The mean of equal numbers is thus that number, which the rounding of sums would change.
+    So the mean of equal numbers is that number, which the rounding of sums would otherwise change.
     """
     return x.mean().clip(x.min(), x.max())
 
@@ -124,7 +124,7 @@ def deviance(x: pl.Expr, m: pl.Expr, d: pl.Expr) -> pl.Expr:
 def percent_as_text(x: pl.Expr) -> pl.Expr:
     """Return x, from 0 to 1, as text in per cent: '12 %', with one digit below 10 %.
 
-    0 % and 100 % are none and all.
+    Only 0 and 1 become 0 % and 100 %.
     """
     whole = (100 * x + 0.5).floor().cast(pl.Int64)
     tenths = (1000 * x + 0.5).floor().cast(pl.Int64)
@@ -158,7 +158,7 @@ def decimals_as_text(x: pl.Expr) -> pl.Expr:
 def decimals_below(x: pl.Expr, most: float) -> pl.Expr:
     """Return x, which is below `most`, as text with two decimals.
 
-    It is 'just below 0.25' if they would be those of `most`, 0.25.
+    If they would be those of `most`, such as 0.25, the text is 'just below 0.25'.
     """
     is_near = x >= most - 0.005
     return pl.when(is_near).then(pl.lit(f"just below {most:g}")).otherwise(decimals_as_text(x))

@@ -1,4 +1,4 @@
-"""findings: what is found on rows and sizes of clusters, in words with their numbers."""
+"""findings: findings on rows and on sizes of clusters, in words and numbers."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ _SEVERITIES = ("problem", "warning", "note")
 def make_finding(
     rows: pl.LazyFrame, keys: Sequence[str], place: int, code: str, **columns: pl.Expr | str
 ) -> pl.LazyFrame:
-    """Return a finding for each of `rows`: the partition columns `keys`, and the columns of it.
+    """Return a finding for each of `rows`: the partition columns `keys`, and its own columns.
 
-    `place` is that of the code among findings of one severity. `columns` are severity, finding and
-    others; a text is the same in all rows. n and value are NULL if they are not among them.
+    `place` is the place of the code among findings of the same severity. `columns` are severity,
+    finding and others; a text is the same in all rows. n and value are NULL if `columns` lacks
+    them.
     """
     given: dict[str, pl.Expr] = {
         name: pl.lit(x) if isinstance(x, str) else x for name, x in columns.items()

@@ -1,9 +1,9 @@
 """growth: times that grow faster than the rows of a table, and estimates of their seconds.
 
-A table declares its growth above its function, see tables.
-An estimate is a product of sizes, such as n n d, times measured seconds for each 10^9 of it. It
-tells seconds from minutes and hours, not more. The docstrings, the comments of the macros,
-docs/scale.md, the page and the warnings of the command line all have it from here.
+A table declares its growth above its function (see tables). An estimate is a product of sizes, such
+as n n d, times the seconds that were measured for each 10^9 of it. It distinguishes seconds from
+minutes and hours, but no more. The docstrings, the comments of the macros, docs/scale.md, the page
+and the warnings of the command line all use it.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ PAIRS_OF_RUNS = (Growth("nr", {"duckdb": 60.0, "polars": 50.0}),)
 
 
 def find_growth(growths: Sequence[Growth], options: Mapping[str, object]) -> Growth | None:
-    """Return that of the growths of a table which holds with these options, None if none does.
+    """Return the growth of a table that applies with these options, or None.
 
     `options` are the values of its parameters; texts are in any letter case.
     """
@@ -150,9 +150,9 @@ def find_growth(growths: Sequence[Growth], options: Mapping[str, object]) -> Gro
 
 
 def estimate_seconds(growth: Growth, engine: str, sizes: Mapping[str, float]) -> float:
-    """Return about how many seconds a table takes in an engine, with sizes by their letters.
+    """Return about how many seconds a table takes in an engine, given sizes by their letters.
 
-    A product that is not computed as a whole takes no time that is known: 0.
+    If some factors of the product are unknown, the result is 0.
     """
     product = prod(float(sizes[x]) for x in growth.factors)
     return product / 1e9 * growth.seconds[engine] if product <= growth.most else 0.0
@@ -193,7 +193,7 @@ def _describe_minute(growth: Growth, engine: str) -> str:
 
 
 def _describe_growth(growth: Growth, parameters: Collection[str]) -> str:
-    """Return what the docstring of a table with these parameters says of its time."""
+    """Return what the docstring of a table with these parameters says about its time."""
     sizes = [_describe_minute(growth, engine) for engine in ("duckdb", "polars")]
     what = " and ".join(SIZES[x] for x in dict.fromkeys(growth.factors) if x in "nlk")
     more = {"d": " of 8 coordinates", "r": " of 10 runs"}
@@ -214,9 +214,9 @@ def _describe_growth(growth: Growth, parameters: Collection[str]) -> str:
 
 
 def add_growth_note(function: Callable[..., Any], growths: Sequence[Growth]) -> None:
-    """Add to the docstring of a table function with these growths that of its default call.
+    """Add to the docstring of a table function how the time of its default call grows.
 
-    It comes first in its Notes; nothing is added if the time grows as the rows do.
+    The note comes first in its Notes. Nothing is added if the time grows as the rows do.
     """
     parameters = signature(function).parameters
     defaults = {x.name: x.default for x in parameters.values() if x.default is not x.empty}

@@ -1,7 +1,8 @@
-"""metric_facts: what is known of each external metric, as the docstring of its expression says it.
+"""metric_facts: what is known about each external metric, from the docstring of its expression.
 
-The docstrings are the record. ``make facts`` reads them into the file metric_facts.json, since
-Python leaves docstrings out with -OO, and since they are not read when the package is imported.
+The docstrings are the record. ``make facts`` writes their facts to the file metric_facts.json,
+because Python leaves out docstrings with -OO, and so that importing the package does not have to
+read them.
 """
 
 from __future__ import annotations
@@ -51,12 +52,12 @@ class MetricFacts(NamedTuple):
 
     @property
     def least(self) -> str:
-        """The lower end of the range as its text, '' if there is none."""
+        """The lower end of the range as text, or '' if there is none."""
         return self.range[1:].partition(", ")[0] if self.range[0] in "[(" else ""
 
     @property
     def greatest(self) -> str:
-        """The upper end of the range as its text, '' if there is none."""
+        """The upper end of the range as text, or '' if there is none."""
         if self.range[0] in "[(":
             return self.range[:-1].partition(", ")[2].removeprefix("∞")
         return self.range.removeprefix("up to ").removeprefix("unbounded")

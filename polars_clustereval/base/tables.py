@@ -1,8 +1,8 @@
-"""tables: the declaration of each table function, and questions to all of them.
+"""tables: the declaration of each table function, and look-ups over all declarations.
 
-A table is declared once, above its function: ``@table_function("points", order=("cluster",))``.
-Its parameters are those of the signature, and its docstring says what the columns are. Everything
-that lists tables asks here, or is written by ``make facts``.
+A table is declared once, above its function: ``@table_function("points", order=("cluster",))``. The
+signature has its parameters, and the docstring describes its columns. Everything that lists tables
+reads these declarations, or is written by ``make facts``.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ Kind: TypeAlias = Literal[
 
 
 class Table(NamedTuple):
-    """What is declared of a table, besides its parameters and columns."""
+    """The declaration of a table, apart from its parameters and columns."""
 
     function: Callable[..., Any]
     kind: Kind
@@ -78,12 +78,12 @@ def table_function(
 ) -> Callable[[Function], Function]:
     """Return the decorator that declares a table function; see Table for the parameters.
 
-    A function of one frame gets a check of its calls, see check_calls. None reads a LazyFrame
-    before its result is collected, see defer_reading.
+    The calls of a function of one frame are checked (see check_calls). No function reads a
+    LazyFrame before its result is collected (see defer_reading).
     """
 
     def declare(function: Function) -> Function:
-        """Keep the declaration by the function's name."""
+        """Store the declaration under the function's name."""
         is_of_one_frame = function.__code__.co_varnames[0] == "frame"
         add_growth_note(function, growth)
         deferred = defer_reading(function)
@@ -99,7 +99,7 @@ def table_function(
 def declared_tables(*kinds: Kind) -> Mapping[str, Table]:
     """Return the tables of some kinds, or of all, by name: kind by kind, as in Kind.
 
-    The modules that declare them must have been imported, as the package does it.
+    The modules that declare them must have been imported, as the package does.
     """
     asked = kinds or get_args(Kind)
     found = {name: x for kind in asked for name, x in _DECLARED.items() if x.kind == kind}
@@ -116,5 +116,5 @@ def orders_of_portable_tables(*kinds: Kind) -> dict[str, tuple[str, ...]]:
 
 
 def growth_of(table: str, options: Mapping[str, object]) -> Growth | None:
-    """Return how the time of a table grows with these options, None if it is as its rows do."""
+    """Return how the time of a table grows with these options; None if it grows as its rows do."""
     return find_growth(_DECLARED[table].growth, options)

@@ -59,9 +59,9 @@ def describe_unknown_name(
 
 
 def _twin_of(name: str, public: Collection[str], columns: Collection[str]) -> str | None:
-    """Return the name that `name` may have meant, of `public` or `columns`; None if there is none.
+    """Return the name of `public` or `columns` that `name` may have meant, or None.
 
-    Few letters make a column, so a column has to be more similar than a public name.
+    Columns have short names, so a column must be more similar than a public name.
     """
     other = OTHER_NAMES.get(name.removesuffix("_score"))
     similar = get_close_matches(name, columns, n=1, cutoff=0.8)
@@ -75,8 +75,9 @@ def _tables_by_column(
 ) -> dict[str, Callable[..., Any]]:
     """Return the columns of all tables, each with the table that an error text names for it.
 
-    Tables are those of the functions that require a frame, clusters, and other columns at most. The
-    table is the one that requires the fewest arguments, of these the widest.
+    These are the tables of functions that require a frame, clusters, and at most other columns. If
+    several tables have a column, the one with the fewest required arguments is named, and of these
+    the widest.
     """
     columns = {
         function: _columns_of(function)
@@ -90,7 +91,7 @@ def _tables_by_column(
 
 
 def _columns_of(table: Callable[..., pl.DataFrame]) -> list[str]:
-    """Return the names of the columns of a table function's result that are not arguments of it."""
+    """Return the names of the columns of a table that are not among its arguments."""
     result = table(pl.DataFrame(_SAMPLE), *required_parameters(table)[1:])
     return [column for column in result.columns if column not in _SAMPLE]
 
@@ -104,7 +105,7 @@ _PARAMETERS = "    Parameters\n    ----------\n"
 _COLUMNS = """\
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-        Leave noise out as NULL: {cluster} in place of "cluster".
+        To leave noise out, make it NULL: pass {cluster} instead of "cluster".
 """
 
 
@@ -148,8 +149,8 @@ def _clusters_without(noise: object) -> str:
 
 
 def _noise_error(name: str, parameter: str, noise: object) -> TypeError:
-    """Return the error of an aggregate that got a parameter of tables; `noise` is its value."""
+    """Return the error for an aggregate that got a parameter of tables; `noise` is its value."""
     return TypeError(
-        f"{name}() has no parameter '{parameter}', which tables have; leave noise out: "
+        f"{name}() has no parameter '{parameter}', only tables have it; leave noise out: "
         f'ce.{name}("label", {_clusters_without(noise)})'
     )

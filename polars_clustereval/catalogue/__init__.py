@@ -1,4 +1,4 @@
-"""Catalogue: what is known of every score, read from where each fact is written.
+"""Catalogue: what is known about every score, read from where each fact is written.
 
 The facts of an external metric are in the docstring of its expression, those of other scores in
 ``base.score_facts``. The package imports this folder when a score is described.

@@ -1,4 +1,4 @@
-"""callables: what is known of tables, functions, criteria and parameters, from their docstrings."""
+"""callables: facts about tables, functions, criteria and parameters, from their docstrings."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Description(NamedTuple):
 
 
 def describe_callable(name: str) -> Description | None:
-    """Return what is known of a table, another function, a criterion or a parameter, or None."""
+    """Return what is known about a table, another function, a criterion or a parameter, or None."""
     if name in _functions():
         return _describe_function(name)
     if name in CRITERIA:
@@ -66,7 +66,7 @@ def _functions() -> dict[str, Callable[..., Any]]:
 
 
 def is_table(function: Callable[..., Any]) -> bool:
-    """Return whether a function is a table: whether it takes a frame before all else."""
+    """Return whether a function is a table: whether its first parameter is a frame."""
     return next(iter(inspect.signature(function).parameters), "").startswith("frame")
 
 
@@ -155,7 +155,7 @@ def parameters_of(name: str) -> Mapping[str, str]:
 
 
 class _Usage(NamedTuple):
-    """What a parameter is, and the tables that say this of it."""
+    """What a parameter is, and the tables that say so."""
 
     text: str
     tables: tuple[str, ...]
@@ -163,7 +163,7 @@ class _Usage(NamedTuple):
 
 @cache
 def _parameters() -> dict[str, list[_Usage]]:
-    """Return what the parameters of the tables are, by name; what most tables say comes first."""
+    """Return the texts about the parameters of tables, by name; the most common one comes first."""
     tables: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for name, function in _functions().items():
         if is_table(function):
@@ -179,7 +179,7 @@ def _parameters() -> dict[str, list[_Usage]]:
 
 
 def _describe_parameter(name: str) -> Description:
-    """Return what a parameter is, and of which tables."""
+    """Return what a parameter is, and which tables have it."""
     first, *others = _parameters()[name]
     also = "\n".join(f"{usage.text} In {', '.join(usage.tables)}." for usage in others)
     facts = {"Tables": ", ".join(first.tables), "Otherwise": also}

@@ -18,6 +18,7 @@ from .external import list_external_entries
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
+    from typing import Self
 
     from polars_clustereval.base.score_facts import Entry, Scale
 
@@ -37,38 +38,39 @@ _LIST_WIDTH = 100
 
 #: The letters in the definitions of a family.
 NOTATION = {
-    "pair counting": "Pairs of rows: tp have one label and one cluster, fp one cluster only, fn "
-    "one label only, tn neither; P and R are pair_precision and pair_recall.",
+    "pair counting": "Pairs of rows: tp have the same label and the same cluster, fp only the "
+    "same cluster, fn only the same label, tn neither; P and R are pair_precision and pair_recall.",
     "information": "n rows; entropies are in nats; h and c are homogeneity and completeness.",
     "set matching": "n rows; P and R are bcubed_precision and bcubed_recall.",
-    "one-to-one matching": "n_ij rows have label i and cluster j, a_i have label i, b_j are in "
-    "cluster j, n are all; a matching pairs each label with at most one cluster, and each cluster "
-    "with at most one label.",
+    "one-to-one matching": "Of n rows, n_ij have label i and cluster j, a_i have label i, and b_j "
+    "are in cluster j; a matching pairs each label with at most one cluster, and each cluster with "
+    "at most one label.",
     "overlapping clusters": "Two ids have c common clusters and l common labels; H(X) is the "
     "entropy of whether an id is in a set.",
-    "clusters of a graph": "W is the weight of all edges, W_c that of the edges within cluster c, "
-    "C_c that of its edges to other clusters; V_c = 2 W_c + C_c is its volume.",
-    "drift between runs": "Two clusters are linked if at least half of the ids of one of them that "
-    "are in both runs are in the other; threshold is another share.",
-    "entity resolution": "n rows; a cell is a label and a cluster that share rows; P and R are "
-    "closest_cluster_precision and closest_cluster_recall.",
-    "coreference": "n rows; a cell is a label and a cluster that share rows; P and R are the "
-    "precision and recall of the same measure; tp, fp, fn and tn count pairs of rows.",
-    "reduced information": "n rows, of which n_ij have label i and cluster j, a_i label i and b_j "
-    "cluster j; information is in nats.",
+    "clusters of a graph": "W is the weight of all edges, W_c the weight of the edges within "
+    "cluster c, C_c the weight of its edges to other clusters; V_c = 2 W_c + C_c is its volume.",
+    "drift between runs": "Two clusters are linked if at least half of the ids of one of them are "
+    "in the other, counting only ids that are in both runs; threshold sets another share.",
+    "entity resolution": "n rows; a cell is a pair of a label and a cluster with common rows; P "
+    "and R are closest_cluster_precision and closest_cluster_recall.",
+    "coreference": "n rows; a cell is a pair of a label and a cluster with common rows; P and R "
+    "are the precision and recall of the same measure; tp, fp, fn and tn count pairs of rows.",
+    "reduced information": "Of n rows, n_ij have label i and cluster j, a_i have label i, and b_j "
+    "are in cluster j; information is in nats.",
     "sums of squares": "n_C points x in cluster C with the center μ_C; μ is the center of all "
     "points, d the distance.",
     "centers": "n points x in k clusters; cluster C has n_C points, the center μ_C and the "
     "variances Var_C of its coordinates; μ and Var are those of all points; d is the distance, r_C "
     "the mean of d(x, μ_C) in C, Δ_CD = d(μ_C, μ_D).",
-    "scatter matrices": "n points in k clusters; T is the scatter matrix of all points, W_C that "
-    "of cluster C with n_C points, W the sum of all W_C, and B = T − W.",
+    "scatter matrices": "n points in k clusters; T is the scatter matrix of all points, W_C the "
+    "scatter matrix of cluster C with n_C points, W the sum of all W_C, and B = T − W.",
     "silhouettes": "n points in k clusters.",
     "Dunn": "n points in k clusters; d is the distance, μ_C the center of cluster C with n_C "
     "points; δ is a separation of two clusters, Δ a diameter of a cluster.",
     "pairs of points": "n points in k clusters; S and N are the sum and the number of distances "
-    "within clusters (W), between clusters (B) and of all (T); of the comparisons of a distance "
-    "within with one between, s⁺ have the smaller one within, s⁻ the larger one.",
+    "within clusters (W), between clusters (B) and in total (T); when each distance within "
+    "clusters is compared with each distance between clusters, the distance within is smaller in "
+    "s⁺ comparisons and larger in s⁻.",
 }
 
 _BEST = {"high": "best high", "low": "best low", "": "no value is best"}
@@ -81,7 +83,7 @@ def entries() -> Mapping[str, Entry]:
 
 
 def reading(name: str, value: float | None) -> str | None:
-    """Return the word of the literature for a value of a score, with its source.
+    """Return the word that the literature uses for a value of a score, with its source.
 
     None if there is no value, or no scale for the score.
 
@@ -97,66 +99,79 @@ def reading(name: str, value: float | None) -> str | None:
 
 
 class _Text(str):
-    """Text that Python shows as it is, without quotes, where it is the result of a line."""
+    """Text that Python shows as it is, without quotes, and notebooks as Markdown.
 
-    __slots__ = ()
+    `markdown` is None for a text that notebooks show as it is, too.
+    """
+
+    __slots__ = ("markdown",)
+    markdown: str | None
+
+    def __new__(cls, text: str, markdown: str | None = None) -> Self:
+        self = super().__new__(cls, text)
+        self.markdown = markdown
+        return self
 
     def __repr__(self) -> str:
         return str(self)
 
+    def _repr_markdown_(self) -> str:
+        return self.markdown or f"```text\n{self}\n```"
+
 
 def describe(name: str | None = None) -> str:
-    """What a score is: definition, range and best value, special cases, source, cost and calls.
+    """Describe a score: its definition, range, best value, special cases, source, cost and calls.
 
-    Also what a table is, a function, a criterion of choose_k and a parameter. On the command line
-    it is ``clustereval describe NAME``.
+    It also describes tables, functions, parameters and the criteria of choose_k. On the command
+    line, call ``clustereval describe NAME``.
 
     Parameters
     ----------
     name : str, optional
-        A score, which is a column of a report, such as 'davies_bouldin_score'. Or a table such as
-        'external_summary', a criterion of choose_k such as 'jump', or a parameter of a table such
-        as 'noise_as'. Without a name, the result is the list of all, scores by family.
+        A score, that is, a column of a report, such as 'davies_bouldin_score'; a table such as
+        'external_summary'; a criterion of choose_k such as 'jump'; or a parameter of a table such
+        as 'noise_as'. Without a name, you get a list of all names, with the scores by family.
 
     Returns
     -------
     str
-        Several lines, which notebooks and the Python prompt show as they are.
+        Several lines, which the Python prompt shows as they are, and notebooks as a table.
 
     Raises
     ------
     ClusterEvalError
-        If there is nothing of this name.
+        If nothing has this name.
 
     Examples
     --------
     >>> ce.describe("pair_precision")
     Pair precision
     <BLANKLINE>
-    Share of the pairs in one cluster that have one label. tp / (tp + fp), Wallace's
-    index of the clusters.
+    Share of the pairs in the same cluster that have the same label. tp / (tp + fp).
+    It is Wallace's index of the clusters.
     <BLANKLINE>
     Family     pair counting (external)
-    Notation   Pairs of rows: tp have one label and one cluster, fp one cluster
-               only, fn one label only, tn neither; P and R are pair_precision and
-               pair_recall.
+    Notation   Pairs of rows: tp have the same label and the same cluster, fp only
+               the same cluster, fn only the same label, tn neither; P and R are
+               pair_precision and pair_recall.
     Range      [0, 1], best 1
-    Cases      NULL where every cluster has one row only. NULL without rows.
+    Cases      NULL if every cluster has only one row. NULL if there are no rows.
     Source     Wallace (1983), comment on A method for comparing two hierarchical
                clusterings, doi:10.1080/01621459.1983.10478009.
-    Cost       One pass over the rows to count the cells of label and cluster, then
-               over the cells that have rows.
+    Cost       One pass over the rows to count the cells of the contingency table,
+               then one pass over these cells.
     Elsewhere  clusterCrit: Precision
     SQL        SELECT clustereval.pair_precision(label, cluster) FROM tbl
     Polars     frame.select(ce.pair_precision("label", "cluster"))
     """
     if name is None:
         return _Text(f"{_list_families(entries().values())}\n\n{_list_others()}")
-    return _Text(_lay_out(_find(name)))
+    known = _find(name)
+    return _Text(_lay_out(known), _write_markdown(known))
 
 
 def _find(name: object) -> Description:
-    """Return what is known of a name; raise an error that suggests a similar one otherwise."""
+    """Return what is known about a name; otherwise raise an error that suggests a similar one."""
     found = entries()
     if isinstance(name, str):
         known = _describe_score(found[name]) if name in found else describe_callable(name)
@@ -172,7 +187,7 @@ def _find(name: object) -> Description:
 
 
 def _similar_name(name: str, found: Mapping[str, Entry]) -> str | None:
-    """Return what `name`, in lower case, may have meant; None if nothing is near.
+    """Return the name that `name`, in lower case, may have meant; None if nothing is similar.
 
     It may be a name of another library, or an abbreviation.
     """
@@ -202,7 +217,7 @@ def show_cases(entry: Entry) -> str:
     """Return when a score is NULL, or has a value by convention."""
     if entry.kind == "internal":
         cases = f", and for: {entry.special_cases}" if entry.special_cases else ""
-        return f"NULL without points{cases}."
+        return f"NULL if there are no points{cases}."
     return entry.special_cases
 
 
@@ -251,6 +266,20 @@ def _lay_out(known: Description) -> str:
         names = [fact, *[""] * len(wrapped)]
         lines += [f"{name:{width}}{line}" for name, line in zip(names, wrapped, strict=False)]
     return "\n".join(lines + [f"{head:{width}}{call}" for head, call in known.calls.items()])
+
+
+def _write_markdown(known: Description) -> str:
+    """Return a description as Markdown: a paragraph for the definition, a table of the facts."""
+    facts = [(fact, _escape_markup(text)) for fact, text in known.facts.items() if text]
+    calls = [(head, f"`{call}`".replace("|", "\\|")) for head, call in known.calls.items()]
+    rows = [f"| {head} | {' '.join(text.split())} |" for head, text in (*facts, *calls)]
+    table = "\n".join(["| | |", "|---|---|", *rows])
+    return f"**{_escape_markup(known.title)}**\n\n{_escape_markup(known.definition)}\n\n{table}\n"
+
+
+def _escape_markup(text: str) -> str:
+    """Return plain text as Markdown, in which a notebook takes nothing for markup or a formula."""
+    return re.sub(r"([\\`*_{}\[\]<>|$~])", r"\\\1", text)
 
 
 def _list_others() -> str:

@@ -15,14 +15,14 @@ _SECTION = re.compile(r"\n\n(\w+)\n-+\n")
 
 
 def read_sections(function: Callable[..., Any]) -> dict[str, str]:
-    """Return the sections of a docstring by title, as they are written; the first one has none."""
+    """Return the sections of a docstring by title, as they are written; the first has no title."""
     # Python leaves docstrings out with -OO.
     first, *parts = _SECTION.split(inspect.getdoc(function) or "")
     return {"": first} | dict(zip(parts[::2], parts[1::2], strict=True))
 
 
 def read_parameters(function: Callable[..., Any]) -> dict[str, str]:
-    """Return what a docstring says of each parameter: its type and a text, in one line."""
+    """Return what a docstring says about each parameter: its type and a text, in one line."""
     entries = re.split(r"\n(?=\S)", read_sections(function).get("Parameters", ""))
     found = {}
     for entry in filter(None, entries):

@@ -1,4 +1,4 @@
-"""external: the facts of the scores of labels against clusters, as their docstrings say them."""
+"""external: the facts of the scores of labels against clusters, from their docstrings."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from polars_clustereval.base.score_facts import Entry, Scale
 __all__ = ["list_external_entries"]
 
 _PASS_AND_CELLS = (
-    "One pass over the rows to count the cells of label and cluster, then over the cells that have "
-    "rows."
+    "One pass over the rows to count the cells of the contingency table, then one pass over these "
+    "cells."
 )
 
 #: Words for the values of a metric in the literature.
@@ -47,6 +47,6 @@ def _build_entry(facts: MetricFacts) -> Entry:
 def list_external_entries() -> list[Entry]:
     """Return one entry for each metric of external_report and entity_resolution_report, in order.
 
-    A metric of both is in the first.
+    A metric of both reports counts as one of the first.
     """
     return [_build_entry(facts) for facts in metric_facts().values()]

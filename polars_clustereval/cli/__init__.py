@@ -5,7 +5,7 @@ record in ``options``, which ``commands`` run: ``sources`` finds the input and `
 ``engines`` computes a report, ``terminal`` renders it by means of ``grid``, and ``output`` encodes
 and writes it. ``schemas`` has the JSON Schemas, ``messages`` turns an error into one line,
 ``noise`` and ``doubts`` write notes on the input, ``progress`` draws a bar, and ``interruption``
-handles Ctrl-C. What the command ``report`` writes is made in ``page/``.
+handles Ctrl-C. ``page/`` makes what the command ``report`` writes.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments : sequence of str, optional
-        Arguments after the program's name; those of the process by default.
+        Arguments after the program's name; by default those of the process.
 
     Returns
     -------

@@ -84,8 +84,8 @@ def _add_command(
 ) -> argparse.ArgumentParser:
     """Add a command that `run` runs; return its parser.
 
-    `commands` is what add_subparsers of argparse returned, `texts` are the one in the list of
-    commands and the one at the head of the command's own help.
+    `commands` is the result of argparse's add_subparsers. `texts` are the text in the list of
+    commands and the text at the top of the command's own help.
     """
     command: argparse.ArgumentParser = commands.add_parser(
         name, help=texts[0], description=texts[1]
@@ -225,7 +225,7 @@ def _add_query_options(command: argparse.ArgumentParser) -> None:
     add = group.add_argument
     add("name", metavar="NAME", nargs="?", help="table or score, such as external_report")
     add("--dialect", metavar="NAME", help="spark, postgres, clickhouse, datafusion, duckdb, ...")
-    add("--tbl", metavar="NAME", help="table that the query reads; without --label, kept cells")
+    add("--tbl", metavar="NAME", help="table to read; without --label, a contingency table")
     add("--tbl-before", metavar="NAME", help="of two runs: table of the run before")
     add("--tbl-after", metavar="NAME", help="of two runs: table of the run after")
     for option in ("label", "cluster", "weight", "id", "partition-by"):

@@ -70,9 +70,11 @@ class Outcome(NamedTuple):
 def run_report(options: Options) -> Outcome:
     """Return the report that the options ask for, with notes on its engine and rows."""
     if options.format == "parquet" and options.output is None:
-        raise ClusterEvalError("--format parquet needs --output: it is no text for a screen")
+        raise ClusterEvalError("--format parquet needs --output, because a terminal cannot show it")
     for flag in _list_misplaced(options):
-        raise ClusterEvalError(f"{flag} does not go with {_describe_choice(options)}: drop one")
+        raise ClusterEvalError(
+            f"{flag} cannot be combined with {_describe_choice(options)}: drop one"
+        )
     _check_sample_size(options)
     sources = find_sources(options.files, options.scratch)
     check_output(options.output, [path for source in sources for path in source.paths])
@@ -95,7 +97,7 @@ def run_report(options: Options) -> Outcome:
 
 
 def _columns_to_compute(options: Options) -> list[str] | None:
-    """Return the columns to compute if some scores are asked for: these, and counts for notes."""
+    """Return the columns to compute if the user names scores: these, and counts for notes."""
     report = options.report
     if options.chosen_metrics is None or report.is_listing or report.has_intervals:
         return None
@@ -104,10 +106,12 @@ def _columns_to_compute(options: Options) -> list[str] | None:
 
 
 def _keep_asked_for(result: pl.DataFrame, options: Options) -> pl.DataFrame:
-    """Return the rows of a report with the scores that are asked for alone, by default all."""
+    """Return the rows of a report with only the scores that the user asks for, by default all."""
     names, report = options.chosen_metrics, options.report
     if options.metrics is not None and report.is_listing:
-        raise ClusterEvalError(f"--metrics does not go with {_describe_choice(options)}: drop one")
+        raise ClusterEvalError(
+            f"--metrics cannot be combined with {_describe_choice(options)}: drop one"
+        )
     if names is None:
         return result
     if report.has_intervals:
@@ -119,7 +123,7 @@ def _keep_asked_for(result: pl.DataFrame, options: Options) -> pl.DataFrame:
 
 
 def _write_note(note: str) -> None:
-    """Write a note on standard error now, before what may take long; nothing if it is empty."""
+    """Write a note, unless it is empty, on standard error now, before work that may take long."""
     if note:
         sys.stderr.write(f"clustereval: {escape_controls(note)}\n")
         sys.stderr.flush()
@@ -153,7 +157,7 @@ def run_stability(options: Options) -> Outcome:
 def _list_misplaced(options: Options) -> list[str]:
     """Return the options that are given for other reports of a command than the one it computes.
 
-    They do not count if they are given with their default.
+    An option with its default value does not count.
     """
     known = options.report.defaults
     return [
@@ -192,10 +196,11 @@ def _choose_format(options: Options) -> str:
 
 
 def _name_inputs(text: str, sources: Sequence[Source], call: Call) -> str:
-    """Return the text of an error with the name of the input that it is about before it.
+    """Return the text of an error after the name of the input that it is about.
 
-    A parameter at its start tells which input that is; one that stands for an input is replaced by
-    the name. All inputs are named if the error may be about any.
+    The parameter at the start of the text tells which input that is; if the parameter is an input
+    itself, its name takes the parameter's place. If the error may be about any input, all of them
+    are named.
     """
     parameter = text.partition(":")[0]
     tables = dict(zip((table.parameter for table in call.report.inputs), sources, strict=True))
@@ -211,7 +216,7 @@ def _name_inputs(text: str, sources: Sequence[Source], call: Call) -> str:
 def _sort_rows(result: pl.DataFrame, report: Report) -> pl.DataFrame:
     """Return the rows of a report, worst first if it has many rows for each clustering.
 
-    Rows that are equally bad stay in the report's order.
+    Rows that are equally bad keep the report's order.
     """
     column = report.worst_first
     if column is None:
@@ -240,7 +245,7 @@ def _write_result(result: pl.DataFrame, format_name: str, call: Call, options: O
 def _describe_engine(options: Options) -> list[str]:
     """Return a note if the report's engine is not DuckDB and the options do not name it.
 
-    Only a person at a terminal has a use for it, so there is none in a log.
+    It is useful only to a person at a terminal, so a log gets none.
     """
     report = options.report
     if options.engine is not None or report.engine == "duckdb" or not sys.stderr.isatty():
@@ -250,7 +255,7 @@ def _describe_engine(options: Options) -> list[str]:
 
 
 def _describe_no_rows(result: pl.DataFrame, source: Source, report: Report) -> list[str]:
-    """Return a note if a report was computed from no rows, as far as its own rows tell.
+    """Return a note if a report was computed from no rows, as far as its own rows can tell.
 
     `source` is its first input.
     """
@@ -267,7 +272,7 @@ def _describe_no_rows(result: pl.DataFrame, source: Source, report: Report) -> l
 
 
 def _describe_missing_estimates(result: pl.DataFrame) -> str:
-    """Return the reason why a clustering has no estimates at all, that of the first such one."""
+    """Return the reason why a clustering has no estimates at all; of several, the first one's."""
     keys = result.columns[: result.columns.index("metric")]
     has_value = pl.col("value").is_not_null().any()
     if keys:
@@ -299,7 +304,9 @@ def run_page(options: Options) -> Outcome:
 
     if options.html is not None and (options.output is not None or options.format is not None):
         other = "output" if options.output is not None else "format"
-        raise ClusterEvalError(f"--{other} does not go with --html, which is a file: drop one")
+        raise ClusterEvalError(
+            f"--{other} cannot be combined with --html, which is a file: drop one"
+        )
     _check_sample_size(options)
     [source] = find_sources(options.files, options.scratch)
     output = options.html or options.output
@@ -340,7 +347,7 @@ def run_schema(options: Options) -> Outcome:
 def run_sql(options: Options) -> Outcome:
     """Return all SQL macros as one file, in the schema that the options name, or one query.
 
-    If they name a file of a database, that file is the output, and the result its content.
+    If they name a database file, that file is the output, and the result is its content.
     """
     values = options.values
     if options.name is not None or "dialect" in values:
@@ -353,7 +360,7 @@ def run_sql(options: Options) -> Outcome:
 
 
 def _make_database(options: Options) -> Outcome:
-    """Return the content of a database of the macros, whose file the options name."""
+    """Return the content of a database of the macros, for the file that the options name."""
     name = options.values["database"]
     for option, is_given in (
         ("temporary", options.values["temporary"]),
@@ -361,7 +368,8 @@ def _make_database(options: Options) -> Outcome:
     ):
         if is_given:
             raise ClusterEvalError(
-                f"--{option} does not go with --database {name}, which is a file to write: drop one"
+                f"--{option} cannot be combined with --database {name}, which is a file to write: "
+                "drop one"
             )
     output = Path(name)
     check_new_file(output)

@@ -1,4 +1,4 @@
-"""Doubts: what the input looks like where a report of it would mislead without a word."""
+"""Doubts: warnings about input that looks as if its report would mislead."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MOST = 0.5
 
 
 def doubt_input(sources: Sequence[Source], call: Call) -> list[str]:
-    """Return what is doubtful about the inputs of a report, a sentence each."""
+    """Return what is doubtful about the inputs of a report, one sentence each."""
     if any(table.parameter == "edges" for table in call.report.inputs):
         return _doubt_edges(sources, call)
     is_labeled = len(sources) == 1 and "label" in call.report.required
@@ -40,7 +40,7 @@ def doubt_input(sources: Sequence[Source], call: Call) -> list[str]:
 
 
 def doubt_labels(source: Source, call: Call) -> list[str]:
-    """Return a sentence if one label holds much of the rows and looks like a missing one."""
+    """Return a sentence if a label that looks like a missing value has many of the rows."""
     with open_rows(source, call, call.report.inputs[0]) as (connection, rows, arguments):
         label = arguments["label"]
         relation = connection.sql(f"FROM {rows}")

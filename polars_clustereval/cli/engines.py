@@ -56,7 +56,7 @@ _DATA_DEPENDENT = ("noise", "noise_as", "weights", "reference")
 def _read_arguments(call: Call, columns: Sequence[str]) -> dict[str, Any]:
     """Return the arguments of the Polars function of a report, by parameter.
 
-    `columns` are the columns of the input. The option of a list of columns is a text, or the texts
+    `columns` are the columns of the input. An option for a list of columns is a text, or the texts
     of several such options.
     """
     arguments = dict(call.arguments)
@@ -72,7 +72,7 @@ def _split_names(text: str, columns: Sequence[str]) -> list[str]:
     """Return the names of columns in a text that separates them by commas.
 
     The whole text is one name if it is one of `columns`, the columns of the input. Blanks around a
-    name are dropped, unless a column has them.
+    name are removed, unless the name of a column has them.
     """
     if text in columns:
         return [text]
@@ -92,7 +92,7 @@ def _check_arguments(call: Call, columns: Sequence[str], table: Input) -> dict[s
     """Return the arguments of a report by parameter, or raise the Polars function's error.
 
     The function checks them on empty frames, so that there is one error text for both engines.
-    `columns` are those of the input `table`; another input has there the columns that the arguments
+    `columns` are those of the input `table`. Any other input gets the columns that the arguments
     name, so that an error is about `table`.
     """
     arguments = _read_arguments(call, columns)
@@ -111,7 +111,7 @@ def _check_arguments(call: Call, columns: Sequence[str], table: Input) -> dict[s
 def open_rows(
     source: Source, call: Call, table: Input
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, str, dict[str, Any]]]:
-    """Yield a connection, the SQL that stands after FROM to read the rows, and the arguments.
+    """Yield a connection, the SQL after FROM that reads the rows, and the arguments.
 
     The rows are those of the report's input `table`, and its arguments are returned by parameter.
     The vectors of a column of text are parsed. The connection is closed at the end of the ``with``
@@ -136,7 +136,7 @@ def _format_checked(
 def _format_input(
     connection: duckdb.DuckDBPyConnection, rows: str, source: Source, arguments: dict[str, Any]
 ) -> str:
-    """Return the SQL that stands after FROM to read the rows of a source for one report.
+    """Return the SQL after FROM that reads the rows of a source for one report.
 
     `rows` is that SQL for any report, and `arguments` are those of the report that name columns of
     the source, by parameter.
@@ -163,8 +163,8 @@ def _find_text_vector(
     """Return the column of a report's vectors if these are text, otherwise None.
 
     `arguments` are the report's arguments by parameter, `relation` is the input. All columns of a
-    CSV file are text: there the first value decides, which is a vector if it has a bracket, a
-    blank, ':' or '$'. A comma alone may be a decimal comma or separate thousands.
+    CSV file are text, so the first value decides: it is a vector if it has a bracket, a blank, ':'
+    or '$'. A comma alone may also be a decimal comma, or separate thousands.
     """
     columns: list[str] = arguments.get("vector") or []
     if len(columns) != 1:
@@ -185,9 +185,9 @@ _VECTOR_SIGN = re.compile(r"[\[\](){}\s:$]")
 
 
 def _parse_vectors(connection: duckdb.DuckDBPyConnection, rows: str, column: str) -> str:
-    """Return the SQL that stands after FROM to read `rows` with the vectors in the text `column`.
+    """Return the SQL after FROM that reads `rows` with the vectors in the text `column`.
 
-    `rows` is SQL that stands after FROM. The macro parse_vector is registered in the connection.
+    `rows` is SQL after FROM. The macro parse_vector is registered in the connection.
     """
     register_macro(connection, "parse_vector")
     name = quote_identifier(column)
@@ -232,16 +232,16 @@ def _run_in_duckdb(
 
 
 def _make_folder(call: Call, table: Input) -> Path:
-    """Return the scratch folder of one input, as files of two inputs may have one name."""
+    """Return the scratch folder of one input: files of two inputs may have the same name."""
     folder = call.scratch / table.view
     folder.mkdir(exist_ok=True)
     return folder
 
 
 def _copy_database(source: Source, call: Call, table: Input) -> Source:
-    """Return a source that can be read beside another one: a database as a Parquet file.
+    """Return a source that can be read with another one: a database becomes a Parquet file.
 
-    Only the columns are copied that the report uses.
+    Only the columns that the report uses are copied.
     """
     if source.kind != "database":
         return source
@@ -252,7 +252,7 @@ def _copy_database(source: Source, call: Call, table: Input) -> Source:
 
 
 def _register_report(connection: duckdb.DuckDBPyConnection, report: Report) -> None:
-    """Create the macro of a report; its check of vectors gives advice in the shell's words."""
+    """Create the macro of a report; its check of vectors gives advice for the shell."""
     register_macro(connection, report.function.__name__)
     if "missing" in report.defaults:
         connection.execute(_SHELL_ADVICE)
@@ -349,8 +349,8 @@ def read_arguments(source: Source, call: Call) -> dict[str, Any]:
 def select_groups(source: Source, call: Call, parts: pl.DataFrame, folder: Path) -> Source:
     """Return a source of the rows that have the values of a row of `parts`, columns of the source.
 
-    It is a Parquet file in the folder, with the columns of the source in the types that the report
-    of the call reads them in.
+    It is a Parquet file in the folder, with the columns of the source in the types in which the
+    report of the call reads them.
     """
     path = folder / "parts.parquet"
     with open_rows(source, call, call.report.inputs[0]) as (connection, rows, _):
@@ -473,9 +473,9 @@ def read_rows(source: Source, call: Call, table: Input) -> tuple[pl.LazyFrame, d
 
 
 def _copy_rows(source: Source, call: Call, table: Input) -> pl.LazyFrame:
-    """Return the columns that a report uses, of files that Polars does not read or a DuckDB table.
+    """Return the columns that a report uses, from a DuckDB table or files that Polars cannot read.
 
-    DuckDB reads text files for both engines, because two readers would take some values
+    DuckDB reads text files for both engines, because two readers would read some values
     differently.
     """
     with open_rows(source, call, table) as (connection, rows, arguments):
@@ -487,8 +487,8 @@ def _copy_rows(source: Source, call: Call, table: Input) -> pl.LazyFrame:
 class _ArrowStream:
     """A wrapper of a DuckDB relation, from which Polars reads the relation's Arrow stream.
 
-    Polars keeps references to the types of the objects that it was given until the process ends.
-    DuckDB would report its own types among them as leaks on standard error.
+    Until the process ends, Polars keeps references to the types of the objects that it gets. If
+    DuckDB's own types were among them, DuckDB would report them as leaks on standard error.
     """
 
     def __init__(self, relation: duckdb.DuckDBPyRelation) -> None:

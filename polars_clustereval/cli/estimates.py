@@ -1,4 +1,4 @@
-"""Estimates: a warning before a report that will take minutes, as its input tells."""
+"""Estimates: a warning before a report if its input shows that it will take minutes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _COLUMNS_COUNTED = {"k": "cluster", "l": "label", "r": "run"}
 def warn_of_time(source: Source, call: Call) -> str:
     """Return a sentence if a report is estimated to take more than a minute, otherwise ''.
 
-    Rows are counted, and columns that identify something are read only if there are many.
+    The rows are counted. Columns that identify something are read only if there are many rows.
     """
     growth = growth_of(call.report.function.__name__, call.arguments)
     if growth is None:
@@ -80,7 +80,7 @@ def _estimate(growth: Growth, source: Source, call: Call) -> tuple[int, float]:
 def _open_queries(source: Source, call: Call) -> Iterator[tuple[Any, dict[str, Any]]]:
     """Yield a function that queries the rows of a report's first input, and its arguments.
 
-    The function returns the only value of what it is told to select; {rows} stands for the rows
+    The function returns the single value of the expression that it gets; {rows} stands for the rows
     after FROM.
     """
     table = call.report.inputs[0]
@@ -98,7 +98,7 @@ def _open_queries(source: Source, call: Call) -> Iterator[tuple[Any, dict[str, A
     frame, arguments = read_rows(source, call, table)
 
     def ask_polars(selected: str, origin: str) -> Any:
-        """Return the value from Polars, whose name for the frame is self."""
+        """Return the value from Polars, which calls the frame self."""
         query = f"SELECT {selected} AS value FROM {origin.format(rows='self')}"
         found = frame.sql(query).collect(engine="streaming")
         return found.item() if found.height else None
@@ -118,7 +118,7 @@ def _count_dims(ask: Callable[[str, str], Any], columns: list[str]) -> float:
 def _format_sum(
     growth: Growth, arguments: dict[str, Any], sizes: dict[str, float]
 ) -> tuple[str, str]:
-    """Return the SQL of the work of all partitions: what is selected, and what follows FROM."""
+    """Return the SQL for the work of all partitions: the selection, and what follows FROM."""
     letters = {"k" if x == "s" else x for x in growth.factors}
     counts = ["CAST(count(*) AS DOUBLE) AS n"] + [
         f"CAST(count(DISTINCT {quote_identifier(arguments[_COLUMNS_COUNTED[x]])}) AS DOUBLE) AS {x}"
@@ -138,7 +138,7 @@ def _format_sum(
 
 
 def _list_advice(growth: Growth, call: Call) -> list[str]:
-    """Return the options that are faster than those of a call, as they are typed in the shell."""
+    """Return the options that are faster than those of a call, in the form for the shell."""
     known = signature(call.report.function).parameters
     settings = [x for x in growth.faster if x.parameter in known]
     advice = [" ".join(map(_write_change, settings))] if settings else []
@@ -148,7 +148,7 @@ def _list_advice(growth: Growth, call: Call) -> list[str]:
 
 
 def _write_change(setting: Setting) -> str:
-    """Return the option that makes a setting, or that has to be left out for it."""
+    """Return the option that sets a value, or that the user must leave out for it."""
     flag = option_flag(setting.parameter)
     is_left_out = setting.value is False and not flag.startswith("--no-")
     return f"no {flag}" if is_left_out else write_setting(setting)

@@ -35,7 +35,7 @@ __all__ = [
 
 
 def scan_files(source: Source) -> pl.LazyFrame | None:
-    """Return the rows of Parquet or Arrow files as a LazyFrame; None for another kind.
+    """Return the rows of Parquet or Arrow files as a LazyFrame, or None for another kind.
 
     Raise an error if the files differ in their columns or types.
     """
@@ -69,7 +69,7 @@ def _scan_arrow(path: str) -> pl.LazyFrame:
 def _check_same_columns(paths: Sequence[str], schemas: Sequence[pl.Schema]) -> None:
     """Raise an error unless every file has the columns of the first one, of the same types.
 
-    More columns are accepted. `schemas` are the types of the columns of each of `paths`.
+    Additional columns are accepted. `schemas` are the types of the columns in each of `paths`.
     """
     for path, schema in zip(paths, schemas, strict=True):
         for name, dtype in schemas[0].items():
@@ -87,7 +87,7 @@ def _check_same_columns(paths: Sequence[str], schemas: Sequence[pl.Schema]) -> N
 
 @contextmanager
 def open_source(source: Source, scratch: Path) -> Iterator[tuple[duckdb.DuckDBPyConnection, str]]:
-    """Yield a DuckDB connection, and the SQL that stands after FROM to read a source's rows in it.
+    """Yield a DuckDB connection, and the SQL after FROM that reads a source's rows in it.
 
     The connection is closed at the end of the ``with`` block, and Ctrl-C interrupts its queries. A
     database is opened read-only, and its views cannot read other files. Arrow files, which DuckDB
@@ -110,7 +110,7 @@ def open_source(source: Source, scratch: Path) -> Iterator[tuple[duckdb.DuckDBPy
 
 
 def format_source(connection: duckdb.DuckDBPyConnection, source: Source, scratch: Path) -> str:
-    """Return the SQL that stands after FROM to read the rows of a source, as open_source does.
+    """Return the SQL after FROM that reads the rows of a source, as open_source does.
 
     Arrow files are converted to a Parquet file in the folder `scratch`.
     """
@@ -118,10 +118,10 @@ def format_source(connection: duckdb.DuckDBPyConnection, source: Source, scratch
 
 
 def _prepare_for_duckdb(source: Source, scratch: Path) -> Source:
-    """Return the source of the same rows that DuckDB reads: Arrow files as one Parquet file.
+    """Return a source with the same rows for DuckDB: Arrow files become one Parquet file.
 
     The new file is in the folder `scratch`. Raise an error if several files differ in their columns
-    or types, which DuckDB would convert.
+    or types, because DuckDB would convert them.
     """
     if source.kind != "arrow" and len(source.paths) == 1:
         return source
@@ -139,11 +139,11 @@ def format_rows(
     number_columns: Iterable[str] = (),
     typed_columns: Sequence[str] = (),
 ) -> str:
-    """Return the SQL that stands after FROM to read the rows of a source in this connection.
+    """Return the SQL after FROM that reads the rows of a source in this connection.
 
-    The columns of CSV files are text, as an inferred type would make one label of 01 and 1;
-    `number_columns` are DOUBLE, and `typed_columns` have the type that DuckDB infers from all of
-    their values. In JSON, `number_columns` keep the type of their numbers.
+    The columns of CSV files are text, because an inferred type would turn 01 and 1 into the same
+    label. `number_columns` are DOUBLE, and `typed_columns` have the type that DuckDB infers from
+    all of their values. In JSON, `number_columns` keep the type of their numbers.
     """
     if source.kind == "database":
         return _find_table_name(connection, source)
@@ -172,7 +172,7 @@ def _format_csv_reader(source: Source) -> str:
 def _infer_csv_types(
     connection: duckdb.DuckDBPyConnection, source: Source, names: Sequence[str]
 ) -> dict[str, str]:
-    """Return the types of columns of CSV files that are not text, from all their values."""
+    """Return the types of the columns of CSV files that are not text, inferred from all values."""
     columns = ", ".join(map(quote_identifier, names))
     query = f"DESCRIBE SELECT {columns} FROM {_format_csv_reader(source)}, sample_size = -1)"
     types = {name: kind for name, kind, *_ in connection.execute(query).fetchall()}
@@ -191,11 +191,12 @@ def _format_paths(paths: Sequence[str]) -> str:
 def _format_json(
     connection: duckdb.DuckDBPyConnection, paths: Sequence[str], number_columns: Iterable[str]
 ) -> str:
-    """Return the SQL that stands after FROM to read JSON files, with the types of all their values.
+    """Return the SQL after FROM that reads JSON files, with types that fit all their values.
 
-    Raise an error if a file lacks a column of the first one. Strings stay text, as two spellings of
-    a date would be one label. So do columns with values of several types, and fractions and large
-    whole numbers outside `number_columns`, as DOUBLE would make one label of two large numbers.
+    Raise an error if a file lacks a column of the first one. Strings stay text, because otherwise
+    two spellings of a date would be the same label. So do columns with values of several types, and
+    fractions and large whole numbers outside `number_columns`, because DOUBLE would turn two large
+    numbers into the same label.
     """
     first_columns = _check_json_columns(connection, paths) if len(paths) > 1 else None
     types = _describe_json(connection, paths)
@@ -218,7 +219,7 @@ def _check_json_columns(
 ) -> Sequence[str]:
     """Return the columns of the first JSON file, or raise an error if another file lacks one.
 
-    More columns are accepted, and other types, which JSON does not state.
+    Additional columns are accepted, and so are other types, because JSON does not state them.
     """
     first, *others = ([*_describe_json(connection, [path])] for path in paths)
     for path, columns in zip(paths[1:], others, strict=True):
@@ -264,9 +265,9 @@ ORDER BY ALL
 def _find_table_name(connection: duckdb.DuckDBPyConnection, source: Source) -> str:
     """Return the qualified name of a table or view of the database, in quotes, as SQL.
 
-    The source has the user's name: the name, after its schema and a dot if that is not main. It is
-    looked up among all names because a name may contain dots itself. Raise an error, with the
-    tables that exist, if it is not found.
+    The source has the name as the user wrote it: after its schema and a dot, unless the schema is
+    main. It is looked up among all names, because a name may itself contain dots. If it is not
+    found, raise an error that lists the existing tables.
     """
     qualified_names = {}
     for database, schema, name in connection.execute(_TABLES).fetchall():

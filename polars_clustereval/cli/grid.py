@@ -57,10 +57,10 @@ def columns_width(columns: Iterable[Sequence[str]]) -> int:
 
 
 def share_width(widths: Sequence[int], total: int) -> list[int]:
-    """Return the widths of columns that fit into `total`, gaps behind them included.
+    """Return the widths of columns that fit into `total`, including the gaps after them.
 
-    The widest columns become narrower. Columns at the end for which no more than a few letters
-    would be left are dropped.
+    The widest columns become narrower. Columns at the end are dropped if only a few letters would
+    be left for them.
     """
     if sum(widths) + _GAP * len(widths) <= total:
         return list(widths)
@@ -103,7 +103,7 @@ def cut_start(text: str, width: int) -> str:
 
 
 def _take(text: str, width: int) -> str:
-    """Return as much of the start of a text as has room."""
+    """Return as much of the start of a text as fits."""
     used = 0
     for i, letter in enumerate(text):
         used += _letter_width(letter)
@@ -136,7 +136,7 @@ def wrap_last_column(lines: list[list[str]]) -> list[list[str]]:
 
 
 def _wrap_text(text: str, width: int) -> list[str]:
-    """Return a text as lines, at least one, of words that have room; wide letters count twice."""
+    """Return a text as lines, at least one, with as many words as fit; wide letters count twice."""
     if text.isascii():
         return wrap(text, width) or [""]
     lines = [""]
@@ -159,8 +159,8 @@ def _wrap_text(text: str, width: int) -> list[str]:
 def wrap_first_column(lines: list[list[str]]) -> list[list[str]]:
     """Return the lines with long names in the first column broken after an underscore.
 
-    What the other columns leave of the terminal is the width of the names; the rest of a name
-    stands below its start, indented.
+    The names get the width that the other columns leave. The rest of a name is below its start,
+    indented.
     """
     width = max(12, get_width() - columns_width(list(zip(*lines, strict=True))[1:]))
     wrapped = []

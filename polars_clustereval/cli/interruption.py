@@ -1,7 +1,7 @@
-"""Interruption: work in a thread of its own, so that Ctrl-C ends the program at once.
+"""Interruption: work runs in its own thread, so that Ctrl-C ends the program immediately.
 
-Python handles Ctrl-C in the main thread, and only between two of its instructions. A query or a
-numpy kernel that runs there delays it for as long as it takes.
+Python handles Ctrl-C in the main thread, and only between two instructions. A query or a numpy
+kernel in that thread would delay it until it ends.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def interruptible(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
 
 
 def run_in_worker(function: Callable[[], Result]) -> Result:
-    """Return the result of function(), or raise its error; it runs in a thread of its own.
+    """Return the result of function(), or raise its error; the function runs in its own thread.
 
     KeyboardInterrupt interrupts the queries of connections that are `interruptible`, and is raised
     when the thread has finished, or soon if it does not: see `is_work_left`.

@@ -43,7 +43,7 @@ _NUMBER_WITH_COMMA = re.compile(r"Could not convert string \"[^\"]*,[^\"]*\" to 
 def summarize_error(error: Exception) -> str:
     """Return the part of an error's message that the user can act on, as one line.
 
-    Positions in a query that the user did not write are cut off, as is advice on options of the
+    Positions in a query that the user did not write are cut off, and so is advice on options of the
     engines' readers.
     """
     if isinstance(error, OSError) and error.filename is not None:
@@ -63,7 +63,7 @@ def summarize_error(error: Exception) -> str:
 
 
 def _write_part(part: object) -> str:
-    """Return a part of an error's message in the words of the shell, where no Python is typed."""
+    """Return a part of an error message in the words of the shell, without Python."""
     if isinstance(part, Setting):
         return write_setting(part)
     return "" if isinstance(part, PythonCode) else str(part)

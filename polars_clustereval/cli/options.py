@@ -1,4 +1,4 @@
-"""Options: what the command line calls the parameters of reports, and what the arguments say."""
+"""Options: the reports' parameters on the command line, and the values that users give."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "columns": _option("COLUMNS", "the columns to describe, of any type, separated by commas"),
     "label": _option("COLUMN", "the true classes"),
     "cluster": _option("COLUMN", "the assigned clusters"),
-    "k": _option("COLUMN", "the number of clusters that was asked for"),
+    "k": _option("COLUMN", "the number of clusters that you asked for"),
     "run": _option("COLUMN", "identifies the clustering, one row per run and id"),
     "metric": _option("NAME", "metric of external; default adjusted_rand_score"),
     "reference": _option("RUN", "evaluate the clusters of this run", type=_parse_value),
@@ -123,22 +123,22 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "NAME", "with --noise, what noise counts as: cluster, drop (not at all), singletons"
     ),
     "missing": _option(
-        "NAME", "of a point with a NULL coordinate: error (default), drop (leave it out)"
+        "NAME", "what to do with a NULL coordinate: error (default), drop (leave the point out)"
     ),
     "threshold": _number(
-        "share of a cluster's ids that links it to one of the other run; default 0.5"
+        "share of a cluster's ids that links it to a cluster of the other run; default 0.5"
     ),
-    "min_share": _number("smallest share of a cluster that is a part or a source of it; default 0"),
+    "min_share": _number("smallest share that is a part or a source of a cluster; default 0"),
     "resolution": _number("factor of the expected weight in modularity; default 1"),
-    "max_diameter_nodes": _number("largest cluster with a diameter; default 1000"),
+    "max_diameter_nodes": _number("largest cluster that gets a diameter; default 1000"),
     "split_cost": _option(
         "NAME", "of splits in generalized_merge_distance: unit (default), product, entropy"
     ),
     "merge_cost": _option("NAME", "of merges, likewise"),
     "labels_are_sample": _option(
         "DESIGN",
-        "estimate the scores of all entities from labels of some, drawn uniform or by_record, "
-        "or from labels of random records",
+        "estimate the scores of all entities from the labels of a sample: entities drawn uniform "
+        "or by_record, or random records",
     ),
     "silhouette": _option("NAME", "none (default), simplified, exact"),
     "method": _option("NAME", "exact (default), simplified, bounds, sample"),
@@ -158,7 +158,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "store_true", "with gdi_11 to gdi_63, which need the distances of all pairs"
     ),
     "n_neighbors": _number("neighbors of a point for connectivity; default 10"),
-    "max_points": _number("largest number of points that is accepted; default 5000"),
+    "max_points": _number("largest number of points in a partition; default 5000"),
     "average_method": _option("MEAN", "arithmetic (default), geometric, min, max, joint"),
     "beta": _number("weight of recall in F, of completeness in V; default 1"),
     "adjusted": _switch(
@@ -174,7 +174,7 @@ def option_flag(parameter: str) -> str:
 
 
 def write_setting(setting: Setting) -> str:
-    """Return the option that sets a parameter to a value, as it is typed in the shell."""
+    """Return the option that sets a parameter to a value, in the form for the shell."""
     flag = option_flag(setting.parameter)
     return flag if isinstance(setting.value, bool) else f"{flag} {setting.value}"
 
@@ -204,7 +204,7 @@ class Call:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What the arguments of a command say."""
+    """The values that the arguments of a command have."""
 
     scratch: Path
     #: The files of each input.
@@ -245,7 +245,7 @@ class Options:
 
     @property
     def chosen_metrics(self) -> list[str] | None:
-        """The names of the scores that are asked for; None if no names are given."""
+        """The names of the scores that the user asks for; None if there are no names."""
         if self.metrics is None or self.metrics == "all":
             return None
         return [name.strip() for name in self.metrics.split(",")]

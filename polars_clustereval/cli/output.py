@@ -41,7 +41,7 @@ def _encode_json(result: pl.DataFrame) -> bytes:
 
 
 def _with_bytes_as_text(result: pl.DataFrame) -> pl.DataFrame:
-    """Return the report with columns of bytes as hexadecimal digits; JSON and CSV have no bytes."""
+    """Return the report with bytes as hexadecimal digits, because JSON and CSV have no bytes."""
     names = [name for name, dtype in result.schema.items() if dtype == pl.Binary]
     return result.with_columns(column_named(name).bin.encode("hex") for name in names)
 
@@ -107,7 +107,7 @@ def infer_format(output: Path | None) -> str:
 def check_output(output: Path | None, sources: Iterable[str]) -> None:
     """Raise an error if the file `output` is one of the input files `sources`, or a link to it.
 
-    Also if its folder does not exist, before the report is computed.
+    Also raise one if its folder does not exist, before the report is computed.
     """
     if output is None:
         return
@@ -128,7 +128,7 @@ def write_output(output: Path | None, content: bytes) -> None:
 
 
 def _print_content(content: bytes) -> None:
-    """Write the bytes to standard output; it is no error if the reader has closed the pipe."""
+    """Write the bytes to standard output; a closed pipe is not an error."""
     try:
         sys.stdout.buffer.write(content)
         sys.stdout.flush()

@@ -25,7 +25,7 @@ _BAR_WIDTH = 30
 def show_progress() -> Iterator[None]:
     """Show a progress bar while the ``with`` block computes distances of pairs, after 2 seconds.
 
-    Only if standard error is a terminal.
+    The bar is shown only if standard error is a terminal.
     """
     if not sys.stderr.isatty():
         yield
@@ -59,7 +59,7 @@ class _Bar:
             yield block
 
     def _draw(self, done: int, total: int) -> None:
-        """Draw the bar of a step, if the last state of it is old enough to read."""
+        """Draw the bar of a step, unless the user has not had time to read its last state."""
         if monotonic() < self._next_time:
             return
         self._next_time = monotonic() + INTERVAL

@@ -30,7 +30,7 @@ def write_sentence(row: Mapping[str, Any]) -> str:
 
 
 def name_noise(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row of findings where clusters and labels without a name are called noise.
+    """Return a row of findings in which clusters and labels without a name are called noise.
 
     These are noise points that count as clusters of their own.
     """

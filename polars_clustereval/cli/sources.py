@@ -72,7 +72,7 @@ def _find_source(files: Sequence[str], scratch: Path) -> Source:
     """Return the source that the arguments FILE name; raise an error if they do not name one.
 
     An argument is a path, a pattern of paths, a folder of Parquet files, ``-`` for standard input,
-    or DATABASE::TABLE. Standard input is copied to the folder `scratch`, since it is read twice.
+    or DATABASE::TABLE. Standard input is copied to the folder `scratch`, because it is read twice.
     """
     tables = [file for file in files if "::" in file]
     if tables and len(files) > 1:
@@ -87,7 +87,7 @@ def _find_source(files: Sequence[str], scratch: Path) -> Source:
 
 
 def _check_unique(files: Sequence[_File]) -> None:
-    """Raise an error if two of the files are one, also under another spelling or by a link."""
+    """Raise an error if two of the files are the same, even under another name or by a link."""
     names: dict[Path, str] = {}
     for file in files:
         path = Path(file.path).resolve()
@@ -98,7 +98,7 @@ def _check_unique(files: Sequence[_File]) -> None:
 
 
 def _name_files(files: Sequence[_File]) -> str:
-    """Return what errors call the input: its only file, or the first one and how many more."""
+    """Return the name of the input in errors: its only file, or the first one and how many more."""
     more = len(files) - 1
     if more == 0:
         return files[0].name
@@ -106,9 +106,9 @@ def _name_files(files: Sequence[_File]) -> str:
 
 
 def _find_database_table(file: str) -> Source:
-    """Return the source that DATABASE::TABLE names; raise an error if it is no DuckDB database.
+    """Return the source that DATABASE::TABLE names; raise an error if it is not a DuckDB database.
 
-    Without a table, the error that lists the tables is that of reading it.
+    If no table is named, reading the source raises the error that lists the tables.
     """
     path, _, table = file.partition("::")
     if not Path(path).exists():
@@ -196,9 +196,9 @@ _DESCRIPTORS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 
 
 def _check_file(file: _File) -> None:
-    """Raise an error unless the path can be given to the engines, and is a file that has bytes.
+    """Raise an error unless the path can be given to the engines, and is a file that is not empty.
 
-    Files are read more than once, which pipes and devices cannot be.
+    Files are read more than once, and pipes and devices cannot be.
     """
     path, name = file
     if path != path.encode(errors="replace").decode():
@@ -219,7 +219,7 @@ def _check_file(file: _File) -> None:
 
 
 def _describe_files(files: Sequence[_File]) -> Source:
-    """Return the source of the files; raise an error if their endings are unknown, or differ."""
+    """Return the source of the files; raise an error if their endings are unknown or differ."""
     kinds = [_find_kind(file.path) for file in files]
     first = files[0].name
     for file, kind in zip(files, kinds, strict=True):

@@ -64,7 +64,8 @@ def render_table(
 
     `result` are its rows; the columns that the report does not explain are the partition columns,
     which come first. `files` are those of each input, and `output` is the file to write to.
-    `metrics` is the option: None to show the first ones of many, all, or names, which `result` has.
+    `metrics` is the option: None to show the first ones of many, 'all', or names of columns of
+    `result`.
     """
     is_plain = not _can_show(_HIGHER + _LOWER, output)
     report = replace(call.adapted_report, has_arrows=not is_plain)
@@ -136,11 +137,11 @@ def _format_option(name: str, value: object) -> str:
 def _choose_first(
     metrics: Sequence[str], report: Report, result: pl.DataFrame
 ) -> tuple[list[str], Report, str]:
-    """Return the metrics of a table that are shown, its report, and a line on those left out.
+    """Return the metrics that a table shows, its report, and a line on those that are left out.
 
-    Of many, those are shown that the report compares clusterings by, and the rows of `result` that
-    were left out or are noise, if there are any. The titles of the report are before the first of
-    the metrics in each group.
+    Of many metrics, it shows those by which the report compares clusterings, and the numbers of
+    rows that were left out or are noise, if there are any. The titles of the report are before the
+    first of the metrics in each group.
     """
     counts = [x for x in ("n_dropped", "n_noise") if x in result.columns and result[x].sum()]
     first = [metric for metric in metrics if metric in (*report.comparison, *counts)]
@@ -176,7 +177,7 @@ def _render_one(result: pl.DataFrame, report: Report) -> str:
 
 
 def _render_readings(result: pl.DataFrame, report: Report) -> str:
-    """Return the lines of what the literature calls the values of one clustering; may be empty."""
+    """Return lines with the literature's words for the values of one clustering; may be empty."""
     lines: list[str] = []
     for name in report.readings:
         if name not in result.columns:
@@ -225,7 +226,7 @@ def _render_limits(
 
 
 def _render_reasons(part: pl.DataFrame) -> str:
-    """Return the lines that tell why metrics of one clustering have no value; may be empty."""
+    """Return lines with the reasons why metrics of one clustering have no value; may be empty."""
     if "reason" not in part.columns:
         return ""
     groups: dict[str, list[str]] = {}
@@ -302,7 +303,7 @@ def _show_best(meaning: Meaning, report: Report) -> str:
 
 
 def _show_direction(meaning: Meaning, report: Report) -> str:
-    """Return the arrow of the good direction; nothing without one, or where it cannot be shown."""
+    """Return the arrow of the good direction; nothing if there is none, or it cannot be shown."""
     if not meaning.best or not report.has_arrows:
         return ""
     return _HIGHER if meaning.is_high_best else _LOWER
@@ -317,7 +318,7 @@ def _render_row_by_row(result: pl.DataFrame, keys: list[str], report: Report) ->
     """Return the table of a report of many clusterings: a line for each.
 
     `keys` are the partition columns of `result`, which name the clusterings. The best one comes
-    first. Of the columns as many are shown as the terminal has room for. The legend is below.
+    first. It shows as many columns as fit into the terminal. The legend is below.
     """
     metrics = [metric for metric in report.comparison if metric in result.columns]
     result = _sort_best_first(result, metrics, report)
@@ -369,9 +370,9 @@ def _format_metric_column(values: pl.Series, metric: str, report: Report) -> lis
 
 
 def _format_key_columns(result: pl.DataFrame, keys: list[str], room: int) -> list[list[str]]:
-    """Return the columns of cells of the partition columns, cut so that they have room together.
+    """Return the columns of cells of the partition columns, cut so that they fit together.
 
-    Where there are very many, the last ones are left out.
+    If there are very many, the last ones are left out.
     """
     columns = [cut_column([key, *map(_format_value, result[key])], get_width()) for key in keys]
     widths = share_width([columns_width([column]) - 2 for column in columns], room) if keys else []
@@ -393,8 +394,8 @@ def _level_columns(columns: list[list[str]]) -> list[list[str]]:
 def _render_listing(result: pl.DataFrame, keys: list[str], report: Report) -> str:
     """Return the table of a report of many rows for each clustering: the first ones, and a legend.
 
-    `keys` are the partition columns of `result`. Where the terminal is too narrow for all columns,
-    those before the last one, by which the rows are sorted, are left out. So is std_error where
+    `keys` are the partition columns of `result`. If the terminal is too narrow for all columns,
+    those before the last one, by which the rows are sorted, are left out. So is std_error if
     nothing has one.
     """
     if "std_error" in result.columns and not result["std_error"].count():
@@ -439,9 +440,9 @@ def _render_findings(result: pl.DataFrame, keys: list[str]) -> str:
 def _render_choices(choices: pl.DataFrame, keys: list[str], report: Report) -> str:
     """Return the lines of what each criterion recommends, rows of choose_k, below a listing.
 
-    Where it recommends no k, the reason follows its rule. `keys` are the partition columns. Where
-    the terminal is too narrow, the last columns are left out; of many clusterings the first ones
-    are shown.
+    If it recommends no k, the reason follows its rule. `keys` are the partition columns. If the
+    terminal is too narrow, the last columns are left out; of many clusterings, the first ones are
+    shown.
     """
     head = choices.head(_MAX_LISTED).with_columns(
         rule=pl.concat_str("rule", "reason", separator=": ", ignore_nulls=True)
@@ -497,7 +498,7 @@ def _format_value(value: object) -> str:
 def _format_number(value: float | Decimal | None, report: Report) -> str:
     """Return a metric as text: a count without decimals, a score with six, NULL for None.
 
-    Where the report has values of any magnitude, very large and very small ones have seven digits.
+    If the report has values of any magnitude, very large and very small ones have seven digits.
     """
     if value is None:
         return "NULL"

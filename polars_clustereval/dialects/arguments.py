@@ -1,4 +1,4 @@
-"""Arguments of to_sql: checks of them, and names as syntax trees."""
+"""Arguments of to_sql: their checks, and names as syntax trees."""
 
 from __future__ import annotations
 
@@ -28,27 +28,29 @@ def check_kept_cells(
 ) -> None:
     """Raise an error if only one of `label` and `cluster` is given, or neither and one of `others`.
 
-    Without both the table holds kept cells, from which bcubed_samples cannot be computed. `others`
-    are arguments that the kept cells contain already: weight, partition_by and noise.
+    Without both, the table is a saved contingency table, from which bcubed_samples cannot be
+    computed. `others` are arguments that such a table already contains: weight, partition_by and
+    noise.
     """
     if label is not None and cluster is not None:
         return
     if label is not None or cluster is not None:
         missing = "cluster" if cluster is None else "label"
         raise ClusterEvalError(
-            f"{missing}: expected a column beside {'label' if cluster is None else 'cluster'}; "
-            "leave out both if the table holds kept cells, the rows of contingency_matrix"
+            f"{missing}: expected a column as well as {'label' if cluster is None else 'cluster'}; "
+            "leave out both if the table is a saved contingency table, with the rows of "
+            "contingency_matrix"
         )
     if name == "bcubed_samples":
         raise ClusterEvalError(
-            "label: bcubed_samples needs the label and the cluster of each row, and kept cells do "
-            "not tell the rows apart"
+            "label: bcubed_samples needs the label and the cluster of each row, and a saved "
+            "contingency table has no single rows"
         )
     for parameter, value in zip(("weight", "partition_by", "noise"), others, strict=True):
         if value is not None:
             raise ClusterEvalError(
-                f"{parameter}: kept cells contain it already; leave it out, or give label and "
-                "cluster"
+                f"{parameter}: a saved contingency table already contains it; leave it out, or "
+                "give label and cluster"
             )
 
 
@@ -91,8 +93,8 @@ def name_coordinates(
 ) -> list[exp.Expr]:
     """Return the coordinates of a point, as expressions of the user's columns.
 
-    They are the columns `vector`, or the `size` elements of the one column `vector`. Raises an
-    error for a vector without coordinates or of unknown length, and for other numbers of weights.
+    They are the columns `vector`, or the `size` elements of the one column `vector`. Raise an error
+    if a vector has no coordinates or an unknown length, or if the number of weights differs.
     """
     if isinstance(vector, str):
         if not isinstance(size, int) or isinstance(size, bool) or size < 1:
@@ -128,16 +130,18 @@ def check_tables(name: str, given: Mapping[str, str | None]) -> None:
 
 
 def refuse_unknown_parameters(name: str, given: Iterable[str]) -> None:
-    """Raise an error if one of the parameters `given` is none of the macro `name`."""
+    """Raise an error if one of the parameters `given` is not a parameter of the macro `name`."""
     parameters, _ = macro_definitions()[name]
     known = [*parameters, "size"] if "vector" in parameters else parameters
     for parameter in given:
         if parameter not in known:
-            raise ClusterEvalError(f"{parameter}: {name} does not take it, but {', '.join(known)}")
+            raise ClusterEvalError(
+                f"{parameter}: {name} does not take it; it takes {', '.join(known)}"
+            )
 
 
 def unknown_choice_text(parameter: str, value: str, known: Iterable[str]) -> str:
-    """Return an error text: `value` is none of the `known` ones; it names the most similar one.
+    """Return an error text for a `value` that is not among `known`; it names the most similar one.
 
     `parameter` is the parameter of to_sql that has this value.
     """
@@ -155,5 +159,5 @@ def _registered_connection() -> duckdb.DuckDBPyConnection:
 
 
 def open_cursor() -> duckdb.DuckDBPyConnection:
-    """Return a cursor of its own for each call: threads cannot share one. It has the macros."""
+    """Return a new cursor with the macros for each call, because threads cannot share one."""
     return _registered_connection().cursor()

@@ -25,15 +25,15 @@ def macro_parameters(name: str) -> list[str]:
 
 
 def _find_macro(name: str) -> tuple[list[str], str]:
-    """Return the parameters and the body of a macro, which may be one of other engines alone."""
+    """Return the parameters and the body of a macro, which may be only for other engines."""
     return PAIR_MACROS.get(name) or macro_definitions()[name]
 
 
 def parse_body(text: str) -> exp.Expr:
     """Return the syntax tree of the body of a macro, prepared for other engines.
 
-    Qualified output columns have aliases (_name_columns), and CASE x WHEN y is CASE WHEN x = y,
-    which can be decided if x is an option.
+    Qualified output columns have aliases (_name_columns). CASE x WHEN y becomes CASE WHEN x = y,
+    because that can be decided if x is an option.
     """
     return _parse(text).copy()
 
@@ -60,7 +60,7 @@ def _write_conditions(node: exp.Case) -> None:
 
 
 def _name_parameters(function: exp.Lambda) -> None:
-    """Write the parameters of a lambda as columns in its body, in place, as other names are."""
+    """Write the parameters of a lambda as columns in its body, in place, like other names."""
     names = {parameter.name for parameter in function.expressions}
     for node in list(function.this.find_all(exp.Identifier)):
         if node.name in names and not isinstance(node.parent, exp.Column):

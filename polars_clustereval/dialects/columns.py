@@ -1,4 +1,4 @@
-"""Columns of a query of ``to_sql``: stars are written out, and what nothing reads is left out."""
+"""Columns of a query of ``to_sql``: stars become columns, and unread columns are left out."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def drop_outputs(query: exp.Select, names: Collection[str]) -> exp.Select:
 def keep_outputs(query: exp.Select, names: Sequence[str]) -> exp.Select:
     """Return a query with the output columns `names`, in their order, and no others.
 
-    There is no star in it. Raise an error for a column that it does not have.
+    The query has no stars. Raise an error for a column that it does not have.
     """
     columns = {column.alias_or_name: column for column in query.expressions}
     for name in names:
@@ -39,7 +39,7 @@ def keep_outputs(query: exp.Select, names: Sequence[str]) -> exp.Select:
 
 
 def keep_first_branch(query: exp.Select, prefix: str) -> exp.Select:
-    """Return a query whose CTE of a name that begins so is the first branch of its UNION ALL."""
+    """Return a query in which the CTE with this prefix keeps one branch of its UNION ALL."""
     for cte in query.ctes:
         if cte.alias.startswith(prefix) and isinstance(cte.this, exp.Union):
             cte.set("this", cte.this.left.unnest())
@@ -110,10 +110,10 @@ def _star_columns(star: exp.Expr, sources: dict[str, list[str]]) -> list[exp.Exp
 
 
 def prune(query: exp.Select) -> exp.Select:
-    """Return a query that computes no column and no CTE that nothing reads.
+    """Return a query without the columns and CTEs that nothing reads.
 
-    Nor does it have joins and branches of UNION ALL without rows, or joins that change nothing, as
-    far as that is known. There is no star in it: see name_outputs.
+    As far as this is known, it also has no joins and branches of UNION ALL without rows, and no
+    joins that change nothing. The query has no stars (see name_outputs).
     """
     _drop_empty_sources(query)
     groups = find_groups(query)
@@ -132,7 +132,7 @@ def prune(query: exp.Select) -> exp.Select:
 def _note_needs(query: exp.Expr, needed: dict[str, set[str]], groups: Mapping[str, Groups]) -> None:
     """Add to `needed`, by CTE, the names of its columns that a query may read.
 
-    Joins that change nothing are left out before; `groups` has what is known of the CTEs.
+    Joins that change nothing are already left out; `groups` has what is known about the CTEs.
     """
     for select in _all_selects_of(query):
         drop_unread_joins(select, groups)
@@ -165,7 +165,7 @@ def _names_read(select: exp.Select, source: str) -> set[str]:
 
 
 def _keep_columns(query: exp.Query, names: set[str]) -> None:
-    """Leave out the output columns of a query that are not among `names`; keep one at least."""
+    """Leave out the output columns of a query that are not among `names`; keep at least one."""
     places = [i for i, name in enumerate(query.named_selects) if name in names] or [0]
     for select in selects_of(query):
         select.set("expressions", [select.expressions[i] for i in places])
@@ -219,7 +219,7 @@ def _has_no_rows(query: exp.Expr, empty: set[str]) -> bool:
 def _selects_nothing(select: exp.Select, empty: set[str]) -> bool:
     """Return whether a SELECT is known to have no rows; see _has_no_rows.
 
-    Without GROUP BY an aggregate has a row even of no rows.
+    Without GROUP BY, an aggregate has one row even if its input has none.
     """
     where, having = select.args.get("where"), select.args.get("having")
     if having is not None and having.this == exp.false():

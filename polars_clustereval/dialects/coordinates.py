@@ -17,7 +17,7 @@ _DIGITS = "__ce_digits"
 
 
 def check_lengths(query: exp.Select) -> exp.Select:
-    """Return a query that raises an error, of Spark, where a coordinate is not finite."""
+    """Return a query that raises a Spark error if a coordinate is not finite."""
     for call in query.find_all(exp.Anonymous):
         if call.name == "checked_length":
             call.set("this", "length_or_error")
@@ -27,8 +27,8 @@ def check_lengths(query: exp.Select) -> exp.Select:
 def split_lists(query: exp.Select) -> exp.Select:
     """Return a query with one column per coordinate in place of lists.
 
-    There is no star in it: see columns.name_outputs. The lists of the result itself, such as a
-    centroid, are arrays of these columns.
+    The query has no stars (see columns.name_outputs). Lists in the result itself, such as a
+    centroid, become arrays of these columns.
     """
     known: dict[str, Lengths] = {}
     for cte in query.ctes:
@@ -102,7 +102,7 @@ def _split_columns(select: exp.Select, lists: Lists, first: Lengths, *, is_resul
 
 
 def _alias(value: exp.Expr, name: str) -> exp.Expr:
-    """Return an output column of this name; an empty one is none."""
+    """Return an output column with this name, or without a name if it is empty."""
     return exp.alias_(value, name) if name else value
 
 

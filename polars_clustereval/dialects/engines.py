@@ -1,8 +1,8 @@
-"""The dialects whose queries the tests execute: one object has all that one of them needs.
+"""The dialects that the tests execute: one object has everything that a dialect needs.
 
-sqlglot writes most of a dialect. What it does not know is here alone; a dialect without an object
-is written by sqlglot's name for it, in the forms that all engines share. A new object needs an
-engine in tests/support/sql_engines.py.
+sqlglot writes most of a dialect, and only this module has what sqlglot does not know. For a dialect
+without an object, sqlglot writes the forms that all engines share. A new object needs an engine in
+tests/support/sql_engines.py.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Engine:
-    """What an engine has in a form of its own.
+    """What an engine writes in its own form.
 
     `parser` is sqlglot's name of its dialect. `functions` has the form of a function by its name,
-    with {0}, {1}, … for the arguments, and `macros` the body of a macro by its name.
-    `mark_ctes` is the step that marks CTEs as MATERIALIZED in a query, and `mark_steps` the one
-    that marks those of a script that become temporary tables. `create_table` is the statement that
-    keeps the rows of one, {0}, None if there is none, and `count_rows` one that follows it.
-    `words` need quotes as names, next to those that identifiers.reserved_words knows. pipeline.py
-    has the place of its `last_steps`, and of those for queries of one partition. `suffix` stands
-    after a query, on a line of its own.
+    with {0}, {1}, … for the arguments, and `macros` the body of a macro by its name. `mark_ctes` is
+    the step that marks CTEs as MATERIALIZED in a query, and `mark_steps` the one that marks those
+    of a script that become temporary tables. `create_table` is the statement that stores the rows
+    of such a table, {0}, or None if the engine has none, and `count_rows` is a statement that
+    follows it. `words` need quotes if they are names, in addition to those in
+    identifiers.reserved_words. pipeline.py has the place of the `last_steps`, and of the steps for
+    queries of one partition. `suffix` follows a query, on its own line.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Engine:
 
 
 # value_at_least_key is the aggregate _value_at_least_key(value, key, condition) of
-# sql/base/exact.sql.
+# sql/base/exact.sql, and number_at_least_key that for whole numbers.
 _DUCKDB = Engine(
     name="duckdb",
     parser="duckdb",
@@ -112,10 +112,20 @@ _CLICKHOUSE = Engine(
         "value_at_least_key": (
             "tupleElement(argMinIf(tuple(toNullable({0})), ({1}, isNull({0}), {0}), {2}), 1)"
         ),
+        # Tuples take five times as long as one number of both: the bits of the key, which are in
+        # its order once those of a number below 0 are turned and the sign of others is set, and
+        # the whole number.
+        "number_at_least_key": (
+            "toUInt64(bitAnd(minIf(toNullable(bitOr(bitShiftLeft(toUInt128(if({1} < 0, "
+            "bitNot(reinterpretAsUInt64(ifNull({1}, inf))), "
+            "bitXor(reinterpretAsUInt64(ifNull({1}, inf) + 0.0), 9223372036854775808)"
+            ")), 64), toUInt128({0}))), {2}), 18446744073709551615))"
+        ),
         "median": "quantileExactInclusive(0.5)({0})",
         "var_pop": "varPopStable({0})",
         "atanh": "atanh({0})",
     },
+    macros={"_number_at_least_key": "number_at_least_key(number, key, condition)"},
     # It computes a CTE again wherever it is read, unless it is MATERIALIZED.
     mark_ctes=materialize_shared,
     one_partition_steps=(drop_partition_numbers,),
@@ -133,7 +143,7 @@ _SPARK = Engine(
         # An error for the vector {0}, whose coordinate at the place {1} is the first wrong one.
         "not_finite_error": "CAST(raise_error(concat('vector: expected finite numbers, got ', "
         "coalesce(CAST(element_at({0}, {1}) AS STRING), 'NULL'), ' in coordinate ', "
-        "CAST({1} AS STRING), '; mend such rows or leave them out')) AS INT)",
+        "CAST({1} AS STRING), '; fix such rows or leave them out')) AS INT)",
     },
     # Spark takes 2^d steps to plan a filter on d columns that others are copies of.
     macros={"_has_coordinates": "FALSE"},
@@ -159,10 +169,10 @@ def find_engine(dialect: str) -> Engine:
 
 
 def warn_if_never_executed(dialect: str) -> None:
-    """Warn if no test executes queries in a dialect; the parameter is the user's name of it."""
+    """Warn if no test executes queries in a dialect, given the user's name for it."""
     if dialect.lower() not in EXECUTED_DIALECTS:
         warnings.warn(
-            f"dialect {dialect!r}: its queries have never been executed, only translated; executed "
-            f"and compared with DuckDB are those of {', '.join(EXECUTED_DIALECTS)}",
+            f"dialect {dialect!r}: its queries have never been executed, only translated; those of "
+            f"{', '.join(EXECUTED_DIALECTS)} have been executed and compared with DuckDB",
             stacklevel=3,
         )

@@ -1,7 +1,7 @@
 """The body of a table macro of ``sql/`` as one query without macro calls.
 
-The macros that the body calls are expanded, and the parameters replaced by arguments. What they do
-for DuckDB alone, such as checks of the data, is left out.
+The macros that the body calls are expanded, and the parameters are replaced by arguments. What only
+DuckDB needs, such as checks of the data, is left out.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 class Expansion:
     """Expansion of all macro calls of one query, with the CTEs of all macros in one list.
 
-    Some engines do not read WITH inside FROM. Two macros may have different CTEs of the same name,
-    so that each CTE gets the number of its call. CTEs that are not read are left out.
+    Some engines cannot read WITH inside FROM. Two macros may have different CTEs with the same
+    name, so each CTE gets the number of its call. CTEs that nothing reads are left out.
     """
 
     def __init__(
@@ -36,8 +36,8 @@ class Expansion:
 
         `macros` are bodies of macros that the engine has in place of those of sql/, by name.
         `row_id` is the column that to_sql got for `id`, which `numbered` says is the number of a
-        row. `kept` says whether the table holds kept cells, from which _groups_of_cells makes the
-        rows that _row_groups makes from rows.
+        row. `kept` says whether the table is a saved contingency table, from which _groups_of_cells
+        makes the rows that _row_groups makes from rows.
         """
         self._macros = macros
         self._numbered = numbered
@@ -91,7 +91,7 @@ class Expansion:
     def _expand(self, body: exp.Expr, arguments: Mapping[str, exp.Expr]) -> exp.Expr:
         """Return a macro's body with arguments in place of parameters and macro calls expanded.
 
-        `arguments` are syntax trees by parameter. Conditions on them are decided before: the
+        `arguments` are syntax trees by parameter. Conditions on them are evaluated first, so the
         branches that they rule out are not expanded.
         """
         filled = fold_conditions(fill_columns(body, arguments))
@@ -120,8 +120,8 @@ class Expansion:
     def _expand_source(self, table: exp.Table) -> exp.Expr:
         """Return the tree that replaces a table function in FROM, with the same alias.
 
-        For query_table it is the table that the argument names, for query the CTE that the text
-        names, for a table macro its query in parentheses.
+        For query_table, it is the table that the argument names; for query, the CTE that the text
+        names; for a table macro, its query in parentheses.
         """
         call = table.this
         new: exp.Expr
@@ -201,7 +201,7 @@ class Expansion:
     def _arguments_of(self, call: exp.Anonymous) -> dict[str, exp.Expr]:
         """Return the arguments of a macro call, syntax trees, by the parameters of the macro.
 
-        Options are decided here: the name of a distance may be a macro call of its own.
+        Options are evaluated here, because the name of a distance may itself be a macro call.
         """
         parameters = macro_parameters(call.name)
         values = [self._decide(value) for value in call.expressions]
@@ -210,7 +210,7 @@ class Expansion:
         return dict(zip(parameters, values, strict=True))
 
     def _decide(self, argument: exp.Expr) -> exp.Expr:
-        """Return an argument without macro calls, where these are all that it is made of."""
+        """Return an argument without macro calls, if it consists only of these."""
         if argument.find(exp.Column) or not argument.find(exp.Dot):
             return argument
         return fold_conditions(rewrite_tree(argument.copy(), self._replacement_of))
@@ -227,7 +227,7 @@ def _is_noise(cluster: exp.Expr, noise: exp.Expr) -> exp.Expr:
 def _unwrap_star(body: exp.Select) -> exp.Select:
     """Return the inner query of SELECT * FROM (inner query), and any other query as it is.
 
-    Such a query hands on a macro's columns without naming them.
+    Such a query passes a macro's columns on without naming them.
     """
     clauses = {key for key, value in body.args.items() if value}
     source = body.args["from_"].this
@@ -263,7 +263,7 @@ def _number_ctes(body: exp.Query, number: int) -> None:
     """Write `number` into the names of the CTEs of a macro's body, in place, wherever they stand.
 
     They are defined in WITH, read as tables, and passed as arguments to table macros. A call of
-    query() notes the number: its text names a CTE too.
+    query() gets the number too, because its text names a CTE.
     """
     names = {cte.alias: _number_name(cte.alias, number) for cte in body.ctes}
     for cte in body.ctes:
@@ -281,5 +281,5 @@ def _number_ctes(body: exp.Query, number: int) -> None:
 
 
 def _number_name(cte: str, number: int) -> str:
-    """Return the name of a CTE in the query, which no table of the user has."""
+    """Return the name of a CTE in the query, which is different from all of the user's tables."""
     return f"{PREFIX}{cte.removeprefix(PREFIX)}_{number}"

@@ -19,7 +19,7 @@ def fold_query(query: exp.Select) -> exp.Select:
 def fold_conditions(node: exp.Expr) -> exp.Expr:
     """Return the tree with conditions on literals replaced by their values, from the bottom up.
 
-    So are functions of text literals, and NULL in a cast or a list function is NULL.
+    Functions of text literals are replaced too, and a cast or a list function of NULL becomes NULL.
     """
     for child in list(node.iter_expressions()):
         folded = fold_conditions(child)
@@ -84,7 +84,7 @@ def _fold_concat(node: exp.Concat) -> exp.Expr:
 
 
 def _fold_null(node: exp.Expr) -> exp.Expr:
-    """Return NULL for a function of NULL alone, and other calls as they are."""
+    """Return NULL for a function of nothing but NULL, and other calls as they are."""
     return exp.null() if isinstance(node.this, exp.Null) else node
 
 
@@ -95,7 +95,7 @@ def _fold_list_element(node: exp.Anonymous) -> exp.Expr:
 
 
 def _fold_list_cast(node: exp.Cast) -> exp.Expr:
-    """Return NULL for NULL that is cast to a list: no list is left in the end."""
+    """Return NULL for NULL that is cast to a list, because no list is left in the end."""
     return _fold_null(node) if node.to.is_type(exp.DType.ARRAY) else node
 
 
@@ -122,7 +122,7 @@ def _fold_connector(node: exp.And | exp.Or) -> exp.Expr:
 
 
 def _fold_case(node: exp.Case) -> exp.Expr:
-    """Return CASE without branches whose condition is FALSE, or after one that is TRUE."""
+    """Return CASE without branches that are FALSE, and without those after one that is TRUE."""
     if node.this:
         return node
     kept, default = [], node.args.get("default")

@@ -1,4 +1,4 @@
-"""Functions that each engine has in a form of its own, written for the engine of a query."""
+"""Functions that each engine writes in its own form, written for the engine of a query."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def write_functions(query: exp.Select, engine: Engine) -> exp.Select:
 def _write_least_keys(query: exp.Select) -> None:
     """Write value_at_least_key(value, key, condition) in forms of all engines, in place.
 
-    A window gives each row the least key of its group, and the least value of the rows with that
-    key is the result. The SELECT that calls it has one source and GROUP BY.
+    A window gives each row the smallest key of its group. The result is the smallest value of the
+    rows with that key. The SELECT that calls the function has one source, and GROUP BY.
     """
     for call in list(query.find_all(exp.Anonymous)):
         select = call.find_ancestor(exp.Select)
@@ -87,8 +87,8 @@ def _form(function: str, arguments: list[exp.Expr], engine: Engine) -> exp.Expr:
     if function not in engine.functions:
         known = sorted(other.name for other in ENGINES.values() if function in other.functions)
         raise ClusterEvalError(
-            f"{function}: not known how to write it in {engine.name}, so the query is refused; "
-            f"known in {', '.join(known)}"
+            f"{function}: it cannot be written in {engine.name}, so the query is refused; it "
+            f"can be written in {', '.join(known)}"
         )
     names = [f"__ce_argument_{i}" for i in range(len(arguments))]
     form = sqlglot.parse_one(engine.functions[function].format(*names), dialect=engine.parser)

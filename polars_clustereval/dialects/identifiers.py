@@ -1,9 +1,9 @@
 """Names in queries of ``to_sql``: as the user writes them, and as the engine folds them.
 
-Engines fold a name without quotes: Snowflake to upper case, Postgres to lower case. A name that
-the user writes without quotes has none in the query, so that it is the column that it would be in
-any query of the user's; one in quotes stays as it is. Words of the engine's grammar need quotes,
-and are then written as the engine would fold them.
+Engines fold the case of a name without quotes: Snowflake to upper case, Postgres to lower case. A
+name that the user writes without quotes has none in the query either, so it means the same column
+as in any of the user's queries. A name in quotes stays as it is. Words of the engine's grammar need
+quotes, and are then written as the engine would fold them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _WELL_KNOWN = ("bigquery", "presto", "redshift")
 def parse_column(text: str) -> exp.Column:
     """Return the column of a user's name: exact in double quotes or backticks, else as it folds.
 
-    A name of other characters than those of a word, such as a space, is exact without quotes, too.
+    A name with characters that a word cannot have, such as a space, is exact even without quotes.
     """
     found = _QUOTED.fullmatch(text)
     if found:
@@ -45,8 +45,8 @@ def parse_column(text: str) -> exp.Column:
 def parse_table(parameter: str, name: str, dialect: str) -> exp.Table:
     """Return the syntax tree of a table's name, such as schema.table, or raise an error.
 
-    `parameter` is the parameter of to_sql that has the name. What DuckDB does not read as a name,
-    such as one in backticks, is read as in `dialect`, sqlglot's name of one.
+    `parameter` is the parameter of to_sql that has the name. If DuckDB cannot read the name, for
+    instance because it is in backticks, it is read as in `dialect`, a name of sqlglot.
     """
     for parser in ("duckdb", dialect):
         try:
@@ -78,7 +78,7 @@ def fold_name(name: str, dialect: str) -> str:
 
 
 def reserved_words(dialect: str) -> frozenset[str]:
-    """Return the words that need quotes in a dialect, in lower case; rather too many than few."""
+    """Return the words that need quotes in a dialect, in lower case; some may not need them."""
     own = _words_of(dialect)
     others = () if own else map(_words_of, _WELL_KNOWN)
     return own.union(_words_of_duckdb(), *others)

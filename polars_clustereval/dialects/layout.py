@@ -1,4 +1,4 @@
-"""How a query of ``to_sql`` reads: no SELECT that only passes columns on, and short plain names."""
+"""Readable queries of ``to_sql``: no SELECT that only passes columns on, and short names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CALL_NUMBER = re.compile(r"_\d+$")
 
 
 def merge_selects(query: exp.Select) -> exp.Select:
-    """Return a query without SELECTs that only pass the columns of a subquery on."""
+    """Return a query without SELECTs that only pass on the columns of a subquery."""
     for cte in query.ctes:
         cte.set("this", _merge(cte.this))
     for source in list(query.find_all(exp.Subquery)):
@@ -26,7 +26,7 @@ def merge_selects(query: exp.Select) -> exp.Select:
 def _merge(query: exp.Expr) -> exp.Expr:
     """Return the inner query of SELECT columns FROM (inner query), and any other query as it is.
 
-    The inner one then has the columns of the outer one, in its order and under its names.
+    The inner query then has the columns of the outer one, with its order and its names.
     """
     if isinstance(query, exp.Union):
         for side in ("this", "expression"):
@@ -50,7 +50,7 @@ def _merge(query: exp.Expr) -> exp.Expr:
 
 
 def _passed_on(query: exp.Expr) -> exp.Query | None:
-    """Return the subquery of which a SELECT passes columns on, each once at most; else None."""
+    """Return the subquery if a SELECT only passes on its columns, each at most once; else None."""
     if not isinstance(query, exp.Select):
         return None
     source = query.args["from_"].this if query.args.get("from_") else None
@@ -67,7 +67,7 @@ def _passed_on(query: exp.Expr) -> exp.Query | None:
 
 
 def merge_ctes(query: exp.Select) -> exp.Select:
-    """Return a query without CTEs that only have columns of another one: it is read instead."""
+    """Return a query without CTEs that only repeat columns of another one, now read instead."""
     for cte in list(query.ctes):
         source = _copied_cte(cte.this)
         if source is None:
@@ -81,7 +81,7 @@ def merge_ctes(query: exp.Select) -> exp.Select:
 
 
 def _copied_cte(query: exp.Expr) -> exp.Table | None:
-    """Return the CTE of which a query has columns under their own names and no more, else None."""
+    """Return the CTE if a query has only its columns, under their own names; else None."""
     if not isinstance(query, exp.Select) or _clauses_of(query) != {"expressions", "from_"}:
         return None
     source = query.args["from_"].this
@@ -98,7 +98,7 @@ def _clauses_of(query: exp.Select) -> set[str]:
 
 
 def name_ctes(query: exp.Select) -> exp.Select:
-    """Return a query whose CTEs have no number where the name is unique without it."""
+    """Return a query in which CTEs have no number if their name is unique without it."""
     stems = {cte.alias: _CALL_NUMBER.sub("", cte.alias) for cte in query.ctes}
     counts = Counter(stems.values())
     names = {name: stem for name, stem in stems.items() if counts[stem] == 1}
@@ -112,7 +112,7 @@ def name_ctes(query: exp.Select) -> exp.Select:
 
 
 def drop_repeated_names(query: exp.Select) -> exp.Select:
-    """Return a query without an alias that is the name of the column or table that has it."""
+    """Return a query without aliases that only repeat the name of the column or table."""
     for node in list(query.find_all(exp.Alias)):
         inner = node.this
         if isinstance(inner, exp.Column) and inner.name == node.alias and _is_named(inner):
@@ -124,8 +124,8 @@ def drop_repeated_names(query: exp.Select) -> exp.Select:
 
 
 def _is_named(column: exp.Column) -> bool:
-    """Return whether a column is called by its own name in a result, also if it has its table.
+    """Return whether a column certainly has its own name in a result.
 
-    Engines differ for t.x, so only a column without its table is.
+    Engines differ for t.x, so only a column without its table has.
     """
     return not column.table

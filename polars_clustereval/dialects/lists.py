@@ -29,7 +29,7 @@ class Lists:
     """The lists that the expressions of one SELECT may contain."""
 
     def __init__(self, known: dict[str, Lengths], sources: dict[str, Lengths]) -> None:
-        """Begin with the lists of the CTEs before and of the sources of the SELECT, by name."""
+        """Begin with the lists of the earlier CTEs and of the sources of the SELECT, by name."""
         self._known = known
         self._sources = sources
         self._bound: dict[str, exp.Expr] = {}
@@ -76,8 +76,8 @@ class Lists:
         """Return the number of coordinates of any vector, for a node without lists of its own.
 
         list(x ORDER BY i) collects one number for each coordinate, and unnest(range(1, n + 1)) has
-        one row for each. All lists of the macros have this length: vectors, centers and what is
-        computed for each of their coordinates. A query with others is refused.
+        one row for each. All lists of the macros have this length: vectors, centers, and values
+        that are computed for each of their coordinates. A query with other lists is refused.
         """
         lengths = sorted({n for lists in self._known.values() for n in lists.values() if n})
         if len(lengths) != 1:
@@ -138,7 +138,7 @@ class Lists:
     ) -> _Result:
         """Return `result` of a lambda's body in which its parameters stand for `values`.
 
-        Lists stay bound by name, since only their elements can be written; numbers are put in.
+        Lists stay bound by name, because only their elements can be written; numbers are inserted.
         """
         numbers: dict[str, exp.Expr] = {}
         lists: dict[str, exp.Expr] = {}
@@ -171,7 +171,7 @@ class Lists:
     # Numbers
 
     def scalar(self, node: exp.Expr) -> exp.Expr:
-        """Return an expression that is no list, with the list functions in it written out."""
+        """Return an expression that is not a list, with the list functions in it written out."""
         return fold_conditions(rewrite_tree(node, self._number_of))
 
     def _number_of(self, node: exp.Expr) -> exp.Expr | None:
@@ -248,7 +248,7 @@ _WRAPPERS = (exp.Paren, exp.Cast, exp.Transform, exp.Max)
 
 
 def _length_or_error(length: exp.Expr, elements: list[exp.Expr]) -> exp.Expr:
-    """Return the length of a list, an error of Spark for its first element that is not finite."""
+    """Return the length of a list, or a Spark error for its first element that is not finite."""
     finite = [exp.Anonymous(this="isfinite", expressions=[element]) for element in elements]
     place = exp.Case()
     for number, is_finite in enumerate(finite, 1):
@@ -284,7 +284,7 @@ def _sum(terms: Iterable[exp.Expr]) -> exp.Expr:
 def _combine(kind: type[exp.Binary], terms: Iterable[exp.Expr]) -> exp.Expr:
     """Return at least one term, combined by an operator.
 
-    They are combined in pairs of pairs: parsers limit the depth of nesting.
+    They are combined in pairs of pairs, because parsers limit the depth of nesting.
     """
     parts = list(terms)
     while len(parts) > 1:

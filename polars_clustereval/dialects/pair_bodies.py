@@ -1,7 +1,7 @@
 """Bodies of the table macros that compare all pairs of clusters, for thousands of clusters.
 
-They have the rows of the macros in ``sql/``, whose comments say what these are. Pairs that cannot
-matter are left out before they are kept: n clusters have n² pairs, which DuckDB holds in memory.
+They have the same rows as the macros in ``sql/``, where the comments describe them. Pairs that
+cannot matter are left out early, because n clusters have n² pairs, which DuckDB holds in memory.
 """
 
 from __future__ import annotations

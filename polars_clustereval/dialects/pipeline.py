@@ -1,6 +1,6 @@
 """How a query of ``to_sql`` is made: the query of a macro, and the steps from it to the text.
 
-A step is a function from tree to tree. The first line of its docstring says what holds after it.
+A step is a function from tree to tree. The first line of its docstring tells what is true after it.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ ADJUSTED_COLUMNS = ("adjusted_mutual_info_score", "expected_mutual_info")
 
 @dataclass(frozen=True)
 class Request:
-    """What a query is to compute: a table macro with its arguments, and the engine.
+    """What a query computes: a table macro with its arguments, and the engine.
 
-    `tables` are tables, `columns` names of their columns, None for the default, and `options` the
-    values of the other parameters, each by parameter. `coordinates` are those of a point, for
-    tables of points; `outputs` are the columns of the result, all by default. `numbered` says that
-    the id is a number that tells all rows apart, and `checked` that coordinates that are not finite
-    are an error, of Spark.
+    `tables` are the tables, `columns` the names of their columns (None for the default), and
+    `options` the values of the other parameters, each by parameter. `coordinates` are those of a
+    point, for tables of points; `outputs` are the columns of the result, by default all. With
+    `numbered`, the id is a number that is different in every row; with `checked`, coordinates that
+    are not finite are a Spark error.
     """
 
     name: str
@@ -54,12 +54,12 @@ class Request:
 
     @property
     def is_of_labels(self) -> bool:
-        """Whether the macro is one of labels and clusters."""
+        """Whether the macro is for labels and clusters."""
         return "label" in macro_definitions()[self.name][0]
 
     @property
     def reads_cells(self) -> bool:
-        """Whether the table holds kept cells, the rows of contingency_matrix."""
+        """Whether the table is a saved contingency table, with the rows of contingency_matrix."""
         return self.is_of_labels and self.columns["label"] is None
 
     @property
@@ -71,7 +71,7 @@ class Request:
 def write_query(request: Request, order: Sequence[str], *, pretty: bool) -> str:
     """Return a query as text, sorted by the columns `order` unless the macro sorts it.
 
-    It is on one line, or, if `pretty`, laid out on many.
+    It is on one line, or on several lines if `pretty`.
     """
     query = finish_query(request, order, request.engine.mark_ctes)
     return write_tree(query, request.engine, pretty=pretty)
@@ -101,7 +101,7 @@ def write_tree(query: exp.Query, engine: Engine, *, pretty: bool) -> str:
 
 
 def build_query(request: Request) -> exp.Select:
-    """Return a query as a syntax tree that all engines read alike."""
+    """Return a query as a syntax tree that all engines read in the same way."""
     query = _expand_macro(request)
     for step in _steps(request):
         query = step(query)
@@ -109,7 +109,7 @@ def build_query(request: Request) -> exp.Select:
 
 
 def _steps(request: Request) -> Iterator[Step]:
-    """Yield the steps from a macro's query to one that all engines read alike."""
+    """Yield the steps from a macro's query to one that all engines read in the same way."""
     # The macro's query without what the arguments make superfluous.
     if not request.options["adjusted"]:
         yield partial(columns.drop_outputs, names=ADJUSTED_COLUMNS)
@@ -150,7 +150,7 @@ def _steps(request: Request) -> Iterator[Step]:
 
 
 def _steps_to_text(engine: Engine, order: Sequence[str], mark_ctes: Step) -> Iterator[Step]:
-    """Yield the steps from a query that all engines read alike to the one that is written."""
+    """Yield the steps from a query that all engines read in the same way to its final form."""
     yield partial(portable.order_rows, names=order)
     yield partial(portable.refuse_unportable, dialect=engine.name)
     yield from engine.last_steps
@@ -187,10 +187,10 @@ def _expand_macro(request: Request) -> exp.Select:
 
 
 def _complete_or_null(request: Request) -> list[exp.Expr]:
-    """Return coordinates; with the option missing = 'drop' the first is NULL where another is.
+    """Return coordinates; with missing = 'drop', the first one is NULL if another one is.
 
-    Then the first one alone tells whether a point is left out: a condition on all of them would be
-    planned by Spark in 2^d steps for d coordinates.
+    The first one then decides whether a point is left out. For a condition on all d coordinates,
+    Spark would plan 2^d steps.
     """
     coordinates = list(request.coordinates)
     if request.options["missing"] == "drop" and len(coordinates) > 1:

@@ -33,9 +33,9 @@ def drop_row_count_checks(query: exp.Select) -> exp.Select:
 
 
 def drop_partitions(query: exp.Select) -> exp.Select:
-    """Return a query in which NULL takes the place of each partition key, and TRUE of comparisons.
+    """Return a query with NULL in place of each partition key, and TRUE in place of comparisons.
 
-    It is for queries without partition_by, where all keys are NULL: engines then neither join nor
+    Use it for queries without partition_by, where all keys are NULL. Engines then neither join nor
     group by a constant, and know that a table has one row.
     """
     for node in _find_comparisons(query, PARTITION):
@@ -58,7 +58,7 @@ def drop_partitions(query: exp.Select) -> exp.Select:
 def drop_partition_numbers(query: exp.Select) -> exp.Select:
     """Return a query with TRUE for each comparison of two numbers of partitions, all of them equal.
 
-    Postgres and ClickHouse would hash them, and find all rows under one hash: a nested loop is
+    Postgres and ClickHouse would hash them, and find all rows under the same hash. A nested loop is
     faster.
     """
     for node in list(query.find_all(exp.EQ)):
@@ -71,7 +71,8 @@ def drop_partition_numbers(query: exp.Select) -> exp.Select:
 def equate_clusters(query: exp.Select) -> exp.Select:
     """Return a query that compares clusters by = in place of IS NOT DISTINCT FROM.
 
-    It is for queries in which no cell has the cluster NULL, that of noise rows as singletons.
+    Use it for queries in which no cell has the cluster NULL, which marks noise rows that are
+    singletons.
     """
     for node in _find_comparisons(query, CLUSTER):
         node.replace(exp.EQ(this=node.left, expression=node.right))
@@ -90,8 +91,8 @@ def _find_comparisons(query: exp.Select, column: str) -> list[exp.NullSafeEQ]:
 def hash_comparisons(query: exp.Select) -> exp.Select:
     """Return a query with an equality of arrays next to each IS NOT DISTINCT FROM.
 
-    Postgres can hash or sort only for =, and {NULL} = {NULL} is TRUE of arrays. The original
-    condition stays: an array of arrays does not tell NULL from an empty one.
+    Postgres can hash or sort only for =, and for arrays, {NULL} = {NULL} is TRUE. The original
+    condition stays, because an array of arrays does not distinguish NULL from an empty one.
     """
     for node in list(query.find_all(exp.NullSafeEQ)):
         sides = (exp.Array(expressions=[side.copy()]) for side in (node.left, node.right))
@@ -103,7 +104,7 @@ def hash_comparisons(query: exp.Select) -> exp.Select:
 def materialize_shared(query: exp.Select) -> exp.Select:
     """Return a query in which a CTE that is read more than once is MATERIALIZED.
 
-    Those that are to stream in DuckDB too are not.
+    CTEs that stream in DuckDB too are not.
     """
     names = [table.name for table in query.find_all(exp.Table)]
     for cte in query.ctes:
@@ -115,8 +116,8 @@ def materialize_shared(query: exp.Select) -> exp.Select:
 def materialize_all(query: exp.Select) -> exp.Select:
     """Return a query in which every CTE is MATERIALIZED.
 
-    Postgres writes the expressions of a CTE that is read once into its reader, as often as that
-    reads their columns: over a chain of CTEs they would grow exponentially.
+    Postgres inlines the expressions of a CTE that is read once, each time that its reader uses
+    their columns. Over a chain of CTEs they would grow exponentially.
     """
     for cte in query.ctes:
         cte.set("materialized", True)
@@ -124,10 +125,11 @@ def materialize_all(query: exp.Select) -> exp.Select:
 
 
 def materialize_or_stream(query: exp.Select) -> exp.Select:
-    """Return a query in which a CTE streams that is read once, by a SELECT without joins.
+    """Return a query in which a CTE streams if it is read once, by a SELECT without joins.
 
-    All others are MATERIALIZED: in a join, Postgres might compute one again for every row of the
-    other side. But it would write the rows of all pairs of clusters to a file.
+    All others are MATERIALIZED, because in a join Postgres might compute a CTE again for every row
+    of the other side. A CTE with the rows of all pairs of clusters should stream, because Postgres
+    would write it to a file.
     """
     alone = _tables_read_alone(query)
     materialize_all(query)
@@ -167,9 +169,9 @@ def _ctes_read_once(query: exp.Select) -> list[exp.CTE]:
 
 
 def _stream_ctes(ctes: Iterable[exp.CTE]) -> None:
-    """Mark CTEs, in place, whose rows Postgres is not to keep, nor to write into their reader.
+    """Mark CTEs, in place, so that Postgres neither stores their rows nor inlines them.
 
-    OFFSET 0 keeps an expression that the reader uses twice from being computed twice.
+    OFFSET 0 prevents an expression that the reader uses twice from being computed twice.
     """
     for cte in ctes:
         cte.set("materialized", None)

@@ -32,7 +32,7 @@ _PORTABLE_FUNCTIONS = frozenset(
 def write_constant_rows(query: exp.Select) -> exp.Select:
     """Return a query in which a SELECT of aggregates over no rows, which is one row, reads nothing.
 
-    Aggregates of no rows are NULL, and counts 0.
+    Aggregates of no rows are NULL, and counts are 0.
     """
     for select in query.find_all(exp.Select):
         where, having = select.args.get("where"), select.args.get("having")
@@ -49,7 +49,7 @@ def write_constant_rows(query: exp.Select) -> exp.Select:
 
 
 def drop_true_clauses(query: exp.Select) -> exp.Select:
-    """Return a query in which no WHERE, HAVING or FILTER is TRUE, nor the ON of an inner join."""
+    """Return a query without WHERE, HAVING, FILTER, or ON of an inner join that is TRUE."""
     for select in query.find_all(exp.Select):
         for clause in ("where", "having"):
             if select.args.get(clause) and select.args[clause].this == exp.true():
@@ -67,7 +67,7 @@ def drop_true_clauses(query: exp.Select) -> exp.Select:
 def type_nulls(query: exp.Select) -> exp.Select:
     """Return a query whose output columns that are NULL in every branch of UNION ALL have a type.
 
-    Elsewhere a NULL takes its type from another branch of UNION ALL or CASE.
+    Any other NULL gets its type from another branch of UNION ALL or CASE.
     """
     for selects in _find_unions(query):
         for column in zip(*(select.expressions for select in selects), strict=True):
@@ -91,9 +91,9 @@ def _find_unions(query: exp.Expr) -> Iterator[list[exp.Select]]:
 def guard_divisions(query: exp.Select) -> exp.Select:
     """Return a query that divides by NULL in place of 0 inside CASE.
 
-    Some engines evaluate the branches not taken too. Not so DuckDB, where the guard would make the
-    report a tenth slower, so it is no part of the macros. A divisor that contains a division is
-    left as it is: it is NULL with the inner one.
+    Some engines also evaluate the branches that are not taken. DuckDB does not, and the guard would
+    make the report a tenth slower there, so it is not part of the macros. A divisor that contains a
+    division is left as it is, because it is NULL if the inner one is.
     """
     for case in query.find_all(exp.Case):
         for node in case.walk(prune=lambda node: isinstance(node, exp.Query)):
@@ -109,7 +109,7 @@ def guard_divisions(query: exp.Select) -> exp.Select:
 def number_conditions(query: exp.Select) -> exp.Select:
     """Return a query with CASE in place of a condition that is cast to DOUBLE.
 
-    Postgres knows no such cast.
+    Postgres does not have this cast.
     """
     for cast in list(query.find_all(exp.Cast)):
         if isinstance(cast.this.unnest(), exp.Predicate) and cast.to.is_type(exp.DType.DOUBLE):
@@ -129,7 +129,7 @@ def type_fractions(query: exp.Select) -> exp.Select:
 
 
 def order_row_numbers(query: exp.Select) -> exp.Select:
-    """Return a query whose row numbers all have an order, be it a constant: Spark wants one."""
+    """Return a query in which all row numbers have an order, even a constant: Spark needs one."""
     for window in query.find_all(exp.Window):
         if isinstance(window.this, exp.RowNumber) and not window.args.get("order"):
             constant = exp.cast(exp.null(), "INT")
@@ -140,7 +140,7 @@ def order_row_numbers(query: exp.Select) -> exp.Select:
 def separate_distinctions(query: exp.Select) -> exp.Select:
     """Return a query with parentheses around IS [NOT] DISTINCT FROM.
 
-    In DataFusion, AND and OR bind tighter.
+    In DataFusion, AND and OR bind more tightly.
     """
     for node in list(query.find_all(exp.NullSafeEQ, exp.NullSafeNEQ)):
         if isinstance(node.parent, exp.Connector | exp.Not):
@@ -149,9 +149,9 @@ def separate_distinctions(query: exp.Select) -> exp.Select:
 
 
 def drop_constant_keys(query: exp.Select) -> exp.Select:
-    """Return a query that groups by no constant.
+    """Return a query that does not group by constants.
 
-    A group of all rows, which there is if there are any, becomes HAVING COUNT(*) > 0.
+    A group of all rows, which exists if there are any rows, becomes HAVING COUNT(*) > 0.
     """
     for select in query.find_all(exp.Select):
         group = select.args.get("group")
@@ -169,7 +169,7 @@ def drop_constant_keys(query: exp.Select) -> exp.Select:
 
 
 def alias_sources(query: exp.Select) -> exp.Select:
-    """Return a query with an alias for each subquery in FROM and JOIN, which Postgres 15 wants."""
+    """Return a query with an alias for each subquery in FROM and JOIN, as Postgres 15 requires."""
     numbers = count()
     for select in query.find_all(exp.Select):
         for source in sources_of(select):
@@ -180,7 +180,7 @@ def alias_sources(query: exp.Select) -> exp.Select:
 
 
 def drop_parentheses(query: exp.Select) -> exp.Select:
-    """Return a query without redundant parentheses: parsers limit the depth of nesting."""
+    """Return a query without redundant parentheses, because parsers limit the depth of nesting."""
     for paren in list(query.find_all(exp.Paren)):
         inner, outer = paren.this, paren.parent
         operator = isinstance(inner, exp.Binary | exp.Unary | exp.Predicate)
@@ -224,8 +224,8 @@ def order_rows(query: exp.Select, names: Sequence[str]) -> exp.Select:
 def refuse_unportable(query: exp.Select, dialect: str) -> exp.Select:
     """Return a query without a function that may differ in meaning between dialects.
 
-    Raise an error for others than those in _PORTABLE_FUNCTIONS and those that
-    functions.write_functions has written for the dialect, which the error names.
+    Raise an error for any function that is not in _PORTABLE_FUNCTIONS, and that
+    functions.write_functions has not written for the dialect. The error names the dialect.
     """
     for node in query.walk():
         known = type(node).__name__ in _PORTABLE_FUNCTIONS or node.meta.get("native")

@@ -83,76 +83,81 @@ def to_sql(
     steps: bool = False,
     compact: bool = False,
 ) -> str:
-    """Standalone query in another SQL dialect that returns the rows of a table macro.
+    """Write a standalone query in another SQL dialect that returns the rows of a table macro.
 
     Parameters
     ----------
     name : str
-        Table macro of labels: ``external_report``, ``entity_resolution_report``,
+        The table macro. For labels: ``external_report``, ``entity_resolution_report``,
         ``contingency_matrix``, ``pair_counts``, ``external_cluster_report``,
-        ``external_label_report`` or ``bcubed_samples``; of two runs: ``run_transitions``,
-        ``transition_overlaps``, ``moved_ids`` or ``affected_ids``; or of points:
-        ``internal_report``, ``internal_cluster_report``, ``neighbor_report``, ``centroids``,
-        ``silhouette_score``, ``silhouette_clusters`` or ``silhouette_samples``. Or a score that is
-        a column of one of them, such as ``adjusted_rand_score``: the query has that column alone.
+        ``external_label_report`` or ``bcubed_samples``; for two runs: ``run_transitions``,
+        ``transition_overlaps``, ``moved_ids`` or ``affected_ids``; for points: ``internal_report``,
+        ``internal_cluster_report``, ``neighbor_report``, ``centroids``, ``silhouette_score``,
+        ``silhouette_clusters`` or ``silhouette_samples``. You can also name a score that is a
+        column of one of these, such as ``adjusted_rand_score``; the query then returns only that
+        column.
     dialect : str
-        ``duckdb``, ``datafusion``, ``clickhouse``, ``postgres`` or ``spark``, on which every table
-        has been executed, or another dialect of sqlglot (``snowflake``, ``bigquery``, ...), where
-        none has, with a warning.
+        ``duckdb``, ``datafusion``, ``clickhouse``, ``postgres`` or ``spark``, where the queries of
+        every table have been executed; or another dialect of sqlglot (``snowflake``, ``bigquery``,
+        ...), where none has been executed, so that you get a warning.
     tbl, tbl_before, tbl_after : str
-        Table, as ``table``, ``schema.table`` or ``database.schema.table``; a name that contains a
-        dot is quoted (``"my.table"``). Tables of two runs take the last two, and ``id``.
+        The table to read, as ``table``, ``schema.table`` or ``database.schema.table``. Quote a name
+        that contains a dot (``"my.table"``). Tables of two runs take ``tbl_before`` and
+        ``tbl_after``, and ``id``.
     label, cluster, weight, id, partition_by : str
-        Names of columns. Names of tables and columns mean what they mean in any query of the
-        dialect: without quotes they are folded (in Snowflake to upper case, in Postgres to lower),
-        and in double quotes, as ``'"Region"'``, they are exact. Tables of labels without ``label``
-        and ``cluster`` read kept cells, the rows of ``contingency_matrix``, of one or several days
-        or shards; ``n_dropped`` and ``n_noise``, which cells do not tell, are then NULL. ``weight``
-        and ``id`` are for the tables whose macro takes them; without ``id`` rows are numbered in
-        the order in which the engine reads them, for which some engines sort on one node. Without
-        ``partition_by`` the column ``partition_key`` is a NULL string.
+        Names of columns. Names of tables and columns mean the same as in any query of the dialect:
+        without quotes their case is folded (in Snowflake to upper case, in Postgres to lower case),
+        and in double quotes, as in ``'"Region"'``, they are exact. If you leave out ``label`` and
+        ``cluster``, tables of labels read a saved contingency table: rows of
+        ``contingency_matrix``, of one or several days or shards. ``n_dropped`` and ``n_noise`` are
+        then NULL, because such a table does not contain them. ``weight`` and ``id`` are for the
+        tables whose macro takes them. Without ``id``, rows are numbered in the order in which the
+        engine reads them, for which some engines sort on one node. Without ``partition_by``, the
+        column ``partition_key`` is a NULL string.
     vector : str or sequence of str
-        For tables of points: the columns with the coordinates, or one column of arrays, with
-        `size`.
+        For tables of points: the columns with the coordinates, or one column of arrays together
+        with `size`.
     size : int
-        Number of coordinates of a column of arrays. The query has an expression for each, so that
-        it needs no list functions: it grows with `size`.
+        Number of coordinates in a column of arrays. The query has one expression for each, so it
+        needs no list functions, but it grows with `size`.
     noise, noise_as, average_method, beta, adjusted, split_cost, merge_cost, threshold, min_share
         As in the macro, for the tables whose macro takes them.
     distance, p, center, weights, missing, method, between
-        As in the macro, for the tables whose macro takes them. Silhouettes are for the distances
-        ``sqeuclidean`` and ``cosine``, and ``silhouette_score`` with method ``simplified`` for
-        every distance: those of other distances need pairs of points.
+        As in the macro, for the tables whose macro takes them. Silhouettes need the distance
+        ``sqeuclidean`` or ``cosine``, because those of other distances need pairs of points.
+        ``silhouette_score`` with method ``simplified`` takes every distance.
     metrics : sequence of str
-        The columns of the result, in this order, after those that tell its rows apart
-        (``partition_key`` with `partition_by`, the cluster of a report by cluster). What they do
-        not need is not computed. By default all columns of the table.
+        The columns of the result, in this order, after those that identify its rows
+        (``partition_key`` with `partition_by`, and the cluster in a report by cluster); by default
+        all columns of the table. Anything that they do not need is not computed.
     steps : bool
-        A script in place of one query: statements, with ``;`` and a new line between them, that
-        keep what is read more than once in temporary tables, whose names begin with ``__ce_``; the
-        last one is the query. Tables of points need it in ClickHouse and DataFusion, which compute
-        a CTE again wherever it is read. Not for Spark.
+        True writes a script instead of one query. Its statements, separated by ``;`` and a new
+        line, store intermediate results that are read more than once in temporary tables, whose
+        names begin with ``__ce_``; the last statement is the query. Tables of points need this in
+        ClickHouse and DataFusion, which compute a CTE again each time it is read. Spark has no
+        temporary tables.
     compact : bool
-        One line a statement, in place of indented ones below a comment that says what is computed.
+        True writes each statement on one line, instead of indented and below a comment that
+        describes the result.
 
     Returns
     -------
     str
-        The query, or the script. It does not check the data: with a negative weight or a NaN
-        coordinate its numbers are wrong, where the macro raises an error. In Spark a point counts
-        as missing if its first coordinate is NULL.
+        The query, or the script. Unlike the macro, it does not check the data: with a negative
+        weight or a NaN coordinate, the macro raises an error, but the query returns wrong numbers.
+        In Spark, a point counts as missing if its first coordinate is NULL.
 
     Raises
     ------
     ClusterEvalError
-        For an unknown name, dialect or option, or SQL that cannot be translated faithfully.
+        If a name, dialect or option is unknown, or if the SQL cannot be translated faithfully.
     ImportError
-        Without sqlglot: ``pip install polars_clustereval[dialects]``.
+        If sqlglot is missing: ``pip install polars_clustereval[dialects]``.
 
     Warns
     -----
     UserWarning
-        If no query has ever been executed in the dialect.
+        If no query has ever been executed in this dialect.
 
     Examples
     --------
@@ -211,9 +216,9 @@ def to_sql(
 
 
 def keep_metrics(request: Request, metrics: Sequence[str] | None) -> Request:
-    """Return a request for the columns `metrics` alone, after those that tell its rows apart.
+    """Return a request for only the columns `metrics`, after those that identify its rows.
 
-    None asks for all columns. Raises an error for anything but a list of names.
+    None asks for all columns. Raise an error for anything but a list of names.
     """
     if metrics is None:
         return request
@@ -222,7 +227,7 @@ def keep_metrics(request: Request, metrics: Sequence[str] | None) -> Request:
 
 
 def _order_of(request: Request) -> tuple[str, ...]:
-    """Return the columns that tell the rows of a request apart, and order them."""
+    """Return the columns that identify the rows of a request, and order them."""
     return tuple(_ROW_ORDER[request.name][request.has_one_partition :])
 
 
@@ -240,8 +245,8 @@ OPTIONS: dict[str, Any] = {
 def check_macro_options(name: str, options: Mapping[str, Any]) -> None:
     """Raise the macro's own error if one of its `options`, values by parameter, is invalid.
 
-    DuckDB runs the macro that checks the options of the macro `name`; no table is needed. Where its
-    words name an option as SQL writes it, the check in Python takes its place.
+    DuckDB runs the macro that checks the options of the macro `name`; no table is needed. If its
+    error would name an option in the form of SQL, the check in Python takes its place.
     """
     if name == "external_report":
         names = ("average_method", "beta", "adjusted")

@@ -1,6 +1,6 @@
-"""Joins that leave the rows of a SELECT as they are, as GROUP BY shows: a step of ``to_sql``.
+"""A step of ``to_sql``: joins that, according to GROUP BY, do not change the rows of a SELECT.
 
-Such a join is left out where nothing reads its columns, and with it all that these would need.
+Such a join is left out if nothing reads its columns, and so is everything that only they need.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class Groups(NamedTuple):
-    """What is known of the rows of a CTE.
+    """What is known about the rows of a CTE.
 
-    No two of them have the same values in the columns `keys`; without keys there is one row. If
-    they are all groups of a `table`, by its columns of the same names, that is named.
+    No two rows have the same values in the columns `keys`; without keys there is one row. `table`
+    is set if the rows are all groups of that table, by its columns with the same names.
     """
 
     keys: frozenset[str]
@@ -28,7 +28,7 @@ class Groups(NamedTuple):
 
 
 def find_groups(query: exp.Select) -> dict[str, Groups]:
-    """Return the groups that the rows of CTEs are, by CTE, where that is known."""
+    """Return the groups that form the rows of CTEs, by CTE, if they are known."""
     found: dict[str, Groups] = {}
     for cte in query.ctes:
         groups = _groups_of(cte.this, found)
@@ -38,7 +38,7 @@ def find_groups(query: exp.Select) -> dict[str, Groups]:
 
 
 def _groups_of(query: exp.Expr, known: Mapping[str, Groups]) -> Groups | None:
-    """Return the groups that the rows of a query are, None if that is not known."""
+    """Return the groups that form the rows of a query, or None if they are not known."""
     select, *others = selects_of(query)
     if others or select.find(exp.Explode):
         return None
@@ -62,7 +62,7 @@ def _groups_of(query: exp.Expr, known: Mapping[str, Groups]) -> Groups | None:
 
 
 def _outputs_of(select: exp.Select, keys: Sequence[exp.Expr]) -> frozenset[str] | None:
-    """Return the output columns that these expressions are, None if one of them is none."""
+    """Return the output columns of these expressions, or None if one of them is not an output."""
     names = {_write_key(column.unalias()): column.alias_or_name for column in select.expressions}
     texts = [_write_key(key) for key in keys]
     return frozenset(names[text] for text in texts) if names.keys() >= {*texts} else None
@@ -74,7 +74,7 @@ def _write_key(value: exp.Expr) -> str:
 
 
 def _grouped_table(select: exp.Select, sources: Sequence[exp.Expr]) -> str | None:
-    """Return the one table of which a SELECT groups all rows by columns that keep their names."""
+    """Return the table if a SELECT groups all of its rows by columns that keep their names."""
     is_partial = select.args.get("where") or select.args.get("having")
     if is_partial or len(sources) != 1 or not isinstance(sources[0], exp.Table):
         return None
@@ -85,7 +85,7 @@ def _grouped_table(select: exp.Select, sources: Sequence[exp.Expr]) -> str | Non
 
 
 def drop_unread_joins(select: exp.Select, known: Mapping[str, Groups]) -> None:
-    """Leave out joins that change no row of a SELECT and whose columns nothing reads, in place.
+    """Leave out, in place, joins that change no rows of a SELECT and have no columns that are read.
 
     `known` has the groups of find_groups.
     """
@@ -96,7 +96,7 @@ def drop_unread_joins(select: exp.Select, known: Mapping[str, Groups]) -> None:
 
 
 def _changes_nothing(join: exp.Join, select: exp.Select, known: Mapping[str, Groups]) -> bool:
-    """Return whether a join leaves the rows of a SELECT as they are, and nothing reads it."""
+    """Return whether a join does not change the rows of a SELECT, and nothing reads its columns."""
     source, condition = join.this, join.args.get("on")
     if not isinstance(source, exp.Table) or source.name not in known or condition is None:
         return False
@@ -127,7 +127,7 @@ def _changes_nothing(join: exp.Join, select: exp.Select, known: Mapping[str, Gro
 
 
 def _equated_columns(condition: exp.Expr, table: str) -> Iterator[tuple[exp.Column, exp.Column]]:
-    """Yield the pairs of a column of a table and one of another that a condition equates."""
+    """Yield the pairs of columns of two tables that a condition sets equal."""
     for part in _parts_of(condition):
         sides = (part.left, part.right) if isinstance(part, exp.EQ | exp.NullSafeEQ) else ()
         columns = [side for side in sides if isinstance(side, exp.Column)]

@@ -1,6 +1,6 @@
 """A query of ``to_sql`` as a script: CTEs that are read more than once become temporary tables.
 
-It is for engines that compute a CTE again wherever it is read.
+Engines that compute a CTE again each time it is read need it.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ def write_statements(
 ) -> str:
     """Return the statements of a script, with ; and a new line between them.
 
-    They make a temporary table for each MATERIALIZED CTE of a query, and the last one is the query
-    that reads these. `write` returns the text of a query; `gap` stands between CREATE TABLE … AS
-    and it.
+    They create a temporary table for each MATERIALIZED CTE of a query, and the last statement is
+    the query that reads these tables. `write` returns the text of a query; `gap` is the text
+    between CREATE TABLE … AS and the query.
     """
     if engine.create_table is None:
         raise ClusterEvalError(
-            f"steps: {engine.name} has no temporary tables; leave steps out for one query"
+            f"steps: {engine.name} has no temporary tables; leave out steps to get one query"
         )
     tables = [cte for cte in query.ctes if cte.args.get("materialized")]
     others = [cte for cte in query.ctes if not cte.args.get("materialized")]

@@ -1,4 +1,4 @@
-"""What a call of ``to_sql`` asks for: a table or a score, its columns, and that in words."""
+"""What a call of ``to_sql`` asks for: a table or a score, its columns, and its description."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _COMMENT_WIDTH = 100
 
 
 class Selection(NamedTuple):
-    """A table macro, and the columns of it that are asked for; None is all of them."""
+    """A table macro, and the columns that the user asks for; None for all of them."""
 
     table: str
     metrics: Sequence[str] | None

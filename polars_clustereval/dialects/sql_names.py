@@ -1,4 +1,4 @@
-"""What ``to_sql`` knows of ``sql/`` by name: columns, CTEs, and macros with other forms."""
+"""What ``to_sql`` knows about ``sql/`` by name: columns, CTEs, and macros with other forms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of syntax trees, and walks down them, for all steps of ``to_sql``."""
+"""Parts of syntax trees, and ways to traverse them, for all steps of ``to_sql``."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def fill_columns(node: exp.Expr, values: Mapping[str, exp.Expr]) -> exp.Expr:
     """
 
     def fill(node: exp.Expr) -> exp.Expr | None:
-        """Return the value that a column stands for, None for other nodes."""
+        """Return the value that a column stands for, or None for other nodes."""
         if not isinstance(node, exp.Column) or node.table or node.name not in values:
             return None
         value = values[node.name].copy()

@@ -83,8 +83,8 @@ def association_scores(row: Row) -> Terms:
 def _angle_of(phi: Quotient, row: Row) -> Quotient:
     """Return a quotient with the slopes of arccos(phi) / pi, given that of the correlation phi.
 
-    It is phi times the derivative of the arc cosine, taken as a constant; see correlation_distance
-    for its sine. `row(name)` is a statistic of a partition.
+    It is phi times the derivative of the arc cosine, treated as a constant; see
+    correlation_distance for its sine. `row(name)` is a statistic of a partition.
     """
     tp, fp, fn, tn = (row(f"{name}_share") for name in ("tp", "fp", "fn", "tn"))
     sine = (tp * tn * (fp + fn) + fp * fn * (tp + tn)).sqrt()
@@ -96,9 +96,9 @@ def _angle_of(phi: Quotient, row: Row) -> Quotient:
 def association_quotients(row: Row) -> dict[str, Quotient]:
     """Return the metrics of this module with their derivatives, by name.
 
-    The statistics are s, pairs of one label and one cluster, x of one cluster only, and y of one
-    label only, as shares of all pairs; b = s + y have one label, c = s + x are in one cluster.
-    `row(name)` is a statistic of a partition.
+    The statistics are shares of all pairs: s have the same label and the same cluster, x only the
+    same cluster, and y only the same label. So b = s + y have the same label, and c = s + x the
+    same cluster. `row(name)` is a statistic of a partition.
     """
     s, x, y = row("tp_share"), row("fp_share"), row("fn_share")
     b, c, differ = s + y, s + x, x + y
@@ -146,20 +146,20 @@ def association_quotients(row: Row) -> dict[str, Quotient]:
 
 
 def hubert_index(label: Column, cluster: Column) -> pl.Expr:
-    """Share of pairs on which label and cluster agree, minus that on which they disagree.
+    """Share of pairs on which label and cluster agree, minus the share on which they disagree.
 
-    (tp + tn - fp - fn) / all pairs, equal to 2 rand_score - 1.
+    (tp + tn - fp - fn) / all pairs, which equals 2 rand_score - 1.
 
     Facts
     -----
     Title : Hubert index
-    Meaning : pairs that agree minus pairs that differ
+    Meaning : share of pairs that agree minus share that do not
     Range : [-1, 1]
     Best value : 1
-    Special cases : NULL for a single row. NULL without rows.
+    Special cases : NULL for a single row. NULL if there are no rows.
     Source : Hubert (1977), Nominal scale response agreement as a generalized correlation,
         doi:10.1111/j.2044-8317.1977.tb00728.x.
-    Differs : clusterCrit's Hubert is phi_index, Hubert's normalized gamma.
+    Differs : Hubert in clusterCrit is phi_index here, Hubert's normalized gamma.
     SQL : clustereval.hubert_index(label, cluster)
 
     Examples
@@ -184,7 +184,7 @@ def kulczynski_index(label: Column, cluster: Column) -> pl.Expr:
     Meaning : mean of pair precision and pair recall
     Range : [0, 1]
     Best value : 1
-    Special cases : NULL if pair_precision or pair_recall is, and without rows.
+    Special cases : NULL if pair_precision or pair_recall is NULL, and if there are no rows.
     Source : Kulczynski (1927), Die Pflanzenassoziationen der Pieninen.
     Names elsewhere : clusterCrit: Kulczynski
     SQL : clustereval.kulczynski_index(label, cluster)
@@ -203,9 +203,10 @@ def kulczynski_index(label: Column, cluster: Column) -> pl.Expr:
 def mcnemar_index(label: Column, cluster: Column) -> pl.Expr:
     """Signed root of McNemar's statistic: positive if more pairs are split than joined.
 
-    (fn - fp) / sqrt(fn + fp); 0 if as many pairs are split as joined. The fn pairs that are split
-    have one label and two clusters, the fp pairs that are joined have one cluster and two labels.
-    Approximately standard normal if pairs are split and joined at random.
+    (fn - fp) / sqrt(fn + fp); 0 if as many pairs are split as joined. Split are the fn pairs with
+    the same label but different clusters; joined are the fp pairs in the same cluster but with
+    different labels. If pairs are split and joined at random, the index is approximately standard
+    normal.
 
     Facts
     -----
@@ -213,7 +214,7 @@ def mcnemar_index(label: Column, cluster: Column) -> pl.Expr:
     Meaning : split pairs minus joined pairs, scaled
     Range : unbounded
     Best value : none
-    Special cases : NULL for equal partitions. NULL without rows.
+    Special cases : NULL for equal partitions. NULL if there are no rows.
     Source : McNemar (1947), Note on the sampling error of the difference between correlated
         proportions or percentages, doi:10.1007/BF02295996.
     Sides swapped : the negative
@@ -240,15 +241,15 @@ def phi_index(label: Column, cluster: Column) -> pl.Expr:
     Facts
     -----
     Title : Phi coefficient, Hubert's normalized gamma
-    Meaning : correlation of being together in each
+    Meaning : correlation of same label and same cluster
     Range : [-1, 1]
     Best value : 1
-    Special cases : NULL where either partition is trivial: all rows together, or all apart. NULL
-        without rows.
+    Special cases : NULL if either partition is trivial: all rows together, or all apart. NULL if
+        there are no rows.
     Source : Yule (1912), On the methods of measuring association between two attributes,
         doi:10.2307/2340126.
     Names elsewhere : clusterCrit: Hubert
-    Differs : The Phi of clusterCrit and CluSim lacks the square root in the denominator.
+    Differs : Phi in clusterCrit and CluSim lacks the square root in the denominator.
     SQL : clustereval.phi_index(label, cluster)
 
     Examples
@@ -271,16 +272,16 @@ def phi_index(label: Column, cluster: Column) -> pl.Expr:
 def correlation_distance(label: Column, cluster: Column) -> pl.Expr:
     """Angle between the two partitions, arccos(phi_index) / pi.
 
-    A metric of partitions with an expectation near 1/2 for random labelings.
+    It is a metric on partitions. For random labelings, its expectation is near 1/2.
 
     Facts
     -----
     Title : Correlation distance
-    Meaning : angle between the partitions, of a half turn
+    Meaning : angle between the partitions; 1 is 180 degrees
     Range : [0, 1]
     Best value : 0
-    Special cases : 0 for equal partitions, trivial ones too. Otherwise NULL if one partition is
-        trivial: a single group, or singletons only. NULL without rows.
+    Special cases : 0 for equal partitions, even trivial ones. Otherwise NULL if one partition is
+        trivial: a single group, or singletons only. NULL if there are no rows.
     Source : Gösgens, Tikhonov and Prokhorenkova (2021), Systematic analysis of cluster similarity
         indices: how to validate validation measures,
         https://proceedings.mlr.press/v139/gosgens21a.html.
@@ -305,10 +306,10 @@ def rogers_tanimoto_index(label: Column, cluster: Column) -> pl.Expr:
     Facts
     -----
     Title : Rogers-Tanimoto index
-    Meaning : pairs that agree; differing ones double
+    Meaning : agreement on pairs; disagreements count twice
     Range : [0, 1]
     Best value : 1
-    Special cases : NULL for a single row. NULL without rows.
+    Special cases : NULL for a single row. NULL if there are no rows.
     Source : Rogers and Tanimoto (1960), A computer program for classifying plants,
         doi:10.1126/science.132.3434.1115.
     Names elsewhere : clusterCrit: Rogers_Tanimoto
@@ -328,15 +329,15 @@ def rogers_tanimoto_index(label: Column, cluster: Column) -> pl.Expr:
 def russell_rao_index(label: Column, cluster: Column) -> pl.Expr:
     """Share of all pairs of rows that have the same label and the same cluster.
 
-    tp / all pairs.
+    It is tp / all pairs.
 
     Facts
     -----
     Title : Russell-Rao index
-    Meaning : pairs together in both, of all
+    Meaning : share of pairs that are together in both
     Range : [0, 1]
     Best value : none
-    Special cases : NULL for a single row. NULL without rows.
+    Special cases : NULL for a single row. NULL if there are no rows.
     Source : Russell and Rao (1940), On habitat and association of species of anopheline larvae in
         south-eastern Madras.
     Names elsewhere : clusterCrit: Russel_Rao
@@ -361,10 +362,10 @@ def sokal_sneath_1_index(label: Column, cluster: Column) -> pl.Expr:
     Facts
     -----
     Title : First Sokal-Sneath index
-    Meaning : Jaccard index; differing pairs double
+    Meaning : Jaccard index; disagreements count twice
     Range : [0, 1]
     Best value : 1
-    Special cases : NULL where no pair is together in either. NULL without rows.
+    Special cases : NULL if no pair is together by label or by cluster. NULL if there are no rows.
     Source : Sokal and Sneath (1963), Principles of numerical taxonomy.
     Names elsewhere : clusterCrit: Sokal_Sneath1
     SQL : clustereval.sokal_sneath_1_index(label, cluster)
@@ -388,10 +389,10 @@ def sokal_sneath_2_index(label: Column, cluster: Column) -> pl.Expr:
     Facts
     -----
     Title : Second Sokal-Sneath index
-    Meaning : pairs that agree; differing ones half
+    Meaning : agreement on pairs; disagreements count half
     Range : [0, 1]
     Best value : 1
-    Special cases : NULL for a single row. NULL without rows.
+    Special cases : NULL for a single row. NULL if there are no rows.
     Source : Sokal and Sneath (1963), Principles of numerical taxonomy.
     Names elsewhere : clusterCrit: Sokal_Sneath2
     SQL : clustereval.sokal_sneath_2_index(label, cluster)
@@ -408,17 +409,17 @@ def sokal_sneath_2_index(label: Column, cluster: Column) -> pl.Expr:
 
 
 def southwood_index(label: Column, cluster: Column) -> pl.Expr:
-    """Pairs with the same label and the same cluster, per pair with only one of them the same.
+    """Pairs together by both label and cluster, per pair together by only one of them.
 
-    tp / (fp + fn), equal to J / (1 - J) with J the jaccard_index.
+    tp / (fp + fn), which equals J / (1 - J), where J is jaccard_index.
 
     Facts
     -----
     Title : Southwood index
-    Meaning : pairs together in both per pair in one only
+    Meaning : pairs together in both, per pair in only one
     Range : [0, ∞)
     Best value : high
-    Special cases : NULL for equal partitions. NULL without rows.
+    Special cases : NULL for equal partitions. NULL if there are no rows.
     Source : Southwood (1978), Ecological methods, with particular reference to the study of insect
         populations, second edition, Chapman and Hall.
     SQL : clustereval.southwood_index(label, cluster)

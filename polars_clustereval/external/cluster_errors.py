@@ -45,39 +45,42 @@ def record_error_table(
     noise_as: NoiseAs | None = None,
     count_unlabeled: bool = False,
 ) -> Frame:
-    """Rows that are extra in the cluster of each record, and rows that are missing from it.
+    """Number of rows that the cluster of each record has too many, and of rows that it lacks.
 
-    The true cluster of a record is the rows that have its label. Extra rows are in its cluster and
-    not in its true cluster, missing rows the other way round; all counts are 0 in an exact cluster.
+    The true cluster of a record is the set of rows with its label. Extra rows are in its cluster
+    but not in its true cluster; missing rows are in its true cluster but not in its cluster. In an
+    exact cluster, all counts are 0.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The records. A LazyFrame is read when the result is collected, and streams.
+        The records. A LazyFrame is read when you collect the result, and streams.
     label, cluster : str or Expr
-        True entity and assigned cluster, of any groupable type. Rows with a NULL are left out.
+        True entity and assigned cluster, of any groupable type. Rows with a NULL in one of them are
+        left out.
     id : str or Expr, optional
-        Identifier of each row; by default its number in the frame, from 0. If ids repeat across
-        sources, a struct of source and id.
+        Identifier of each row; by default its number in the frame, from 0. If several sources use
+        the same ids, pass a struct of source and id.
     count_unlabeled : bool
-        Count rows with a cluster and a NULL label as extra rows of their cluster. It is for labels
-        of a sample of the true clusters, each of which has its label in all of its rows.
+        Whether rows with a cluster but a NULL label count as extra rows of their cluster. Use it if
+        only a sample of the true clusters is labeled, each of them in all of its rows.
     partition_by, noise, noise_as : as in external_report
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, sorted by partition and id: the partition columns, id, label,
-        cluster, label_size and cluster_size (rows of its label and of its cluster), extra,
-        missing, relative_extra = extra / cluster_size, and relative_missing = missing /
-        label_size, both from 0, the best value, to below 1. A noise row counted as a singleton has
-        cluster NULL. Without rows the result is empty.
+        Same kind as `frame`, one row per record, sorted by partition and id: the partition columns;
+        id; label; cluster; label_size and cluster_size, the numbers of rows of its label and of its
+        cluster; extra; missing; relative_extra = extra / cluster_size; and relative_missing =
+        missing / label_size. The last two range from 0, the best value, to below 1. For a row of
+        noise that counts as a singleton, cluster is NULL. If there are no rows, the result is
+        empty.
 
     Raises
     ------
     ClusterEvalError
-        As for external_report, if count_unlabeled is not True or False, or, when the result is
-        collected, an id has several rows.
+        For the same reasons as external_report; if count_unlabeled is not True or False; and, when
+        you collect the result, if an id has several rows.
 
     Notes
     -----
@@ -91,7 +94,7 @@ def record_error_table(
 
     Examples
     --------
-    The third record of a is in a cluster with the first of b:
+    The third record of entity a is in a cluster with the first record of b:
 
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> errors = ce.record_error_table(six, "label", "cluster")
@@ -134,38 +137,40 @@ def cluster_error_table(
 ) -> Frame:
     """Mean errors of the records of each true cluster, which is the rows of a label.
 
-    The expected values are means over the rows of the label, of the columns of record_error_table.
+    The expected values are the means of the columns of record_error_table over the rows of a label.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The records. A LazyFrame is read when the result is collected, and streams.
+        The records. A LazyFrame is read when you collect the result, and streams.
     label, cluster : str or Expr
-        True entity and assigned cluster, of any groupable type. Rows with a NULL are left out.
+        True entity and assigned cluster, of any groupable type. Rows with a NULL in one of them are
+        left out.
     count_unlabeled : bool
-        Count rows with a cluster and a NULL label as extra rows of their cluster. It is for labels
-        of a sample of the true clusters, each of which has its label in all of its rows.
+        Whether rows with a cluster but a NULL label count as extra rows of their cluster. Use it if
+        only a sample of the true clusters is labeled, each of them in all of its rows.
     weight, partition_by, noise, noise_as : as in external_report
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, sorted by partition and label: the partition columns, label, n rows
-        and n_clusters that they are in; expected_extra and expected_missing, at least 0, and
-        expected_relative_extra and expected_relative_missing, from 0 to below 1, all of them best
-        0; error_indicator, 0 if the rows are exactly those of a cluster, else 1; and
-        splitting_entropy, the exponential of the entropy of its clusters, from 1, the best value,
-        to n_clusters. Without rows the result is empty.
+        Same kind as `frame`, one row per label, sorted by partition and label: the partition
+        columns; label; n, its rows, and n_clusters, the clusters that they are in; expected_extra
+        and expected_missing, at least 0, and expected_relative_extra and expected_relative_missing,
+        from 0 to below 1, where 0 is the best value of all four; error_indicator, which is 0 if a
+        cluster has exactly these rows, else 1; and splitting_entropy, the exponential of the
+        entropy of its clusters, from 1, the best value, to n_clusters. If there are no rows, the
+        result is empty.
 
     Raises
     ------
     ClusterEvalError
-        As for external_report, and if count_unlabeled is not True or False.
+        For the same reasons as external_report, and if count_unlabeled is not True or False.
 
     Notes
     -----
-    The result has a row per label, the true cluster; external_cluster_report has one per assigned
-    cluster. In SQL: ``FROM clustereval.cluster_error_table(tbl, label, cluster)``.
+    The result has one row per label, that is, per true cluster; external_cluster_report has one row
+    per assigned cluster. In SQL: ``FROM clustereval.cluster_error_table(tbl, label, cluster)``.
 
     References
     ----------
@@ -174,7 +179,7 @@ def cluster_error_table(
 
     Examples
     --------
-    b is one cluster with a row of a too many, and a is in two clusters:
+    The rows of b are in one cluster, which has one row of a too many, and a is in two clusters:
 
     >>> four = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 1, 1, 1]})
     >>> errors = ce.cluster_error_table(four, "label", "cluster")

@@ -1,4 +1,4 @@
-"""What can be said of a clustering without labels: sizes of clusters, and names in them."""
+"""What a clustering tells without labels: sizes of clusters, and names in them."""
 
 from __future__ import annotations
 
@@ -45,44 +45,44 @@ def clustering_summary(
     noise: Any = None,
     noise_as: NoiseAs | None = None,
 ) -> Frame:
-    """Sizes of the clusters and names in them, to compare clusterings for which no truth is known.
+    """Sizes of the clusters and names in them, to compare clusterings if you do not know the truth.
 
-    A clustering that differs much from the one before, or from what is known of the entities, has
-    something wrong; none of the numbers has a best value.
+    If a clustering differs much from the previous one, or from what you know about the entities,
+    something is probably wrong with it. None of the numbers has a best value.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The records. A LazyFrame is read when the result is collected, and streams.
+        The records. A LazyFrame is read when you collect the result, and streams.
     cluster : str or Expr
         Assigned cluster, of any groupable type. Rows with a NULL are left out.
     name : str or Expr, optional
-        Name of each record, of any groupable type. A NULL is no name, and its row still counts.
+        Name of each record, of any groupable type. A row with a NULL has no name, but still counts.
     weight, partition_by, noise, noise_as : as in external_report
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted: the partition columns, n rows,
-        n_dropped rows with a NULL cluster, n_noise, n_clusters, and
+        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the rows that
+        count; n_dropped, the rows with a NULL cluster; n_noise, the rows of noise; n_clusters; and
 
-        - matching_rate: share of the rows that are in a cluster of more than one row, 0 to 1.
+        - matching_rate: the share of the rows that are in a cluster of more than one row, 0 to 1.
         - average_cluster_size: n / n_clusters, at least 1.
-        - hill_number_0, hill_number_1, hill_number_2, hill_number_inf: Hill numbers of the
-          distribution of sizes, with p_i the share of clusters that have i rows: the number of
-          sizes, exp(-sum of p_i ln p_i), 1 / sum of p_i^2 and 1 / max of p_i. From 1, if all
-          clusters have one size, to the number of sizes.
-        - homonymy_rate: of the clusters with a name, the share that have a name that another
-          cluster has too, 0 to 1.
-        - name_variation_rate: share of the clusters that have more than one name, 0 to 1.
+        - hill_number_0, hill_number_1, hill_number_2, hill_number_inf: the Hill numbers of the
+          distribution of sizes. If p_i is the share of clusters that have i rows, they are the
+          number of different sizes, exp(-sum of p_i ln p_i), 1 / sum of p_i^2 and 1 / max of p_i.
+          They range from 1, if all clusters have the same size, to the number of different sizes.
+        - homonymy_rate: the share of the clusters with a name that share a name with another
+          cluster, 0 to 1.
+        - name_variation_rate: the share of the clusters that have more than one name, 0 to 1.
 
-        The last two are NULL without `name`, and in a partition without any name. Without rows n is
-        0 and every measure NULL, or with partition_by the result is empty.
+        The last two are NULL without `name`, and in a partition without any names. If there are no
+        rows, n is 0 and every measure is NULL; with partition_by, the result is empty.
 
     Raises
     ------
     ClusterEvalError
-        As for external_report.
+        For the same reasons as external_report.
 
     Notes
     -----
@@ -137,8 +137,8 @@ def _read_names(
 ) -> ContingencyTable:
     """Check the user's arguments; count the rows of `frame` by partition, name and cluster.
 
-    The labels of the result are structs of a name, which are not NULL if the name is: rows without
-    a name count, too. Without the column `name` all have the same.
+    The labels of the result are structs of a name, which are not NULL if the name is, because rows
+    without a name count too. Without the column `name`, all labels are the same.
     """
     lazy = check_frame(frame)
     check_noise_as(options.noise, options.noise_as)
@@ -164,10 +164,10 @@ def _read_names(
 def _size_statistics(table: ContingencyTable) -> pl.LazyFrame:
     """Return n_clusters and sums over the sizes of clusters, one row per partition of `table`.
 
-    matched is the number of rows in clusters of more than one row; n_sizes that of sizes;
-    same_size_pairs that of ordered pairs of clusters of one size, a cluster with itself included;
-    most_of_size that of the clusters of the most frequent size; and fixed_entropy the entropy of
-    the sizes, in fixed point.
+    matched is the number of rows in clusters of more than one row; n_sizes, the number of different
+    sizes; same_size_pairs, the number of ordered pairs of clusters with the same size, including a
+    cluster with itself; most_of_size, the number of clusters with the most frequent size; and
+    fixed_entropy, the entropy of the sizes in fixed point.
     """
     keys, size, copies = list(table.keys), pl.col("cluster_size"), pl.col("copies")
     counts = table.cluster_sizes.group_by(*keys, "cluster_size").agg(copies.sum()).cache()
@@ -189,8 +189,8 @@ def _size_statistics(table: ContingencyTable) -> pl.LazyFrame:
 def _name_statistics(table: ContingencyTable) -> pl.LazyFrame:
     """Return counts of clusters by their names, one row per partition of `table` with any names.
 
-    named is the number of clusters that have a name, homonyms that of those which share one with
-    another cluster, and varied that of those which have more than one. Without partition columns
+    named is the number of clusters that have a name; homonyms, of those that share a name with
+    another cluster; and varied, of those that have more than one name. Without partition columns
     there is always one row.
     """
     keys, copies = list(table.keys), pl.col("copies")

@@ -1,8 +1,8 @@
 """Cells of the contingency table, sizes of labels and clusters, counts of pairs.
 
-A cell is a label and a cluster that share rows. It stands for `copies` equal cells of `n` rows
-each: 1 everywhere, except for noise that is counted as singletons. Every sum over cells is
-weighted by it. `label_size` and `cluster_size` are the numbers of rows of a cell's label and
+A cell is a pair of a label and a cluster with common rows. It represents `copies` equal cells of
+`n` rows each; copies is 1, except for noise that counts as singletons. Every sum over cells is
+weighted by copies. `label_size` and `cluster_size` are the numbers of rows of a cell's label and
 cluster, `total` is that of the partition. A pair is two rows.
 
 Functions named after terms take a function that returns a column by its name, and return
@@ -62,8 +62,8 @@ class LabelOptions:
     """Arguments that the frame functions of labels and clusters share, as the user passes them.
 
     `weight` is the column of row multiplicities, `partition_by` names columns whose groups are
-    evaluated separately, `noise` is the value of cluster that marks noise, and `noise_as` says how
-    noise is counted.
+    evaluated separately, `noise` is the value of cluster that marks noise, and `noise_as` is how
+    noise counts.
     """
 
     weight: Column | None = None
@@ -81,8 +81,8 @@ class ContingencyTable:
     cluster): these columns, n rows, copies (how many cells of n rows it stands for, 0 if it is left
     out), n_dropped and n_noise.
 
-    Frames that several others are made from are cached: the optimizer would push a projection into
-    each use, find the uses different, and compute all of them again.
+    Frames from which several others are made are cached. Otherwise the optimizer would push a
+    projection into each use, find the uses different, and compute all of them again.
     """
 
     groups: pl.LazyFrame
@@ -125,7 +125,7 @@ class ContingencyTable:
 
         The key is the partition columns and label. label_size is the label's number of rows,
         n_cells its number of cells, and label_majority_n the number of rows of its largest cell.
-        copies is 1; it is there because cluster_sizes has it.
+        copies is 1; the column exists because cluster_sizes has it.
         """
         sizes = self.cells.group_by(*self.keys, "label").agg(
             (pl.col("n") * pl.col("copies")).sum().alias("label_size"),
@@ -212,8 +212,8 @@ def read_contingency_table(
     `label` and `cluster` are columns of `frame`. `results` are the names of the other columns of
     the final result, which no partition column may have. The table functions and reports are
     computed from the ContingencyTable, so that the rows are read once (and once more to check a
-    weight). With `keep_nulls` the groups without a label have their cluster, and the other way
-    round; otherwise they may be one group.
+    weight). With `keep_nulls`, the groups without a label keep their cluster, and the groups
+    without a cluster keep their label; otherwise they may be one group.
     """
     lazy = check_frame(frame)
     check_noise_as(options.noise, options.noise_as)
@@ -263,8 +263,8 @@ def _count_cells(rows: pl.LazyFrame, keys: list[str], *, keep_nulls: bool) -> pl
 def is_noise(rows: pl.LazyFrame, noise: object) -> pl.Expr:
     """Return an expression: whether the column `cluster` equals the noise value `noise`.
 
-    It is False if `noise` is None, where no value marks noise. `rows` is the frame of that column;
-    raise an error if the noise value has no equal in the column's type.
+    It is False if `noise` is None, because no value marks noise then. `rows` is the frame of that
+    column. Raise an error if the noise value is not a value of the column's type.
     """
     return equals_noise(pl.col("cluster"), noise, rows.collect_schema()["cluster"])
 
@@ -274,7 +274,7 @@ def flag_groups(groups: pl.LazyFrame, noisy: pl.Expr, options: LabelOptions) -> 
 
     `groups` has one row per (partition, label, cluster) with n rows, and the expression `noisy`
     tells whether its cluster is the noise value. copies is 1, or 0 if a NULL or options.noise_as
-    leaves the group out. Noise that is counted as singletons gets cluster NULL, n 1, and copies =
+    leaves the group out. Noise that counts as singletons gets cluster NULL, n = 1, and copies =
     number of its rows. n_dropped is n for a group with a NULL, n_noise is n for noise; both are 0
     otherwise.
     """
@@ -309,7 +309,7 @@ def cell_pair_terms(row: Row) -> Terms:
     """Return {cell_pairs: n (n - 1) copies}, the ordered pairs of rows in a contingency cell.
 
     `row(name)` is a column of the cells: n, the number of rows, and copies, how many equal cells it
-    stands for. Callers sum the result over cells.
+    represents. Callers sum the result over cells.
     """
     return {"cell_pairs": count_ordered_pairs(row("n")) * row("copies")}
 
@@ -334,10 +334,10 @@ def cluster_pair_terms(row: Row) -> Terms:
 def pair_count_terms(row: Row) -> Terms:
     """Return tp, fp, fn and tn by name, the counts of unordered pairs of rows, as Int128.
 
-    tp pairs have the same label and the same cluster, fp the same cluster only, fn the same label
-    only, tn neither. `row(name)` is a statistic of a partition: total, its number of rows, and
-    cell_pairs, label_pairs and cluster_pairs, its ordered pairs of rows in one cell, of one label,
-    in one cluster.
+    tp pairs have the same label and the same cluster, fp only the same cluster, fn only the same
+    label, tn neither. `row(name)` is a statistic of a partition: total, its number of rows, and
+    cell_pairs, label_pairs and cluster_pairs, its ordered pairs of rows with the same cell, label
+    or cluster.
     """
     cells, labels, clusters = row("cell_pairs"), row("label_pairs"), row("cluster_pairs")
     return {
@@ -385,8 +385,8 @@ def cells_as_list(label: Column, cluster: Column) -> StructLists:
 def label_field(name: str) -> pl.Expr:
     """Return the field `name` of the first cell of each label, for ``list.eval``.
 
-    The lists are those of cells_as_list. Take it for fields that all cells of a label share, such
-    as label_size, and for sums over labels.
+    The lists are those of cells_as_list. Use it for fields that all cells of a label share, such as
+    label_size, and for sums over labels.
     """
     return element_field(name).filter(element_field("is_first_of_label"))
 
@@ -394,7 +394,7 @@ def label_field(name: str) -> pl.Expr:
 def cluster_field(name: str) -> pl.Expr:
     """Return the field `name` of the first cell of each cluster, for ``list.eval``.
 
-    The lists are those of cells_as_list. Take it for fields that all cells of a cluster share, such
+    The lists are those of cells_as_list. Use it for fields that all cells of a cluster share, such
     as cluster_size, and for sums over clusters.
     """
     return element_field(name).filter(element_field("is_first_of_cluster"))
@@ -416,7 +416,7 @@ def contingency_matrix(
     noise: Any = None,
     noise_as: NoiseAs | None = None,
 ) -> Frame:
-    """Contingency table of labels and clusters, sparse: one row per cell that has rows.
+    """Sparse contingency table of labels and clusters: one row per cell that has rows.
 
     Parameters
     ----------
@@ -425,14 +425,15 @@ def contingency_matrix(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, sorted by partition, label and cluster: the partition columns,
-        label, cluster, n rows, and copies, which is 1. With noise_as 'singletons' the noise of
-        a label is one row with cluster NULL, n 1 and copies = number of noise rows.
+        Same kind as `frame`, sorted by partition, label and cluster: the partition columns; label;
+        cluster; n, the number of rows with both; and copies, which is 1. With noise_as
+        'singletons', the rows of noise with the same label are one row of the result, with cluster
+        NULL, n = 1 and copies = the number of these rows.
 
     Raises
     ------
     ClusterEvalError
-        As for external_report.
+        For the same reasons as external_report.
 
     Notes
     -----
@@ -444,7 +445,7 @@ def contingency_matrix(
 
     Examples
     --------
-    The table determines all scores: with weight it has the same report as the rows.
+    The table determines all scores: with its counts as weights, it has the same report as the rows.
 
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> import polars.testing
@@ -481,15 +482,15 @@ def pair_counts(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted: the partition columns, and as
-        Decimal(38, 0) tp (same label, same cluster), fp (same cluster only), fn (same label only)
-        and tn (neither), exact for 1e10 rows. Without rows all are 0, or with partition_by the
-        result is empty.
+        Same kind as `frame`, one row per partition, sorted: the partition columns; and tp (same
+        label, same cluster), fp (only same cluster), fn (only same label) and tn (neither), which
+        are Decimal(38, 0) and exact for 1e10 rows. If there are no rows, all are 0; with
+        partition_by, the result is empty.
 
     Raises
     ------
     ClusterEvalError
-        As for external_report.
+        For the same reasons as external_report.
 
     Notes
     -----

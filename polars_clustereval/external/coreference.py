@@ -1,9 +1,9 @@
-"""Measures of coreference resolution, whose mentions are the rows: MUC, LEA and BLANC.
+"""Measures of coreference resolution: MUC, LEA and BLANC. The rows are the mentions.
 
-A link is a pair of rows of one label or in one cluster. MUC counts the least number of links that
-hold each group together, one less than its rows; LEA all links of a group, weighted by its size;
-BLANC the links and, as well, the pairs of rows that are no links. See contingency for n, copies and
-the sizes.
+A link is a pair of rows with the same label, or in the same cluster. MUC counts the smallest number
+of links that hold each group together, which is one less than its rows. LEA counts all links of a
+group, weighted by its size. BLANC counts the links, and also the pairs of rows that are not links.
+See contingency for n, copies and the sizes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _lea_rows(n: pl.Expr, size: pl.Expr, other_size: pl.Expr) -> pl.Expr:
     """Return the part of a cell of n rows in size times LEA resolution of a group of `size` rows.
 
     It is n (n - 1) / (size - 1). A group of one row has a link to itself, which is found if the
-    other group of the row, of `other_size` rows, has no other row either.
+    row's other group, of `other_size` rows, also has one row.
     """
     links = to_double(n) * (to_double(n - 1) / to_double(size - 1))
     own_link = to_double(other_size == 1)
@@ -42,9 +42,9 @@ def _lea_rows(n: pl.Expr, size: pl.Expr, other_size: pl.Expr) -> pl.Expr:
 def cell_lea_terms(row: Row) -> Terms:
     """Return n_cells, fixed_lea_precision_rows and fixed_lea_recall_rows of a cell, by name.
 
-    They are copies, and its parts in size times LEA resolution of its cluster and of its label, in
-    fixed point. Callers sum them over cells. `row(name)` is a column of the contingency cells: n
-    rows, copies (how many equal cells it stands for), label_size and cluster_size.
+    They are copies, and the cell's parts in size times LEA resolution of its cluster and of its
+    label, in fixed point. Callers sum them over cells. `row(name)` is a column of the contingency
+    cells: n rows, copies (how many equal cells it stands for), label_size and cluster_size.
     """
     n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
     copies = to_double(row("copies"))
@@ -117,9 +117,9 @@ def _ratio_or_0(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
 def blanc_scores(row: Row, beta: float = 1.0) -> Terms:
     """Return the scores of BLANC as expressions by name.
 
-    Each is the mean of a score of the pairs of rows together and of one of the pairs apart, where
-    0 / 0 counts as 0; they are 1 for equal partitions. `row(name)` is a count of pairs, tp, fp, fn
-    or tn, and beta the weight of recall in the F scores.
+    Each is the mean of a score for pairs of rows together and of a score for pairs apart, where 0 /
+    0 counts as 0; for equal partitions they are 1. `row(name)` is a count of pairs, tp, fp, fn or
+    tn, and beta the weight of recall in the F scores.
     """
     tp, fp, fn, tn = (to_double(row(name)) for name in ("tp", "fp", "fn", "tn"))
     weight, square = 1 + beta * beta, beta * beta
@@ -148,18 +148,18 @@ def _coreference_expression(
 
 
 def muc_precision(label: Column, cluster: Column) -> pl.Expr:
-    """MUC precision: right links among those that hold the clusters together.
+    """MUC precision: the share of the links within clusters that are right.
 
-    (n - cells) / (n - clusters): a cluster of b rows takes b - 1 links, of which one is wrong for
-    each further label in it.
+    (n - cells) / (n - clusters): b - 1 links hold a cluster of b rows together, and one of them is
+    wrong for each label in the cluster after the first.
 
     Facts
     -----
     Title : MUC precision
-    Meaning : right links that hold clusters together
+    Meaning : share of the clusters' links that are right
     Range : [0, 1]
     Best value : 1
-    Special cases : NULL if all clusters are singletons. NULL without rows.
+    Special cases : NULL if all clusters are singletons. NULL if there are no rows.
     Source : Vilain, Burger, Aberdeen, Connolly and Hirschman (1995), A model-theoretic coreference
         scoring scheme, doi:10.3115/1072399.1072405.
     Sides swapped : muc_recall
@@ -177,18 +177,18 @@ def muc_precision(label: Column, cluster: Column) -> pl.Expr:
 
 
 def muc_recall(label: Column, cluster: Column) -> pl.Expr:
-    """MUC recall: found links among those that hold the labels together.
+    """MUC recall: the share of the links within labels that the clusters contain.
 
-    (n - cells) / (n - labels): a label of a rows takes a - 1 links, of which one is missing for
-    each further cluster of its rows.
+    (n - cells) / (n - labels): a - 1 links hold a label of a rows together, and one of them is
+    missing for each of its clusters after the first.
 
     Facts
     -----
     Title : MUC recall
-    Meaning : found links that hold labels together
+    Meaning : share of the labels' links that are found
     Range : [0, 1]
     Best value : 1
-    Special cases : NULL if all labels are singletons. NULL without rows.
+    Special cases : NULL if all labels are singletons. NULL if there are no rows.
     Source : Vilain, Burger, Aberdeen, Connolly and Hirschman (1995), A model-theoretic coreference
         scoring scheme, doi:10.3115/1072399.1072405.
     Sides swapped : muc_precision
@@ -208,15 +208,15 @@ def muc_recall(label: Column, cluster: Column) -> pl.Expr:
 def muc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
     """Weighted harmonic mean of MUC precision and recall.
 
-    (1 + beta^2) P R / (beta^2 P + R): beta > 1 weighs recall more.
+    (1 + beta^2) P R / (beta^2 P + R): with beta > 1, recall weighs more.
 
     Facts
     -----
     Title : MUC F score
-    Meaning : harmonic mean of MUC precision, recall
+    Meaning : harmonic mean of MUC precision and recall
     Range : [0, 1]
     Best value : 1
-    Special cases : NULL if all rows are singletons on both sides. NULL without rows.
+    Special cases : NULL if all rows are singletons on both sides. NULL if there are no rows.
     Source : Vilain, Burger, Aberdeen, Connolly and Hirschman (1995), A model-theoretic coreference
         scoring scheme, doi:10.3115/1072399.1072405.
     Differs : coval returns 0 where this is NULL.
@@ -244,19 +244,19 @@ def muc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr
 
 
 def lea_precision(label: Column, cluster: Column) -> pl.Expr:
-    """LEA precision: right links of the clusters, which count by size.
+    """LEA precision: the share of right links in a cluster, weighted by the sizes of the clusters.
 
-    The share of the links of each cluster that have one label, averaged with the sizes of the
-    clusters as weights. A singleton has one link, to itself, which is right if its label is a
-    singleton too.
+    A link between two rows of a cluster is right if they have the same label. The shares of right
+    links are averaged over the clusters, with their sizes as weights. A singleton has one link, to
+    itself, which is right if its label is a singleton too.
 
     Facts
     -----
     Title : LEA precision
-    Meaning : right links of clusters, weighted by size
+    Meaning : share of right links, weighted by cluster size
     Range : [0, 1]
     Best value : 1
-    Special cases : 1 for equal partitions only. NULL without rows.
+    Special cases : 1 for equal partitions only. NULL if there are no rows.
     Source : Moosavi and Strube (2016), Which coreference evaluation metric do you trust? A proposal
         for a link-based entity aware metric, doi:10.18653/v1/P16-1060.
     Sides swapped : lea_recall
@@ -274,19 +274,19 @@ def lea_precision(label: Column, cluster: Column) -> pl.Expr:
 
 
 def lea_recall(label: Column, cluster: Column) -> pl.Expr:
-    """LEA recall: found links of the labels, which count by size.
+    """LEA recall: the share of found links of a label, weighted by the sizes of the labels.
 
-    The share of the links of each label that are in one cluster, averaged with the sizes of the
-    labels as weights. A singleton has one link, to itself, which is found if its cluster is a
-    singleton too.
+    A link between two rows of a label is found if they are in the same cluster. The shares of found
+    links are averaged over the labels, with their sizes as weights. A singleton has one link, to
+    itself, which is found if its cluster is a singleton too.
 
     Facts
     -----
     Title : LEA recall
-    Meaning : found links of labels, weighted by size
+    Meaning : share of found links, weighted by label size
     Range : [0, 1]
     Best value : 1
-    Special cases : 1 for equal partitions only. NULL without rows.
+    Special cases : 1 for equal partitions only. NULL if there are no rows.
     Source : Moosavi and Strube (2016), Which coreference evaluation metric do you trust? A proposal
         for a link-based entity aware metric, doi:10.18653/v1/P16-1060.
     Sides swapped : lea_precision
@@ -306,15 +306,15 @@ def lea_recall(label: Column, cluster: Column) -> pl.Expr:
 def lea_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
     """Weighted harmonic mean of LEA precision and recall.
 
-    (1 + beta^2) P R / (beta^2 P + R): beta > 1 weighs recall more.
+    (1 + beta^2) P R / (beta^2 P + R): with beta > 1, recall weighs more.
 
     Facts
     -----
     Title : LEA F score
-    Meaning : harmonic mean of LEA precision, recall
+    Meaning : harmonic mean of LEA precision and recall
     Range : [0, 1]
     Best value : 1
-    Special cases : 0 if both are 0. NULL without rows.
+    Special cases : 0 if both are 0. NULL if there are no rows.
     Source : Moosavi and Strube (2016), Which coreference evaluation metric do you trust? A proposal
         for a link-based entity aware metric, doi:10.18653/v1/P16-1060.
     SQL : clustereval.lea_f_score(label, cluster, beta := 1.0)
@@ -341,18 +341,18 @@ def lea_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr
 
 
 def blanc_precision(label: Column, cluster: Column) -> pl.Expr:
-    """BLANC precision: mean of the precision of the pairs together and of those apart.
+    """BLANC precision: mean of the precision for pairs together and for pairs apart.
 
     (tp / (tp + fp) + tn / (tn + fn)) / 2.
 
     Facts
     -----
     Title : BLANC precision
-    Meaning : right pairs together and apart, mean of both
+    Meaning : mean precision of pairs together and pairs apart
     Range : [0, 1]
     Best value : 1
-    Special cases : 1 for equal partitions only. 0 / 0 of one kind of pairs counts as 0. NULL
-        without rows.
+    Special cases : 1 for equal partitions only. If there are no pairs of one kind, 0 / 0 counts as
+        0. NULL if there are no rows.
     Source : Luo, Pradhan, Recasens and Hovy (2014), An extension of BLANC to system mentions,
         doi:10.3115/v1/P14-2005.
     Sides swapped : blanc_recall
@@ -370,18 +370,18 @@ def blanc_precision(label: Column, cluster: Column) -> pl.Expr:
 
 
 def blanc_recall(label: Column, cluster: Column) -> pl.Expr:
-    """BLANC recall: mean of the recall of the pairs together and of those apart.
+    """BLANC recall: mean of the recall for pairs together and for pairs apart.
 
     (tp / (tp + fn) + tn / (tn + fp)) / 2.
 
     Facts
     -----
     Title : BLANC recall
-    Meaning : found pairs together and apart, mean of both
+    Meaning : mean recall of pairs together and pairs apart
     Range : [0, 1]
     Best value : 1
-    Special cases : 1 for equal partitions only. 0 / 0 of one kind of pairs counts as 0. NULL
-        without rows.
+    Special cases : 1 for equal partitions only. If there are no pairs of one kind, 0 / 0 counts as
+        0. NULL if there are no rows.
     Source : Luo, Pradhan, Recasens and Hovy (2014), An extension of BLANC to system mentions,
         doi:10.3115/v1/P14-2005.
     Sides swapped : blanc_precision
@@ -399,22 +399,22 @@ def blanc_recall(label: Column, cluster: Column) -> pl.Expr:
 
 
 def blanc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
-    """BLANC F score: mean of the F score of the pairs together and of those apart.
+    """BLANC F score: mean of the F scores for pairs together and for pairs apart.
 
-    The F scores of tp / (tp + fp) and tp / (tp + fn), and of tn / (tn + fn) and tn / (tn + fp);
-    beta > 1 weighs recall more.
+    One F score combines tp / (tp + fp) with tp / (tp + fn), the other one tn / (tn + fn) with tn /
+    (tn + fp); with beta > 1, recall weighs more.
 
     Facts
     -----
     Title : BLANC F score
-    Meaning : F scores of pairs together and apart, mean
+    Meaning : mean F score of pairs together and pairs apart
     Range : [0, 1]
     Best value : 1
-    Special cases : 1 for equal partitions only. 0 / 0 of one kind of pairs counts as 0. NULL
-        without rows.
+    Special cases : 1 for equal partitions only. If there are no pairs of one kind, 0 / 0 counts as
+        0. NULL if there are no rows.
     Source : Luo, Pradhan, Recasens and Hovy (2014), An extension of BLANC to system mentions,
         doi:10.3115/v1/P14-2005.
-    Differs : It is no mean of blanc_precision and blanc_recall, but of two F scores.
+    Differs : It is the mean of two F scores, not a mean of blanc_precision and blanc_recall.
     SQL : clustereval.blanc_f_score(label, cluster, beta := 1.0)
 
     Parameters

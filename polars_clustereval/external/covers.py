@@ -1,12 +1,13 @@
-"""covers: labels and clusters of which an id may have several.
+"""covers: overlapping labels and clusters, of which an id may have several.
 
 The labels and the clusters are two frames of memberships, with one row per id and label, and one
 per id and cluster. A membership that is given twice counts once. Rows with a NULL are left out, and
-counted in n_dropped. Scores are of the ids that are in both frames.
+counted in n_dropped. Only ids that are in both frames are scored.
 
 A label profile is the set of labels that an id has, a cluster profile the set of clusters. A cell
-is the ids of one label profile and one cluster profile. Pairs of ids are counted by cells, and only
-pairs with a common label or cluster are listed; the others are what is left of all pairs.
+is the set of ids with the same label profile and the same cluster profile. Pairs of ids are counted
+by cells. Only pairs with a common label or cluster are listed; the number of the others is what
+remains of all pairs.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ class Covers:
 
     @cached_property
     def groups(self) -> pl.LazyFrame:
-        """Ids of the same labels and clusters.
+        """Ids with the same labels and clusters, one row per group.
 
         The columns are the partition columns, label_set and cluster_set, texts, NULL for ids that
         are not in that frame, and n, the number of ids.
@@ -178,7 +179,7 @@ class Covers:
     def cell_members(self) -> pl.LazyFrame:
         """One row per cell, label and cluster of it.
 
-        The columns are the partition columns, label_profile and cluster_profile, which tell the
+        The columns are the partition columns, label_profile and cluster_profile, which identify the
         cell, n, its ids, label and cluster.
         """
         cells = self.groups.join(self.label_profiles.drop(*self.by, "n"), on="label_set")
@@ -229,10 +230,10 @@ class Covers:
     def cell_pairs(self) -> pl.LazyFrame:
         """One row per ordered pair of cells that have a common label and a common cluster.
 
-        A cell and itself is such a pair. The columns are the partition columns, label_profile and
-        cluster_profile, their twins with _2, n and n_2, their ids, and shared_labels and
+        A cell paired with itself counts too. The columns are the partition columns, label_profile
+        and cluster_profile, their twins with _2, n and n_2, their ids, and shared_labels and
         shared_clusters, the numbers of common ones. Cells are joined by pairs of a label and a
-        cluster, of which they have the product of the two numbers in common.
+        cluster; the number of common pairs is the product of these two numbers.
         """
         cells = ["label_profile", "cluster_profile", "n"]
         others = self.cell_members.select(
@@ -281,8 +282,8 @@ def _profile_members(profiles: pl.LazyFrame, keys: list[str], member: str) -> pl
 def _profile_pairs(members: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
     """Return one row per ordered pair of profiles that have a common member.
 
-    A profile and itself is such a pair. The columns are the partition columns, profile, profile_2,
-    n and n_2, their ids, and shared, the number of common members.
+    A profile paired with itself counts too. The columns are the partition columns, profile,
+    profile_2, n and n_2, their ids, and shared, the number of common members.
     """
     others = members.select("member", profile_2="profile", n_2="n")
     pairs = members.join(others, on="member")
@@ -337,9 +338,9 @@ def cover_pairs(covers: Covers) -> pl.LazyFrame:
 
     The columns are the partition columns, label, cluster, shared, their common ids, label_size,
     cluster_size and total, the ids of the partition. Pairs without common ids are left out unless
-    one of the two has more than half of the ids: only then can one tell of the other that an id is
-    not in it better than nothing does. There are few such labels and clusters: fewer than twice the
-    mean number of them that an id has.
+    one of the two has more than half of the ids, because only then can it inform about ids that are
+    not in the other. There are few such labels and clusters: fewer than twice the mean number of
+    them that an id has.
     """
     keys = covers.by
     labels = _cover_sizes(covers.label_members, covers, "label")

@@ -1,9 +1,10 @@
 """Measures of entity resolution.
 
-Labels are the entities, clusters the sets of records that were resolved to one entity. The closest
-cluster of a label is the one with the highest Jaccard index, the rows that they share of those that
-either has. A merge distance is the cost of turning the clusters into the labels, by splits of the
-clusters into their contingency cells and merges of these. See contingency for n, copies and sizes.
+Labels are the entities, and clusters are the sets of records that were resolved to one entity. The
+closest cluster of a label is the one with the highest Jaccard index, that is, common rows divided
+by the rows of either. A merge distance is the cost of turning the clusters into the labels, by
+splits of the clusters into their contingency cells and merges of these. See contingency for n,
+copies and sizes.
 """
 
 from __future__ import annotations
@@ -161,7 +162,7 @@ def closest_scores(row: Row, beta: float = 1.0) -> Terms:
 def k_measure_terms(row: Row) -> Terms:
     """Return {k_measure: the geometric mean of B-cubed precision and recall}.
 
-    `row(name)` is a statistic of matching_scores. Two roots, so that nothing underflows.
+    `row(name)` is a statistic of matching_scores. It takes two roots, so that nothing underflows.
     """
     scores = matching_scores(row)
     return {"k_measure": scores["bcubed_precision"].sqrt() * scores["bcubed_recall"].sqrt()}
@@ -186,7 +187,7 @@ def _edit_cost(row: Row, cost: str, groups: str, pairs: str, entropy: str) -> pl
     `cost` is one of _EDIT_COSTS, all of the form h(x + y) - h(x) - h(y), so that the order of the
     splits does not matter: their sum is h of the groups minus h of the cells. `groups`, `pairs` and
     `entropy` name statistics of the partition, which `row` returns: the number of groups, the pairs
-    of rows of one group in different cells, and the entropy of the cell given the group.
+    of rows of the same group in different cells, and the entropy of the cell given the group.
     """
     costs = {
         "unit": to_double(row("n_cells") - row(groups)),
@@ -217,15 +218,15 @@ def merge_distance(row: Row, split_cost: str, merge_cost: str) -> Terms:
 def k_measure(label: Column, cluster: Column) -> pl.Expr:
     """Geometric mean of B-cubed precision and recall.
 
-    Average cluster purity and average entity purity are other names of these.
+    These two are also called average cluster purity and average entity purity.
 
     Facts
     -----
     Title : K measure
-    Meaning : geometric mean of B-cubed precision, recall
+    Meaning : geometric mean of B-cubed precision and recall
     Range : (0, 1]
     Best value : 1
-    Special cases : 1 for equal partitions only. NULL without rows.
+    Special cases : 1 for equal partitions only. NULL if there are no rows.
     Source : Lapidot (2002), Self-organizing-maps with BIC for speaker clustering, IDIAP-RR 02-60.
     SQL : clustereval.k_measure(label, cluster)
 
@@ -247,7 +248,7 @@ def _closest_expression(label: Column, cluster: Column, name: str, beta: float =
 
 
 def closest_cluster_precision(label: Column, cluster: Column) -> pl.Expr:
-    """Mean over clusters of the best Jaccard index with any label.
+    """Mean over the clusters of the best Jaccard index with any label.
 
     Each cluster counts the same, whatever its size.
 
@@ -257,7 +258,7 @@ def closest_cluster_precision(label: Column, cluster: Column) -> pl.Expr:
     Meaning : best Jaccard index of a cluster, on average
     Range : (0, 1]
     Best value : 1
-    Special cases : 1 for equal partitions only. NULL without rows.
+    Special cases : 1 for equal partitions only. NULL if there are no rows.
     Source : Benjelloun, Garcia-Molina, Menestrina, Su, Whang and Widom (2009), Swoosh: a generic
         approach to entity resolution, doi:10.1007/s00778-008-0098-x.
     Sides swapped : closest_cluster_recall
@@ -275,7 +276,7 @@ def closest_cluster_precision(label: Column, cluster: Column) -> pl.Expr:
 
 
 def closest_cluster_recall(label: Column, cluster: Column) -> pl.Expr:
-    """Mean over labels of the best Jaccard index with any cluster.
+    """Mean over the labels of the best Jaccard index with any cluster.
 
     Each label counts the same, whatever its size.
 
@@ -285,7 +286,7 @@ def closest_cluster_recall(label: Column, cluster: Column) -> pl.Expr:
     Meaning : best Jaccard index of a label, on average
     Range : (0, 1]
     Best value : 1
-    Special cases : 1 for equal partitions only. NULL without rows.
+    Special cases : 1 for equal partitions only. NULL if there are no rows.
     Source : Benjelloun, Garcia-Molina, Menestrina, Su, Whang and Widom (2009), Swoosh: a generic
         approach to entity resolution, doi:10.1007/s00778-008-0098-x.
     Sides swapped : closest_cluster_precision
@@ -305,7 +306,7 @@ def closest_cluster_recall(label: Column, cluster: Column) -> pl.Expr:
 def closest_cluster_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
     """Weighted harmonic mean of closest_cluster_precision and closest_cluster_recall.
 
-    (1 + beta^2) P R / (beta^2 P + R): beta > 1 weighs recall more.
+    (1 + beta^2) P R / (beta^2 P + R): with beta > 1, recall weighs more.
 
     Facts
     -----
@@ -313,7 +314,7 @@ def closest_cluster_f_score(label: Column, cluster: Column, *, beta: float = 1.0
     Meaning : harmonic mean of closest-cluster scores
     Range : (0, 1]
     Best value : 1
-    Special cases : 1 for equal partitions only. NULL without rows.
+    Special cases : 1 for equal partitions only. NULL if there are no rows.
     Source : Benjelloun, Garcia-Molina, Menestrina, Su, Whang and Widom (2009), Swoosh: a generic
         approach to entity resolution, doi:10.1007/s00778-008-0098-x.
     SQL : clustereval.closest_cluster_f_score(label, cluster, beta := 1.0)
@@ -345,17 +346,18 @@ def _overlap_expression(label: Column, cluster: Column, name: str) -> pl.Expr:
 
 
 def talburt_wang_index(label: Column, cluster: Column) -> pl.Expr:
-    """Geometric mean of the numbers of labels and clusters, per contingency cell.
+    """Geometric mean of the numbers of labels and clusters, divided by the number of cells.
 
-    sqrt(labels x clusters) / cells, where a cell is a label and a cluster that share rows.
+    sqrt(labels x clusters) / cells, where a cell is a pair of a label and a cluster with common
+    rows.
 
     Facts
     -----
     Title : Talburt-Wang index (TWI)
-    Meaning : labels and clusters per overlap of them
+    Meaning : labels and clusters (geometric mean) / overlaps
     Range : (0, 1]
     Best value : 1
-    Special cases : 1 for equal partitions only. NULL without rows.
+    Special cases : 1 for equal partitions only. NULL if there are no rows.
     Source : Talburt, Wang, Hess and Kuo (2007), An algebraic approach to data quality metrics for
         entity resolution over large datasets, doi:10.4018/978-1-59904-024-0.ch001.
     SQL : clustereval.talburt_wang_index(label, cluster)
@@ -374,15 +376,16 @@ def talburt_wang_index(label: Column, cluster: Column) -> pl.Expr:
 def basic_merge_distance(label: Column, cluster: Column) -> pl.Expr:
     """Number of splits and merges that turn the clusters into the labels.
 
-    2 cells - labels - clusters. All splits come first, so that no merge joins rows of two labels.
+    2 cells - labels - clusters. All splits come first, so no merge joins rows with different
+    labels.
 
     Facts
     -----
     Title : Basic merge distance (BMD)
-    Meaning : splits and merges that make the labels
+    Meaning : splits and merges from the clusters to the labels
     Range : [0, 2 n)
     Best value : 0
-    Special cases : 0 for equal partitions only. NULL without rows.
+    Special cases : 0 for equal partitions only. NULL if there are no rows.
     Source : Menestrina, Whang and Garcia-Molina (2010), Evaluating entity resolution results,
         doi:10.14778/1920841.1920871.
     SQL : clustereval.basic_merge_distance(label, cluster)
@@ -407,10 +410,11 @@ def generalized_merge_distance(
 ) -> pl.Expr:
     """Cost of the splits and merges that turn the clusters into the labels.
 
-    A split into x and y rows, and their merge, costs 1 ('unit'), x y ('product') or (x + y) ln(x +
-    y) - x ln x - y ln y ('entropy'). All splits come first, so that no merge joins rows of two
-    labels; then their order does not matter. With 'unit' for both it is basic_merge_distance, with
-    'product' fp + fn, half of mirkin_metric, with 'entropy' n times variation_of_information.
+    A split into x and y rows, and a merge of x and y rows, costs 1 ('unit'), x y ('product') or (x
+    + y) ln(x + y) - x ln x - y ln y ('entropy'). All splits come first, so no merge joins rows with
+    different labels; their order does not matter then. With 'unit' for both costs this is
+    basic_merge_distance; with 'product' it is fp + fn, half of mirkin_metric; with 'entropy' it is
+    n times variation_of_information.
 
     Facts
     -----
@@ -418,17 +422,17 @@ def generalized_merge_distance(
     Meaning : cost of the splits and merges
     Range : [0, ∞)
     Best value : 0
-    Special cases : 0 for equal partitions only. NULL without rows.
+    Special cases : 0 for equal partitions only. NULL if there are no rows.
     Source : Menestrina, Whang and Garcia-Molina (2010), Evaluating entity resolution results,
         doi:10.14778/1920841.1920871.
-    Differs : The slice algorithm of Menestrina and others allows any cost function; the result
-        depends on the order of the splits and merges unless the cost is one of these.
+    Differs : The slice algorithm of Menestrina et al. allows any cost function; unless the cost is
+        one of these three, the result depends on the order of the splits and merges.
     SQL : clustereval.generalized_merge_distance(label, cluster, split_cost := 'unit')
 
     Parameters
     ----------
     split_cost, merge_cost : {'unit', 'product', 'entropy'}
-        Cost of a split of a cluster, and of a merge.
+        What a split of a cluster costs, and what a merge costs.
 
     Raises
     ------

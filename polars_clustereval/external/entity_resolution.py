@@ -1,4 +1,4 @@
-"""The measures of entity resolution, of labels that are known for all records."""
+"""The measures of entity resolution, if the labels of all records are known."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _EXACT_SCORES = ("exact_match_precision", "exact_match_recall", "exact_match_f_s
 
 
 def resolution_totals(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per partition of `table`: all that the measures of the report need.
+    """Return one row per partition of `table`: everything that the measures of the report need.
 
     Columns: the partition columns; total, n_dropped and n_noise (rows); n_labels, n_clusters and
     n_cells; tp, fp, fn and tn (pairs of rows) and their shares; mi, hl and hc (mutual information
@@ -106,7 +106,7 @@ def _labels_with_jaccard(table: ContingencyTable) -> pl.LazyFrame:
 def _clusters_with_jaccard(table: ContingencyTable) -> pl.LazyFrame:
     """Return one row per cluster: table.cluster_sizes and cluster_jaccard, the best with any label.
 
-    The row of all singletons of a partition, whose cluster is NULL, has the sum of theirs.
+    All singletons of a partition are one row, where cluster is NULL, with the sum of their indices.
     """
     by = [*table.keys, "cluster"]
     jaccards = table.sized_cells.select(*by, "copies", jaccard=cell_jaccard(pl.col))
@@ -214,35 +214,37 @@ def entity_resolution_report(
     beta: float = 1.0,
     metrics: Sequence[str] | None = None,
 ) -> Frame:
-    """All measures of entity resolution of one or many resolutions, from one pass over the rows.
+    """All measures of entity resolution, for one or many clusterings, from one pass over the rows.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The records. A LazyFrame is read when the result is collected, and streams.
+        The records. A LazyFrame is read when you collect the result, and streams.
     label, cluster : str or Expr
-        True entity and assigned entity, of any groupable type. Rows with a NULL are left out.
+        True entity and assigned entity, of any groupable type. Rows with a NULL in one of them are
+        left out.
     split_cost, merge_cost : {'unit', 'product', 'entropy'}
-        Cost of a split of a cluster, and of a merge, in generalized_merge_distance.
+        What a split of a cluster costs, and what a merge costs, in generalized_merge_distance.
     beta : float
-        Weight of recall in the F scores, at least 0; that of exact matches has none.
+        Weight of recall in the F scores, at least 0; exact_match_f_score does not use it.
     weight, partition_by, noise, noise_as : as in external_report
     metrics : sequence of str, optional
-        Names of the columns to return after the partition columns, in this order. What only other
-        columns need is not computed. By default all.
+        Columns to return after the partition columns, in this order; by default all. Anything that
+        only the other columns need is not computed.
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted: the partition columns, n rows that
-        count, n_dropped rows with a NULL label or cluster, n_noise, n_labels, n_clusters, and one
-        column per measure, named as its expression, NULL if undefined. Without rows n is 0 and
-        every measure NULL, or with partition_by the result is empty.
+        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the rows that
+        count; n_dropped, the rows with a NULL label or cluster; n_noise, the rows of noise;
+        n_labels; n_clusters; and one column per measure, named as its expression, which is NULL if
+        the measure is undefined. If there are no rows, n is 0 and every measure is NULL; with
+        partition_by, the result is empty.
 
     Raises
     ------
     ClusterEvalError
-        As for external_report.
+        For the same reasons as external_report.
 
     Notes
     -----
@@ -250,7 +252,7 @@ def entity_resolution_report(
 
     Examples
     --------
-    Two ways to be wrong, a person divided and two persons joined:
+    There are two kinds of errors: one person is split, or two persons are joined:
 
     >>> runs = pl.DataFrame(
     ...     {

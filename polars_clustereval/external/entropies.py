@@ -69,7 +69,7 @@ def information_terms(row: Row) -> Terms:
     """Return the columns mi (mutual information), hl = H(label|cluster), hc = H(cluster|label).
 
     They are those of a partition, in nats. `row` returns a column by name: total (rows), and the
-    sums of cell_information_terms over cells with rows. An empty cell has a deviance too: the
+    sums of cell_information_terms over cells with rows. An empty cell also has a deviance: the
     number of rows expected in it.
     """
     n = to_double(row("total"))
@@ -124,7 +124,7 @@ def label_entropy(label: Column, cluster: Column) -> pl.Expr:
     Meaning : entropy of the labels, in nats
     Range : [0, ln n]
     Best value : none
-    Special cases : 0 for a single label. NULL without rows.
+    Special cases : 0 for a single label. NULL if there are no rows.
     Source : Shannon (1948), A mathematical theory of communication,
         doi:10.1002/j.1538-7305.1948.tb01338.x.
     Sides swapped : cluster_entropy
@@ -149,7 +149,7 @@ def cluster_entropy(label: Column, cluster: Column) -> pl.Expr:
     Meaning : entropy of the clusters, in nats
     Range : [0, ln n]
     Best value : none
-    Special cases : 0 for a single cluster. NULL without rows.
+    Special cases : 0 for a single cluster. NULL if there are no rows.
     Source : Shannon (1948), A mathematical theory of communication,
         doi:10.1002/j.1538-7305.1948.tb01338.x.
     Sides swapped : label_entropy
@@ -174,7 +174,7 @@ def joint_entropy(label: Column, cluster: Column) -> pl.Expr:
     Meaning : entropy of label and cluster, in nats
     Range : [0, ln n]
     Best value : none
-    Special cases : 0 for one label and one cluster. NULL without rows.
+    Special cases : 0 for one label and one cluster. NULL if there are no rows.
     Source : Shannon (1948), A mathematical theory of communication,
         doi:10.1002/j.1538-7305.1948.tb01338.x.
     Names elsewhere : scipy: stats.entropy of the sizes of the cells
@@ -182,7 +182,7 @@ def joint_entropy(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    At least the greater of the two entropies, here ln 3, and at most their sum:
+    It is at least the larger of the two entropies, here ln 3, and at most their sum:
 
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.joint_entropy("label", "cluster")).item()
@@ -194,15 +194,15 @@ def joint_entropy(label: Column, cluster: Column) -> pl.Expr:
 def label_entropy_given_cluster(label: Column, cluster: Column) -> pl.Expr:
     """Entropy of the labels given the cluster, in nats.
 
-    The mean entropy of the labels of a cluster, with the sizes of the clusters as weights.
+    It is the mean over the clusters of the entropy of their labels, weighted by cluster size.
 
     Facts
     -----
     Title : Conditional entropy of the labels
-    Meaning : labels mixed in clusters, in nats
+    Meaning : how far clusters mix labels, in nats
     Range : [0, label_entropy]
     Best value : 0
-    Special cases : 0 for a single label. NULL without rows.
+    Special cases : 0 for a single label. NULL if there are no rows.
     Source : Shannon (1948), A mathematical theory of communication,
         doi:10.1002/j.1538-7305.1948.tb01338.x.
     Sides swapped : cluster_entropy_given_label
@@ -220,15 +220,15 @@ def label_entropy_given_cluster(label: Column, cluster: Column) -> pl.Expr:
 def cluster_entropy_given_label(label: Column, cluster: Column) -> pl.Expr:
     """Entropy of the clusters given the label, in nats.
 
-    The mean entropy of the clusters of a label, with the sizes of the labels as weights.
+    It is the mean over the labels of the entropy of their clusters, weighted by label size.
 
     Facts
     -----
     Title : Conditional entropy of the clusters
-    Meaning : labels split over clusters, in nats
+    Meaning : how far labels are split over clusters, in nats
     Range : [0, cluster_entropy]
     Best value : 0
-    Special cases : 0 for a single cluster. NULL without rows.
+    Special cases : 0 for a single cluster. NULL if there are no rows.
     Source : Shannon (1948), A mathematical theory of communication,
         doi:10.1002/j.1538-7305.1948.tb01338.x.
     Sides swapped : label_entropy_given_cluster
@@ -250,9 +250,9 @@ def mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
     -----
     Title : Mutual information
     Meaning : information that both share, in nats
-    Range : [0, the lesser entropy]
+    Range : [0, the smaller entropy]
     Best value : none
-    Special cases : 0 for a single label or a single cluster. NULL without rows.
+    Special cases : 0 for a single label or a single cluster. NULL if there are no rows.
     Source : Shannon (1948), A mathematical theory of communication,
         doi:10.1002/j.1538-7305.1948.tb01338.x.
     Names elsewhere : scikit-learn: mutual_info_score

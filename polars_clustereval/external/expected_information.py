@@ -1,4 +1,4 @@
-"""Mutual information expected of random labelings of the same sizes.
+"""Expected mutual information of random labelings with the same sizes.
 
 Under random permutation of the rows it is a sum over pairs of a label size a and a cluster size b
 of E[deviance(x, ab / n)] / n, where n is the number of rows and x, the overlap, the number of rows
@@ -8,8 +8,8 @@ once, with their multiplicity.
 Overlaps: the probabilities come from Loader's saddle-point form, which does not cancel. The x that
 are summed over are nodes. If the standard deviation of x is 6 or more, its probabilities are
 smooth, and a sum over every stride-th x, times stride, has the same value to 1e-15 (Poisson's
-summation formula), so that a pair needs at most some 140 nodes whatever n is. Sums with stride 1
-are named `fine`, others `strided`.
+summation formula), so a pair needs at most about 140 nodes, whatever n is. Sums with stride 1 are
+named `fine`, others `strided`.
 
 Sizes: the terms of the pairs are smooth in both sizes too. Many sizes are replaced by a few nodes
 with multiplicities that give the same sum, so that the number of pairs is bounded.
@@ -83,9 +83,8 @@ def _mutual_info_above_chance(row: Row) -> pl.Expr:
 
     `row` takes the name of a column and returns it: mi (mutual information), hl (entropy of the
     label given the cluster), hc (of the cluster given the label), and emi, ehl and ehc, their
-    expectations for random labelings. mi - emi is equal to ehl - hl and to ehc - hc: of the three
-    differences that of the smallest terms is the most exact, which matters if most rows are
-    clusters of their own.
+    expectations for random labelings. mi - emi equals ehl - hl and ehc - hc. The difference of the
+    smallest terms is the most exact of the three, which matters if most rows are singletons.
     """
     emi, ehl, ehc = row("emi"), row("ehl"), row("ehc")
     return (
@@ -176,7 +175,7 @@ def _overlap_limits(row: Row) -> Terms:
     n, a and b are the columns total, label_size and cluster_size, which `row` returns by name, as
     Float64. The others describe the overlap, the number of rows that a label of a rows and a
     cluster of b rows share if n rows are permuted at random: its mean, its standard deviation, and
-    its least and greatest possible value.
+    its smallest and largest possible value.
     """
     n = to_double(row("total"))
     a, b = to_double(row("label_size")), to_double(row("cluster_size"))
@@ -203,7 +202,7 @@ def _overlap_node_range(row: Row) -> Terms:
     overlap on both sides, up to the distance reach; the probability beyond is less than 1e-15.
     stride is 1 if the deviation is less than 6. Otherwise the probabilities are so smooth that the
     sum, times stride, has the same value. The overlap of small clusters is skewed to the right like
-    a Poisson variable, hence the 8.
+    a Poisson variable, which explains the 8.
     """
     deviation = row("deviation")
     center = row("mean").floor()
@@ -452,7 +451,7 @@ def _sum_size_pairs(pairs: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
 
 
 def _as_shares(terms: Terms) -> Terms:
-    """Return `terms` in fixed point: the nodes come in another order in every call."""
+    """Return `terms` in fixed point, because the nodes come in a different order in every call."""
     return {name: to_fixed_point(term, PLACES_OF_SHARES) for name, term in terms.items()}
 
 
@@ -565,8 +564,8 @@ def expected_sums_as_list(cells: StructLists, carried: Terms) -> StructLists:
     These are the sums of _node_terms and _strided_terms, of which emi is the expected mutual
     information. `cells` has a list of one struct per contingency cell for each group (see
     cells_as_list). `carried` are expressions by name that aggregate such a list to one value. They
-    are in the result because an expression has no variables: what is used together with the sums
-    has to be in the same struct.
+    are in the result because an expression has no variables: values that are used together with the
+    sums must be in the same struct.
     """
     pairs = cells.select({**carried, **_size_pairs_as_list()}).add_stages(*_SIZE_PAIR_STAGES)
     names = (*carried, *_STRIDED_SUMS)
@@ -617,27 +616,27 @@ def _nodes_as_list(pairs: StructLists, carried: tuple[str, ...]) -> StructLists:
 
 
 def expected_mutual_info(label: Column, cluster: Column) -> pl.Expr:
-    """Mutual information expected of random labelings of the same sizes, in nats.
+    """Mutual information that random labelings with the same sizes have on average, in nats.
 
-    The mean over all permutations of the rows.
+    It is the mean over all permutations of the rows.
 
     Facts
     -----
     Title : Expected mutual information
     Meaning : mutual information of random labelings
-    Range : [0, the lesser entropy]
+    Range : [0, the smaller entropy]
     Best value : none
-    Special cases : 0 for a single label or a single cluster. NULL without rows.
+    Special cases : 0 for a single label or a single cluster. NULL if there are no rows.
     Source : Vinh, Epps and Bailey (2009), Information theoretic measures for clusterings
         comparison: is a correction for chance necessary?, doi:10.1145/1553374.1553511.
-    Cost : Then a sum for each pair of different sizes of a label and a cluster, by far the slowest
-        part.
+    Cost : On top of that, a sum for each distinct pair of the size of a label and the size of a
+        cluster, which is by far the slowest part.
     Names elsewhere : scikit-learn: cluster.expected_mutual_information
     SQL : clustereval.expected_mutual_info(label, cluster)
 
     Examples
     --------
-    Singletons have all the information about two equal labels by chance, ln 2:
+    Singletons always have all the information about two labels of equal size, ln 2:
 
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 1, 2, 3]})
     >>> flowers.select(ce.expected_mutual_info("label", "cluster")).item()

@@ -1,4 +1,4 @@
-"""findings: what a reader should know of a clustering with labels, in words with their numbers."""
+"""findings: what users should know about a clustering with labels, in words and numbers."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from polars_clustereval.base.exact import count_as_text, percent_as_text
 from polars_clustereval.base.findings import findings_on_sizes, make_finding, sort_findings
 from polars_clustereval.base.frames import join_partitions, join_small
 from polars_clustereval.base.tables import table_function
+from polars_clustereval.base.text_frame import show_whole_texts
 
 from .contingency import LabelOptions, read_contingency_table
 from .report import describe_side
@@ -31,7 +32,7 @@ def external_findings(
     noise: Any = None,
     noise_as: NoiseAs | None = None,
 ) -> Frame:
-    """What a reader should know of a clustering with labels, in words with their numbers.
+    """What you should know about a clustering compared with labels, in words and numbers.
 
     Parameters
     ----------
@@ -40,31 +41,31 @@ def external_findings(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per finding, sorted by partition, the worst first, and the
-        largest first: the partition columns, severity ('problem', 'warning' or 'note'), code,
-        cluster and label (what it is about; NULL if it is about none), n rows, value (the number
-        that it is from) and finding, the words. The codes are
+        Same kind as `frame`, one row per finding, sorted by partition, then the worst first, then
+        the largest first: the partition columns; severity ('problem', 'warning' or 'note'); code;
+        cluster and label, those that the finding is about (NULL if there are none); n, the rows
+        concerned; value, the number behind the finding; and finding, the text. The codes are
 
-        - dropped_rows: rows without a label or a cluster; value is their share. A problem from one
-          half of all rows on.
+        - dropped_rows: rows without a label or a cluster; value is their share. From half of all
+          rows on, this is a problem.
         - noise_rows: rows of noise; value is their share.
         - one_cluster: all rows are in one cluster.
         - giant_cluster: a cluster of more than 80 % of the rows; value is its share.
-        - mixed_cluster: a cluster whose most frequent label, label, has less than 80 % of its
-          rows; value is the purity. A problem below one half.
-        - split_label: a label of which less than 80 % of the rows are in one cluster, cluster;
-          value is the recall. A problem below one half.
+        - mixed_cluster: a cluster in which the most frequent label (in the column label) has less
+          than 80 % of the rows; value is the purity. Below one half, this is a problem.
+        - split_label: a label with less than 80 % of its rows in its most frequent cluster (in the
+          column cluster); value is the recall. Below one half, this is a problem.
 
-        Without a finding there is no row.
+        If nothing is found, the result is empty.
 
     Raises
     ------
     ClusterEvalError
-        As for external_report.
+        For the same reasons as external_report.
 
     Notes
     -----
-    The limits are conventions, not tests: value has the number to judge by another one.
+    The limits are conventions, not tests. If you prefer other limits, judge by value.
     In SQL: ``FROM clustereval.external_findings(tbl, label, cluster)``.
 
     Examples
@@ -96,7 +97,7 @@ def external_findings(
         ),
     ]
     ordered = sort_findings(findings, keys, ("cluster", "label"))
-    return table.to_user_frame(frame, ordered.select(*keys, *results))
+    return show_whole_texts(table.to_user_frame(frame, ordered.select(*keys, *results)))
 
 
 def _rows_of_partitions(table: ContingencyTable, noise_as: str | None) -> pl.LazyFrame:
@@ -114,9 +115,9 @@ def _rows_of_partitions(table: ContingencyTable, noise_as: str | None) -> pl.Laz
 def _find_divided(
     table: ContingencyTable, side: str, other: str, place: int, code: str, words: str
 ) -> pl.LazyFrame:
-    """Return a finding for each value of `side`, a cluster or label, with several of the other.
+    """Return a finding for each value of `side`, a cluster or label, that is divided.
 
-    `words` say of what its largest part is the share.
+    `words` describe the share of its largest part.
     """
     by = [*table.keys, side]
     sizes = getattr(table, f"{side}_sizes")

@@ -40,7 +40,7 @@ class Quotient(NamedTuple):
     """A metric as the quotient of two functions, top and bottom, of the statistics of its family.
 
     The slopes are the derivatives of these functions by the statistics. A linear function of the
-    statistics has the bottom 1, and no use for its top.
+    statistics has the bottom 1, and its top is not used.
     """
 
     family: str

@@ -85,61 +85,64 @@ def graph_report(
     resolution: float = 1.0,
     metrics: Sequence[str] | None = None,
 ) -> Frame:
-    """Scores of the clusters of a graph.
+    """Scores that rate the clusters of a graph by its edges.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
         The nodes, one row per id. A row without a cluster is left out, and so is every edge to it.
-        A LazyFrame is read when the result is collected.
+        A LazyFrame is read when you collect the result.
     id, cluster : str or Expr
-        Columns of frame: the node, and its cluster. An id has one row with a cluster.
+        Columns of frame: the node, and its cluster. Each id has one row with a cluster.
     edges : DataFrame or LazyFrame
         The edges, which are undirected. Rows of the same two ids, in either order, are one edge,
         and their weights are added.
     left, right : str or Expr
-        Columns of edges: the ids of its two ends, of the same type as id. Edges with an end that
-        has no cluster, or is NULL, are left out.
+        Columns of edges: the ids of the two ends, of the same type as id. An edge is left out if
+        one of its ends is NULL or has no cluster.
     weight : str or Expr, optional
-        A column of edges: finite numbers >= 0. By default each row weighs 1.
+        A column of edges: finite numbers >= 0. By default, each row has weight 1.
     partition_by : str, Expr or sequence of these, optional
-        Columns of both frames: an edge joins nodes of its own partition, and each partition is a
-        graph. NULL is a partition too.
+        Columns of both frames. Each partition is a graph of its own: an edge joins nodes of its own
+        partition. NULL is a partition too.
     noise : object, optional
         The value of cluster that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Noise is a cluster like any other, its nodes are left out, or each is a cluster of its own.
+        Whether noise counts as an ordinary cluster, its nodes are left out, or each of them counts
+        as a cluster.
     resolution : float
-        Gamma of the modularity, at least 0: a greater one favors more clusters.
+        Gamma in the modularity, at least 0. A larger value favors more clusters.
     metrics : sequence of str, optional
-        Names of the columns to return after the partition columns, in this order. What only other
-        columns need is not computed. By default all.
+        Columns to return after the partition columns, in this order; by default all. Anything that
+        only the other columns need is not computed.
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition: the partition columns, n_nodes, n_dropped rows
-        without a cluster, n_noise, n_clusters, n_edges, n_self_loops, n_dropped_edges and
-        n_duplicate_edges (rows of edges that are left out, and further rows of an edge);
-        modularity (range up to 1, best high); coverage (range [0, 1], best high), the share of the
-        weight of edges within clusters; performance (range [0, inf), best high), the share of pairs
-        of nodes that are joined in a cluster, or apart and not joined; mean_conductance (range
-        [0, 1], best low) and worst_conductance (range [0, 1], best low) of the clusters; and
-        inter_cluster_edge_share (range [0, 1], best low), the share of edges between clusters.
-        Without weights above 0 they are NULL, except for performance and the last one.
+        Same kind as `frame`, one row per partition: the partition columns; n_nodes; n_dropped, the
+        rows without a cluster; n_noise, the nodes of noise; n_clusters; n_edges; n_self_loops;
+        n_dropped_edges, the rows of edges that are left out; n_duplicate_edges, the rows that
+        repeat an edge; modularity (range up to 1, best high); coverage (range [0, 1], best high),
+        the share of the weight of edges within clusters; performance (range [0, inf), best high),
+        the share of pairs of nodes that are joined within a cluster, or not joined and in different
+        clusters; mean_conductance (range [0, 1], best low) and worst_conductance (range [0, 1],
+        best low) of the clusters; and inter_cluster_edge_share (range [0, 1], best low), the share
+        of edges between clusters. If no weight is above 0, they are NULL, except for performance
+        and inter_cluster_edge_share.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, ids and ends are of different types, or an option is unknown;
-        when the result is collected, if an id is NULL or has several rows with a cluster, or a
-        weight is negative, NULL or not finite, or the sum of the weights overflows.
+        If a column does not exist, if ids and ends have different types, or if an option is
+        unknown; and, when you collect the result, if an id is NULL or has several rows with a
+        cluster, if a weight is negative, NULL or not finite, or if the sum of the weights
+        overflows.
 
     Notes
     -----
     As in networkx, a self-loop adds two to the degree of its node, and one to the edges within its
-    cluster, so that performance can exceed 1 with many of them. In SQL:
-    ``FROM clustereval.graph_report(tbl, id, cluster, edges, "left", "right")``.
+    cluster. With many self-loops, performance can therefore exceed 1. In SQL: ``FROM
+    clustereval.graph_report(tbl, id, cluster, edges, "left", "right")``.
 
     References
     ----------
@@ -190,8 +193,8 @@ def graph_cluster_report(
     Parameters
     ----------
     max_diameter_nodes : int
-        Clusters of more nodes have no diameter, which takes a search from each node; 0 turns the
-        diameter off.
+        Clusters with more nodes than this get no diameter, because it takes a search from every
+        node; 0 turns the diameter off.
     frame, id, cluster, edges, left, right, weight, partition_by, noise : as in graph_report
     noise_as : as in graph_report
 
@@ -199,20 +202,21 @@ def graph_cluster_report(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per cluster, sorted by partition and cluster: the partition
-        columns, cluster, n_nodes, n_edges within the cluster, weight of these, n_cut_edges to other
-        clusters, cut_weight, density (edges divided by pairs of nodes), centralization (Freeman, 1
-        for a star), conductance, n_components (the cluster is not connected if there are several),
-        n_bridges, edges whose removal divides a component, and diameter, NULL if there are several
-        components. What would be 0/0 is NULL. Noise that counts as singletons has no rows.
+        columns; cluster; n_nodes; n_edges, the edges within the cluster, and weight, their weight;
+        n_cut_edges, the edges to other clusters, and cut_weight, their weight; density, the edges
+        divided by the pairs of nodes; centralization (Freeman's; 1 for a star); conductance;
+        n_components (if there are several, the cluster is not connected); n_bridges, the edges
+        whose removal splits a component; and diameter, which is NULL if there are several
+        components. A value that would be 0/0 is NULL. Noise that counts as singletons has no rows.
 
     Raises
     ------
     ClusterEvalError
-        As for graph_report.
+        For the same reasons as graph_report.
 
     Notes
     -----
-    density and centralization are those of splink for clusters without self-loops. In SQL:
+    For clusters without self-loops, density and centralization are the same as in splink. In SQL:
     ``FROM clustereval.graph_cluster_report(tbl, id, cluster, edges, "left", "right")``.
 
     References
@@ -257,7 +261,7 @@ def graph_node_report(
     noise: object = None,
     noise_as: NoiseAs | None = None,
 ) -> Frame:
-    """Degrees of each node of a graph, in all and within its cluster.
+    """Degree of each node of a graph, in total and within its cluster.
 
     Parameters
     ----------
@@ -267,21 +271,21 @@ def graph_node_report(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per node, sorted by partition and id: the partition columns,
-        id, cluster (NULL for noise that counts as singletons), degree, the number of its edges,
-        weighted_degree, the sum of their weights, node_degree, the number of edges within its
-        cluster, node_centrality, node_degree divided by the number of other nodes of the cluster,
-        NULL for a cluster of one node, and n_bridges, the bridges at the node.
+        Same kind as `frame`, one row per node, sorted by partition and id: the partition columns;
+        id; cluster (NULL for noise that counts as singletons); degree, the number of its edges;
+        weighted_degree, the sum of their weights; node_degree, the number of its edges within its
+        cluster; node_centrality, which is node_degree divided by the number of other nodes in the
+        cluster, or NULL for a cluster of one node; and n_bridges, the bridges among its edges.
 
     Raises
     ------
     ClusterEvalError
-        As for graph_report.
+        For the same reasons as graph_report.
 
     Notes
     -----
-    node_degree and node_centrality are splink's. A self-loop adds two to a degree. In SQL:
-    ``FROM clustereval.graph_node_report(tbl, id, cluster, edges, "left", "right")``.
+    node_degree and node_centrality are the same as in splink. A self-loop adds two to a degree.
+    In SQL: ``FROM clustereval.graph_node_report(tbl, id, cluster, edges, "left", "right")``.
 
     References
     ----------
@@ -335,7 +339,7 @@ def graph_edge_report(
     noise: object = None,
     noise_as: NoiseAs | None = None,
 ) -> Frame:
-    """Edges of a graph, and whether the clusters hang on them.
+    """Edges of a graph, and whether a cluster would fall apart without them.
 
     Parameters
     ----------
@@ -346,21 +350,21 @@ def graph_edge_report(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per edge between two ids that have a cluster, sorted by
-        partition, left and right: the partition columns, left and right, the lower id first,
-        weight, the sum over the rows of the edge, n_rows, their number, cluster, NULL for an edge
-        between clusters, and is_bridge, whether its removal divides a component of the cluster,
-        NULL between clusters.
+        partition, left and right: the partition columns; left and right, the two ids, the lower one
+        first; weight, the sum over the rows of the edge; n_rows, the number of these rows; cluster,
+        or NULL for an edge between clusters; and is_bridge, whether its removal splits a component
+        of the cluster, or NULL for an edge between clusters.
 
     Raises
     ------
     ClusterEvalError
-        As for graph_report.
+        For the same reasons as graph_report.
 
     Notes
     -----
-    Bridges are found by a breadth-first search with a step for each of its levels; in DuckDB, a
-    cluster that is a chain of many thousands of nodes takes long. In SQL:
-    ``FROM clustereval.graph_edge_report(tbl, id, cluster, edges, "left", "right")``.
+    Bridges are found by a breadth-first search that takes one step per level. In DuckDB, a cluster
+    that is a chain of many thousands of nodes therefore takes long. In SQL: ``FROM
+    clustereval.graph_edge_report(tbl, id, cluster, edges, "left", "right")``.
 
     References
     ----------

@@ -1,13 +1,13 @@
-"""The nodes, edges, degrees and clusters of a graph, and what is computed of them.
+"""The nodes, edges, degrees and clusters of a graph, and what is computed from them.
 
 The graph is a frame of edges, each between the ids `left` and `right`, in either order. Rows of the
 same two ids are one edge, and their weights are added. A self-loop is an edge from an id to itself;
 it adds two to the degree of its node, as in networkx. The nodes are the ids of a second frame that
-have a cluster. Edges with an end in no cluster are left out, and counted.
+have a cluster. Edges with an end that is in no cluster are left out, and counted.
 
 Nodes and clusters have numbers, which are shorter than ids and cheaper to join and to group. The
-number of a cluster is that of one of its nodes. An inner edge joins two nodes of one cluster, a cut
-edge joins two clusters.
+number of a cluster is that of one of its nodes. An inner edge joins two nodes of the same cluster;
+a cut edge joins two clusters.
 """
 
 from __future__ import annotations
@@ -89,9 +89,9 @@ def check_max_diameter_nodes(number: object) -> None:
 
 
 def _check_end_types(nodes: pl.LazyFrame, edges: pl.LazyFrame, keys: dict[str, str]) -> None:
-    """Raise an error if the ends of edges are not of the type of the ids, or the keys differ.
+    """Raise an error if the types of the ends and ids, or of the keys, differ.
 
-    Whole numbers are of one kind.
+    All types of whole numbers count as the same.
     """
     types, others = nodes.collect_schema(), edges.collect_schema()
     for end in ("left", "right"):
@@ -114,7 +114,7 @@ def _read_edges(
     """Return the rows of edges: the partition columns, left, right and weight; and bad weights.
 
     `frame` is the user's argument edges, `keys` maps the inner names of the partition columns to
-    the user's. The second frame has the first weight that is no number >= 0, or is None without
+    the user's. The second frame has the first weight that is not a number >= 0; it is None without
     weights.
     """
     lazy = check_is_frame(frame, "edges")
@@ -139,7 +139,7 @@ def _read_edges(
 
 
 def _edge_weight_error(got: str) -> ClusterEvalError:
-    """Return the error of an invalid weight; `got` is the value or type, as text."""
+    """Return the error for an invalid weight; `got` is the value or type, as text."""
     return ClusterEvalError(
         f"weight: expected finite numbers >= 0, got {got}; leave out edges without a weight, or "
         "give them one"
@@ -147,7 +147,7 @@ def _edge_weight_error(got: str) -> ClusterEvalError:
 
 
 def _check_edge_weights(facts: pl.DataFrame) -> None:
-    """Raise an error if there is a bad weight; `facts` has one row, the first one and how many."""
+    """Raise an error if there is a bad weight; `facts` has one row: the first one, and how many."""
     value, n = facts.row(0)
     if n:
         raise _edge_weight_error(show_value(value))
@@ -163,7 +163,7 @@ def _check_weight_sums(facts: pl.DataFrame) -> None:
 
 
 def _check_node_ids(facts: pl.DataFrame) -> None:
-    """Raise an error if an id is NULL or has several rows; `facts` is a row that says so."""
+    """Raise an error if an id is NULL or has several rows, according to `facts`, a row."""
     n_null, twice, is_twice = facts.row(0)
     if n_null:
         raise ClusterEvalError(
@@ -222,10 +222,10 @@ def read_graph(
 
 
 def is_dense(row_min_neighbors: pl.Expr, n_nodes: pl.Expr) -> pl.Expr:
-    """Return whether a cluster is connected so well that it is one part without a bridge.
+    """Return whether a cluster has so many edges that it is one part without a bridge.
 
-    Every node has at least two neighbors and is joined to half of the nodes (Chartrand 1966: then
-    no fewer edges than these neighbors divide it).
+    Every node has at least two neighbors, and is joined to half of the nodes (Chartrand 1966: then
+    only as many edges as these neighbors, or more, can divide it).
     """
     return (row_min_neighbors >= 2) & (row_min_neighbors >= n_nodes // 2)
 
@@ -234,7 +234,7 @@ def _conductance(row_total: pl.Expr) -> pl.Expr:
     """Return the conductance of a cluster, given the weight of all edges of the partition.
 
     It is the weight of its cut edges divided by the volume of the cluster or of the rest of the
-    graph, whichever is less. The volume is the sum of the weighted degrees.
+    graph, whichever is smaller. The volume is the sum of the weighted degrees.
     """
     inner, cut = pl.col("weight"), pl.col("cut_weight")
     rest = pl.max_horizontal(2 * (row_total - inner) - cut, cut)
@@ -247,8 +247,8 @@ class Graph:
 
     `rows` has one row per row of the user's nodes: the partition columns, id and cluster. `ends`
     has one row per row of the edges: the partition columns, left, right and weight. `keys` maps the
-    inner names of the partition columns (key_0, ...) to the user's. `options` say what marks noise,
-    and how it is counted; `id_type` is the type of the ids in the user's frame.
+    inner names of the partition columns (key_0, ...) to the user's. `options` are what marks noise,
+    and how it counts; `id_type` is the type of the ids in the user's frame.
     """
 
     rows: pl.LazyFrame
@@ -261,8 +261,8 @@ class Graph:
     def ids(self) -> pl.LazyFrame:
         """One row per id: the partition columns, id, cluster, times, n_dropped, is_noise, node.
 
-        times is the number of its rows with a cluster, n_dropped that of the others. An id that
-        has a cluster and is NULL or there twice is an error on collection.
+        times is the number of its rows with a cluster, n_dropped the number of the others. If an id
+        with a cluster is NULL or occurs twice, an error is raised on collection.
         """
         schema = self.rows.collect_schema()
         cluster = pl.col("cluster")
@@ -308,9 +308,9 @@ class Graph:
         """One row per edge, with n_rows, the rows of the user's frame, and the sum of weight.
 
         The other columns are the partition columns, low and high, its nodes, the lower first, and
-        low_cluster and high_cluster, numbers of clusters. The rows with an end in no cluster are
-        one row per partition, with low NULL. Weights without a finite sum are an error on
-        collection; the volumes of clusters are up to twice that.
+        low_cluster and high_cluster, numbers of clusters. Edges with an end in no cluster are one
+        row per partition, with low NULL. If the weights have no finite sum, an error is raised on
+        collection; the volumes of clusters are up to twice that sum.
         """
         rows = self.ends
         for end, number, cluster in (("left", "one", "of_one"), ("right", "two", "of_two")):
@@ -355,8 +355,8 @@ class Graph:
         """One row per node with an edge: node, cluster_no, and sums over its edges.
 
         These are inner_degree and inner_weight, of its inner edges, self-loops twice, cut_degree
-        and cut_weight, of its cut edges, and n_neighbors, other nodes of its cluster that it has an
-        edge with.
+        and cut_weight, of its cut edges, and n_neighbors, the other nodes of its cluster to which
+        it has an edge.
         """
         columns = ("weight", "is_inner", "is_loop")
         ends = pl.concat(
@@ -391,7 +391,7 @@ class Graph:
         """One row per cluster: the partition columns, cluster, cluster_no, n_nodes and sums.
 
         These are n_edges and weight, number and weight of its inner edges; n_links, those that are
-        no self-loops; n_cut_edges and cut_weight; max_degree of its nodes in it; min_neighbors and
+        not self-loops; n_cut_edges and cut_weight; max_degree of its nodes in it; min_neighbors and
         max_neighbors; total, the weight of all edges of the partition; and conductance.
         """
         by_number = self.nodes.group_by("cluster_no")
@@ -428,7 +428,7 @@ class Graph:
     def links_of(self, chosen: pl.LazyFrame) -> pl.LazyFrame:
         """Return the links of some clusters, as graph_paths takes them.
 
-        They are the inner edges that are no self-loops. `chosen` is a frame of their cluster_no.
+        They are the inner edges that are not self-loops. `chosen` is a frame of their cluster_no.
         """
         links = self.edges.filter(pl.col("is_inner") & ~pl.col("is_loop"))
         links = links.select(pl.col("low_cluster").alias("cluster_no"), "low", "high")
@@ -438,7 +438,8 @@ class Graph:
     def tree_edges(self) -> pl.LazyFrame:
         """One row per edge of a spanning forest of the clusters: its link columns and is_bridge.
 
-        Clusters that is_dense tells enough about are left out. Those of two nodes need no search.
+        Clusters about which is_dense tells enough are left out. Clusters of two nodes need no
+        search.
         """
         n_nodes = pl.col("n_nodes")
         open_clusters = self.clusters.filter(
@@ -453,7 +454,7 @@ class Graph:
     def components(self) -> pl.LazyFrame:
         """The rows of clusters with n_bridges and n_components, the number of parts.
 
-        A forest has an edge less than nodes for each part.
+        For each part, a forest has one edge less than it has nodes.
         """
         counts = self.tree_edges.group_by("cluster_no").agg(
             n_tree_edges=pl.len().cast(pl.Int64), n_bridges=pl.col("is_bridge").sum()
@@ -470,7 +471,8 @@ class Graph:
     def diameters(self, max_nodes: int) -> pl.LazyFrame:
         """Return cluster_no and diameter of the connected clusters of at most max_nodes nodes.
 
-        A complete graph has diameter 1, another one with a node that is a neighbor of all others 2.
+        A complete graph has diameter 1. If any other graph has a node that is a neighbor of all
+        others, its diameter is 2.
         """
         n, is_small = pl.col("n_nodes"), pl.col("n_nodes") <= max_nodes
         known = self.components.filter(is_small & (pl.col("n_components") == 1)).select(
@@ -488,7 +490,7 @@ class Graph:
         return pl.concat([known, measure_diameters(self.links_of(chosen))])
 
     def row_counts(self) -> pl.LazyFrame:
-        """Return one row per partition with the rows of both frames that are counted apart.
+        """Return one row per partition with the rows of both frames that are counted separately.
 
         These are n_dropped, rows without a cluster, n_noise, n_dropped_edges, with an end in no
         cluster, and n_duplicate_edges, further rows of the same edge.

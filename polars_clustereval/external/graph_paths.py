@@ -67,7 +67,7 @@ def _make_adjacency(low: Integers, high: Integers, n: int) -> _Adjacency:
 
 
 def _take_firsts(values: Integers, marks: Integers) -> Booleans:
-    """Return whether each of the values (m,) is the first one of its kind.
+    """Return for each of the values (m,) whether it is the first occurrence.
 
     `marks` is an array with a place for each value, which is overwritten.
     """
@@ -84,7 +84,7 @@ def _take_firsts(values: Integers, marks: Integers) -> Booleans:
 class _Forest(NamedTuple):
     """A spanning forest: the nodes of each level, and the parent (n,) of each node, -1 for roots.
 
-    Level 0 has the roots. The children of a node are neighbors in their level.
+    Level 0 has the roots. The children of a node are next to each other in their level.
     """
 
     levels: list[Integers]
@@ -140,9 +140,9 @@ def _number_nodes(forest: _Forest) -> tuple[Integers, Integers]:
 def _find_bridges(low: Integers, high: Integers, forest: _Forest) -> Booleans:
     """Return for each node (n,) whether the edge to its parent is a bridge.
 
-    It is, unless a link that is not in the forest leads from the node's subtree to another node:
-    to a preorder number outside of those of the subtree. `low` and `high` (m,) are the ends of the
-    links.
+    It is a bridge unless a link that is not in the forest leads from the node's subtree to a node
+    outside it, that is, to a preorder number that is not in the subtree. `low` and `high` (m,) are
+    the ends of the links.
     """
     levels, parents = forest
     numbers, sizes = _number_nodes(forest)
@@ -187,7 +187,7 @@ def _tree_edges_of(links: pl.DataFrame) -> pl.DataFrame:
 def find_tree_edges(links: pl.LazyFrame) -> pl.LazyFrame:
     """Return one row per edge of a spanning forest of the links, with is_bridge.
 
-    Every bridge is in it. The other columns are those of links.
+    The forest contains every bridge. The other columns are those of links.
     """
     schema = pl.Schema({**dict.fromkeys(LINK_COLUMNS, pl.Int64()), "is_bridge": pl.Boolean()})
     return links.select(LINK_COLUMNS).map_batches(_tree_edges_of, schema=schema, **_WHOLE_INPUT)

@@ -137,24 +137,25 @@ def _information_expression(
 def normalized_mutual_info_score(
     label: Column, cluster: Column, *, average_method: NormalizedMethod = "arithmetic"
 ) -> pl.Expr:
-    """Mutual information over a mean of the two entropies.
+    """Mutual information divided by a mean of the two entropies.
 
-    average_method names the mean: 'arithmetic', 'geometric', 'min' or 'max', or 'joint' for the
-    joint entropy. The score of random clusters grows with their number; the adjusted one does not.
+    average_method is the mean: 'arithmetic', 'geometric', 'min' or 'max', or 'joint' for the joint
+    entropy. The more clusters there are, the higher this score is for random ones; that of
+    adjusted_mutual_info_score does not grow.
 
     Facts
     -----
     Title : Normalized mutual information (NMI)
-    Meaning : shared information over the mean entropy
+    Meaning : shared information / mean entropy
     Range : [0, 1]
     Best value : 1
     Special cases : 1 for equal partitions, even trivial ones. Otherwise 0 for one label or one
-        cluster. NULL without rows.
+        cluster. NULL if there are no rows.
     Source : Strehl and Ghosh (2002), Cluster ensembles, JMLR 3:583-617. Kvalseth (1987),
         doi:10.1109/TSMC.1987.4309069.
     Names elsewhere : scikit-learn: normalized_mutual_info_score; Alink: getNmi
-    Differs : scikit-learn before 0.22 took the geometric mean, and aricode takes the larger
-        entropy, unless told otherwise.
+    Differs : By default, scikit-learn before 0.22 took the geometric mean, and aricode takes the
+        larger entropy.
     SQL : clustereval.normalized_mutual_info_score(label, cluster, average_method := 'max')
 
     Parameters
@@ -185,10 +186,11 @@ def normalized_mutual_info_score(
 def adjusted_mutual_info_score(
     label: Column, cluster: Column, *, average_method: AverageMethod = "arithmetic"
 ) -> pl.Expr:
-    """Mutual information corrected for chance, over a mean of the entropies corrected likewise.
+    """Mutual information corrected for chance, divided by a mean entropy corrected in the same way.
 
-    (MI - E) / (M - E), where E is the expectation of MI for random labelings, whose score is thus 0
-    on average, and M the mean that average_method names: 'arithmetic', 'geometric', 'min' or 'max'.
+    (MI - E) / (M - E), where E is the expectation of MI for random labelings, and M is the mean of
+    the entropies that average_method names: 'arithmetic', 'geometric', 'min' or 'max'. Random
+    labelings have score 0 on average.
 
     Facts
     -----
@@ -196,13 +198,14 @@ def adjusted_mutual_info_score(
     Meaning : NMI corrected for chance: 0 if random
     Range : up to 1
     Best value : 1
-    Special cases : 1 for equal partitions. Otherwise 0 for one label or one cluster, and NULL for
-        'min' if all labels or all clusters differ, 0 / 0. NULL without rows.
+    Special cases : 1 for equal partitions. Otherwise 0 for one label or one cluster, and NULL with
+        'min' if all labels or all clusters are singletons, because it is then 0 / 0. NULL if there
+        are no rows.
     Source : Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings
         comparison, JMLR 11:2837-2854.
-    Cost : Then that of expected_mutual_info, by far the slowest part.
+    Cost : On top of that, the cost of expected_mutual_info, which is by far the slowest part.
     Names elsewhere : scikit-learn: adjusted_mutual_info_score
-    Differs : scikit-learn before 0.22, and aricode, take the greater entropy.
+    Differs : scikit-learn before 0.22, and aricode, take the larger entropy.
     SQL : clustereval.adjusted_mutual_info_score(label, cluster, average_method := 'max')
 
     Parameters
@@ -217,7 +220,8 @@ def adjusted_mutual_info_score(
 
     Examples
     --------
-    Singletons determine the label of each row by chance; their normalized score is 0.6667:
+    Singletons determine the label of every row, but only by chance; their normalized score is
+    0.6667:
 
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 1, 2, 3]})
     >>> flowers.select(ce.adjusted_mutual_info_score("label", "cluster")).item()
@@ -238,11 +242,11 @@ def homogeneity_score(label: Column, cluster: Column) -> pl.Expr:
     Meaning : 1 if no cluster mixes labels
     Range : [0, 1]
     Best value : 1
-    Special cases : 1 if no cluster mixes labels, as for a single label. NULL without rows.
+    Special cases : 1 if no cluster mixes labels, as for a single label. NULL if there are no rows.
     Source : Rosenberg and Hirschberg (2007), V-measure, EMNLP-CoNLL, D07-1043.
     Sides swapped : completeness_score
     Names elsewhere : scikit-learn: homogeneity_score
-    Differs : torchmetrics takes the clusters first: with scikit-learn's order of arguments it
+    Differs : torchmetrics takes the clusters as its first argument: with scikit-learn's order it
         returns the completeness.
     SQL : clustereval.homogeneity_score(label, cluster)
 
@@ -264,7 +268,7 @@ def completeness_score(label: Column, cluster: Column) -> pl.Expr:
     Meaning : 1 if no label is split
     Range : [0, 1]
     Best value : 1
-    Special cases : 1 if no label is split, as for a single cluster. NULL without rows.
+    Special cases : 1 if no label is split, as for a single cluster. NULL if there are no rows.
     Source : Rosenberg and Hirschberg (2007), V-measure, EMNLP-CoNLL, D07-1043.
     Sides swapped : homogeneity_score
     Names elsewhere : scikit-learn: completeness_score
@@ -282,7 +286,7 @@ def completeness_score(label: Column, cluster: Column) -> pl.Expr:
 def v_measure_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
     """Weighted harmonic mean of homogeneity and completeness.
 
-    (1 + beta) h c / (beta h + c): beta > 1 weighs completeness more. With beta 1 it is
+    (1 + beta) h c / (beta h + c): with beta > 1, completeness weighs more. With beta = 1 it equals
     normalized_mutual_info_score.
 
     Facts
@@ -291,7 +295,7 @@ def v_measure_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.
     Meaning : mean of homogeneity and completeness
     Range : [0, 1]
     Best value : 1
-    Special cases : 0 for h = c = 0, NULL for beta = c = 0 < h and without rows.
+    Special cases : 0 for h = c = 0. NULL for beta = c = 0 < h, and if there are no rows.
     Source : Rosenberg and Hirschberg (2007), V-measure, EMNLP-CoNLL, D07-1043.
     Names elsewhere : scikit-learn: v_measure_score
     SQL : clustereval.v_measure_score(label, cluster, beta := 1.0)
@@ -319,22 +323,23 @@ def v_measure_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.
 
 
 def variation_of_information(label: Column, cluster: Column) -> pl.Expr:
-    """Sum of the two conditional entropies in nats, a metric of partitions.
+    """Sum of the two conditional entropies in nats, a metric on partitions.
 
     Facts
     -----
     Title : Variation of information (VI)
-    Meaning : information that only one has, in nats
+    Meaning : information that only one side has, in nats
     Range : [0, ln n]
     Best value : 0
-    Special cases : 0 for equal partitions, even trivial ones. NULL without rows.
+    Special cases : 0 for equal partitions, even trivial ones. NULL if there are no rows.
     Source : Meila (2007), doi:10.1016/j.jmva.2006.11.013.
     Names elsewhere : fpc: vi
     SQL : clustereval.variation_of_information(label, cluster)
 
     Examples
     --------
-    The labels given the clusters (0.2310) and the clusters given the labels (0.6365):
+    Entropy of the labels given the clusters (0.2310) plus that of the clusters given the labels
+    (0.6365):
 
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.variation_of_information("label", "cluster")).item()
@@ -344,15 +349,15 @@ def variation_of_information(label: Column, cluster: Column) -> pl.Expr:
 
 
 def normalized_variation_of_information(label: Column, cluster: Column) -> pl.Expr:
-    """Variation of information over the joint entropy, a metric of partitions.
+    """Variation of information divided by the joint entropy, a metric on partitions.
 
     Facts
     -----
     Title : Normalized variation of information (NVI)
-    Meaning : variation of information over joint entropy
+    Meaning : variation of information / joint entropy
     Range : [0, 1]
     Best value : 0
-    Special cases : 0 for equal partitions, even trivial ones. NULL without rows.
+    Special cases : 0 for equal partitions, even trivial ones. NULL if there are no rows.
     Source : Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings
         comparison, JMLR 11:2837-2854.
     SQL : clustereval.normalized_variation_of_information(label, cluster)
@@ -367,15 +372,15 @@ def normalized_variation_of_information(label: Column, cluster: Column) -> pl.Ex
 
 
 def normalized_information_distance(label: Column, cluster: Column) -> pl.Expr:
-    """One minus the mutual information over the greater entropy, a metric of partitions.
+    """One minus mutual information divided by the larger entropy, a metric on partitions.
 
     Facts
     -----
     Title : Normalized information distance (NID)
-    Meaning : 1 - shared information over greater entropy
+    Meaning : 1 - shared information / larger entropy
     Range : [0, 1]
     Best value : 0
-    Special cases : 0 for equal partitions, even trivial ones. NULL without rows.
+    Special cases : 0 for equal partitions, even trivial ones. NULL if there are no rows.
     Source : Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings
         comparison, JMLR 11:2837-2854.
     SQL : clustereval.normalized_information_distance(label, cluster)

@@ -1,11 +1,11 @@
 """Indices of the best one-to-one matching of labels and clusters.
 
 A matching pairs each label with at most one cluster and each cluster with at most one label. The
-best one has the greatest sum of the weights of its cells. There are several weights, each with a
-best matching of its own. Polars counts the cells, and numpy finds the matchings.
+best one has the largest sum of the weights of its cells. There are several kinds of weights, each
+with its own best matching. Polars counts the cells, and numpy finds the matchings.
 
-A noise row that is counted as a cluster of its own shares rows with one label, which is matched
-with one of them at most: all singletons of a label are one column, which no other label has.
+A row of noise that counts as a cluster has rows of only one label, which is matched with at most
+one such cluster. So all singletons of a label are one column, which no other label has.
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ def _sum_matched_weights(cells: pl.DataFrame) -> pl.DataFrame:
 def _ranked_rows(table: ContingencyTable) -> pl.LazyFrame:
     """Return one row per partition with expected_rows, for the pair sets index.
 
-    It is the sum over ranks of the lesser of the sizes of the label and of the cluster of that rank
-    by size. Noise rows that are counted as singletons have the last ranks.
+    It is the sum over ranks of the smaller one of two sizes: that of the label and that of the
+    cluster with this rank by size. Noise rows that count as singletons have the last ranks.
     """
     keys = list(table.keys)
     labels = _rank_by_size(table.label_sizes, keys, "label_size")
@@ -183,7 +183,7 @@ def matching_report(
     """Indices of the best one-to-one matching of labels and clusters.
 
     A matching pairs each label with at most one cluster and each cluster with at most one label.
-    Each index has the matching that is best for it, found exactly.
+    For each index, the matching that is best for it is found exactly.
 
     Parameters
     ----------
@@ -191,41 +191,44 @@ def matching_report(
         Weight of recall in ceaf_f_score, at least 0.
     frame, label, cluster, weight, partition_by, noise, noise_as : as in external_report
     metrics : sequence of str, optional
-        Names of the columns to return after the partition columns, in this order. What only other
-        columns need is not computed. By default all.
+        Columns to return after the partition columns, in this order; by default all. Anything that
+        only the other columns need is not computed.
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted: the partition columns, n rows that
-        count, n_dropped rows with a NULL label or cluster, n_noise, n_labels, n_clusters, and:
+        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the rows that
+        count; n_dropped, the rows with a NULL label or cluster; n_noise, the rows of noise;
+        n_labels; n_clusters; and:
 
-        - clustering_accuracy (range [0, 1], best 1), the share of rows that are matched. It is the
-          mention-based CEAF as well.
+        - clustering_accuracy (range [0, 1], best 1), the share of rows that are matched. It is also
+          the mention-based CEAF.
         - normalized_clustering_accuracy (range [-0.5, 1], best 1), (s - 1) / (k - 1), where s is
-          the sum over labels of the matched share of their rows and k the larger of the numbers of
-          labels and clusters.
-        - pair_sets_index (range [0, 1], best 1), (s - E) / (k - E), at least 0, where s is the sum
-          of n / max(sizes) of matched sets and E its expectation for random sets of these sizes.
-        - ceaf_precision (range [0, 1], best 1), ceaf_recall (range [0, 1], best 1), the sum of the
-          F1 scores of matched sets over n_clusters and over n_labels, and ceaf_f_score (range
-          [0, 1], best 1), their harmonic mean.
+          the sum over the labels of the share of their rows that is matched, and k is the number of
+          labels or of clusters, whichever is larger.
+        - pair_sets_index (range [0, 1], best 1), (s - E) / (k - E), or 0 if that is negative, where
+          s is the sum of n / max(sizes) over the matched sets, and E is its expectation for random
+          sets of these sizes.
+        - ceaf_precision (range [0, 1], best 1) and ceaf_recall (range [0, 1], best 1), the sum of
+          the F1 scores of the matched sets, divided by n_clusters and by n_labels; and ceaf_f_score
+          (range [0, 1], best 1), their harmonic mean.
 
-        With one label and one cluster all are 1. Without rows n is 0 and every index NULL, or with
-        partition_by the result is empty.
+        With one label and one cluster, all indices are 1. If there are no rows, n is 0 and every
+        index is NULL; with partition_by, the result is empty.
 
     Raises
     ------
     ClusterEvalError
-        As for external_report. On collection, if more than 4,000,000 pairs of a label and a cluster
-        depend on each other.
+        For the same reasons as external_report; and, when you collect the result, if more than
+        4,000,000 pairs of a label and a cluster depend on each other.
 
     Notes
     -----
-    Most labels and clusters are matched at once: where the cell of the two has at least the weight
-    of the best other cell of its label plus that of the best other cell of its cluster. Parts of
-    the rest that share nothing are solved by the Hungarian method, in time that grows with the
-    third power of the number of labels of a part in the worst case.
+    Most labels and clusters are matched immediately, because their common cell weighs at least as
+    much as the best other cell of the label and the best other cell of the cluster together. The
+    rest is divided into parts that share no label or cluster, and each part is solved by the
+    Hungarian method. In the worst case, its time grows with the third power of the number of labels
+    in a part.
 
     In SQL: ``FROM clustereval.matching_report(tbl, label, cluster)``.
 

@@ -1,4 +1,4 @@
-"""overlapping: scores of clusters against labels where an id may have several of both.
+"""overlapping: scores of clusters against labels if an id may have several of both.
 
 Scores of pairs of ids are sums over the pairs of profiles and cells of Covers; scores of pairs of a
 label and a cluster are sums over those of cover_pairs.
@@ -39,7 +39,7 @@ def _pairs_by_shared(profile_pairs: pl.LazyFrame, keys: list[str]) -> pl.LazyFra
     """Return one row per partition and number of shared members, which is above 0.
 
     The columns are the partition columns, shared and pairs, the ordered pairs of different ids that
-    share so many. The argument has the rows of covers.
+    share this number. The argument has the rows of covers.
     """
     is_same = (pl.col("profile") == pl.col("profile_2")).cast(pl.Int64)
     pairs = widen(pl.col("n")) * widen(pl.col("n_2") - is_same)
@@ -49,8 +49,8 @@ def _pairs_by_shared(profile_pairs: pl.LazyFrame, keys: list[str]) -> pl.LazyFra
 def _omega_indices(covers: Covers) -> pl.LazyFrame:
     """Return one row per partition: the partition columns and omega_index.
 
-    Pairs of ids agree if they share as many labels as clusters. The index is
-    1 - disagreement / expected disagreement; both are sums without cancellation.
+    A pair of ids agrees if it shares as many labels as clusters. The index is 1 - disagreement /
+    expected disagreement; both are sums without cancellation.
     """
     keys = covers.by
     by_labels = _pairs_by_shared(covers.label_pairs, keys)
@@ -85,9 +85,9 @@ def _expected_disagreements(
 ) -> pl.LazyFrame:
     """Return one row per partition: the partition columns and expected, a share of all pairs.
 
-    It is the sum over j of the share of pairs with j shared labels, times that of pairs without j
-    shared clusters. `totals` has all, with_labels and with_clusters, numbers of pairs, and the
-    others are the rows of _pairs_by_shared.
+    It is the sum over j of the share of pairs with j shared labels, times the share of pairs that
+    do not have j shared clusters. `totals` has all, with_labels and with_clusters, numbers of
+    pairs; the other arguments are rows of _pairs_by_shared.
     """
     n = pl.col("all")
     without_labels = ratio(n - pl.col("with_labels"), n)
@@ -159,10 +159,10 @@ def _entropy_given(shared: pl.Expr, size: pl.Expr, given: pl.Expr, n: pl.Expr) -
 
 
 def _is_informative(shared: pl.Expr, size_1: pl.Expr, size_2: pl.Expr, n: pl.Expr) -> pl.Expr:
-    """Return whether two sets may tell of each other.
+    """Return whether two sets may inform about each other.
 
-    They do if the part of their joint entropy from ids in both or in none is greater than that from
-    ids in one of them. Without this condition of Lancichinetti and others a set would tell all of
+    They may if ids in both or in neither contribute more to their joint entropy than ids in only
+    one of them. Without this condition of Lancichinetti et al., a set would tell everything about
     its complement. The tolerance makes equal numbers equal after rounding.
     """
     alike = _surprise(shared, n) + _surprise(n - size_1 - size_2 + shared, n)
@@ -173,10 +173,10 @@ def _is_informative(shared: pl.Expr, size_1: pl.Expr, size_2: pl.Expr, n: pl.Exp
 def _sum_entropies(pairs: pl.LazyFrame, keys: list[str], member: str) -> pl.LazyFrame:
     """Return one row per partition: sums over the labels or clusters.
 
-    The columns start with `member`: label_entropy, the entropies, label_left, what the best set of
-    the other side leaves of them, label_shares, the ratios of left to entropy, and n_labels. A set
-    of all ids has no entropy: its ratio is 0 if the other side has the same set, otherwise 1.
-    `pairs` has the rows of cover_pairs.
+    The columns start with `member`: label_entropy, the sum of the entropies; label_left, the sum of
+    what remains of them given the best set of the other side; label_shares, the sum of the ratios
+    of the two; and n_labels. A set of all ids has no entropy: its ratio is 0 if the other side has
+    the same set, otherwise 1. `pairs` has the rows of cover_pairs.
     """
     size, given = pl.col("label_size"), pl.col("cluster_size")
     if member == "cluster":
@@ -206,9 +206,9 @@ def _sum_entropies(pairs: pl.LazyFrame, keys: list[str], member: str) -> pl.Lazy
 def _best_matches(pairs: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
     """Return one row per partition: the partition columns, matched_f1 and n_matched.
 
-    A cluster is matched with the label that has most of its ids, of those with equally many the
-    smallest, of these the lowest. matched_f1 is the sum of the F1 scores, n_matched how many labels
-    are matched. `pairs` has the rows of cover_pairs.
+    A cluster is matched with the label that has most of its ids; of several such labels, with the
+    smallest one, and of these with the lowest. matched_f1 is the sum of the F1 scores, n_matched
+    how many labels are matched. `pairs` has the rows of cover_pairs.
     """
     order = ["shared", "label_size", "label"]
     columns = pl.col("shared", "label_size", "label", "cluster_size")
@@ -280,65 +280,69 @@ def overlapping_report(
     beta: float = 1.0,
     metrics: Sequence[str] | None = None,
 ) -> Frame:
-    """Scores of clusters against labels where an id may have several of both.
+    """Scores of clusters against labels if an id may have several labels and several clusters.
 
     Parameters
     ----------
     frame_labels : DataFrame or LazyFrame
-        One row per id and label. A LazyFrame is read when the result is collected.
+        One row per id and label. A LazyFrame is read when you collect the result.
     frame_clusters : DataFrame or LazyFrame
-        One row per id and cluster. Rows that are there twice count once.
+        One row per id and cluster. Repeated rows count once.
     id : str or Expr
-        What identifies the clustered object: a column of both frames, of the same type.
+        What identifies the clustered object: a column of both frames, with the same type.
     label, cluster : str or Expr
-        A true class of the id, in the first frame, and a cluster of it, in the second one, of any
-        groupable type. Rows with a NULL id, label or cluster are left out.
+        A true class of the id, in the first frame, and one of its clusters, in the second frame, of
+        any groupable type. Rows with a NULL id, label or cluster are left out.
     partition_by : str, Expr or sequence of these, optional
         Columns of both frames whose groups are evaluated separately. NULL is a group too.
     beta : float
         Weight of recall in extended_bcubed_f_score, at least 0.
     metrics : sequence of str, optional
-        Names of the columns to return after the partition columns, in this order. What only other
-        columns need is not computed. By default all.
+        Columns to return after the partition columns, in this order; by default all. Anything that
+        only the other columns need is not computed.
 
     Returns
     -------
     DataFrame or LazyFrame
         Same kind as `frame_labels`, one row per partition of either frame, sorted: the partition
-        columns; n, the ids that are in both frames, which alone count in what follows;
-        n_only_labels and n_only_clusters, the ids in one; n_dropped rows with a NULL; n_labels and
-        n_clusters; and:
+        columns; n, the ids that are in both frames, and the only ones that count in the scores;
+        n_only_labels and n_only_clusters, the ids that are in one frame only; n_dropped, the rows
+        with a NULL; n_labels and n_clusters; and:
 
         - omega_index (range up to 1, best 1), the share of pairs of ids that share as many labels
-          as clusters, adjusted for chance: the adjusted Rand index if nothing overlaps.
+          as clusters, adjusted for chance. If nothing overlaps, it is the adjusted Rand index.
         - overlapping_nmi_lfk (range [0, 1], best 1), the normalized mutual information of
-          Lancichinetti and others, and overlapping_nmi_mgh (range [0, 1], best 1), that of McDaid
-          and others, divided by the greater entropy.
+          Lancichinetti et al., and overlapping_nmi_mgh (range [0, 1], best 1), that of McDaid et
+          al., which divides by the larger entropy.
         - extended_bcubed_precision (range [0, 1], best 1), extended_bcubed_recall (range [0, 1],
-          best 1) and extended_bcubed_f_score (range [0, 1], best 1), B-cubed if nothing overlaps.
-        - best_match_f1 (range [0, 1], best 1), the mean F1 of a cluster and the label that has most
-          of its ids; label_coverage (range [0, 1], best 1), the share of labels that are such a
-          label; cluster_redundancy (range [1, inf), best 1), clusters per such label; and nf1
-          (range [0, 1], best 1), best_match_f1 * label_coverage / cluster_redundancy.
+          best 1) and extended_bcubed_f_score (range [0, 1], best 1), which are the usual B-cubed
+          scores if nothing overlaps.
+        - best_match_f1 (range [0, 1], best 1), the mean F1 of a cluster and its match, the label
+          that has most of its ids; label_coverage (range [0, 1], best 1), the share of labels that
+          are the match of a cluster; cluster_redundancy (range [1, inf), best 1), the number of
+          clusters per label that is a match; and nf1 (range [0, 1], best 1), which is best_match_f1
+          * label_coverage / cluster_redundancy.
 
-        Labels and clusters that are the same sets of ids have 1 in every score; omega_index is 1,
-        too, if all pairs of ids share equally many of both. With n = 0 every score is NULL. Without
-        rows n is 0, or with partition_by the result is empty.
+        If labels and clusters are the same sets of ids, every score is 1. omega_index is also 1 if
+        all pairs of ids share equally many labels and equally many clusters, and these two numbers
+        are the same. With n = 0, every score is NULL. If there are no rows, n is 0; with
+        partition_by, the result is empty.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or cannot be grouped, id or a partition column has two types, or
-        beta is not a number >= 0; when the result is collected, if there are more than 20 million
-        pairs of those that Notes counts.
+        If a column does not exist or cannot be grouped, if id or a partition column has different
+        types in the two frames, or if beta is not a number >= 0; and, when you collect the result,
+        if there are more than 20 million of the pairs that the notes describe.
 
     Notes
     -----
-    Ids of the same labels and clusters are counted together. The cost is the rows, plus for each
-    label, and each cluster, the square of the number of different sets of labels, or clusters, that
-    have it, and for each pair of the two the square of the number of different pairs of sets that
-    have both. That is one for labels and clusters that do not overlap, and at worst, where no two
-    ids of a large cluster are alike, the pairs of ids in it.
+    Ids with the same labels and the same clusters are counted together. The time grows with the
+    rows, and with pairs of sets: for each label, the square of the number of different sets of
+    labels that contain it; for each cluster, the same with sets of clusters; and for each label and
+    cluster, the square of the number of different combinations that contain both. If nothing
+    overlaps, each of these numbers is 1. In the worst case, when all ids of a large cluster differ
+    from each other, it is every pair of ids in that cluster.
 
     In SQL: ``FROM clustereval.overlapping_report(tbl_labels, tbl_clusters, id, label, cluster)``.
 
@@ -355,7 +359,7 @@ def overlapping_report(
 
     Examples
     --------
-    Id 2 has both labels, but one cluster:
+    Id 2 has both labels, but only one cluster:
 
     >>> labels = pl.DataFrame({"id": [1, 2, 2, 3, 4], "label": ["a", "a", "b", "b", "b"]})
     >>> clusters = pl.DataFrame({"id": [1, 2, 3, 4], "cluster": [0, 0, 1, 1]})

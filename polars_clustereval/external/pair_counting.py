@@ -1,4 +1,4 @@
-"""Indices of the four counts of unordered pairs of rows.
+"""Indices from the four counts of unordered pairs of rows.
 
 A pair of rows counts as
 
@@ -8,8 +8,8 @@ A pair of rows counts as
 * tn: different in both.
 
 `links` counts the triples of a row, another row of its label and another row of its cluster; the
-other two may be the same row. Products are computed from the
-shares of the counts in all pairs, in double precision: products of the exact counts could overflow.
+other two may be the same row. Products are computed from the counts as shares of all pairs, in
+double precision, because products of the exact counts could overflow.
 """
 
 from __future__ import annotations
@@ -58,8 +58,9 @@ def pair_share_terms(row: Row) -> Terms:
     """Return tp_share, fp_share, fn_share, tn_share and links_share as Float64 expressions by name.
 
     They are the pair counts divided by the number of all pairs, and links (see cell_link_terms)
-    divided by its square. Products of shares cannot overflow, products of the exact counts could.
-    `row(name)` is the tp, fp, fn, tn or links of a partition. The shares of a single row are NaN.
+    divided by its square. Products of shares cannot overflow, but products of the exact counts
+    could. `row(name)` is the tp, fp, fn, tn or links of a partition. The shares of a single row are
+    NaN.
     """
     tp, fp, fn, tn = (row(name) for name in ("tp", "fp", "fn", "tn"))
     pairs = to_double(tp + fp + fn + tn)
@@ -106,8 +107,8 @@ def pair_shares(row: Row) -> list[pl.Expr]:
 def _one_if_equal(row: Row, score: pl.Expr) -> pl.Expr:
     """Return `score`, or 1 if label and cluster agree on every pair of rows (fp + fn = 0).
 
-    scikit-learn does so too; the formula of `score` is 0 / 0 for trivial partitions. `row(name)` is
-    a pair count, fp or fn.
+    scikit-learn also does this, because the formula of `score` is 0 / 0 for trivial partitions.
+    `row(name)` is a pair count, fp or fn.
     """
     return pl.when(row("fp") + row("fn") == 0).then(1.0).otherwise(score)
 
@@ -116,7 +117,7 @@ def _adjusted_rand_score(row: Row) -> pl.Expr:
     """Return the adjusted Rand index, not yet replaced by 1 for equal trivial partitions.
 
     These are NULL or NaN here. It is 2 (tp tn - fn fp) / ((tp + fn) (fn + tn) + (tp + fp) (fp +
-    tn)), whose denominator, a sum of products, does not cancel. `row(name)` is a pair count as a
+    tn)). The denominator is a sum of products and does not cancel. `row(name)` is a pair count as a
     share of all pairs, tp_share to tn_share.
     """
     tp, fp, fn, tn = pair_shares(row)
@@ -138,7 +139,7 @@ def _fowlkes_mallows_score(row: Row) -> pl.Expr:
 def _pair_f_score(row: Row, beta: float) -> pl.Expr:
     """Return the F score of pair precision tp / (tp + fp) and pair recall tp / (tp + fn).
 
-    `row(name)` is a pair count, tp, fp or fn; beta > 1 weighs recall more. NULL for 0 / 0.
+    `row(name)` is a pair count, tp, fp or fn; with beta > 1, recall weighs more. NULL for 0 / 0.
     """
     weighted = (1 + beta * beta) * to_double(row("tp"))
     return ratio(weighted, weighted + beta * beta * to_double(row("fn")) + to_double(row("fp")))
@@ -147,9 +148,9 @@ def _pair_f_score(row: Row, beta: float) -> pl.Expr:
 def _adjusted_fowlkes_mallows_score(row: Row) -> pl.Expr:
     """Return the Fowlkes-Mallows score FM corrected for chance, (FM - E) / (1 - E).
 
-    E = sqrt(p q), where p is the share of pairs with one label and q that of pairs in one cluster.
-    1 - E is computed as ((1 - p) + p (1 - q)) / (1 + E), which does not cancel near 1. `row(name)`
-    is a pair count as a share of all pairs, tp_share to tn_share.
+    E = sqrt(p q), where p is the share of pairs with the same label, and q of pairs in the same
+    cluster. 1 - E is computed as ((1 - p) + p (1 - q)) / (1 + E), which does not cancel near 1.
+    `row(name)` is a pair count as a share of all pairs, tp_share to tn_share.
     """
     tp, fp, fn, tn = pair_shares(row)
     expected = ((tp + fn) * (tp + fp)).sqrt()
@@ -182,8 +183,8 @@ def _multinomial_adjusted_rand_score(row: Row) -> pl.Expr:
 def _is_multinomial_score_undefined(row: Row) -> pl.Expr:
     """Return whether MARI, the multinomial adjusted Rand index, is 0 / 0, decided in integers.
 
-    So it is for two equal trivial partitions, and for some others of four rows. `row(name)` is the
-    total (number of rows), tp, fp, fn, tn or links of pair_statistics.
+    It is 0 / 0 for two equal trivial partitions, and for some other partitions of four rows.
+    `row(name)` is the total (number of rows), tp, fp, fn, tn or links of pair_statistics.
     """
     tp, fp, fn, tn = (row(name) for name in ("tp", "fp", "fn", "tn"))
     trivial = (fp + fn == 0) & ((tp == 0) | (tn == 0))
@@ -244,8 +245,8 @@ def pair_expression(
 def rand_score(label: Column, cluster: Column) -> pl.Expr:
     """Rand index: the share of pairs of rows on which label and cluster agree.
 
-    (tp + tn) / all pairs. It is always large for many small clusters, because most pairs are apart
-    in both: adjusted_rand_score corrects for that.
+    (tp + tn) / all pairs. With many small clusters it is always large, because most pairs are apart
+    in both; adjusted_rand_score corrects for that.
 
     Facts
     -----
@@ -253,7 +254,7 @@ def rand_score(label: Column, cluster: Column) -> pl.Expr:
     Meaning : pairs of rows on which both agree
     Range : [0, 1]
     Best value : 1
-    Special cases : 1 for a single row. NULL without rows.
+    Special cases : 1 for a single row. NULL if there are no rows.
     Source : Rand (1971), Objective criteria for the evaluation of clustering methods,
         doi:10.1080/01621459.1971.10482356.
     Names elsewhere : scikit-learn: rand_score; clusterCrit: Rand; Alink: getRi
@@ -279,7 +280,7 @@ def rand_score(label: Column, cluster: Column) -> pl.Expr:
 def adjusted_rand_score(label: Column, cluster: Column) -> pl.Expr:
     """Rand index RI corrected for chance, (RI - E) / (1 - E).
 
-    E is its expectation for random labelings of the same sizes, whose score is thus 0 on average.
+    E is its expectation for random labelings with the same sizes, which have score 0 on average.
 
     Facts
     -----
@@ -287,8 +288,8 @@ def adjusted_rand_score(label: Column, cluster: Column) -> pl.Expr:
     Meaning : Rand index corrected for chance: 0 if random
     Range : [-0.5, 1]
     Best value : 1
-    Special cases : 1 for equal partitions, also for one cluster, singletons or a single row. NULL
-        without rows.
+    Special cases : 1 for equal partitions, even for one cluster, singletons or a single row. NULL
+        if there are no rows.
     Source : Hubert and Arabie (1985), Comparing partitions, doi:10.1007/BF01908075.
     Names elsewhere : scikit-learn: adjusted_rand_score; fpc: corrected.rand; Alink: getAri
     SQL : clustereval.adjusted_rand_score(label, cluster)
@@ -318,11 +319,11 @@ def fowlkes_mallows_score(label: Column, cluster: Column) -> pl.Expr:
     Facts
     -----
     Title : Fowlkes-Mallows score
-    Meaning : geometric mean of pair precision, recall
+    Meaning : geometric mean of pair precision and recall
     Range : [0, 1]
     Best value : 1
-    Special cases : 0 where no pair is together in both, two partitions into singletons included.
-        NULL without rows.
+    Special cases : 0 if no pair is together in both, even if both partitions have only singletons.
+        NULL if there are no rows.
     Source : Fowlkes and Mallows (1983), A method for comparing two hierarchical clusterings,
         doi:10.1080/01621459.1983.10478008.
     Names elsewhere : scikit-learn: fowlkes_mallows_score; clusterCrit: Folkes_Mallows
@@ -340,17 +341,17 @@ def fowlkes_mallows_score(label: Column, cluster: Column) -> pl.Expr:
 
 
 def pair_precision(label: Column, cluster: Column) -> pl.Expr:
-    """Share of the pairs in one cluster that have one label.
+    """Share of the pairs in the same cluster that have the same label.
 
-    tp / (tp + fp), Wallace's index of the clusters.
+    tp / (tp + fp). It is Wallace's index of the clusters.
 
     Facts
     -----
     Title : Pair precision
-    Meaning : pairs in one cluster that have one label
+    Meaning : share of same-cluster pairs with the same label
     Range : [0, 1]
     Best value : 1
-    Special cases : NULL where every cluster has one row only. NULL without rows.
+    Special cases : NULL if every cluster has only one row. NULL if there are no rows.
     Source : Wallace (1983), comment on A method for comparing two hierarchical clusterings,
         doi:10.1080/01621459.1983.10478009.
     Sides swapped : pair_recall
@@ -369,17 +370,17 @@ def pair_precision(label: Column, cluster: Column) -> pl.Expr:
 
 
 def pair_recall(label: Column, cluster: Column) -> pl.Expr:
-    """Share of the pairs of one label that are in one cluster.
+    """Share of the pairs with the same label that are in the same cluster.
 
-    tp / (tp + fn), Wallace's index of the labels.
+    tp / (tp + fn). It is Wallace's index of the labels.
 
     Facts
     -----
     Title : Pair recall
-    Meaning : pairs of one label that are in one cluster
+    Meaning : share of same-label pairs in the same cluster
     Range : [0, 1]
     Best value : 1
-    Special cases : NULL where every label is on one row only. NULL without rows.
+    Special cases : NULL if every label has only one row. NULL if there are no rows.
     Source : Wallace (1983), comment on A method for comparing two hierarchical clusterings,
         doi:10.1080/01621459.1983.10478009.
     Sides swapped : pair_precision
@@ -400,17 +401,17 @@ def pair_recall(label: Column, cluster: Column) -> pl.Expr:
 def pair_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
     """Weighted harmonic mean of pair precision and pair recall.
 
-    (1 + beta^2) P R / (beta^2 P + R): beta > 1 weighs recall more. With beta 1 the index of
-    Czekanowski, Dice and Sorensen.
+    (1 + beta^2) P R / (beta^2 P + R): with beta > 1, recall weighs more. With beta = 1 it is the
+    index of Czekanowski, Dice and Sorensen.
 
     Facts
     -----
     Title : Pair F score, Czekanowski-Dice index
-    Meaning : harmonic mean of pair precision, recall
+    Meaning : harmonic mean of pair precision and recall
     Range : [0, 1]
     Best value : 1
-    Special cases : NULL if no pair is together by label or cluster, if beta is 0 and every cluster
-        a singleton, or without rows.
+    Special cases : NULL if no pair is together by label or by cluster, if beta is 0 and every
+        cluster is a singleton, or if there are no rows.
     Source : Dice (1945), Measures of the amount of ecologic association between species,
         doi:10.2307/1932409.
     Names elsewhere : clusterCrit: Czekanowski_Dice
@@ -442,17 +443,17 @@ def pair_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Exp
 
 
 def jaccard_index(label: Column, cluster: Column) -> pl.Expr:
-    """Share of the pairs together by label or cluster that are together by both.
+    """Share of the pairs together by label or by cluster that are together by both.
 
     tp / (tp + fp + fn).
 
     Facts
     -----
     Title : Jaccard index
-    Meaning : pairs together in both, of those in either
+    Meaning : pairs together in both / pairs together in either
     Range : [0, 1]
     Best value : 1
-    Special cases : NULL where no pair is together in either. NULL without rows.
+    Special cases : NULL if no pair is together by label or by cluster. NULL if there are no rows.
     Source : Jaccard (1912), The distribution of the flora in the alpine zone,
         doi:10.1111/j.1469-8137.1912.tb05611.x.
     Names elsewhere : clusterCrit: Jaccard
@@ -472,15 +473,15 @@ def jaccard_index(label: Column, cluster: Column) -> pl.Expr:
 def mirkin_metric(label: Column, cluster: Column) -> pl.Expr:
     """Number of ordered pairs of rows on which label and cluster disagree.
 
-    2 (fp + fn), a metric of partitions.
+    It is 2 (fp + fn), a metric on partitions.
 
     Facts
     -----
     Title : Mirkin metric
-    Meaning : ordered pairs of rows on which they differ
+    Meaning : ordered pairs of rows on which the two differ
     Range : [0, n (n - 1)]
     Best value : 0
-    Special cases : 0 for a single row. NULL without rows.
+    Special cases : 0 for a single row. NULL if there are no rows.
     Source : Mirkin (1996), Mathematical classification and clustering,
         doi:10.1007/978-1-4613-0457-9.
     Differs : Clustering.jl divides it by the number of ordered pairs.
@@ -500,8 +501,8 @@ def mirkin_metric(label: Column, cluster: Column) -> pl.Expr:
 def adjusted_fowlkes_mallows_score(label: Column, cluster: Column) -> pl.Expr:
     """Fowlkes-Mallows score corrected for chance.
 
-    (FM - E) / (1 - E), where E is the expectation of the score FM for random labelings of the same
-    sizes. 0 is expected for random labelings.
+    (FM - E) / (1 - E), where E is the expectation of the score FM for random labelings with the
+    same sizes. Random labelings have score 0 on average.
 
     Facts
     -----
@@ -509,8 +510,8 @@ def adjusted_fowlkes_mallows_score(label: Column, cluster: Column) -> pl.Expr:
     Meaning : Fowlkes-Mallows score corrected for chance
     Range : up to 1
     Best value : 1
-    Special cases : NULL where either partition is trivial: all rows together, or all apart. NULL
-        without rows.
+    Special cases : NULL if either partition is trivial: all rows together, or all apart. NULL if
+        there are no rows.
     Source : Hubert and Arabie (1985), Comparing partitions, doi:10.1007/BF01908075.
     SQL : clustereval.adjusted_fowlkes_mallows_score(label, cluster)
 
@@ -528,17 +529,17 @@ def adjusted_fowlkes_mallows_score(label: Column, cluster: Column) -> pl.Expr:
 def multinomial_adjusted_rand_score(label: Column, cluster: Column) -> pl.Expr:
     """Adjusted Rand index under a multinomial model (MARI).
 
-    adjusted_rand_score takes the sizes of labels and clusters as fixed. Here they are random too,
-    and the correction is unbiased. The expectation for random labelings is 0.
+    adjusted_rand_score treats the sizes of labels and clusters as fixed. Here they are random too,
+    and the correction is unbiased. Random labelings have score 0 on average.
 
     Facts
     -----
     Title : Multinomial adjusted Rand index (MARI)
-    Meaning : Rand index corrected where labels are a sample
+    Meaning : adjusted Rand index for a sample of labels
     Range : up to 1
     Best value : 1
-    Special cases : NULL for fewer than 4 rows and for 0 / 0. Among equal partitions this is one
-        cluster, all singletons, or two clusters of two rows. NULL without rows.
+    Special cases : NULL for fewer than 4 rows and for 0 / 0. Equal partitions are 0 / 0 if they are
+        one cluster, all singletons, or two clusters of two rows. NULL if there are no rows.
     Source : Sundqvist, Chiquet and Rigaill (2023), Adjusting the adjusted Rand index,
         doi:10.1007/s00180-022-01230-7.
     SQL : clustereval.multinomial_adjusted_rand_score(label, cluster)

@@ -1,16 +1,16 @@
 """Mutual information without the information in the contingency table itself.
 
-The labels of n rows are sent by way of the clusters: first the contingency table, then which rows
-of a cluster have which label. The mutual information counts as if the table were known; the reduced
-one takes off ln(tables) / n, where tables is the number of contingency tables with the same sizes
-of labels and clusters. ln(tables) is estimated by a closed form, see _log_tables; it is exact where
-one side has a single group or singletons only.
+Imagine that the labels of n rows are transmitted with the help of the clusters: first the
+contingency table, then which rows of a cluster have which label. Mutual information assumes that
+the table is known. The reduced information subtracts ln(tables) / n, where tables is the number of
+contingency tables with the same sizes of labels and clusters. ln(tables) is estimated by a closed
+form (see _log_tables), which is exact if one side has a single group or only singletons.
 
 For whole numbers, ln(x!) = x ln x - x + r(x). Written with the remainders r, the terms x ln x of
 the microcanonical information ln(n! prod n_ij! / (prod a_i! prod b_j!)) are n times the mutual
-information, whose digits are not lost. Where most cells have few rows that form cancels, as
-ln(tables) is nearly as large. There all factorials of sizes cancel in the difference instead, which
-leaves sum ln(n_ij!) and the terms of _log_excess.
+information, which loses no digits. If most cells have few rows, this form cancels, because
+ln(tables) is nearly as large. In that case all factorials of sizes cancel exactly in the
+difference, which leaves sum ln(n_ij!) and the terms of _log_excess.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _product(factors: Iterable[pl.Expr]) -> pl.Expr:
 def _log_excess_large(z: pl.Expr, k: pl.Expr) -> pl.Expr:
     """Return the sum of ln(1 + i / z) over i = 0 .. k - 1 for Float64 k, z >= 7, k whole.
 
-    Stirling's formula in a form that does not cancel for large z.
+    It is Stirling's formula, in a form that does not cancel for large z.
     """
     main = deviance(z + k, z, k) - 0.5 * (k / z).log1p()
     return main + stirling_error(z + k) - stirling_error(z)
@@ -81,7 +81,8 @@ def _log_excess_large(z: pl.Expr, k: pl.Expr) -> pl.Expr:
 def _log_excess(z: pl.Expr, k: pl.Expr) -> pl.Expr:
     """Return ln(z (z + 1) .. (z + k - 1) / z^k), the sum of ln(1 + i / z) over i = 0 .. k - 1.
 
-    Both are Float64, k > 0 is whole, and z >= 1. Small k have a product, small z are shifted by 7.
+    Both are Float64, k > 0 is whole, and z >= 1. For small k it is a product; small z are shifted
+    by 7.
     """
     product = _product(pl.when(k > i).then(1 + i / z).otherwise(1.0) for i in range(1, 6))
     shift = _product((z + i) / (z + k + i) for i in range(7))
@@ -93,7 +94,7 @@ def _log_excess(z: pl.Expr, k: pl.Expr) -> pl.Expr:
 def _log_choose_large(x: pl.Expr, y: pl.Expr) -> pl.Expr:
     """Return ln of the binomial coefficient C(x + y, x) for Float64 x, y >= 7.
 
-    Stirling's formula in a form whose terms are all positive but the smallest.
+    It is Stirling's formula, in a form in which all terms except the smallest are positive.
     """
     main = x * (y / x).log1p() + y * (x / y).log1p()
     root = 0.5 * ((1 + x / y) / stirling_scale(x)).log()
@@ -103,7 +104,7 @@ def _log_choose_large(x: pl.Expr, y: pl.Expr) -> pl.Expr:
 def _log_choose(x: pl.Expr, y: pl.Expr) -> pl.Expr:
     """Return ln of the binomial coefficient C(x + y, x), both as Float64.
 
-    x is a whole number > 0, and y >= 0 need not be whole. Small x have a product, small y are
+    x is a whole number > 0, and y >= 0 need not be whole. For small x it is a product; small y are
     shifted by 7.
     """
     product = _product(pl.when(x >= i).then(1 + y / i).otherwise(1.0) for i in range(1, 7))
@@ -129,11 +130,11 @@ def _log_tables(
 ) -> pl.Expr:
     """Return ln of the estimated number of contingency tables with given sums, Float64.
 
-    The table has `total` rows of data in `n_rows` rows. Each column is any way to divide its sum
-    among the rows; of these tables the share with the given row sums is that of a
-    Dirichlet-multinomial distribution with `concentration`, of _table_concentration. `group_logs`
-    is the sum of _log_choose(column sum, n_rows - 1) over the columns, and of _log_choose(row sum,
-    concentration) over the rows.
+    The table has `total` rows of data in `n_rows` rows. Each column can divide its sum among the
+    rows in any way. The share of these tables that has the given row sums is that of a
+    Dirichlet-multinomial distribution with `concentration`, the result of _table_concentration.
+    `group_logs` is the sum of _log_choose(column sum, n_rows - 1) over the columns, and of
+    _log_choose(row sum, concentration) over the rows.
     """
     others = to_double(n_rows) * concentration + to_double(n_rows - 1)
     return group_logs - _log_choose(to_double(total), others)
@@ -142,9 +143,9 @@ def _log_tables(
 def _table_excess(
     total: pl.Expr, n_rows: pl.Expr, concentration: pl.Expr, group_excess: pl.Expr
 ) -> pl.Expr:
-    """Return _log_excess of the total of a table less `group_excess`, those of rows and columns.
+    """Return _log_excess of the total of a table minus `group_excess`, those of rows and columns.
 
-    It is the reduced information of `total` rows less the sum of ln(n!) over the cells of n rows.
+    It is the reduced information of `total` rows minus the sum of ln(n!) over the cells of n rows.
     The other parameters are those of _log_tables.
     """
     return _log_excess(to_double(n_rows) * (concentration + 1), to_double(total)) - group_excess
@@ -158,11 +159,11 @@ def _table_excess(
 def table_options(row: Row) -> Terms:
     """Return label_y, cluster_y, of_rows, of_labels and n_table_rows of a partition, by name.
 
-    The rows of the contingency table are the side with more groups, n_table_rows of them, the
-    clusters of equals. of_rows is their result of _table_concentration, and of_labels that of the
-    table of the labels with themselves. label_y and cluster_y are the second arguments of
-    _log_choose for sizes of labels and of clusters. `row(name)` is a statistic of a partition:
-    total, n_labels and n_clusters, and label_pairs and cluster_pairs, ordered pairs of rows.
+    The rows of the contingency table are the side with more groups, n_table_rows of them; in a tie,
+    the clusters. of_rows is their result of _table_concentration, and of_labels that of the table
+    of the labels with themselves. label_y and cluster_y are the second arguments of _log_choose for
+    sizes of labels and of clusters. `row(name)` is a statistic of a partition: total, n_labels and
+    n_clusters, and label_pairs and cluster_pairs, ordered pairs of rows.
     """
     total, labels, clusters = row("total"), row("n_labels"), row("n_clusters")
     label_pairs, cluster_pairs = row("label_pairs"), row("cluster_pairs")
@@ -303,7 +304,7 @@ def _group_counts(_: Row) -> Terms:
 def _is_trivial(row: Row) -> pl.Expr:
     """Return whether label or cluster is a single group, or singletons only.
 
-    Then the clusters tell nothing more than their table, and the reduced information is 0.
+    In that case the clusters tell nothing beyond their table, and the reduced information is 0.
     `row(name)` is a statistic of a partition: total, n_labels or n_clusters.
     """
     total, labels, clusters = row("total"), row("n_labels"), row("n_clusters")
@@ -347,27 +348,27 @@ def _reduced_expression(label: Column, cluster: Column, name: str) -> pl.Expr:
 
 
 def reduced_mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
-    """Mutual information less that in the contingency table itself, in nats per row.
+    """Mutual information minus the information in the contingency table itself, in nats per row.
 
     (1/n) ln(n! prod n_ij! / (prod a_i! prod b_j!)) - (1/n) ln(tables), where tables is the number
-    of contingency tables with the same sizes a_i of labels and b_j of clusters, by the estimate of
-    Jerdee, Kirkley and Newman for the side with more groups as rows. Negative if the clusters tell
-    less than the table takes.
+    of contingency tables with the same sizes a_i of labels and b_j of clusters. Jerdee, Kirkley and
+    Newman estimate this number; the side with more groups makes the rows of their table. The score
+    is negative if the clusters tell less about the labels than it takes to describe the table.
 
     Facts
     -----
     Title : Reduced mutual information (RMI)
-    Meaning : mutual information beyond the table's
+    Meaning : mutual information minus that in the table
     Range : unbounded
     Best value : none
-    Special cases : 0 for a single label or cluster, and where one side has singletons only, as the
-        number of tables is known there. NULL without rows.
+    Special cases : 0 for a single label or cluster, and if one side has only singletons, because
+        the number of tables is known then. NULL if there are no rows.
     Source : Newman, Cantwell and Young (2020), Improved mutual information measure for clustering,
         classification, and community detection, doi:10.1103/PhysRevE.101.042304. Jerdee, Kirkley
         and Newman (2024), Improved estimates for the number of non-negative integer matrices with
         given row and column sums, doi:10.1098/rspa.2023.0470.
-    Differs : clustering-mi's reduced_flat is in bits, not divided by n, and always has the clusters
-        as rows of the table; its default estimates the table with a fitted parameter.
+    Differs : reduced_flat in clustering-mi is in bits, is not divided by n, and always has the
+        clusters as the rows of the table; its default estimates the table with a fitted parameter.
     SQL : clustereval.reduced_mutual_info_score(label, cluster)
 
     Examples
@@ -384,18 +385,18 @@ def reduced_mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
 def normalized_reduced_mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
     """Reduced mutual information as a share of what there is to know about the labels.
 
-    reduced_mutual_info_score divided by that of the labels and themselves, so that clusters of high
-    entropy gain nothing.
+    It is reduced_mutual_info_score divided by that of the labels with themselves. Clusters with
+    high entropy therefore gain no advantage.
 
     Facts
     -----
     Title : Normalized reduced mutual information, asymmetric
-    Meaning : reduced information, of what labels have
+    Meaning : reduced information as a share of the labels' own
     Range : up to 1
     Best value : 1
-    Special cases : 1 for equal partitions. NULL for a single label and for labels that are
-        singletons, of which a table tells all, and where the divisor is not positive. NULL without
-        rows.
+    Special cases : 1 for equal partitions. NULL if there is a single label or if all labels are
+        singletons, because the table then tells everything, and if the divisor is not positive.
+        NULL if there are no rows.
     Source : Jerdee, Kirkley and Newman (2023), Normalized mutual information is a biased measure
         for classification and community detection, https://arxiv.org/abs/2307.01282.
     Sides swapped : another value

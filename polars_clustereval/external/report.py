@@ -1,4 +1,4 @@
-"""All external metrics at once, and the reports by cluster, by label and by row."""
+"""All external metrics in one pass, and the reports by cluster, by label and by row."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ _EXPECTED_STATISTICS = ("emi", "ehl", "ehc")
 def external_statistics(
     table: ContingencyTable, *, adjusted: bool, labels: pl.LazyFrame | None = None
 ) -> pl.LazyFrame:
-    """Return one row per partition of `table`: all that the scores of external_report need.
+    """Return one row per partition of `table`: everything that the scores of external_report need.
 
     `labels` are the rows of _labels_with_best_match, if they are known.
 
@@ -246,41 +246,46 @@ def external_report(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The rows to evaluate. A LazyFrame is read when the result is collected, and streams.
+        The rows to evaluate. A LazyFrame is read when you collect the result, and streams.
     label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
+        True class and assigned cluster, of any groupable type. Rows with a NULL in one of them are
+        left out.
     weight : str or Expr, optional
-        Multiplicity of each row, a whole number >= 0. The column is checked first.
+        How many times each row counts, a whole number >= 0. The weights are checked before anything
+        else is computed.
     partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
         The value of cluster that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
+        Whether noise counts as an ordinary cluster, is left out, or counts as one cluster per row.
     average_method : {'arithmetic', 'geometric', 'min', 'max', 'joint'}
-        Mean of the entropies in the normalized and adjusted mutual information; 'joint' is for the
-        normalized one only, and needs adjusted=False.
+        Mean of the entropies in the normalized and adjusted mutual information. 'joint' is only for
+        the normalized one, and needs adjusted=False.
     beta : float
-        Weight in pair_f_score, v_measure_score and bcubed_f_score, at least 0.
+        Weight of recall in pair_f_score and bcubed_f_score, and of completeness in v_measure_score;
+        at least 0.
     adjusted : bool
-        False leaves out adjusted_mutual_info_score and expected_mutual_info, the slowest ones.
+        False leaves out adjusted_mutual_info_score and expected_mutual_info, the two slowest
+        metrics.
     metrics : sequence of str, optional
-        Names of the columns to return after the partition columns, in this order. What only other
-        columns need is not computed. By default all.
+        Columns to return after the partition columns, in this order; by default all. Anything that
+        only the other columns need is not computed.
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted: the partition columns, n rows that
-        count, n_dropped rows with a NULL label or cluster, n_noise, n_labels, n_clusters, and one
-        column per metric, named as its expression, NULL if undefined. Without rows n is 0 and
-        every metric NULL, or with partition_by the result is empty.
+        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the rows that
+        count; n_dropped, the rows with a NULL label or cluster; n_noise, the rows of noise;
+        n_labels; n_clusters; and one column per metric, named as its expression, which is NULL if
+        the metric is undefined. If there are no rows, n is 0 and every metric is NULL; with
+        partition_by, the result is empty.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or cannot be grouped, a weight is not a whole number >= 0, noise
-        has no equal in the type of cluster, or an option is unknown.
+        If a column does not exist or cannot be grouped, if a weight is not a whole number >= 0, if
+        noise is not a value of the type of cluster, or if an option is unknown.
 
     Notes
     -----
@@ -334,16 +339,16 @@ def external_cluster_report(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, sorted by partition and cluster: the partition columns,
-        cluster, n rows, n_labels, majority_label (the lowest of equals), majority_n rows with
-        it, purity = majority_n / n, entropy of its labels in nats, and joined_pairs, its pairs
-        of rows of different labels. With noise_as 'singletons' one row with cluster NULL and n
-        1 stands for all singletons.
+        Same kind as `frame`, one row per cluster, sorted by partition and cluster: the partition
+        columns; cluster; n, its rows; n_labels; majority_label, its most frequent label (the lowest
+        one in a tie); majority_n, its rows with that label; purity = majority_n / n; entropy, that
+        of its labels in nats; and joined_pairs, its pairs of rows with different labels. With
+        noise_as 'singletons', a single row with cluster NULL and n = 1 represents all singletons.
 
     Raises
     ------
     ClusterEvalError
-        As for external_report.
+        For the same reasons as external_report.
 
     Notes
     -----
@@ -395,15 +400,16 @@ def external_label_report(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, sorted by partition and label: the partition columns, label, n
-        rows, n_clusters, majority_cluster (the lowest of equals), majority_n rows in it, recall
-        = majority_n / n, entropy of its clusters in nats, and split_pairs, its pairs of rows in
-        different clusters.
+        Same kind as `frame`, one row per label, sorted by partition and label: the partition
+        columns; label; n, its rows; n_clusters; majority_cluster, the cluster with most of its rows
+        (the lowest one in a tie); majority_n, its rows in that cluster; recall = majority_n / n;
+        entropy, that of its clusters in nats; and split_pairs, its pairs of rows in different
+        clusters.
 
     Raises
     ------
     ClusterEvalError
-        As for external_report.
+        For the same reasons as external_report.
 
     Notes
     -----
@@ -443,9 +449,9 @@ def describe_side(
 ) -> pl.LazyFrame:
     """Return one row per partition and value of `side`, which is 'label' or 'cluster'.
 
-    `other` is the other one of these. `sizes` is table.label_sizes or table.cluster_sizes, by side.
-    Columns: the partition columns, the side, and SIDE_COLUMNS: size (rows), n_cells (number of
-    other values in these rows), majority (the most frequent other value), majority_n (its rows),
+    `other` is the other one of the two. `sizes` is table.label_sizes or table.cluster_sizes, by
+    side. Columns: the partition columns, the side, and SIDE_COLUMNS: size (rows), n_cells (number
+    of other values in these rows), majority (the most frequent other value), majority_n (its rows),
     share (majority_n / size), entropy (of the other values, in nats) and divided_pairs (pairs of
     rows with different other values). Shared by external_cluster_report and external_label_report.
     """
@@ -492,22 +498,24 @@ def bcubed_samples(
     Parameters
     ----------
     id : str or Expr, optional
-        Identifier of each row; by default its number in the frame, from 0. If ids repeat across
-        sources, a struct of source and id.
+        Identifier of each row; by default its number in the frame, from 0. If several sources use
+        the same ids, pass a struct of source and id.
     frame, label, cluster, partition_by, noise, noise_as : as in external_report
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, sorted by partition and id: the partition columns, id, label,
-        cluster, bcubed_precision, the share of its cluster that has its label, and
-        bcubed_recall, the share of its label that is in its cluster. Their means are the scores
-        of the same names. A noise row counted as a singleton has cluster NULL.
+        Same kind as `frame`, one row per scored row, sorted by partition and id: the partition
+        columns; id; label; cluster; bcubed_precision, the share of its cluster that has its label;
+        and bcubed_recall, the share of its label that is in its cluster. The means of these two are
+        the scores of the same names. For a row of noise that counts as a singleton, cluster is
+        NULL.
 
     Raises
     ------
     ClusterEvalError
-        As for external_report, and, when the result is collected, if an id has several rows.
+        For the same reasons as external_report; and, when you collect the result, if an id has
+        several rows.
 
     Notes
     -----
@@ -552,10 +560,11 @@ def size_records(
     """Return (rows, keys), one row per row of `frame` that counts, with the sizes of its groups.
 
     Columns of rows: the partition columns, id, label, cluster, label_size and cluster_size (rows of
-    its label and of its cluster) and n (rows with both). A noise row that is counted as a singleton
-    has cluster NULL. `record` is the user's column of identifiers, None for row numbers, `results`
-    the names of the other columns of the final result, and keys maps inner names of the partition
-    columns to the user's. With `count_unlabeled` rows without a label count in cluster_size.
+    its label and of its cluster) and n (rows with both). A row of noise that counts as a singleton
+    has cluster NULL. `record` is the user's column of identifiers, or None for row numbers;
+    `results` are the names of the other columns of the final result; and keys maps the inner names
+    of the partition columns to the user's. With `count_unlabeled`, rows without a label count in
+    cluster_size.
     """
     rows, keys = _read_records(frame, label, cluster, record, options, results)
     noisy = is_noise(rows, options.noise)

@@ -75,7 +75,7 @@ def cluster_matching_terms(row: Row) -> Terms:
 
     They are copies, and the rows with the most frequent label of the cluster, cluster_majority_n x
     copies. Callers sum them over clusters. `row(name)` is a column of a frame of clusters; copies
-    is 1, or the number of noise rows where one row stands for all that are clusters of their own.
+    is 1, or the number of noise rows if one row represents all noise rows that are singletons.
     """
     return {
         "n_clusters": row("copies"),
@@ -141,7 +141,7 @@ def _majority_terms(row: Row) -> Terms:
 
 
 def f_score(precision: pl.Expr, recall: pl.Expr, beta: float) -> pl.Expr:
-    """Return the F score of precision and recall, 0 if both are 0; beta > 1 weighs recall more."""
+    """Return the F score of precision and recall, 0 if both are 0; beta > 1 favors recall."""
     square = beta * beta
     score = ratio((1 + square) * precision * recall, square * precision + recall)
     return pl.when(precision + recall == 0).then(0.0).otherwise(score)
@@ -196,12 +196,12 @@ def purity(label: Column, cluster: Column) -> pl.Expr:
     Meaning : rows with the majority label of their cluster
     Range : (0, 1]
     Best value : 1
-    Special cases : 1 where every cluster is a singleton. NULL without rows.
+    Special cases : 1 where every cluster is a singleton. NULL if there are no rows.
     Source : Zhao and Karypis (2004), Empirical and theoretical comparisons of selected criterion
         functions for document clustering, doi:10.1023/B:MACH.0000027785.44527.d6.
     Sides swapped : inverse_purity
     Names elsewhere : Alink: getPurity
-    Differs : CluSim takes the majorities over the side that has fewer groups.
+    Differs : CluSim computes the majorities for the side that has fewer groups.
     SQL : clustereval.purity(label, cluster)
 
     Examples
@@ -224,7 +224,7 @@ def inverse_purity(label: Column, cluster: Column) -> pl.Expr:
     Meaning : rows in the majority cluster of their label
     Range : (0, 1]
     Best value : 1
-    Special cases : 1 for a single cluster. NULL without rows.
+    Special cases : 1 for a single cluster. NULL if there are no rows.
     Source : Zhao and Karypis (2004), Empirical and theoretical comparisons of selected criterion
         functions for document clustering, doi:10.1023/B:MACH.0000027785.44527.d6.
     Sides swapped : purity
@@ -242,9 +242,10 @@ def inverse_purity(label: Column, cluster: Column) -> pl.Expr:
 
 
 def class_f_measure(label: Column, cluster: Column) -> pl.Expr:
-    """Best F1 score of each label with any cluster, averaged over rows.
+    """Best F1 score that any cluster has for a label, averaged over the rows.
 
-    The F1 score of a label of a rows and a cluster of b rows that share n is 2 n / (a + b).
+    If a label has a rows and a cluster has b rows, n of them in common, their F1 score is 2 n / (a
+    + b).
 
     Facts
     -----
@@ -252,7 +253,7 @@ def class_f_measure(label: Column, cluster: Column) -> pl.Expr:
     Meaning : best F1 score of any cluster for each label
     Range : (0, 1]
     Best value : 1
-    Special cases : 1 for equal partitions only. NULL without rows.
+    Special cases : 1 for equal partitions only. NULL if there are no rows.
     Source : Larsen and Aone (1999), Fast and effective text mining using linear-time document
         clustering, doi:10.1145/312129.312186.
     Sides swapped : another value
@@ -270,18 +271,18 @@ def class_f_measure(label: Column, cluster: Column) -> pl.Expr:
 
 
 def split_join_distance(label: Column, cluster: Column) -> pl.Expr:
-    """Number of rows to move to turn one partition into the other, both ways added.
+    """Number of rows to move to turn each partition into the other, added over both directions.
 
-    2 n minus the rows with the majority label of their cluster, minus those in the majority cluster
-    of their label; a metric of partitions.
+    It is 2 n minus the rows with the majority label of their cluster, minus the rows in the
+    majority cluster of their label. It is a metric on partitions.
 
     Facts
     -----
     Title : Split-join distance, van Dongen's metric
-    Meaning : rows to move to make one out of the other
+    Meaning : rows to move to turn one into the other
     Range : [0, 2 n)
     Best value : 0
-    Special cases : 0 for equal partitions only. NULL without rows.
+    Special cases : 0 for equal partitions only. NULL if there are no rows.
     Source : van Dongen (2000), Performance criteria for graph clustering and Markov cluster
         experiments, CWI INS-R0012.
     SQL : clustereval.split_join_distance(label, cluster)
@@ -298,17 +299,17 @@ def split_join_distance(label: Column, cluster: Column) -> pl.Expr:
 
 
 def bcubed_precision(label: Column, cluster: Column) -> pl.Expr:
-    """Mean over rows of the share of their cluster that has their label.
+    """Mean over the rows of the share of the row's cluster that has its label.
 
-    B-cubed precision, where each row itself counts.
+    This is B-cubed precision; each row itself counts.
 
     Facts
     -----
     Title : B-cubed precision
-    Meaning : of a row's cluster, the share with its label
+    Meaning : share of a row's cluster that has its label
     Range : (0, 1]
     Best value : 1
-    Special cases : 1 where every cluster is a singleton. NULL without rows.
+    Special cases : 1 where every cluster is a singleton. NULL if there are no rows.
     Source : Bagga and Baldwin (1998), Algorithms for scoring coreference chains. Amigo, Gonzalo,
         Artiles and Verdejo (2009), doi:10.1007/s10791-008-9066-8.
     Sides swapped : bcubed_recall
@@ -327,17 +328,17 @@ def bcubed_precision(label: Column, cluster: Column) -> pl.Expr:
 
 
 def bcubed_recall(label: Column, cluster: Column) -> pl.Expr:
-    """Mean over rows of the share of their label that lies in their cluster.
+    """Mean over the rows of the share of the row's label that is in its cluster.
 
-    B-cubed recall, where each row itself counts.
+    This is B-cubed recall; each row itself counts.
 
     Facts
     -----
     Title : B-cubed recall
-    Meaning : of a row's label, the share in its cluster
+    Meaning : share of a row's label that is in its cluster
     Range : (0, 1]
     Best value : 1
-    Special cases : 1 for a single cluster. NULL without rows.
+    Special cases : 1 for a single cluster. NULL if there are no rows.
     Source : Bagga and Baldwin (1998), Algorithms for scoring coreference chains. Amigo, Gonzalo,
         Artiles and Verdejo (2009), doi:10.1007/s10791-008-9066-8.
     Sides swapped : bcubed_precision
@@ -358,15 +359,15 @@ def bcubed_recall(label: Column, cluster: Column) -> pl.Expr:
 def bcubed_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
     """Weighted harmonic mean of B-cubed precision and recall.
 
-    (1 + beta^2) P R / (beta^2 P + R): beta > 1 weighs recall more.
+    (1 + beta^2) P R / (beta^2 P + R): with beta > 1, recall weighs more.
 
     Facts
     -----
     Title : B-cubed F score
-    Meaning : harmonic mean of B-cubed precision, recall
+    Meaning : harmonic mean of B-cubed precision and recall
     Range : (0, 1]
     Best value : 1
-    Special cases : 1 for equal partitions only. NULL without rows.
+    Special cases : 1 for equal partitions only. NULL if there are no rows.
     Source : Amigo, Gonzalo, Artiles and Verdejo (2009), A comparison of extrinsic clustering
         evaluation metrics based on formal constraints, doi:10.1007/s10791-008-9066-8.
     SQL : clustereval.bcubed_f_score(label, cluster, beta := 1.0)
@@ -395,18 +396,19 @@ def bcubed_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.E
 
 
 def element_centric_similarity(label: Column, cluster: Column) -> pl.Expr:
-    """Mean over rows of the overlap of their label and cluster as a share of the larger of these.
+    """Mean over the rows of the overlap of the row's label and cluster, divided by the larger one.
 
-    (1/n) sum of n_ij^2 / max(a_i, b_j) over the cells of n_ij rows, whose label has a_i rows and
-    whose cluster b_j: the element-centric similarity of partitions, whatever its parameter alpha.
+    (1/n) sum of n_ij^2 / max(a_i, b_j) over the cells of the contingency table, where the cell has
+    n_ij rows, its label a_i and its cluster b_j. For partitions, this is the element-centric
+    similarity for any value of its parameter alpha.
 
     Facts
     -----
     Title : Element-centric similarity
-    Meaning : overlap over the larger of label and cluster
+    Meaning : overlap / the larger of label and cluster
     Range : (0, 1]
     Best value : 1
-    Special cases : 1 for equal partitions only. NULL without rows.
+    Special cases : 1 for equal partitions only. NULL if there are no rows.
     Source : Gates, Wood, Hetrick and Ahn (2019), Element-centric clustering comparison unifies
         overlaps and hierarchy, doi:10.1038/s41598-019-44892-y.
     Names elsewhere : CluSim: element_sim
@@ -424,15 +426,15 @@ def element_centric_similarity(label: Column, cluster: Column) -> pl.Expr:
 
 
 def exact_match_precision(label: Column, cluster: Column) -> pl.Expr:
-    """Share of the clusters that equal a label, row for row.
+    """Share of the clusters that have exactly the rows of a label.
 
     Facts
     -----
     Title : Precision of exact matches
-    Meaning : clusters that equal a label, row for row
+    Meaning : clusters with exactly the rows of a label
     Range : [0, 1]
     Best value : 1
-    Special cases : 1 for equal partitions only. NULL without rows.
+    Special cases : 1 for equal partitions only. NULL if there are no rows.
     Source : Menestrina, Whang and Garcia-Molina (2010), Evaluating entity resolution results,
         doi:10.14778/1920841.1920871.
     Sides swapped : exact_match_recall
@@ -450,15 +452,15 @@ def exact_match_precision(label: Column, cluster: Column) -> pl.Expr:
 
 
 def exact_match_recall(label: Column, cluster: Column) -> pl.Expr:
-    """Share of the labels that equal a cluster, row for row.
+    """Share of the labels that have exactly the rows of a cluster.
 
     Facts
     -----
     Title : Recall of exact matches
-    Meaning : labels that equal a cluster, row for row
+    Meaning : labels with exactly the rows of a cluster
     Range : [0, 1]
     Best value : 1
-    Special cases : 1 for equal partitions only. NULL without rows.
+    Special cases : 1 for equal partitions only. NULL if there are no rows.
     Source : Menestrina, Whang and Garcia-Molina (2010), Evaluating entity resolution results,
         doi:10.14778/1920841.1920871.
     Sides swapped : exact_match_precision
@@ -481,10 +483,11 @@ def exact_match_f_score(label: Column, cluster: Column) -> pl.Expr:
     Facts
     -----
     Title : F score of exact matches
-    Meaning : harmonic mean of exact match precision, recall
+    Meaning : harmonic mean of exact match precision and recall
     Range : [0, 1]
     Best value : 1
-    Special cases : 0 if no cluster equals a label, 1 only for equal partitions. NULL without rows.
+    Special cases : 0 if no cluster equals a label, and 1 only for equal partitions. NULL if there
+        are no rows.
     Source : Menestrina, Whang and Garcia-Molina (2010), Evaluating entity resolution results,
         doi:10.14778/1920841.1920871.
     SQL : clustereval.exact_match_f_score(label, cluster)

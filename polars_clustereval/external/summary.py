@@ -1,4 +1,4 @@
-"""summary: the external metrics one below the other, for reading."""
+"""summary: the external metrics one below the other, so that you can read them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from polars_clustereval.base.checks import choose_terms
 from polars_clustereval.base.frames import list_meanings
 from polars_clustereval.base.metric_facts import metrics_of
 from polars_clustereval.base.tables import table_function
+from polars_clustereval.base.text_frame import show_whole_texts
 
 from .contingency import LabelOptions, read_contingency_table
 from .report import external_scores, need_expectation, score_partitions
@@ -49,13 +50,13 @@ def external_summary(
     DataFrame or LazyFrame
         Same kind as `frame`, one row per partition and metric, sorted by partition and in the order
         of external_report: the partition columns, metric (its name), value (NULL if undefined),
-        best (its best value as text: a number, 'high' or 'low'; NULL if none is best) and meaning
-        (what it measures, in a few words).
+        best (its best value as text: a number, 'high' or 'low'; NULL if no value is best) and
+        meaning (what it measures, in a few words).
 
     Raises
     ------
     ClusterEvalError
-        As for external_report.
+        For the same reasons as external_report.
 
     Notes
     -----
@@ -77,7 +78,9 @@ def external_summary(
     long = report.unpivot(index=list(table.keys), variable_name="metric", value_name="value")
     meanings = list_meanings(metrics_of("external_report").values())
     summary = long.join(meanings, on="metric").sort(*table.keys, "place", nulls_last=True)
-    return table.to_user_frame(frame, summary.select(*table.keys, *_SUMMARY_COLUMNS))
+    return show_whole_texts(
+        table.to_user_frame(frame, summary.select(*table.keys, *_SUMMARY_COLUMNS))
+    )
 
 
 _SUMMARY_COLUMNS = ("metric", "value", "best", "meaning")

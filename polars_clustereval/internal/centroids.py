@@ -68,7 +68,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PointOptions:
-    """Options of the internal indices, checked as far as that needs no rows."""
+    """Options of the internal indices, after all checks that need no rows."""
 
     distance: Distance
     center: Center
@@ -90,10 +90,10 @@ def check_point_options(
     noise_as: NoiseAs | None = None,
     missing: Missing = "error",
 ) -> PointOptions:
-    """Return the options that all internal indices share; raise the error of the first wrong one.
+    """Return the options that all internal indices share; raise an error for the first wrong one.
 
-    They have the meaning that they have in `centroids`. Checks that need rows, such as that of the
-    number of weights, come later.
+    They mean the same as in `centroids`. Checks that need rows, such as that of the number of
+    weights, come later.
     """
     measure = check_distance(distance, p)
     check_choice("center", center, ("mean", "median"))
@@ -155,7 +155,7 @@ class Points:
     def own_keys(self) -> list[str]:
         """The columns that identify a cluster in its partition: cluster, maybe singleton_no.
 
-        singleton_no exists if each noise point is a cluster of its own.
+        singleton_no exists if each noise point counts as a cluster.
         """
         return ["cluster", "singleton_no"] if self.has_singletons else ["cluster"]
 
@@ -185,9 +185,9 @@ class Points:
         """Return the points with the vector x added to each row, and the origins they are moved by.
 
         The columns of x are made by `form.add_points`. If the user's frame is in memory
-        (`is_eager`), the origins of its partitions are computed now, and where all are 0, as most
-        often, the points are not moved. Otherwise they are joined to the rows, and found on
-        collection.
+        (`is_eager`), the origins of its partitions are computed now, and if all of them are 0,
+        which is the usual case, the points are not moved. Otherwise the origins are joined to the
+        rows, and found on collection.
         """
         form, rows, keys = self.form, self.rows, self.partition_keys
         if not form.is_moved:
@@ -314,7 +314,7 @@ class Points:
     def precompute(self) -> Points:
         """Return the same points with all_centers and spreads collected now, for several uses.
 
-        Raises the error of fault_error if a point has no finite distance.
+        Raise the error of fault_error if a point has no finite distance.
         """
         if isinstance(self.form, LongVectors):
             # Together, the engine would hold all points: it reads them once for two plans.
@@ -341,9 +341,9 @@ class Points:
     def without_distances(self) -> Points:
         """Return the same points with spreads computed without any distance to a center.
 
-        For indices that do not use such distances: distances, ssw, radius and overall_distances are
-        NULL. The spreads have one more column, zeros: the number of kept points that are zero
-        vectors.
+        It is for indices that do not use such distances: distances, ssw, radius and
+        overall_distances are NULL. The spreads have one more column, zeros: the number of kept
+        points that are zero vectors.
         """
         norm, size, kept = pl.col("norm"), pl.col("size"), pl.col("kept")
         moments = self.form.moment_terms(self.center)
@@ -399,8 +399,8 @@ class Points:
     def fault_error(self) -> ClusterEvalError:
         """Return the error of vectors that have no finite distances.
 
-        It says what is wrong with them and in how many rows; the rows are read again to find this
-        out.
+        It tells what is wrong with them, and in how many rows. To find this out, the rows are read
+        again.
         """
         rows, form = self.kept_rows, self.form
         if isinstance(form, LongVectors):
@@ -460,9 +460,9 @@ def read_points(
 ) -> Points:
     """Return the rows of a user's frame as points, after a check of all arguments.
 
-    `given` are further arguments of read_rows. Without `needs_origins` the points are not moved:
-    means and squares lose digits far from 0, distances alone do not. If `is_eager`, the rows of a
-    LazyFrame too are read once now, to find the origins of its partitions.
+    `given` are further arguments of read_rows. Without `needs_origins`, the points are not moved,
+    because far from 0 only means and squares lose digits, but distances do not. If `is_eager`, even
+    the rows of a LazyFrame are read once now, to find the origins of its partitions.
     """
     points = read_rows(frame, vector, cluster, options, **given)
     form = replace(points.form, is_moved=points.form.is_moved and needs_origins)
@@ -526,7 +526,7 @@ def read_rows(
 def _noise_flag(lazy: pl.LazyFrame, cluster: pl.Expr, noise: object) -> pl.Expr:
     """Return whether each row is noise: its cluster is the value `noise`. False for NULL.
 
-    Raises an error if `noise` has no equal in the type of the expression `cluster`.
+    Raise an error if `noise` is not a value of the type of the expression `cluster`.
     """
     if noise is None:
         return pl.lit(False)
@@ -539,8 +539,8 @@ def _choose_form(
     """Return the form of the vectors, with the factors of the weights.
 
     The form is LongVectors if vectors have many coordinates, centers are means and the caller does
-    not need one column per coordinate (`needs_wide`), else WideVectors. Raises an error unless
-    there is one weight per coordinate.
+    not need one column per coordinate (`needs_wide`), else WideVectors. Raise an error unless there
+    is one weight per coordinate.
     """
     dims, distance = len(coordinates.exprs), options.distance
     # Vectors without coordinates have one NULL in place of them, which no weight belongs to.
@@ -558,9 +558,9 @@ def _choose_form(
 def _flag_rows(rows: pl.LazyFrame, noise_as: NoiseAs | None) -> pl.LazyFrame:
     """Return the rows with the flags complete, kept and noisy, which class Points describes.
 
-    The rows have cluster, has_vector and noisy, here for rows without a vector too. With noise_as
-    'singletons' they also get row, an index from 0, and singleton_no, which is row + 1 for noise
-    and otherwise 0; cluster is then NULL for noise.
+    The rows have cluster, has_vector and noisy, which is also set for rows without a vector. With
+    noise_as 'singletons' they also get row, an index from 0, and singleton_no, which is row + 1 for
+    noise and otherwise 0; cluster is then NULL for noise.
     """
     has_vector = pl.col("has_vector").fill_null(False)
     rows = rows.with_columns(complete=pl.col("cluster").is_not_null() & has_vector)
@@ -606,13 +606,13 @@ def centroids(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per cluster, sorted by partition and cluster: the partition
-        columns, cluster, n points and centroid, a list of one number per coordinate. With noise_as
-        'singletons' each noise point has a row of its own, cluster NULL.
+        columns; cluster; n, its points; and centroid, a list with one number per coordinate. With
+        noise_as 'singletons', each noise point has a row of its own, where cluster is NULL.
 
     Raises
     ------
     ClusterEvalError
-        As for internal_report.
+        For the same reasons as internal_report.
 
     Notes
     -----

@@ -1,12 +1,11 @@
 """determinants: the indices made from determinants of scatter matrices.
 
-Long vectors are factored by numpy, all points of a partition at once (kernels.factorization). Of
-others, scatter matrices are sums of products, one column for each pair of coordinates. Polars
+Long vectors are factored by numpy, all points of a partition together (kernels.factorization). For
+others, scatter matrices are sums of products, with one column for each pair of coordinates. Polars
 aggregates them, and numpy eliminates the result, which has at most one row per cluster. The squares
-of nearly collinear columns lose twice the digits that the columns themselves lose. If an
-elimination shows such columns, its combinations of coordinates, which are nearly orthogonal, are
-computed for every point, and the products of these are summed in another pass; the determinant is
-the same.
+of nearly collinear columns lose twice as many digits as the columns themselves. If an elimination
+shows such columns, its combinations of coordinates, which are nearly orthogonal, are computed for
+every point, and their products are summed in another pass. The determinant stays the same.
 
 W is the scatter matrix within the clusters of a partition, B that between them, W_C that of one
 cluster. `by` are the partition columns. The columns of a coordinate i are: x_i, of a row; m_i, the
@@ -81,10 +80,10 @@ def _summed_totals(points: Points) -> pl.LazyFrame:
 
     Without partition columns there is always one row.
 
-    The points are read three times: for means, for means of the residuals, and for products; and
-    again for the products of combinations (_refine_scatter). If a cluster has no more points than
-    dimensions, its scatter matrix is singular: the matrices of the clusters are then not needed,
-    and W is summed directly over the points.
+    The points are read three times, for means, for means of the residuals, and for products, and
+    once more for the products of combinations (_refine_scatter). If a cluster has no more points
+    than dimensions, its scatter matrix is singular: the matrices of the clusters are then not
+    needed, and W is summed directly over the points.
     """
     keys, columns = points.partition_keys, points.vector_columns("x")
     by, n_dims = keys or ["__ce_whole"], len(columns)
@@ -566,9 +565,9 @@ def _determinant_indices(frame: pl.DataFrame, n_dims: int) -> dict[str, pl.Serie
 
 
 def _finite_exp(x: Floats) -> Floats:
-    """Return exp(x) of a determinant's logarithm x, NaN if that is no normal Float64.
+    """Return exp(x) of a determinant's logarithm x, NaN if that is not a normal Float64.
 
-    0 would say that the matrix is singular.
+    0 would mean that the matrix is singular.
     """
     return np.where((x >= -708) & (x <= 709), np.exp(x), np.nan)
 
@@ -616,42 +615,44 @@ def determinant_report(
     missing: Missing = "error",
     metrics: Sequence[str] | None = None,
 ) -> Frame:
-    """Internal indices made from determinants of scatter matrices.
+    """Internal indices from the determinants of scatter matrices.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The points to evaluate, one per row. A LazyFrame is read when the result is collected, and
-        streams below 32 dimensions.
+        The points to evaluate, one per row. A LazyFrame is read when you collect the result; below
+        32 dimensions it streams.
     vector, cluster, partition_by, noise, noise_as, missing : as in internal_report
     metrics : sequence of str, optional
-        Names of the columns to return after the partition columns, in this order. What only other
-        columns need is not computed. By default all.
+        Columns to return after the partition columns, in this order; by default all. Anything that
+        only the other columns need is not computed.
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted by it: the partition columns, n
-        points kept, n_dropped, n_noise, n_dims, n_clusters, and with T the scatter matrix of all
-        points, W within and B between clusters: det_ratio = |T| / |W| (range [1, inf), best high),
-        log_det_ratio = n ln det_ratio (range [0, inf), best high), ksq_detw_index = k² |W| (range
-        (0, inf), best low), scott_symons_index = Σ n_C ln |W_C / n_C| (range unbounded, best low)
-        and trace_wib = trace(W⁻¹ B) (range [0, inf), best high). NULL if a matrix is singular, as
-        that of a cluster with no more points than dimensions is.
+        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the points
+        that count; n_dropped; n_noise; n_dims; n_clusters; and, where T is the scatter matrix of
+        all points, W the one within clusters and B the one between clusters, det_ratio = |T| / |W|
+        (range [1, inf), best high), log_det_ratio = n ln det_ratio (range [0, inf), best high),
+        ksq_detw_index = k² |W| (range (0, inf), best low), scott_symons_index = Σ n_C ln |W_C /
+        n_C| (range unbounded, best low) and trace_wib = trace(W⁻¹ B) (range [0, inf), best high).
+        An index is NULL if one of its matrices is singular, such as that of a cluster with no more
+        points than dimensions.
 
     Raises
     ------
     ClusterEvalError
-        As for internal_report.
+        For the same reasons as internal_report.
 
     Notes
     -----
-    Time is proportional to the number of points times the squared number of dimensions. From 32
-    dimensions on, all points are in memory. With nearly collinear columns, such as y = 2 x + ε
-    times noise, the relative error of the determinants is 1e-16 / ε to 1e-15 / ε: that of the
-    coordinates as given, whose last digits are part of the noise; below 32 dimensions it takes
-    about three times as long. A matrix is singular if a column is a combination of
-    others up to about 1e-10 of these (√d 2⁻³⁴ for d dimensions). A macro takes 500 dimensions.
+    The time grows with the points times the square of the number of dimensions. From 32 dimensions
+    on, all points are in memory. If columns are nearly collinear, such as y = 2 x + ε times noise,
+    the relative error of the determinants is 1e-16 / ε to 1e-15 / ε. This is the error of the
+    coordinates as given, because their last digits are part of the noise. Below 32 dimensions, such
+    columns take about three times as long. A matrix counts as singular if a column is a combination
+    of others up to about 1e-10 of these (√d 2⁻³⁴ for d dimensions). A macro takes up to 500
+    dimensions.
     In SQL: ``FROM clustereval.determinant_report(tbl, [x, y], cluster)``.
 
     References

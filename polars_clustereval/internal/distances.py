@@ -138,8 +138,8 @@ def check_distance(distance: object, p: float) -> Distance:
 def check_weights(weights: Sequence[float] | None, distance: Distance) -> list[float] | None:
     """Return an index's option `weights`, one number per dimension, as floats; None if not given.
 
-    Raises an error if one is not > 0, or the distance is chebyshev. Their number is checked by
-    weight_factors, which knows the dimensions.
+    Raise an error if one is not > 0, or if the distance is chebyshev. weight_factors, which knows
+    the dimensions, checks their number.
     """
     if weights is None:
         return None
@@ -157,7 +157,7 @@ def weight_factors(weights: list[float] | None, distance: Distance, dims: int) -
     """Return the factors, one for each of `dims` coordinates, that account for the weights.
 
     The plain distance of vectors multiplied by them is the weighted one. They are 1 without
-    weights. Raises an error unless there is one weight per coordinate.
+    weights. Raise an error unless there is one weight per coordinate.
     """
     if weights is None:
         return [1.0] * dims
@@ -186,7 +186,7 @@ def plain_distance_name(distance: DistanceName, p: float) -> DistanceName:
 
 @dataclass(frozen=True)
 class VectorForm(ABC):
-    """How a frame stores vectors of `dims` coordinates, and what is computed from these columns.
+    """How a frame stores vectors of `dims` coordinates, and what is computed from its columns.
 
     A row has several vectors, each named by a prefix of its columns: raw_x, the user's own
     coordinates, and x, the point that distances are computed from, which is raw_x minus the origin
@@ -212,12 +212,12 @@ class VectorForm(ABC):
         """Return one row per partition of `rows`: its origin, which is subtracted from its points.
 
         `rows` have raw_x and `cluster_keys`, which include `partition_keys`. A coordinate of the
-        origin is, of those of all points, the one nearest to 0, if all lie on one side of 0 and
-        some spread is small against it, that of a cluster or of them all; otherwise 0. So no origin
-        is larger than what it is subtracted from, and no digit is lost, however far other points
-        are. If distances between the points, or sums of their squares, may overflow, the origin
-        makes all distances of the partition NULL or infinite, and the check of distances raises the
-        error.
+        origin is the one nearest to 0 among all points, if all of them are on one side of 0 and a
+        spread, that of a cluster or of all points, is small compared with it; otherwise it is 0. So
+        no origin is larger than what it is subtracted from, and no digit is lost, however far away
+        other points are. If distances between the points, or sums of their squares, may overflow,
+        the origin makes all distances of the partition NULL or infinite, and the check of distances
+        raises the error.
         """
 
     @abstractmethod
@@ -328,8 +328,8 @@ class VectorForm(ABC):
 
         mean_between_share is the mean over coordinates of the share of the total sum of squares
         that lies between clusters; total_squares_norm is the norm of the vector of these totals.
-        The expressions read columns made of variance_terms; in LongVectors there are none, since
-        variance_terms are the totals already.
+        The expressions read columns made of variance_terms; in LongVectors there are none, because
+        variance_terms are already the totals.
         """
 
 
@@ -366,8 +366,8 @@ class WideVectors(VectorForm):
     ) -> pl.LazyFrame:
         """Return the result of find_origins from the extremes of the clusters of all partitions.
 
-        A row of `clusters` has `partition_keys`, the number of points as `size`, and the least and
-        greatest value of each coordinate, low_0, high_0, ...
+        A row of `clusters` has `partition_keys`, the number of points as `size`, and the smallest
+        and largest value of each coordinate, low_0, high_0, ...
         """
         totals: Terms = {"size": pl.col("size").sum()}
         for i, (a, b) in enumerate(
@@ -548,7 +548,7 @@ class WideVectors(VectorForm):
 
 
 class LongVectors(VectorForm):
-    """Vectors as one column of arrays, whose sums and distances numpy computes in batches of rows.
+    """Vectors as one column of arrays; numpy computes their sums and distances in batches of rows.
 
     Centers are means here. `center_clusters` computes g and the totals of variances in the same
     pass.
@@ -568,7 +568,7 @@ class LongVectors(VectorForm):
     ) -> pl.LazyFrame:
         """Return one row per partition, with the list `origin`: see VectorForm.
 
-        It is NULL where every coordinate would be 0, and infinite if distances may overflow.
+        It is NULL if every coordinate would be 0, and infinite if distances may overflow.
         """
         return long_vectors.find_origins(
             rows, cluster_keys, partition_keys, self.factors, *self.distance, SMALL_SPREAD
@@ -674,9 +674,9 @@ class LongVectors(VectorForm):
 def _unit_divisor(vector: Sequence[pl.Expr]) -> pl.Expr:
     """Return the number to divide a vector by, for length 1; NULL if its norm is not finite.
 
-    `vector` has one expression per coordinate. The divisor of a vector of norm 0 is infinite, also
-    where the squares underflow: a zero vector results. It is 1 for a norm that is 1 but for
-    rounding, since the mean of equal unit vectors is that vector.
+    `vector` has one expression per coordinate. The divisor of a vector with norm 0 is infinite,
+    even if the squares underflow, so a zero vector results. It is 1 for a norm that is 1 except for
+    rounding, because the mean of equal unit vectors is that vector.
     """
     norm = sum_of_squares(vector).sqrt()
     divisor = pl.when(norm == 0).then(float("inf")).when((norm - 1).abs() < 1e-14).then(1.0)

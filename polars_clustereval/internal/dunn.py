@@ -98,7 +98,7 @@ def _pair_statistics_row(
 ) -> pl.DataFrame:
     """Return the row of _pair_statistics for one partition, without its partition columns.
 
-    `centers` (k, d) are those of the clusters; None leaves what only the generalized indices need
+    `centers` (k, d) are those of the clusters; with None, what only the generalized indices need is
     NULL. `distance` is the user's.
     """
     metric, values = Metric(distance), dict[str, float | None]()
@@ -132,7 +132,7 @@ def _center_extremes(points: Points) -> pl.LazyFrame:
     """Return one row per partition: the statistics of dunn_index from the clusters' centers.
 
     max_double_mean is twice the largest mean distance of a cluster's points from its center;
-    min_centroid_distance is the least distance between two centers.
+    min_centroid_distance is the smallest distance between two centers.
     """
     keys = points.partition_keys
     means = {"max_double_mean": 2 * pl.col("mean_distance").max()}
@@ -145,7 +145,7 @@ def _center_extremes(points: Points) -> pl.LazyFrame:
 def _dunn_ratio(separation: str, diameter: str) -> pl.Expr:
     """Return separation / diameter, two columns, as an index; NULL where it is undefined.
 
-    That is where diameter is 0, or n_clusters is 1 or equal to n, the number of points.
+    It is undefined if diameter is 0, or if n_clusters is 1 or equal to n, the number of points.
     """
     n, n_clusters = pl.col("n"), pl.col("n_clusters")
     quotient = ratio(pl.col(separation), pl.col(diameter))
@@ -195,9 +195,10 @@ def cluster_diameters(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The points, one per row. They are all in memory when the result of a LazyFrame is collected.
+        The points, one per row. When you collect the result of a LazyFrame, all points are in
+        memory.
     center : {'mean', 'median'}
-        Has no effect on diameters.
+        It has no effect on diameters.
     vector, cluster, distance, p, partition_by, noise, noise_as, weights : as in internal_report
     missing : as in internal_report
 
@@ -205,25 +206,25 @@ def cluster_diameters(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per cluster, sorted by partition and cluster: the partition
-        columns, cluster, n points and diameter, 0 for a single point. With noise_as 'singletons'
-        each noise point has a row of its own, cluster NULL.
+        columns; cluster; n, its points; and diameter, which is 0 for a single point. With noise_as
+        'singletons', each noise point has a row of its own, where cluster is NULL.
 
     Raises
     ------
     ClusterEvalError
-        As for internal_report.
+        For the same reasons as internal_report.
 
     Notes
     -----
-    The diameter is exact. Points at distances r and s from the center are at most r + s apart, so
-    that most pairs are never measured. In many dimensions, or if most points are at the border of
-    their cluster, this excludes few pairs, and the time grows with the square of the number of
+    The diameter is exact. Two points at distances r and s from the center are at most r + s apart,
+    so most pairs never have to be measured. In many dimensions, or if most points are at the border
+    of their cluster, this excludes few pairs, and the time grows with the square of the number of
     points.
     In SQL: ``FROM clustereval.cluster_diameters(tbl, [x, y], cluster)``.
 
     Examples
     --------
-    The two points farthest from each other decide:
+    Only the two points farthest from each other matter:
 
     >>> five = pl.DataFrame({"x": [0, 1, 3, 9, 9], "y": [0, 7, 4, 0, 0], "cluster": [*"aaabb"]})
     >>> ce.cluster_diameters(five, ["x", "y"], "cluster", distance="cityblock").rows()
@@ -264,54 +265,58 @@ def dunn_index(
     missing: Missing = "error",
     metrics: Sequence[str] | None = None,
 ) -> Frame:
-    """Dunn's index and its generalizations: least separation / largest diameter of the clusters.
+    """Dunn's index and its generalizations: smallest separation / largest diameter of the clusters.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The points, one per row. They are all in memory when the result of a LazyFrame is collected.
+        The points, one per row. When you collect the result of a LazyFrame, all points are in
+        memory.
     center : {'mean', 'median'}
-        Centroid of a cluster, by coordinate; for cosine the direction of that of the unit vectors.
+        How the centroid of a cluster is computed, for each coordinate. For cosine it is the
+        direction of the mean or median of the unit vectors.
     generalized : bool
-        True computes the columns gdi_11 … gdi_63, too, which are NULL otherwise: they need the
-        distances of all pairs of points, where dunn_index needs few of them.
+        True also computes the columns gdi_11 … gdi_63, which are NULL otherwise. They need the
+        distances of all pairs of points, while dunn_index needs only a few of them.
     vector, cluster, distance, p, partition_by, noise, noise_as, weights : as in internal_report
     missing : as in internal_report
     metrics : sequence of str, optional
-        Names of the columns to return after the partition columns, in this order. What only other
-        columns need is not computed. By default all.
+        Columns to return after the partition columns, in this order; by default all. Anything that
+        only the other columns need is not computed.
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted by it: the partition columns, n
-        points kept, n_dropped, n_noise, n_clusters, and
+        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the points
+        that count; n_dropped; n_noise; n_clusters; and
 
         * dunn_index = min_separation / max_diameter;
-        * centroid_dunn_index = least distance between two centroids / max_diameter, also called
-          Dunn's index by some authors; equal to gdi_41;
+        * centroid_dunn_index = smallest distance between two centroids / max_diameter; some authors
+          call it Dunn's index too, and it equals gdi_41;
         * max_diameter, the largest distance between two points of one cluster;
-        * min_separation, the least distance between points of different clusters;
-        * gdi_ij = least δi of two clusters / largest Δj of a cluster, NULL unless generalized.
-          δ1 is the least distance between their points, δ2 the largest, δ3 the mean, δ4 the
-          distance between their centroids, δ5 the mean distance of the points of both from the
-          other's centroid, δ6 the Hausdorff distance. Δ1 is the diameter, Δ2 the mean distance
-          between two points (0 for a single point), Δ3 twice the mean distance from the centroid.
+        * min_separation, the smallest distance between points of different clusters;
+        * gdi_ij = smallest δi of two clusters / largest Δj of a cluster, NULL unless generalized.
+          δ1 is the smallest distance between their points, δ2 the largest, δ3 the mean; δ4 is the
+          distance between their centroids, δ5 the mean distance of the points of both clusters from
+          the other one's centroid, and δ6 the Hausdorff distance. Δ1 is the diameter, Δ2 the mean
+          distance between two points (0 for a single point), and Δ3 twice the mean distance from
+          the centroid.
 
-        All indices: range [0, inf), best high. They are NULL for one cluster, for as many clusters
-        as points, and if the diameter is 0; min_separation is NULL for one cluster.
+        All indices have the range [0, inf), best high. They are NULL if there is one cluster, if
+        there are as many clusters as points, and if the diameter is 0. min_separation is NULL only
+        if there is one cluster.
 
     Raises
     ------
     ClusterEvalError
-        As for internal_report.
+        For the same reasons as internal_report.
 
     Notes
     -----
-    All values are exact. Bounds exclude most pairs of points, which are never measured: 100,000
-    points of 8 dimensions take about a second. In many dimensions bounds exclude few, and
-    with generalized=True all pairs are measured: the time grows with the square of the number of
-    points, from seconds for 20,000 points to minutes for 100,000.
+    All values are exact. Bounds exclude most pairs of points, which are then never measured:
+    100,000 points of 8 dimensions take about a second. In many dimensions the bounds exclude few
+    pairs, and with generalized=True all pairs are measured. The time then grows with the square of
+    the number of points, from seconds for 20,000 points to minutes for 100,000.
     In SQL: ``FROM clustereval.dunn_index(tbl, [x, y], cluster)``.
 
     References
@@ -321,7 +326,7 @@ def dunn_index(
 
     Examples
     --------
-    Two clusters with a gap of 6, the larger diameter 4:
+    Two clusters have a gap of 6, and the larger diameter is 4:
 
     >>> four = pl.DataFrame({"x": [0, 2, 8, 12], "cluster": ["a", "a", "b", "b"]})
     >>> report = ce.dunn_index(four, ["x"], "cluster", generalized=True)

@@ -1,4 +1,4 @@
-"""findings: what a reader should know of the clusters of points, in words with their numbers."""
+"""findings: what users should know about the clusters of points, in words and numbers."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from polars_clustereval.base.findings import findings_on_sizes, make_finding, so
 from polars_clustereval.base.frames import join_partitions, to_user_frame
 from polars_clustereval.base.growth import SILHOUETTES
 from polars_clustereval.base.tables import table_function
+from polars_clustereval.base.text_frame import show_whole_texts
 
 from .report import internal_cluster_report, internal_report
 from .silhouette import silhouette_clusters
@@ -68,7 +69,7 @@ def internal_findings(
     random_state: int = 0,
     missing: Missing = "error",
 ) -> Frame:
-    """What a reader should know of the clusters of points, in words with their numbers.
+    """What you should know about a clustering of points, in words and numbers.
 
     Parameters
     ----------
@@ -79,34 +80,35 @@ def internal_findings(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per finding, sorted by partition, the worst first, and the
-        largest first: the partition columns, severity ('problem', 'warning' or 'note'), code,
-        cluster, other_cluster and coordinate (what it is about; NULL if it is about none), n
-        points, value (the number that it is from) and finding, the words. The codes are
+        Same kind as `frame`, one row per finding, sorted by partition, then the worst first, then
+        the largest first: the partition columns; severity ('problem', 'warning' or 'note'); code;
+        cluster, other_cluster and coordinate, those that the finding is about (NULL if there are
+        none); n, the points concerned; value, the number behind the finding; and finding, the text.
+        The codes are
 
         - dropped_rows, noise_rows, one_cluster, giant_cluster: as in external_findings.
-        - low_silhouette: a cluster whose mean silhouette, value, is below 0.25, where Kaufman and
-          Rousseeuw find no substantial structure; other_cluster is the one with the nearest center.
-          A problem below 0.
-        - close_clusters: two clusters with low silhouettes, each with the center nearest to that of
-          the other; value is the larger silhouette. They may be one cluster.
-        - far_point: the farthest point of a cluster is more than 10 times as far from the center as
-          its points are on average (for sqeuclidean, as the root of their mean); value is that
-          ratio.
-        - dominant_coordinate: a coordinate, numbered from 1, that holds more than 90 % of the
-          variance within clusters; value is its share. Not with cosine or weights.
-        - tiny_cluster: a cluster of less than a tenth of the average size; value is that share.
+        - low_silhouette: a cluster with a mean silhouette below 0.25, where Kaufman and Rousseeuw
+          see no substantial structure; value is that mean, and other_cluster is the cluster with
+          the nearest center. Below 0, this is a problem.
+        - close_clusters: two clusters with low silhouettes whose centers are each other's nearest;
+          value is the larger of their silhouettes. They may be one cluster.
+        - far_point: a cluster with a point more than 10 times as far from the center as its points
+          are on average (for sqeuclidean, as the root of their mean); value is that ratio.
+        - dominant_coordinate: a coordinate, numbered from 1, that accounts for more than 90 % of
+          the variance within clusters; value is its share. It is not reported with cosine or with
+          weights.
+        - tiny_cluster: a cluster with less than a tenth of the average size; value is that share.
 
-        Without a finding there is no row.
+        If nothing is found, the result is empty.
 
     Raises
     ------
     ClusterEvalError
-        As for silhouette_clusters.
+        For the same reasons as silhouette_clusters.
 
     Notes
     -----
-    The limits are conventions, not tests: value has the number to judge by another one.
+    The limits are conventions, not tests. If you prefer other limits, judge by value.
     In SQL: ``FROM clustereval.internal_findings(tbl, [x, y], cluster)``.
 
     References
@@ -115,7 +117,7 @@ def internal_findings(
 
     Examples
     --------
-    One of two coordinates is in another unit:
+    One of the two coordinates is in another unit:
 
     >>> four = pl.DataFrame({"x": [0, 1, 8, 9], "y": [0, 2000, 0, 2000], "cluster": [0, 0, 1, 1]})
     >>> findings = ce.internal_findings(four, ["x", "y"], "cluster")
@@ -152,11 +154,11 @@ def internal_findings(
         noise_as=noise_as,
         distance=distance,
     )
-    return to_user_frame(frame, ordered, inner)
+    return show_whole_texts(to_user_frame(frame, ordered, inner))
 
 
 class PointReports(NamedTuple):
-    """The reports of points that findings are from, of the same partitions."""
+    """The reports of points behind the findings, all for the same partitions."""
 
     counts: pl.LazyFrame
     """Of internal_report, n, n_dropped, n_noise and n_clusters."""
@@ -201,7 +203,7 @@ def _points_of_partitions(
 
 
 def _join_measures(reports: PointReports, row_counts: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    """Return one row per cluster: what its findings are from. Singletons of noise have none."""
+    """Return one row per cluster with the values behind its findings, none for noise singletons."""
     # The report is sorted: a number has its order, which lists and structs do not have.
     named = reports.clusters.filter(pl.col("cluster").is_not_null())
     clusters = named.drop("centroid").with_row_index("number")
@@ -286,7 +288,7 @@ def _find_close_clusters(measured: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
 def _find_far_points(measured: pl.LazyFrame, by: list[str], *, is_squared: bool) -> pl.LazyFrame:
     """Return the findings of clusters with a point ten times as far away as the mean.
 
-    Of squared distances, the root of the ratio is that of lengths.
+    For squared distances, the ratio of lengths is the root of their ratio.
     """
     ratio_of_distances = ratio(pl.col("max_distance"), pl.col("mean_distance"))
     if is_squared:
@@ -308,7 +310,7 @@ def _find_far_points(measured: pl.LazyFrame, by: list[str], *, is_squared: bool)
 
 
 def _find_dominant_coordinates(states: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    """Return the findings of coordinates that hold nearly all of the variance within clusters."""
+    """Return the findings of coordinates with nearly all of the variance within clusters."""
     places = pl.int_ranges(1, pl.col("m2").list.len() + 1).alias("coordinate")
     lists = states.filter(pl.col("n") > 0).select(*by, "n", "m2", places)
     variances = (

@@ -1,9 +1,9 @@
-"""mean_distance_bounds: bounds of mean distances, and the clusters that they leave to measure.
+"""mean_distance_bounds: bounds of mean distances, and the clusters that still must be measured.
 
 x (m, d) are the queries, the points whose mean distances to all k clusters are bounded; y are the
-points of a cluster. The mean distance of a query to its own cluster is a, to the nearest other b.
-MomentBounds and CityblockTables bound means over all points of a cluster, for the own cluster with
-the query itself; find_candidates corrects the bounds of a for that.
+points of a cluster. The mean distance of a query to its own cluster is a, and to the nearest other
+one b. MomentBounds and CityblockTables bound means over all points of a cluster. For the own
+cluster these include the query itself, so find_candidates corrects the bounds of a.
 """
 
 from __future__ import annotations
@@ -120,8 +120,8 @@ class MomentBounds:
 
         The upper bound is the root of the mean squared distance, the lower bound the distance to
         the cluster's mean. With second moments a closer lower bound may follow from the variance of
-        the squared distances. It takes most of the time, hence it is computed only for clusters
-        that can be the nearest one of a point, besides its own of own_cluster (m,).
+        the squared distances. It takes most of the time, so it is computed only for a point's own
+        cluster, of own_cluster (m,), and for clusters that can be the nearest one of a point.
         """
         squares = self._targets.squares(x)
         every = np.arange(self.n_clusters)
@@ -132,10 +132,10 @@ class MomentBounds:
     ) -> tuple[Integers, Integers, Floats, Floats]:
         """Return bounds of mean euclidean distances, as lower_and_upper, but to few clusters.
 
-        Left out are clusters that are the own one of none of the points x (m, d), and that cannot
-        be the nearest other one of any: of thousands of clusters, nearly all. The results are the
-        numbers (c,) of the others, the columns own (m,) of the points' own clusters among them, and
-        lower and upper bounds (m, c).
+        Clusters are left out if they are the own cluster of none of the points x (m, d), and cannot
+        be the nearest other one of any: of thousands of clusters, these are nearly all. The results
+        are the numbers (c,) of the others, the columns own (m,) of the points' own clusters among
+        them, and lower and upper bounds (m, c).
         """
         squares = self._targets.squares(x)
         largest = squares.max(axis=1)
@@ -194,8 +194,8 @@ class MomentBounds:
     def refine_lower(self, x: Floats, number: int) -> Floats:
         """Return lower bounds (m,) of the mean distances of points x (m, d) to cluster `number`.
 
-        All covariances of the cluster are used: this takes longer than in lower_and_upper, where
-        its largest variance takes their place, and the bounds are mostly closer.
+        It uses all covariances of the cluster. This takes longer than in lower_and_upper, which
+        uses only its largest variance, but the bounds are usually closer.
         """
         assert self._second is not None
         offsets = x - self._clusters.means[number]
@@ -220,9 +220,9 @@ def _root_mean_lower_bound(mean: Floats, variance: Floats) -> Floats:
     """Return a lower bound of the mean of sqrt(Z), where Z >= 0 is a random variable.
 
     `mean` is the mean of Z, `variance` an upper bound of its variance; both are arrays of one
-    shape. Z is here the squared distance of a point to those of a cluster. The bound follows from
-    sqrt(t) >= 1 + (t-1)/2 - (t-1)^2/2 at t = Z / mean. It is 0 if mean is too small or variance too
-    large for a float.
+    shape. Here Z is the squared distance of a point to the points of a cluster. The bound follows
+    from sqrt(t) >= 1 + (t-1)/2 - (t-1)^2/2 at t = Z / mean. It is 0 if mean is too small or
+    variance too large for a float.
     """
     usable = (mean > TINY) & np.isfinite(variance)
     divisor = np.where(usable, mean, 1.0)
@@ -281,12 +281,12 @@ class CityblockTables:
     def _chords(self, i: int, members: Sequence[Floats]) -> tuple[Floats, Floats, Floats]:
         """Return the chords of coordinate i: start values, slopes, and gaps with rounding errors.
 
-        A chord is drawn in each interval between two nodes, for each of k clusters: it is an
-        upper bound of the mean of |x - y| over the cluster's values y of the coordinate. `members`
-        holds these values for each cluster, sorted. Start values and slopes are (intervals, k). The
-        third array is (intervals, 2): the gap, by how much the chord may exceed the mean at most,
-        and the rounding error. Both are the largest of all clusters: that leaves a third less to
-        look up, and the bounds are little wider.
+        A chord is drawn in each interval between two nodes, for each of k clusters: it is an upper
+        bound of the mean of |x - y| over the cluster's values y of the coordinate. `members` holds
+        these values for each cluster, sorted. Start values and slopes are (intervals, k). The third
+        array is (intervals, 2): the gap, by how much the chord may exceed the mean at most, and the
+        rounding error. Both are the largest of all clusters: there is a third less to look up, and
+        the bounds are only a little wider.
         """
         nodes = self._nodes[:, i]
         values, slopes = np.empty((2, len(nodes), len(members)))
@@ -382,8 +382,9 @@ class Candidates(NamedTuple):
     def mean_distances(self) -> MeanDistances:
         """Return the bounds of the mean distances of the m points to own and nearest other cluster.
 
-        The lower bound of the latter, b, is the least of a point's candidates. b is NaN without
-        candidates; neighbor, the number of the nearest other cluster, is -1, as it is not known.
+        The lower bound of the latter, b, is the smallest of a point's candidates. b is NaN without
+        candidates; neighbor, the number of the nearest other cluster, is -1, because it is not
+        known.
         """
         b_lower = np.full(len(self.a_lower), np.nan)
         np.fmin.at(b_lower, self.point, self.lower)
@@ -404,8 +405,8 @@ def find_candidates(
 
     own_cluster (m,) holds the indices of the points' clusters, `sizes` (k,) the numbers of points
     of all clusters; `bounds` computes the bounds of mean distances. If it can refine lower bounds,
-    it does so for points with several candidates, where that can rule out some, and with refine_all
-    for all points, where the bounds themselves are of use.
+    it does so for points with several candidates, because that can rule out some, and with
+    refine_all for all points, because the bounds themselves are needed.
     """
 
     def bound_block(start: int) -> Candidates:
@@ -430,11 +431,11 @@ def _block_candidates(
 ) -> Candidates:
     """Return for each point of a block x (m, d) the other clusters that can be the nearest.
 
-    A cluster can be the nearest if its lower bound is at most the least upper bound of the other
+    A cluster can be the nearest if its lower bound is at most the smallest upper bound of the other
     clusters. own_cluster (m,) holds the indices of the points' clusters; `start` is the index of
     the block's first point among all points, and is added to the indices of points in the result.
-    a_lower and a_upper bound the mean distance to all points of the own cluster, the point itself
-    included.
+    a_lower and a_upper bound the mean distance to all points of the own cluster, including the
+    point itself.
     """
     if isinstance(bounds, MomentBounds) and bounds.is_euclidean:
         numbers, own, lower, upper = bounds.near_bounds(x, own_cluster)
@@ -456,7 +457,7 @@ def _refine_candidates(
     *,
     refine_all: bool,
 ) -> Candidates:
-    """Return the candidates with greater lower bounds, without the pairs that these rule out.
+    """Return the candidates with larger lower bounds, without the pairs that these rule out.
 
     Candidates are pairs of a point and another cluster, which is ruled out as the nearest if its
     lower bound exceeds the upper bound of another. x (m, d) are all points, own_cluster (m,) the
@@ -510,7 +511,7 @@ def queries_to_evaluate(widths: Floats, id_ranks: Integers, tolerance: float) ->
 
     `widths` (m,) are the upper minus the lower bounds of the silhouettes; computing a silhouette
     reduces its width to 0. As few points as possible are chosen such that the mean of all m widths
-    is then at most `tolerance`: the widest first, and of equally wide ones those with the least
+    is then at most `tolerance`: the widest first, and of equally wide ones those with the smallest
     id_ranks (m,), which are the positions of the points' ids in sorted order.
     """
     widths = np.nan_to_num(widths)
@@ -529,10 +530,9 @@ def exact_means(
     """Return exact mean distances of the points x (m, d) where `needed` (m,) is true, else bounds.
 
     They are those to the own and the nearest other cluster of each point. own_cluster (m,) holds
-    the indices of the points' clusters; `candidates` the bounds, and the clusters that can be the
-    nearest other one: only to these, and to the own cluster, distances are computed. `sums`
-    computes sums of distances to all points of a cluster. neighbor is -1 where there are only
-    bounds.
+    the indices of the points' clusters; `candidates` has the bounds, and the clusters that can be
+    the nearest other one. Distances are computed only to these, and to the own cluster. `sums`
+    computes sums of distances to all points of a cluster. neighbor is -1 if there are only bounds.
     """
     points = np.flatnonzero(needed)
     clusters = own_cluster[points]
@@ -556,9 +556,9 @@ def nearest_candidate(
     x (m, d) are the points; `candidates` holds for each the clusters that can be the nearest, with
     bounds; `sums` computes sums of distances to all points of a cluster. The clusters are returned
     as indices (m,). Points without candidates have the distance infinity and the index -1. The mean
-    distance to the candidate with the least upper bound is computed first: it rules out more of the
-    others. The means, like the bounds, are multiplied by `sign`: with -1 the nearest is the one
-    that is furthest.
+    distance to the candidate with the smallest upper bound is computed first, because it rules out
+    more of the others. The means, like the bounds, are multiplied by `sign`: with -1, the furthest
+    cluster becomes the nearest.
     """
     point, cluster = candidates.point, candidates.cluster
     is_first = np.bincount(point, minlength=len(x))[point] == 1
@@ -615,7 +615,7 @@ def partition_means(
     The m queries are the points where is_query, one value per point of the partition, is true.
     Without a tolerance all are exact. A tolerance lets euclidean ones stay bounds, as long as the
     mean width of the silhouettes (upper - lower), 0 for the exact ones, does not exceed it; of
-    equally wide ones those with the least ids are computed.
+    equally wide ones, those with the lowest ids are computed.
     """
     x, own_cluster = part.x, part.numbers
     if not is_query.all():
@@ -645,8 +645,8 @@ def make_mean_distance_function(
     The function takes points x (m, d) and the indices own_cluster (m,) of their clusters in the
     partition of `moments`. It returns a, the mean distance to the own cluster, and b, that to
     others by `between`: for method 'simplified' as distances to centers, for sqeuclidean and cosine
-    exactly, and otherwise as bounds. As it reads no points of the clusters, it can be called for
-    one batch of streamed points after the other. For sqeuclidean and cosine the field neighbor is
+    exactly, and otherwise as bounds. Because it reads no points of the clusters, it can be called
+    for one batch of streamed points after another. For sqeuclidean and cosine the field neighbor is
     computed only if with_neighbor.
     """
     clusters = moments.clusters

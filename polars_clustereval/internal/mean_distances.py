@@ -1,12 +1,12 @@
 """mean_distances: mean distances of points to their own cluster (a) and to other ones (b).
 
-Squared distances have exact means from the moments of the clusters alone. Those of other distances
-lie between bounds that follow from the moments (mean_distance_bounds), and are computed from the
-points only for the clusters that the bounds leave: the own one, and those that can be the nearest
-other.
+Squared distances have exact means from the moments of the clusters alone. The means of other
+distances are between bounds that follow from the moments (mean_distance_bounds). They are computed
+from the points only for the clusters that the bounds do not rule out: the own one, and those that
+can be the nearest other one.
 
-b is the mean distance to the nearest other cluster, or by `between` to the furthest one, or to all
-points of other clusters; for these two nothing is bounded here (see other_means).
+b is the mean distance to the nearest other cluster, or with `between` to the furthest one, or to
+all points of other clusters. For these two, this module has no bounds (see other_means).
 
 x (m, d) are the points whose means are computed, own_cluster (m,) the numbers of their clusters
 among the k clusters of the partition, y (n, d) the points of one cluster, and sizes (k,) the
@@ -145,8 +145,8 @@ def cluster_moments(part: Partition, distance: Distance) -> ClusterMoments:
     """Return the sizes, means and variances of a partition's clusters, as ClusterMoments.
 
     They are computed from the points of the partition, which are in memory. The mean distance of
-    the points to the mean of their cluster is computed only for chebyshev and minkowski, whose
-    bounds need it; it is 0 for other distances.
+    the points to the mean of their cluster is computed only for chebyshev and minkowski, because
+    their bounds need it; for other distances it is 0.
     """
     needs_distances = distance.name in ("chebyshev", "minkowski")
 
@@ -173,7 +173,7 @@ def second_moments(part: Partition, clusters: ClusterMoments) -> SecondMoments:
     """Return the SecondMoments of a partition's clusters, computed from their points y.
 
     They are the covariances of y, the covariances of |y - mean|^2 with y (skews), and the variance
-    of |y - mean|^2 (tails). `clusters` holds the means of the same clusters. With second moments
+    of |y - mean|^2 (tails). `clusters` holds the means of the same clusters. With second moments,
     the lower bounds of mean euclidean distances are closer.
     """
     k, dims = clusters.means.shape
@@ -205,7 +205,7 @@ def stream_moments(
 
     The table has one row per cluster: the columns that identify it, its center and spread, and
     `number`, which counts the clusters of all partitions from 0. The moments (sizes, means,
-    variances, ...) are the same as arrays. The points are streamed, not held in memory; with_second
+    variances, ...) are the same as arrays. The points stream and are not in memory; with_second
     streams them once more, for the second moments.
     """
     clusters = points.clusters.drop("number")
@@ -267,7 +267,7 @@ def _add_second_moments(
     sums = _SecondMomentSums(moments, points.form.dims)
 
     def add_to_second_moments(batch: pl.DataFrame) -> pl.DataFrame:
-        """Add a batch of points to the sums; return an empty frame, as a stream needs a result."""
+        """Add a batch of points to the sums; return an empty frame as the result of the stream."""
         with np.errstate(all="ignore"):
             sums.add(points.form.to_matrix(batch, "x"), batch["number"].to_numpy())
         return batch.select("number").clear()
@@ -280,7 +280,7 @@ def _add_second_moments(
 
 
 class _SecondMomentSums:
-    """Sums over the points of each cluster of all partitions, which second moments are made of.
+    """Sums over the points of each cluster of all partitions, for the second moments.
 
     Batches of points may be added from any thread.
     """
@@ -318,7 +318,7 @@ class _SecondMomentSums:
     def add_to_moments(self) -> list[PartitionMoments]:
         """Return the moments of each partition with second moments, which the sums yield.
 
-        All points have to be added before.
+        All points must be added before this call.
         """
         with_second = []
         for moments in self._moments:
@@ -408,7 +408,7 @@ class SquaredMeans:
     def _zero_vectors(self, x: Floats) -> Integers:
         """Return the indices of the points x (m, d) that are zero vectors; none for sqeuclidean.
 
-        Their cosine distances are set, not computed: 1 to all other points.
+        Their cosine distances to all other points are not computed, but set to 1.
         """
         possible = self._is_cosine and self._clusters.n_zero_vectors.any()
         return np.flatnonzero(~x.any(axis=1)) if possible else np.arange(0)
@@ -417,7 +417,7 @@ class SquaredMeans:
         """Return the mean squared distances (m,) of points x (m, d) to their own clusters.
 
         own_cluster (m,) holds the indices of these clusters. The mean is over all points of a
-        cluster, the point itself included. Differences of coordinates cancel no digits, unlike the
+        cluster, including the point itself. Differences of coordinates cancel no digits, unlike the
         product of matrices that `means` computes first.
         """
         offsets = x - self._clusters.means[own_cluster]
@@ -458,7 +458,7 @@ def simplified_means(
 ) -> MeanDistances:
     """Return the distances of points x (m, d) to their own and to other centers.
 
-    They take the place of mean distances in the simplified silhouette. own_cluster (m,) holds the
+    The simplified silhouette uses them instead of mean distances. own_cluster (m,) holds the
     indices of the points' clusters, `sizes` (k,) the numbers of points of the clusters, and
     `centers` (k, d) their centers. a is 0 for a point alone in its cluster.
     """
@@ -472,7 +472,7 @@ def take_own_means(means: Floats, own_cluster: Integers) -> Floats:
     """Return the entry of each row of means (m, k) in the column own_cluster (m,), as (m,).
 
     These entries are then overwritten by infinity in `means`: a row of mean distances to all
-    clusters keeps those to the other clusters, and its least is that to the nearest.
+    clusters keeps those to the other clusters, and the smallest is that to the nearest.
     """
     points = np.arange(len(means))
     a = means[points, own_cluster]
@@ -561,7 +561,7 @@ class SortedCoordinates:
 
         (d, n): the values of each coordinate, sorted. (n,): the sum of the cityblock distances of
         each point to all points of the cluster. (d, n): for each coordinate of each point, the
-        number, from 0, of the interval between two of self.nodes that it lies in.
+        number, from 0, of the interval between two of self.nodes that contains it.
         """
         columns, sums = np.array(points.T, order="C"), np.zeros(len(points))
         intervals = np.empty(columns.shape, np.uint8)
@@ -594,9 +594,9 @@ def sort_order(x: Floats) -> Integers:
 def absolute_sums(y: Floats, x: Floats, below: Integers | None = None) -> Floats:
     """Return for each number in x (m,) the sum of its absolute differences to all of y (n,).
 
-    Running sums of y take the place of m n differences. Both x and y are sorted. `below` (m,) holds
-    for each x how many y are less than x; it does not matter how many equal to x are counted too.
-    It is computed by binary search if it is None.
+    Running sums of y replace m n differences. Both x and y are sorted. `below` (m,) holds for each
+    x how many y are less than x; values equal to x may be counted or not. If it is None, it is
+    computed by binary search.
     """
     # Relative to the median, equal numbers sum to 0 exactly, and an outlier costs no digits.
     middle = y[len(y) // 2]
@@ -626,8 +626,8 @@ class SortedDistanceSums(DistanceSums):
     def own_sums(self, x: Floats, points: Integers, clusters: Integers) -> Floats:  # noqa: ARG002
         """Return the sums (q,) of the distances of q points to all points of their own clusters.
 
-        `points` (q,) are indices of queries. The sums are known since the coordinates were sorted,
-        so x and clusters are not used.
+        `points` (q,) are indices of queries. The sums were computed when the coordinates were
+        sorted, so x and clusters are not used.
         """
         return np.asarray(self._own_sums[points])
 

@@ -1,4 +1,4 @@
-"""other_means: exact mean distances where b is not that to the nearest other cluster.
+"""other_means: exact mean distances if b is not that to the nearest other cluster.
 
 b is the mean distance to all points of other clusters together, or to the points of the furthest
 cluster. x (m, d) are the queries, the points whose means are computed, and own_cluster (m,) the
@@ -54,8 +54,8 @@ def other_partition_means(
 def _means_to_all_others(x: Floats, own_cluster: Integers, sums: DistanceSums) -> Floats:
     """Return the mean distances (m,) of x (m, d) to all points of other clusters, NaN for none.
 
-    They are sums over the other clusters: the difference of the sums over all points and over the
-    own cluster would cancel digits.
+    They are sums over the other clusters, because the difference of the sums over all points and
+    over the own cluster would cancel digits.
     """
     totals = np.empty(len(x))
     step = max(1, _PAIRS_PER_BLOCK // len(sums.sizes))
@@ -74,9 +74,9 @@ def _find_furthest(
 ) -> Candidates:
     """Return for each point of x (m, d) the other clusters of n_clusters that can be the furthest.
 
-    These are the clusters whose upper bound is at least the largest lower bound of the others. The
-    bounds in the result are those of the mean distances with another sign, by which they are the
-    nearest clusters.
+    These are the clusters with an upper bound of at least the largest lower bound of the others.
+    The bounds in the result are those of the negative mean distances, so that these clusters are
+    the nearest.
     """
 
     def bound_block(start: int) -> Candidates:

@@ -1,7 +1,8 @@
 """pairwise: the indices that need the distances of all pairs of points, or nearest neighbors.
 
-n points have n (n - 1) / 2 pairs, hence the limit max_points. A pair is within if its two points
-are in one cluster, otherwise between; `within` and `between` are the distances of these pairs.
+n points have n (n - 1) / 2 pairs, which is why there is a limit max_points. A pair is within if its
+two points are in the same cluster, otherwise between; `within` and `between` are the distances of
+these pairs.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ def _check_max_points(largest_size: pl.DataFrame, max_points: int) -> None:
 class _PairDistances(NamedTuple):
     """The distances of all pairs of points of one partition, and its connectivity index.
 
-    `within` (pairs,) are those of pairs in one cluster, `between` those of all other pairs.
+    `within` (pairs,) are those of pairs in the same cluster, `between` those of all other pairs.
     """
 
     within: Floats
@@ -106,8 +107,8 @@ class _PairDistances(NamedTuple):
 def _measure_pairs(part: Partition, points: Points, n_neighbors: int) -> _PairDistances:
     """Return the distances of all pairs of points of one partition, and its connectivity index.
 
-    Connectivity is the sum of 1 / j over the j-th nearest neighbors, j up to n_neighbors, that are
-    in another cluster than their point. The coordinates are those of `part`; `points` has the
+    Connectivity is the sum of 1 / j over the j-th nearest neighbors, with j up to n_neighbors, that
+    are not in the cluster of their point. The coordinates are those of `part`; `points` has the
     distance and the factors of the coordinates.
     """
     x, numbers, n = _scale_points(part.x, points), part.numbers, len(part.x)
@@ -137,7 +138,7 @@ def _scale_points(x: Floats, points: Points) -> Floats:
     """Return points x (m, d), the user's own coordinates, times the factors of the weights.
 
     For cosine they are then scaled to length 1. This is computed as in DuckDB, so that both engines
-    round alike. Fortran order keeps each coordinate of all points together.
+    round in the same way. Fortran order keeps each coordinate of all points together.
     """
     x = np.asfortranarray(x * np.array(points.form.factors))
     if points.distance.name == "cosine":
@@ -153,9 +154,9 @@ def _connectivity(
 ) -> float:
     """Return the sum of 1 / rank over the nearest neighbors that are in another cluster.
 
-    Of each point n_neighbors < n neighbors count; those at the same distance share their ranks.
-    d (m, n) are the distances of m points to all n points of the partition, infinite to themselves;
-    in_other_cluster (m, n) is TRUE for pairs of points in different clusters.
+    For each point, n_neighbors < n neighbors count; neighbors at the same distance share their
+    ranks. d (m, n) are the distances of m points to all n points of the partition, infinite to
+    themselves; in_other_cluster (m, n) is TRUE for pairs of points in different clusters.
     """
     reach = np.partition(d, n_neighbors - 1, axis=1)[:, n_neighbors - 1 : n_neighbors]
     slack = 1e-14 if distance.name == "cosine" else 0.0
@@ -178,11 +179,11 @@ def _replace_by_rank_keys(d: Floats, distance: Distance) -> None:
 
 
 def _concordance_counts(within: Floats, between: Floats) -> tuple[int, int]:
-    """Return the numbers of concordant and discordant comparisons of all within with all between.
+    """Return the numbers of concordant and discordant comparisons of distances within and between.
 
-    `within` and `between` are sorted rank keys of the distances in one cluster and in two. A
-    comparison is concordant if the one within is less, discordant if it is greater. The counts are
-    Python integers: they may exceed what Float64 represents exactly.
+    `within` and `between` are sorted rank keys of the distances within and between clusters. A
+    comparison is concordant if the distance within is smaller, and discordant if it is larger. The
+    counts are Python integers: they may exceed what Float64 represents exactly.
     """
     concordant = discordant = 0
     for start in range(0, len(within), DISTANCES_PER_BLOCK):
@@ -199,9 +200,9 @@ def _concordance_counts(within: Floats, between: Floats) -> tuple[int, int]:
 
 
 def _count_within_least(within: Floats, between: Floats, count: int) -> int:
-    """Return how many of the `count` least of all distances are distances within clusters.
+    """Return how many of the `count` smallest of all distances are distances within clusters.
 
-    `within` and `between` are the sorted distances in one cluster and in two.
+    `within` and `between` are the sorted distances within and between clusters.
     """
     low, high = max(0, count - len(between)), min(count, len(within))
     while low < high:
@@ -216,8 +217,9 @@ def _count_within_least(within: Floats, between: Floats, count: int) -> int:
 def _c_index_sums(within: Floats, between: Floats) -> dict[str, float]:
     """Return S - least and greatest - least, whose quotient is the C index, by name.
 
-    `within` and `between` are the sorted distances in one cluster and in two. S is the sum of those
-    within, least and greatest are the sums of as many least and greatest of all distances.
+    `within` and `between` are the sorted distances within and between clusters. S is the sum of
+    those within; least and greatest are the sums of as many smallest and as many largest of all
+    distances.
     """
     n_within, n_between = len(within), len(between)
     i = _count_within_least(within, between, n_within)
@@ -261,8 +263,8 @@ def _single_rank_statistics(
 ) -> dict[str, float | None]:
     """Return the statistics of a partition by name: _RANK_STATISTICS except connectivity.
 
-    `within` and `between` are the distances of all pairs in one cluster and in two. Both arrays are
-    overwritten.
+    `within` and `between` are the distances of all pairs within and between clusters. Both arrays
+    are overwritten.
     """
     within.sort()
     between.sort()
@@ -288,7 +290,7 @@ def _rank_statistics_of_many(parts: Partitions, points: Points, n_neighbors: int
 def _pair_sizes(points: Points) -> pl.LazyFrame:
     """Return one row per partition: n_within_pairs and n_between_pairs, as Decimal.
 
-    They are the numbers of pairs of points in one cluster and in two.
+    They are the numbers of pairs of points in the same cluster and in different clusters.
     """
     n = pl.col("n")
     within, pairs = count_pairs(n).sum(), count_pairs(n.sum())
@@ -353,52 +355,55 @@ def pairwise_report(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The points to evaluate, one per row. A LazyFrame is read when the result is collected. All
-        points are held in memory, and the distances of one partition at a time, 8 bytes per pair.
+        The points to evaluate, one per row. A LazyFrame is read when you collect the result. All
+        points are in memory, and so are the distances of one partition at a time, 8 bytes per pair.
     n_neighbors : int
-        Number of nearest neighbors of each point that connectivity compares, at least 1; all other
-        points if there are fewer.
+        Number of nearest neighbors of each point that connectivity looks at, at least 1. If there
+        are fewer other points, it looks at all of them.
     max_points : int
-        Largest number of points of a partition, at least 2: n points have n (n − 1) / 2 pairs.
+        Largest number of points that a partition may have, at least 2. The time grows with their
+        pairs: n points have n (n − 1) / 2.
     vector, cluster, distance, p, partition_by, noise, noise_as, weights : as in internal_report
     missing : as in internal_report
     metrics : sequence of str, optional
-        Names of the columns to return after the partition columns, in this order. What only other
-        columns need is not computed. By default all.
+        Columns to return after the partition columns, in this order; by default all. Anything that
+        only the other columns need is not computed.
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted by it: the partition columns, n
-        points kept, n_dropped, n_noise, n_clusters, n_within_pairs and n_between_pairs (Decimal(38,
-        0)), c_index (range [0, 1], best 0), gamma (range [-1, 1], best 1), tau (range [-m, m], best
-        high, where m^2 = 2 w b / (t (t - 1)) for w pairs within and b between clusters, t = w + b),
-        g_plus (range [0, 2/3], best 0), mcclain_rao (range [0, inf), best low), point_biserial
-        (range unbounded, best low) and connectivity (range [0, inf), best 0).
+        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the points
+        that count; n_dropped; n_noise; n_clusters; n_within_pairs and n_between_pairs (Decimal(38,
+        0)); c_index (range [0, 1], best 0), gamma (range [-1, 1], best 1), tau (range [-m, m], best
+        high, where m^2 = 2 w b / (t (t - 1)) for w pairs within clusters, b pairs between clusters,
+        and t = w + b), g_plus (range [0, 2/3], best 0), mcclain_rao (range [0, inf), best low),
+        point_biserial (range unbounded, best low) and connectivity (range [0, inf), best 0).
 
-        All are NULL for one cluster and if every point is a cluster, except connectivity, which is
-        NULL for fewer than two points. c_index is NULL if all distances are equal, gamma if no
-        distance within differs from one between, mcclain_rao if all distances between are 0.
+        All indices except connectivity are NULL if there is one cluster, or if every point is a
+        cluster. connectivity is NULL if there are fewer than two points. c_index is also NULL if
+        all distances are equal, gamma if no distance within clusters differs from one between
+        clusters, and mcclain_rao if all distances between clusters are 0.
 
     Raises
     ------
     ClusterEvalError
-        As for internal_report, and if a partition has more than max_points points.
+        For the same reasons as internal_report, and if a partition has more than max_points points.
 
     Notes
     -----
-    With S and N the sum and the number of the distances within (W) and between (B) clusters and of
-    all (T), and s⁺ and s⁻ the numbers of comparisons of a distance within with a greater and a
-    lesser one between: c_index = (S_W − S_min) / (S_max − S_min), where S_min and S_max are the
-    sums of the N_W least and greatest distances; gamma = (s⁺ − s⁻) / (s⁺ + s⁻); g_plus = 2 s⁻ /
-    (N_T (N_T − 1)); tau = (s⁺ − s⁻) / √(N_W N_B N_T (N_T − 1) / 2); mcclain_rao = (S_W / N_W) /
-    (S_B / N_B); point_biserial = (S_W / N_W − S_B / N_B) √(N_W N_B) / N_T, not divided by the
-    standard deviation of the distances; connectivity = Σ 1 / j over the j-th nearest neighbors that
-    belong to another cluster. Tied neighbors share their places: each counts as the mean of 1 / j
-    over these, 0 for j beyond n_neighbors.
+    Let S and N be the sum and the number of the distances within clusters (W), between clusters (B)
+    and in total (T). Compare every distance within clusters with every distance between clusters:
+    s⁺ counts the comparisons in which the distance between clusters is larger, and s⁻ those in
+    which it is smaller. Then c_index = (S_W − S_min) / (S_max − S_min), where S_min and S_max are
+    the sums of the N_W smallest and the N_W largest distances; gamma = (s⁺ − s⁻) / (s⁺ + s⁻);
+    g_plus = 2 s⁻ / (N_T (N_T − 1)); tau = (s⁺ − s⁻) / √(N_W N_B N_T (N_T − 1) / 2); mcclain_rao =
+    (S_W / N_W) / (S_B / N_B); point_biserial = (S_W / N_W − S_B / N_B) √(N_W N_B) / N_T, not
+    divided by the standard deviation of the distances; connectivity = Σ 1 / j over the j-th nearest
+    neighbors that belong to another cluster. Neighbors at the same distance share their places:
+    each counts as the mean of 1 / j over these places, with 0 in place of 1 / j beyond n_neighbors.
 
-    For ranks and neighbors two distances are equal if 12 digits of them are (for euclidean of their
-    squares, for minkowski of their powers), so that 0.1 equals 0.4 − 0.3.
+    For ranks and neighbors, two distances count as equal if their first 12 digits are equal (for
+    euclidean those of their squares, for minkowski those of their powers). So 0.1 equals 0.4 − 0.3.
     In SQL: ``FROM clustereval.pairwise_report(tbl, [x, y], cluster)``.
 
     References
@@ -407,7 +412,7 @@ def pairwise_report(
     doi:10.1080/01621459.1975.10480256; Rohlf (1974), doi:10.1146/annurev.es.05.110174.000533;
     McClain and Rao (1975), Journal of Marketing Research 12; Milligan (1981),
     doi:10.1007/BF02293899; Handl, Knowles and Kell (2005), doi:10.1093/bioinformatics/bti517. The
-    forms are those in the documentation of R's clusterCrit.
+    formulas are those in the documentation of R's clusterCrit.
 
     Examples
     --------

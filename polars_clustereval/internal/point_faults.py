@@ -21,12 +21,12 @@ def point_fault_error(
     *,
     has_id: bool = False,
 ) -> ClusterEvalError:
-    """Return the error of vectors that have no finite distances, with the number of faulty rows.
+    """Return the error for vectors that have no finite distances, with the number of faulty rows.
 
     `rows` are the points that count, with the number of their coordinates as `length`; `raw` has
     one expression per coordinate, as the user gave it, and `names` their columns, if they are
-    columns. The first faulty row is told by the partition columns `keys`, by inner name, and by its
-    id, if the user has given one (`has_id`).
+    columns. The error identifies the first faulty row by the partition columns `keys`, by inner
+    name, and by its id, if the user has given one (`has_id`).
     """
     dims = len(raw)
     is_bad = [~x.is_finite().fill_null(False) for x in raw]
@@ -72,9 +72,9 @@ def _point_fault_parts(
 
     `dims` is the number of coordinates that vectors should have, `names` are their columns, if they
     are columns, and `place` is what _row_place returns. `facts` are about the faulty rows: their
-    number (rows), the least number of coordinates (length), and for each coordinate i in how many
-    rows it is NULL or not finite (bad_i), and such a value as text (first_i). If there are no
-    faulty rows, it is the distances that overflow.
+    number (rows), the smallest number of coordinates (length), and for each coordinate i in how
+    many rows it is NULL or not finite (bad_i), and such a value as text (first_i). If there are no
+    faulty rows, the distances overflow.
     """
     rows = facts["rows"]
     if not rows:
@@ -94,14 +94,14 @@ def _point_fault_parts(
         place = _faulty_columns([facts[f"bad_{i}"] for i in range(dims)], names) + place
     at_fault = "row is" if rows == 1 else "rows are"
     fault = f"vector: expected {expected}, got {got} ({rows} {at_fault} at fault{place})"
-    return f"{fault}; mend these rows or leave them out", *advice
+    return f"{fault}; fix these rows or leave them out", *advice
 
 
 def _faulty_columns(counts: Sequence[int], names: Sequence[str]) -> str:
     """Return how many rows are at fault in each column, for an error text.
 
     `counts` has a number for each coordinate, and `names` are their columns, if they are columns.
-    It is empty without names, and for a single column, which the text names already.
+    It is empty without names, and for a single column, because the text already names it.
     """
     shown = [f"{n} in column {name}" for n, name in zip(counts, names, strict=False) if n]
     more = ", ..." if len(shown) > _MAX_NAMED else ""
@@ -113,10 +113,11 @@ _MAX_NAMED = 8
 
 
 def _finite_rows_advice(names: Sequence[str], value: str) -> tuple[str | Setting, ...]:
-    """Return the last parts of a message on coordinates that are not finite: what leaves them out.
+    """Return the last parts of a message on coordinates that are not finite: how to leave them out.
 
-    For NULL that is an option, for other values a call. `names` are their columns, `value` is the
-    text of one that is not finite. Without names it is empty, as for more than a reader copies.
+    For NULL that is an option, for other values a call. `names` are their columns, and `value` is
+    the text of a value that is not finite. The result is empty without names, and for more names
+    than a user would copy.
     """
     if value == "NULL":
         return ": ", Setting("missing", "drop")

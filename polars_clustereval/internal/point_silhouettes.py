@@ -38,9 +38,9 @@ def point_silhouettes(
     """Return one row per query, a point whose silhouette is computed: all points, or a sample.
 
     Columns: those that identify the cluster, a, b (NULL if only bounded), lower and upper (bounds
-    of the silhouette), is_exact and reference_variance, that of the mean silhouette of its group by
-    the draw of references (a group is a 'point', 'cluster' or 'partition', the level);
-    with_neighbor also id and neighbor (the cluster of b).
+    of the silhouette), is_exact and reference_variance, the variance of the mean silhouette of its
+    group that comes from drawing references (a group is a 'point', 'cluster' or 'partition',
+    according to the level); with_neighbor also id and neighbor (the cluster of b).
     """
     schema = _silhouette_schema(points)
     if options.draws_references(points.distance):

@@ -2,7 +2,7 @@
 
 A value is a number (dates are days since 1970-01-01), a category (text and truth values), or
 missing. A share of rows is the mean of a column of zeros and ones. Numbers are read twice: for the
-means of clusters, and for the deviations from these.
+means of clusters, and for the deviations from these means.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def read_columns(
 
 
 def _kind_of_values(name: str, dtype: pl.DataType) -> _Kind:
-    """Return what the values of a column are; raise an error for a type that has no profile."""
+    """Return the kind of values in a column; raise an error for a type that has no profile."""
     if dtype.is_numeric():
         return "number"
     if isinstance(dtype, pl.Date | pl.Datetime):
@@ -139,10 +139,10 @@ def _read_value(name: str, dtype: pl.DataType) -> pl.Expr:
 def sum_numbers(call: ProfileCall) -> pl.LazyFrame:
     """Return one row per cluster and column of numbers, with what is summed of the numbers.
 
-    Besides the cluster and column_no these are the rows n and n_missing; the sum of the numbers,
-    total, and low and high; of numbers that are not finite how many there are, n_invalid, and one
-    as text, invalid; center, the mean except for rounding, and shift, what is to be added to it;
-    and m2, the sum of squared deviations from the mean.
+    The columns are the cluster and column_no; n and n_missing, numbers of rows; total, the sum of
+    the numbers, low and high; n_invalid, how many numbers are not finite, and invalid, one of them
+    as text; center, the mean except for rounding, and shift, its correction; and m2, the sum of
+    squared deviations from the mean.
     """
     places = call.places(of_categories=False)
     sums: Terms = {}
@@ -234,12 +234,12 @@ def check_numbers(call: ProfileCall, sums: pl.LazyFrame, result: pl.LazyFrame) -
 def compare_numbers(call: ProfileCall, sums: pl.LazyFrame) -> pl.LazyFrame:
     """Return one row per cluster with numbers and column, from the result of sum_numbers.
 
-    Besides the cluster, column_no and n these are the mean, m2, and deviation, the mean less the
-    origin of the column in the partition, which keeps the digits of differences where points are
-    far from 0; of all clusters their rows (all_n), the sum of squared deviations from the mean of
-    all (all_m2), and that of the means of clusters from it (between_squares); and of the other
-    clusters the mean (rest_mean) and the same less the origin (rest_deviation),
-    NULL without their rows.
+    The columns are the cluster, column_no and n; the mean, m2, and deviation, the mean minus the
+    origin of the column in the partition, which preserves the digits of differences if points are
+    far from 0; for all clusters, their rows (all_n), the sum of squared deviations from the overall
+    mean (all_m2), and that of the means of clusters from it (between_squares); and for the other
+    clusters, the mean (rest_mean) and the mean minus the origin (rest_deviation), which are NULL if
+    they have no rows.
     """
     n, low, high = pl.col("n"), pl.col("low"), pl.col("high")
     center, deviation = pl.col("center"), pl.col("deviation")
@@ -288,8 +288,8 @@ def compare_numbers(call: ProfileCall, sums: pl.LazyFrame) -> pl.LazyFrame:
 def _add_rests(call: ProfileCall, centered: pl.LazyFrame) -> pl.LazyFrame:
     """Return `centered` with rest_mean and rest_deviation, of the other clusters.
 
-    The clusters before and behind are added up, as the difference of all and the own one would lose
-    the digits of a small rest.
+    The clusters before and after each cluster are added up, because the difference of all clusters
+    and this one would lose the digits of a small rest.
     """
     size = pl.col("size")
     terms: Terms = {}
@@ -320,7 +320,7 @@ def _add_rests(call: ProfileCall, centered: pl.LazyFrame) -> pl.LazyFrame:
 def share_excess(n: pl.Expr, all_of: pl.Expr, cluster_n: pl.Expr, all_n: pl.Expr) -> pl.Expr:
     """Return n all_n - all_of cluster_n, exactly: 0 if a share equals that in all clusters.
 
-    A category has n of the cluster_n rows of a cluster, and all_of of all_n.
+    A category has n of the cluster_n rows of a cluster, and all_of of all_n rows.
     """
     return widen(n) * widen(all_n) - widen(all_of) * widen(cluster_n)
 
@@ -328,7 +328,7 @@ def share_excess(n: pl.Expr, all_of: pl.Expr, cluster_n: pl.Expr, all_n: pl.Expr
 def count_categories(call: ProfileCall) -> pl.LazyFrame | None:
     """Return one row per cluster, column and category, NULL for missing ones: n, its rows.
 
-    None without columns of categories.
+    The result is None without columns of categories.
     """
     counts = [
         call.rows.group_by(*call.by, pl.col(f"x_{i}").alias("category"))
@@ -359,13 +359,13 @@ def sum_bases(
 def count_shares(
     call: ProfileCall, cells: pl.LazyFrame | None, bases: pl.LazyFrame
 ) -> pl.LazyFrame:
-    """Return one row per cluster, column and category that it has or that is expected there.
+    """Return one row per cluster, column and category that occurs or is expected in the cluster.
 
     A category is expected in a cluster if it would have _LEAST_EXPECTED rows there, or more, with
-    the same share in all clusters. Besides the cluster, column_no, category and is_missing, which
-    is True for the missing values of a column that has any, these are its rows in the cluster (n)
-    and in all clusters (all_of); and the rows that could have it in the cluster (cluster_n) and in
-    all (all_n).
+    the same share in all clusters. The columns are the cluster, column_no and category; is_missing,
+    which is True for the missing values of a column that has any; the category's rows in the
+    cluster (n) and in all clusters (all_of); and the rows that could have it in the cluster
+    (cluster_n) and in all clusters (all_n).
     """
     of_column = call.of_column
     n, n_missing = pl.col("n"), pl.col("n_missing")
@@ -408,8 +408,8 @@ def associate_categories(
 ) -> pl.LazyFrame:
     """Return one row per column of categories: n_categories, and Cramér's V with the clusters.
 
-    cramers_v is NULL unless there are two categories and two clusters. Expected rows of the cells
-    without rows are what is left of all rows, an exact integer divided late.
+    cramers_v is NULL unless there are two categories and two clusters. The expected rows of cells
+    without rows are what remains of all rows, an exact integer that is divided late.
     """
     n, all_of, cluster_n = pl.col("n"), pl.col("all_of"), pl.col("cluster_n")
     all_n = pl.col("all_n")

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 
 def _v_test(difference: pl.Expr, n: pl.Expr, all_n: pl.Expr, all_m2: pl.Expr) -> pl.Expr:
-    """Return the v-test of `difference`, the mean of n of all_n rows less that of the others.
+    """Return the v-test of `difference`, the mean of n of all_n rows minus that of the others.
 
     `all_m2` is the sum of squared deviations of all rows from their mean. It is the difference of
     the mean from that of all rows, divided by the standard deviation of the means of n rows that
-    are drawn without replacement. NULL without other rows, and if all values are equal.
+    are drawn without replacement. It is NULL without other rows, and if all values are equal.
     """
     rows = to_double(widen(n) * widen(all_n - n)) * to_double(all_n - 1)
     return difference * ratio(rows, to_double(all_n) * all_m2).sqrt()
@@ -85,61 +85,62 @@ def cluster_profile(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The rows to describe. A LazyFrame is read when the result is collected, twice for numbers
-        and once for each column of categories, and streams.
+        The rows to describe. A LazyFrame is read when you collect the result, twice for numbers and
+        once for each column of categories, and streams.
     columns : str or sequence of str
-        Names of the columns to describe: numbers; dates and times, which are days since 1970-01-01;
-        or categories, that is text, enumerations and truth values.
+        Names of the columns to describe. They hold numbers; dates and times, which count as days
+        since 1970-01-01; or categories, that is, text, enumerations or truth values.
     cluster : str or Expr
         Assigned cluster, of any groupable type. Rows with a NULL are left out.
     noise_as : {'cluster', 'drop'}, needed with noise
-        Whether noise is an ordinary cluster or is left out.
+        Whether noise counts as an ordinary cluster or is left out.
     weight, partition_by, noise : as in external_report
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, sorted by the partition columns, cluster, and the size of v_test, the
+        Same kind as `frame`, sorted by partition, cluster, and the absolute value of v_test, the
         largest first: the partition columns, cluster, column_name, kind, category, n, mean, std,
         rest_mean, difference and v_test. kind is one of
 
-        - 'number' and 'date': a row per cluster and column with values there. n rows have a value;
-          mean and std are those of the cluster, rest_mean is that of all other clusters.
-        - 'category': a row per cluster and category that it has, or of which at least 5 rows were
-          to be expected there. n rows have it; mean and rest_mean are its shares of the rows that
-          have any category, 0 to 1.
-        - 'missing': a row per cluster for a column with NULLs. n rows have none; mean and rest_mean
-          are shares of all rows.
+        - 'number' and 'date': one row per cluster and column that has values there. n is the number
+          of rows with a value; mean and std are those of the cluster, and rest_mean is the mean of
+          all other clusters.
+        - 'category': one row per cluster and category that occurs in it, or of which at least 5
+          rows were to be expected there. n is the number of rows with the category; mean and
+          rest_mean are its shares, 0 to 1, of the rows that have any category.
+        - 'missing': one row per cluster for a column with NULLs. n is the number of rows without a
+          value; mean and rest_mean are their shares of all rows.
 
-        std is the square root of the sum of squared deviations divided by n, NULL for shares;
-        difference is mean - rest_mean, and v_test the test value of the difference, about standard
-        normal if clusters have nothing to do with the column: beyond 2 it is unlikely to be chance,
-        and of columns that made the clusters it only ranks. rest_mean, difference and v_test are
-        NULL without other rows, and v_test where all values are equal. Without rows the result is
-        empty.
+        std is the square root of the sum of squared deviations divided by n; for shares it is NULL.
+        difference is mean - rest_mean, and v_test is the test value of the difference. If the
+        clusters have nothing to do with the column, v_test is about standard normal, so a value
+        beyond 2 is unlikely to be chance. If the clusters were made from the column, use v_test
+        only to rank columns. rest_mean, difference and v_test are NULL if there are no other rows;
+        v_test is also NULL if all values are equal. If there are no rows, the result is empty.
 
     Raises
     ------
     ClusterEvalError
-        As for external_report; and if a column does not exist, is given twice, has another type, or
-        has numbers that are not finite or whose squares overflow.
+        For the same reasons as external_report; and if a column does not exist, is given twice, has
+        another type, or has numbers that are not finite or that overflow when squared.
 
     Notes
     -----
-    With the mean m and standard deviation s of all N rows that have a value, v_test of the n rows
-    of a cluster with the mean m_c is (m_c - m) / (s sqrt((N - n) / (N - 1) / n)). A share is the
-    mean of zeros and ones.
+    Let all N rows that have a value have the mean m and the standard deviation s, and the n rows of
+    a cluster the mean m_c. Then v_test is (m_c - m) / (s sqrt((N - n) / (N - 1) / n)). A share is
+    the mean of zeros and ones.
     In SQL: ``FROM clustereval.cluster_profile(tbl, columns, cluster)``.
 
     References
     ----------
-    Lebart, Morineau and Piron (1995), Statistique exploratoire multidimensionnelle, Dunod. The same
-    numbers as catdes of FactoMineR: Lê, Josse and Husson (2008), FactoMineR: an R package for
-    multivariate analysis, doi:10.18637/jss.v025.i01.
+    Lebart, Morineau and Piron (1995), Statistique exploratoire multidimensionnelle, Dunod. catdes
+    of FactoMineR returns the same numbers: Lê, Josse and Husson (2008), FactoMineR: an R package
+    for multivariate analysis, doi:10.18637/jss.v025.i01.
 
     Examples
     --------
-    Cluster b is set apart by its weight, hardly by its color:
+    Cluster b differs in its weight, but hardly in its color:
 
     >>> fruit = pl.DataFrame(
     ...     {
@@ -233,7 +234,7 @@ def column_profile(
     noise: Any = None,
     noise_as: NoiseOfClusters | None = None,
 ) -> Frame:
-    """Which columns separate the clusters: the correlation ratio of numbers, Cramér's V of others.
+    """How well each column separates the clusters: correlation ratio for numbers, else Cramér's V.
 
     Parameters
     ----------
@@ -242,23 +243,24 @@ def column_profile(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per column, sorted by the partition columns and association,
-        the strongest first: the partition columns, column_name, kind ('number', 'date' or
-        'category'), n rows with a value, n_missing without, n_categories, and
+        Same kind as `frame`, one row per column, sorted by partition and association, the strongest
+        first: the partition columns; column_name; kind ('number', 'date' or 'category'); n, the
+        rows with a value; n_missing, those without; n_categories; and
 
-        - eta_squared (0 to 1): of numbers and dates, the share of their sum of squares that lies
-          between the clusters. NULL unless there are two different values and two clusters, and
-          for categories.
-        - cramers_v (0 to 1): of categories and clusters. NULL unless there are two categories and
-          two clusters, and for numbers.
-        - association: the square root of eta_squared, or cramers_v, which are comparable.
+        - eta_squared (0 to 1): for numbers and dates, the share of their sum of squares that lies
+          between the clusters. It is NULL for categories, and if there are fewer than two different
+          values or two clusters.
+        - cramers_v (0 to 1): for categories, Cramér's V of category and cluster. It is NULL for
+          numbers, and if there are fewer than two categories or two clusters.
+        - association: the square root of eta_squared, or cramers_v. The two are comparable.
 
-        Without rows n is 0 and every measure NULL, or with partition_by the result is empty.
+        If there are no rows, n is 0 and every measure is NULL; with partition_by, the result is
+        empty.
 
     Raises
     ------
     ClusterEvalError
-        As for cluster_profile.
+        For the same reasons as cluster_profile.
 
     Notes
     -----

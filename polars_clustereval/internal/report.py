@@ -34,8 +34,8 @@ _COUNT_COLUMNS = ("n", "n_dropped", "n_noise", "n_dims", "n_clusters", "n_single
 def report_of_clusters(points: Points, scores: Terms) -> pl.LazyFrame:
     """Return one row per partition: its partition columns, counts, and the `scores` by name.
 
-    The scores are expressions of the columns of internal_statistics. They are NULL where they are
-    not finite, and without points.
+    The scores are expressions of the columns of internal_statistics. They are NULL if they are not
+    finite, and if there are no points.
     """
     return internal_statistics(points).select(
         *points.keys,
@@ -78,54 +78,57 @@ def internal_report(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The points, one per row. A LazyFrame streams; lists are read once more, for their length.
+        The points, one per row. A LazyFrame streams; a column of lists is read once more, for the
+        length of the lists.
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns of the coordinates.
     cluster : str or Expr
-        Assigned cluster. Rows where it or vector (all of its columns) is NULL are left out.
+        Assigned cluster. Rows where it is NULL are left out, and so are rows where vector, or every
+        column of vector, is NULL.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
-        scipy's distances, in any letter case. A zero vector has the cosine distance 1 to all.
+        A distance of scipy, in any letter case. A zero vector has the cosine distance 1 to every
+        vector.
     p : float
         Order of the minkowski distance, at least 1.
     center : {'mean', 'median'}
-        Definition of a centroid, per coordinate; for cosine the direction of the mean or median of
-        the unit vectors. The median needs all points of a cluster in memory.
+        How a centroid is computed, for each coordinate. For cosine it is the direction of the mean
+        or median of the unit vectors. The median needs all points of a cluster in memory.
     partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
         The value of cluster that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Count noise as an ordinary cluster, leave it out, or count each row as a cluster.
+        Whether noise counts as an ordinary cluster, is left out, or counts as one cluster per row.
     weights : sequence of float, optional
-        A number > 0 for each dimension, as in scipy; not for chebyshev.
+        A number > 0 for each dimension, as in scipy. chebyshev takes none.
     missing : {'error', 'drop'}
-        Whether a NULL coordinate is an error, or its row is dropped.
+        Whether a NULL coordinate is an error, or its row is left out.
     metrics : sequence of str, optional
-        Names of the columns to return after the partition columns, in this order. What only other
-        columns need is not computed. By default all.
+        Columns to return after the partition columns, in this order; by default all. Anything that
+        only the other columns need is not computed.
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted by it: the partition columns, n points
-        that count, n_dropped rows without a vector or cluster, n_noise, n_dims, n_clusters,
-        n_singletons, and one column per index, NULL where it is undefined (calinski_harabasz_score
-        and davies_bouldin_score for fewer than 2 clusters or as many as points). Sums of squares
-        are those of the distances; sst, explained_variance, ratkowsky_lance_index and sd_scattering
-        are NULL unless they add up: total = within + between, that is for all but euclidean and
-        sqeuclidean with the mean. If there are no rows, n is 0 and every index NULL; with
-        partition_by there is then no row.
+        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the points
+        that count; n_dropped, the rows without a vector or cluster; n_noise; n_dims; n_clusters;
+        n_singletons; and one column per index, which is NULL if the index is undefined
+        (calinski_harabasz_score and davies_bouldin_score for fewer than 2 clusters, or for as many
+        clusters as points). The sums of squares are those of the distances. They add up to total =
+        within + between only for euclidean and sqeuclidean with the mean; otherwise sst,
+        explained_variance, ratkowsky_lance_index and sd_scattering are NULL. If there are no rows,
+        n is 0 and every index is NULL; with partition_by, the result is empty.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, vector holds no numbers, noise has no value in the type of
-        cluster, or an option is unknown; when the result is collected, if a coordinate is NULL, NaN
-        or infinite, or vectors differ in length.
+        If a column does not exist, if vector does not hold numbers, if noise is not a value of the
+        type of cluster, or if an option is unknown; and, when you collect the result, if a
+        coordinate is NULL, NaN or infinite, or if vectors differ in length.
 
     Notes
     -----
-    Definition, range and source of an index: ``describe("ssw")``, by its name.
+    ``describe("ssw")`` shows the definition, the range and the source of an index by its name.
     In SQL: ``FROM clustereval.internal_report(tbl, [x, y], cluster)``.
 
     Examples
@@ -182,15 +185,17 @@ def internal_cluster_report(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per cluster, sorted by partition and cluster: the partition
-        columns, cluster, n points, centroid, ssw (the sum of their squared distances to it), their
-        mean_distance and max_distance to it, and the nearest_cluster by centroids (the lowest in a
-        tie) with its nearest_distance. These two are NULL if there is one cluster. With noise_as
-        'singletons' each noise point has a row of its own, cluster NULL.
+        columns; cluster; n, its points; centroid; ssw, the sum of the squared distances of the
+        points to the centroid; mean_distance and max_distance, the mean and the largest of these
+        distances; nearest_cluster, the one with the nearest centroid (the lowest one in a tie); and
+        nearest_distance, the distance to that centroid. The last two are NULL if there is one
+        cluster. With noise_as 'singletons', each noise point has a row of its own, where cluster is
+        NULL.
 
     Raises
     ------
     ClusterEvalError
-        As for internal_report.
+        For the same reasons as internal_report.
 
     Notes
     -----
@@ -198,7 +203,7 @@ def internal_cluster_report(
 
     Examples
     --------
-    Distance between two clusters:
+    The distance between the two clusters is 10:
 
     >>> four = pl.DataFrame({"x": [0, 2, 9, 9], "y": [0, 0, 0, 4], "cluster": ["a", "a", "b", "b"]})
     >>> report = ce.internal_cluster_report(four, ["x", "y"], "cluster", distance="cityblock")

@@ -86,8 +86,8 @@ def _spread_totals(points: Points) -> pl.LazyFrame:
     overall_distances, of all points to their own center and to that of the partition;
     mean_distance_sum, of the clusters' mean distances; mean_square_sum, of ssw / n; log_square_sum,
     of n ln(ssw / n), NULL if an ssw is 0; variance_norm_sum, of the norms of the clusters' variance
-    vectors; and the columns of VectorForm.variance_terms and variance_totals. All in one step, so
-    that the engine can leave out what a query does not ask for.
+    vectors; and the columns of VectorForm.variance_terms and variance_totals. They are computed in
+    one step, so that the engine can leave out what a query does not ask for.
     """
     n, ssw = pl.col("n"), pl.col("ssw")
     gap = points.form.distance_between("c", "g")
@@ -252,7 +252,7 @@ def _density_radii(points: Points) -> pl.LazyFrame:
 def _neighbor_totals(points: Points) -> pl.LazyFrame:
     """Return one row per partition: wemmert_gancarski and density, see CenterNeighbors.
 
-    When they are collected, the points stream past the centers, which are in memory.
+    When they are collected, the points stream, and the centers are in memory.
     """
     keys, own_keys, c = points.partition_keys, points.cluster_keys, points.vector_columns("c")
     clusters = join_partitions(points.clusters, keys, _density_radii(points))
@@ -305,12 +305,12 @@ def _check_cluster_pairs(counts: Integers) -> None:
 
 
 def _add_points(points: Points, clusters: pl.DataFrame, sums: CenterNeighbors) -> None:
-    """Add the kept points to the sums, a batch at a time; `clusters` are in the sums' order."""
+    """Add the points that count to the sums, batch by batch; `clusters` are in the sums' order."""
     keys = points.cluster_keys
     numbers = clusters.select(keys).with_row_index("number")
 
     def add_to_sums(batch: pl.DataFrame) -> pl.DataFrame:
-        """Add a batch of points; return an empty frame, as a stream needs a result."""
+        """Add a batch of points; return an empty frame, because a stream needs a result."""
         with np.errstate(all="ignore"):
             numbers = batch["number"].to_numpy().astype(np.int64)
             sums.add(points.form.to_matrix(batch, "x"), numbers)
@@ -350,28 +350,29 @@ def neighbor_report(
     frame, vector, cluster, distance, p, center, partition_by, noise : as in internal_report
     noise_as, weights, missing : as in internal_report
     metrics : sequence of str, optional
-        Names of the columns to return after the partition columns, in this order. What only other
-        columns need is not computed. By default all.
+        Columns to return after the partition columns, in this order; by default all. Anything that
+        only the other columns need is not computed.
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted by it: the partition columns, n points
-        that count, n_dropped, n_noise, n_dims, n_clusters, wemmert_gancarski_index (range [0, 1],
-        best 1) and s_dbw_index (range [0, inf), best 0; NULL for distances and centers with which
-        the sums of squares within and between do not add up to the total, and if no point lies near
-        either center of a pair). Both are NULL for a single cluster.
+        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the points
+        that count; n_dropped; n_noise; n_dims; n_clusters; wemmert_gancarski_index (range [0, 1],
+        best 1); and s_dbw_index (range [0, inf), best 0). s_dbw_index is NULL if the sums of
+        squares within and between clusters do not add up to the total, as for most distances and
+        centers, and if no point lies near either center of a pair. Both indices are NULL for a
+        single cluster.
 
     Raises
     ------
     ClusterEvalError
-        As for internal_report, and if there are too many pairs of clusters.
+        For the same reasons as internal_report, and if there are too many pairs of clusters.
 
     Notes
     -----
-    Time grows with the number of points times the number of clusters, memory with the square of
-    the number of clusters: there may be 64 million ordered pairs of clusters of one partition, as
-    of 8,000 clusters.
+    The time grows with the number of points times the number of clusters, and the memory with the
+    square of the number of clusters. A partition may have at most 64 million ordered pairs of
+    clusters, that is, 8,000 clusters.
     In SQL: ``FROM clustereval.neighbor_report(tbl, [x, y], cluster)``.
 
     References
@@ -381,7 +382,7 @@ def neighbor_report(
 
     Examples
     --------
-    Points near their own center and far from the other:
+    The points are near their own center and far from the other one:
 
     >>> four = pl.DataFrame({"x": [0, 2, 9, 9], "y": [0, 0, 0, 4], "cluster": ["a", "a", "b", "b"]})
     >>> ce.neighbor_report(four, ["x", "y"], "cluster")["wemmert_gancarski_index"].round(

@@ -103,7 +103,7 @@ def _score_terms(options: SilhouetteOptions) -> Terms:
 
 
 def _std_error() -> pl.Expr:
-    """Return the standard error of the mean of sampled silhouettes; NULL for one of several points.
+    """Return the standard error of the mean of sampled silhouettes; NULL if only one is sampled.
 
     It uses the columns n, n_queries (points, and those of the sample), squares (sum of the squared
     deviations of the silhouettes from their mean) and reference_variance.
@@ -161,21 +161,21 @@ def silhouette_samples(
     random_state: int = 0,
     missing: Missing = "error",
 ) -> Frame:
-    """Silhouette of each point: how much nearer it is to its own cluster than to the nearest other.
+    """Silhouette of each point: how much nearer it is to its own cluster than to the next one.
 
-    s = (b - a) / max(a, b) with a the mean distance to the other points of its cluster and b the
-    least mean distance to the points of another cluster, or another one by `between`. Range
-    [-1, 1], best 1.
+    s = (b - a) / max(a, b), where a is the mean distance to the other points of its cluster, and b
+    is the smallest mean distance to the points of another cluster, unless you choose a different b
+    with `between`. Range [-1, 1], best 1.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        One point per row. For 'sqeuclidean' and 'cosine' the points stream; with reference_size the
-        drawn points alone are in memory on collection, otherwise all points.
+        One point per row. For 'sqeuclidean' and 'cosine' the points stream. Otherwise, when you
+        collect the result, all points are in memory, or with reference_size only the drawn ones.
     id : str or Expr, optional
-        Identifies a point; by default its row number in the frame, from 0.
+        What identifies a point; by default its row number in the frame, from 0.
     method : {'exact', 'sample'}
-        All points, or those of a sample; see silhouette_score.
+        Whether all points are evaluated, or only a sample of them; see silhouette_score.
     between, sample_size, reference_size, random_state : as in silhouette_score
     vector, cluster, distance, p, partition_by, noise, noise_as : as in internal_report
     weights, missing : as in internal_report
@@ -184,25 +184,25 @@ def silhouette_samples(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per point, or per sampled point, sorted by partition and id:
-        the partition columns, id, cluster, neighbor (the nearest other cluster, or the furthest
-        one by `between`, the lowest of equals; NULL for 'mean_other'), a, b, silhouette, and
-        std_error, the standard error of the silhouette by the draw of references (NULL unless
-        method is 'sample'). A point alone in its cluster has a = 0 and
-        silhouette 0; silhouette is also 0 if a = b = 0. With one cluster neighbor, b and silhouette
-        are NULL; silhouette is also NULL if every point is a cluster. Noise points counted as
-        singletons have cluster NULL.
+        the partition columns; id; cluster; neighbor, the nearest other cluster, or the furthest one
+        with `between` (the lowest one in a tie, and NULL for 'mean_other'); a; b; silhouette; and
+        std_error, the standard error of the silhouette that comes from drawing references (NULL
+        unless method is 'sample'). A point alone in its cluster has a = 0 and silhouette 0;
+        silhouette is also 0 if a = b = 0. If there is one cluster, neighbor, b and silhouette are
+        NULL; silhouette is also NULL if every point is a cluster. For noise points that count as
+        singletons, cluster is NULL.
 
     Raises
     ------
     ClusterEvalError
-        As for silhouette_score, and if an id occurs twice in a partition.
+        For the same reasons as silhouette_score, and if an id occurs twice in a partition.
 
     Notes
     -----
-    Means of squared distances follow from moments of the clusters. For other distances certified
-    bounds rule out clusters that cannot be the nearest, or the furthest; the distances to all
-    points of the rest are computed, or for cityblock their sums, from running sums of sorted
-    coordinates.
+    Means of squared distances follow from the moments of the clusters. For other distances,
+    certified bounds rule out clusters that cannot be the nearest, or the furthest. For the
+    remaining clusters, the distances to all of their points are computed; for cityblock, only the
+    sums of these distances, from running sums of sorted coordinates.
     In SQL: ``FROM clustereval.silhouette_samples(tbl, [x, y], cluster)``.
 
     References
@@ -272,17 +272,18 @@ def silhouette_clusters(
 ) -> Frame:
     """Mean silhouette of each cluster.
 
-    Range [-1, 1], best 1. Below 0, points are on average nearer to another cluster.
+    Range [-1, 1], best 1. Below 0, the points are on average nearer to another cluster.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        One point per row. For 'sqeuclidean' and 'cosine' the points stream; with reference_size the
-        drawn points alone are in memory on collection, otherwise all points.
+        One point per row. For 'sqeuclidean' and 'cosine' the points stream. Otherwise, when you
+        collect the result, all points are in memory, or with reference_size only the drawn ones.
     id : str or Expr, optional
-        Identifies a point; its order decides on the sample. By default the row number from 0.
+        What identifies a point. A sample is drawn in the order of the ids; by default the id is the
+        row number, from 0.
     method : {'exact', 'sample'}
-        All points, or those of a sample; see silhouette_score.
+        Whether all points are evaluated, or only a sample of them; see silhouette_score.
     between, sample_size, reference_size, random_state : as in silhouette_score
     vector, cluster, distance, p, partition_by, noise, noise_as : as in internal_report
     weights, missing : as in internal_report
@@ -291,16 +292,17 @@ def silhouette_clusters(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per cluster, sorted by partition and cluster: the partition
-        columns, cluster, n points, the means of their a, b and silhouette (see silhouette_samples),
-        and std_error, the standard error of silhouette (NULL unless method is 'sample'). The means
-        of a sample are those of the cluster's sampled points: NULL if there is none, and std_error
-        if there is one of several. With noise_as 'singletons' each noise point has a row of its
-        own, cluster NULL.
+        columns; cluster; n, its points; a, b and silhouette, the means of these values over the
+        points (see silhouette_samples); and std_error, the standard error of silhouette (NULL
+        unless method is 'sample'). With a sample, the means are those of the cluster's sampled
+        points. They are NULL if it has none, and std_error is NULL if only one of several points is
+        sampled. With noise_as 'singletons', each noise point has a row of its own, where cluster is
+        NULL.
 
     Raises
     ------
     ClusterEvalError
-        As for silhouette_score.
+        For the same reasons as silhouette_score.
 
     Notes
     -----
@@ -376,85 +378,90 @@ def silhouette_score(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        One point per row. For 'sqeuclidean' and 'cosine' the points stream; with reference_size the
-        drawn points alone are in memory on collection, otherwise all points.
+        One point per row. For 'sqeuclidean' and 'cosine' the points stream. Otherwise, when you
+        collect the result, all points are in memory, or with reference_size only the drawn ones.
     id : str or Expr, optional
-        Identifies a point; its order decides on the sample. By default the row number from 0.
+        What identifies a point. A sample is drawn in the order of the ids; by default the id is the
+        row number, from 0.
     method : {'exact', 'simplified', 'bounds', 'sample'}
-        Exact mean distances; distances to the centers in their place; certified bounds of the exact
-        score from moments of the clusters; or the silhouettes of some points. 'simplified' and
-        'bounds' stream.
+        'exact' uses mean distances to all points; 'simplified' uses distances to the centers
+        instead; 'bounds' computes certified bounds of the exact score from the moments of the
+        clusters; 'sample' computes the silhouettes of some points. 'simplified' and 'bounds'
+        stream.
     between : {'nearest', 'mean_other', 'furthest'}
-        What b is: the least mean distance to the points of another cluster, the mean distance to
-        all points of other clusters, or the largest mean distance to the points of another cluster;
-        for 'simplified' of distances to centers, weighted by the sizes of clusters in the mean. The
-        last two go with no method 'bounds', no tolerance and no reference_size.
+        What b is: the smallest mean distance to the points of another cluster, the mean distance to
+        all points of other clusters, or the largest mean distance to the points of another cluster.
+        Method 'simplified' takes distances to centers instead, and in the mean weights them by the
+        sizes of the clusters. You cannot combine the last two with method 'bounds', tolerance or
+        reference_size.
     tolerance : float, optional
-        With method 'exact': largest width of the interval from silhouette_lower to
-        silhouette_upper. For 'euclidean' only as many points are evaluated as that requires, those
-        of the widest bounds first; the others count with the middle of their bounds. Other
-        distances are always exact.
+        With method 'exact': the largest width that the interval from silhouette_lower to
+        silhouette_upper may have. For 'euclidean', only as many points are evaluated as that
+        requires, those with the widest bounds first; the others count as the middle of their
+        bounds. Other distances are always exact.
     sample_size : int, optional
-        With method 'sample': how many points are evaluated; all if there are fewer, or with a
-        reference_size if it is None.
+        With method 'sample': how many points are evaluated. If there are fewer points, or if it is
+        None and reference_size is given, all of them are.
     reference_size : int, optional
         With method 'sample': how many points of each cluster, drawn at random, the evaluated points
-        are compared with, at least 2; all of a cluster that has fewer. By default, and for
-        'sqeuclidean' and 'cosine', whose means need no pairs of points, they are compared with all.
+        are compared with, at least 2. A cluster with fewer points is used entirely. By default, the
+        evaluated points are compared with all points; with 'sqeuclidean' and 'cosine' they always
+        are, because their means need no pairs of points.
     confidence : float
-        With method 'sample': probability, between 0 and 1, at which silhouette_lower and
+        With method 'sample': the probability, between 0 and 1, with which silhouette_lower and
         silhouette_upper enclose the exact score.
     random_state : int
         With method 'sample': the seed. The sample is the same in every engine.
     vector, cluster, distance, p, partition_by, noise, noise_as : as in internal_report
     weights, missing : as in internal_report
     metrics : sequence of str, optional
-        Names of the columns to return after the partition columns, in this order. What only other
-        columns need is not computed. By default all.
+        Columns to return after the partition columns, in this order; by default all. Anything that
+        only the other columns need is not computed.
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted: the partition columns; n points,
-        n_dropped and n_noise rows, n_clusters, n_singletons; n_evaluated, the points whose
-        silhouette is computed; silhouette, the mean over the points; silhouette_macro, the mean
-        over the clusters of their means, and silhouette_max, the largest of these;
-        silhouette_lower and silhouette_upper, which enclose the exact mean; and std_error, the
-        standard error of silhouette with method 'sample', otherwise NULL. The limits equal
-        silhouette for 'exact' and are NULL for 'simplified'; the three means are NULL for 'bounds',
-        the last two of them also for 'sample' if it misses a cluster. Scores are NULL if there are
-        fewer than 2 clusters, or as many as points.
+        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the points
+        that count; n_dropped and n_noise, rows that are left out and rows of noise; n_clusters;
+        n_singletons; n_evaluated, the points whose silhouette is computed; silhouette, the mean
+        over the points; silhouette_macro, the mean over the clusters of their means, and
+        silhouette_max, the largest of these; silhouette_lower and silhouette_upper, which enclose
+        the exact mean; and std_error, the standard error of silhouette with method 'sample',
+        otherwise NULL. With 'exact', the two limits equal silhouette; with 'simplified', they are
+        NULL. With 'bounds', silhouette, silhouette_macro and silhouette_max are NULL; with
+        'sample', the latter two are NULL if the sample misses a cluster. All scores are NULL if
+        there are fewer than 2 clusters, or as many clusters as points.
 
     Raises
     ------
     ClusterEvalError
-        As for internal_report, if an option is out of its range or for another method, and if an id
-        that decides on a sample occurs twice in a partition.
+        For the same reasons as internal_report, if an option is out of its range or belongs to
+        another method, and if an id that the sample depends on occurs twice in a partition.
 
     Notes
     -----
-    Mean distances: see silhouette_samples. The limits of a sample are silhouette -/+ z std_error,
-    with z the normal quantile, and -1 and 1 for a sample of one of several points. Compared with
-    all points, a and b of a sampled point are exact, so the mean is unbiased, unlike
-    scikit-learn's, which takes a and b from the sample alone. The variance is then (1 - m / n) s^2
-    / m, from the variance s^2 of m silhouettes out of n. For references there is added, for each
-    cluster of N points, t of them references, (1 - t / N) t / (t - 1) times the sum of the squared
-    influences: that of a reference is the mean over the sampled points of ds/da or ds/db times what
-    its distance has more than the mean, divided by t. Estimates of a and b are unbiased; that the
-    silhouette is not linear in them, and b the smallest of several, is corrected in the means of
-    silhouettes by 2 s - (s+ + s-) / 2, of means that are varied by the difference of two halves of
-    the references.
+    How mean distances are computed: see silhouette_samples. The limits of a sample are silhouette
+    -/+ z std_error, where z is the normal quantile; if only one of several points is sampled, they
+    are -1 and 1. When sampled points are compared with all points, their a and b are exact, so the
+    mean is unbiased. The mean of scikit-learn is not, because it takes a and b from the sample
+    alone. The variance is (1 - m / n) s^2 / m, where s^2 is the variance of m silhouettes out of n.
+    References add to it: a cluster of N points, t of them references, adds (1
+    - t / N) t / (t - 1) times the sum of the squared influences of its references. The influence of
+    a reference is the mean over the sampled points of ds/da or ds/db times the excess of its
+    distance over the mean distance, divided by t. The estimates of a and b are unbiased, but the
+    silhouette is not linear in them, and b is the smallest of several estimates. To correct for
+    this, the means of silhouettes are those of 2 s - (s+ + s-) / 2, where s+ and s- are computed
+    from mean distances that are varied by the difference between two halves of the references.
     In SQL: ``FROM clustereval.silhouette_score(tbl, [x, y], cluster)``. DuckDB before 2.0 reads the
-    option between in quotes alone: ``"between" := 'furthest'``.
+    option between only in quotes: ``"between" := 'furthest'``.
 
     References
     ----------
     Rousseeuw (1987), Gaido (2023), and Rautenstrauch and Ohler (2025), as for silhouette_samples.
-    Hruschka, de Castro and Campello
-    (2004), Evolutionary algorithms for clustering gene-expression data, for method 'simplified'.
-    Altieri, Pietracaprina, Pucci, Sarpe and Vandin (2026), Scalable and Distributed Silhouette
-    Approximation, arXiv:2607.01993, for references drawn from each cluster. Cochran (1977),
-    Sampling Techniques, for the variance.
+    Hruschka, de Castro and Campello (2004), Evolutionary algorithms for clustering gene-expression
+    data, for method 'simplified'. Altieri, Pietracaprina, Pucci, Sarpe and Vandin (2026), Scalable
+    and Distributed Silhouette Approximation, arXiv:2607.01993, for references drawn from each
+    cluster. Cochran (1977), Sampling Techniques, for the variance.
 
     Examples
     --------

@@ -62,14 +62,14 @@ def check_silhouette_options(options: SilhouetteOptions) -> SilhouetteOptions:
     if tolerance is not None and not (is_number(tolerance) and float(tolerance) > 0):
         raise ClusterEvalError(f"tolerance: expected a number > 0, got {show_value(tolerance)}")
     if tolerance is not None and method != "exact":
-        raise ClusterEvalError(f"tolerance: goes with method 'exact', got method '{method}'")
+        raise ClusterEvalError(f"tolerance: needs method 'exact', got method '{method}'")
     if size is not None and method != "sample":
-        raise ClusterEvalError(f"sample_size: goes with method 'sample', got method '{method}'")
+        raise ClusterEvalError(f"sample_size: needs method 'sample', got method '{method}'")
     is_given = size is not None or (method == "sample" and references is None)
     if is_given and not is_whole_number(size, 1):
         raise ClusterEvalError(f"sample_size: expected a whole number >= 1, got {show_value(size)}")
     if references is not None and method != "sample":
-        raise ClusterEvalError(f"reference_size: goes with method 'sample', got method '{method}'")
+        raise ClusterEvalError(f"reference_size: needs method 'sample', got method '{method}'")
     if references is not None and not is_whole_number(references, 2):
         raise ClusterEvalError(
             f"reference_size: expected a whole number >= 2, got {show_value(references)}"
@@ -81,21 +81,22 @@ def check_silhouette_options(options: SilhouetteOptions) -> SilhouetteOptions:
 
 
 def _check_between(options: SilhouetteOptions) -> None:
-    """Raise an error if between is none of its values, or goes with no other option given."""
+    """Raise an error if between is unknown, or another option does not allow its value."""
     between, method = options.between, options.method
     check_choice("between", between, get_args(Between))
     if between == "nearest":
         return
     if method == "bounds":
         raise ClusterEvalError(
-            f"between: '{between}' goes with method 'exact', 'simplified' or 'sample', "
+            f"between: '{between}' needs method 'exact', 'simplified' or 'sample', "
             f"got method '{method}'"
         )
     for name in ("tolerance", "reference_size"):
         value = getattr(options, name)
         if value is not None:
             raise ClusterEvalError(
-                f"between: '{between}' goes without {name}, got {name} {show_value(value)}"
+                f"between: '{between}' cannot be combined with {name}, got {name} "
+                f"{show_value(value)}"
             )
 
 
@@ -134,8 +135,8 @@ def read_queried_points(
 
     frame, vector, cluster and key are arguments of silhouette_score (key is its id); `results` are
     the names of the result's columns, which partition columns must not have. inner_key is that of
-    read_points. If points are to stream, the moments of their clusters are computed now, and if
-    references are drawn from them, the sizes of the clusters.
+    read_points. If points stream, the moments of their clusters are computed now; if references are
+    drawn from them, the sizes of the clusters are too.
     """
     row_id: Any = "number" if key is None else check_column(frame.lazy(), key, "id")
     streams = follows_from_moments(point_options.distance, options)

@@ -1,9 +1,9 @@
 """silhouette_sampling: silhouettes of sampled points, and their means against sampled references.
 
-A query is a point whose silhouette is computed. A reference is one of the points of a cluster that
-its mean distances are estimated from: t of them, drawn without replacement, or all of a cluster
-that has no more. The same references serve all queries, so their error does not average out over
-the queries: it is the variance of sums of influences, one for each reference.
+A query is a point whose silhouette is computed. Mean distances to a cluster are estimated from
+references: t of its points, drawn without replacement, or all points of a cluster that has no more.
+All queries use the same references, so their error does not average out over the queries. It is the
+variance of sums of influences, one for each reference.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def mark_queries(points: Points, options: SilhouetteOptions) -> Points:
     """Return the points with a column is_query: whether a point's silhouette is computed.
 
     It is true for all points, or with a sample_size for that many in each partition: those with the
-    least sample keys of random_state.
+    smallest sample keys of random_state.
     """
     if options.sample_size is None:
         return replace(points, rows=points.rows.with_columns(is_query=pl.lit(True)))
@@ -88,11 +88,11 @@ def mark_queries(points: Points, options: SilhouetteOptions) -> Points:
 
 
 def draw_points(points: Points, options: SilhouetteOptions) -> Points:
-    """Return the queries and references of the points, collected now; no other row is held.
+    """Return the queries and references of the points, collected now; no other row is in memory.
 
     Their rows have is_query and is_reference, `size`, the number of points of the cluster, and
     is_odd, whether the rank among the points of the cluster is odd, which halves the references.
-    The keys of all rows are read first, the vectors of the drawn ones then.
+    The keys of all rows are read first, and then the vectors of the drawn ones.
     """
     keys, n = points.partition_keys, pl.col("n")
     total = n.sum().over(keys) if keys else n.sum()
@@ -114,15 +114,15 @@ def draw_points(points: Points, options: SilhouetteOptions) -> Points:
 def _draw(
     keyed: pl.LazyFrame, points: Points, options: SilhouetteOptions, margin: float | None
 ) -> pl.DataFrame | None:
-    """Return the ids of queries and references with their marks, the rows of least sample keys.
+    """Return the ids of queries and references with their marks: rows with small sample keys.
 
-    keyed has all points with both keys and the sizes of their clusters and partitions. Only the
-    rows of small keys are held and ranked: those expected to be enough, and `margin` standard
-    deviations more, or all without one. The result is None if they are not enough.
+    keyed has all points with both keys and the sizes of their clusters and partitions. Only rows
+    with small keys are stored and ranked: as many as should be enough, and `margin` standard
+    deviations more, or all rows without a margin. If they are not enough, the result is None.
     """
 
     def limit(size: int | None, population: str) -> pl.Expr:
-        """Return the sample key from which on rows are left out of a draw of this size."""
+        """Return the sample key from which rows are left out of a draw of this size."""
         if size is None or margin is None:
             return pl.lit(PRIME)
         share = float(size + margin * size**0.5 + margin**2) / pl.col(population)
@@ -176,7 +176,7 @@ class _DrawnPartition(NamedTuple):
 
     @property
     def own_counts(self) -> Integers:
-        """(m,): number of references in each query's own cluster, besides itself."""
+        """(m,): number of references in each query's own cluster, without the query itself."""
         return self.counts[self.own] - (self.places >= 0)
 
 
@@ -242,9 +242,9 @@ def _own_and_nearest(means: Floats, own: Integers) -> MeanDistances:
 
 
 def _reference_means(drawn: _DrawnPartition) -> tuple[Floats, Floats]:
-    """Return mean distances (m, k) of the queries to references, and what the draw varies them by.
+    """Return mean distances (m, k) of the queries to references, and their deviations by the draw.
 
-    The latter (m, k) is half the difference between the means of two halves of the references,
+    A deviation (m, k) is half the difference between the means of two halves of the references,
     times the root of the share of the cluster that is not drawn. A query itself is left out.
     """
     m, k = len(drawn.x), len(drawn.sizes)
@@ -332,8 +332,8 @@ def _squared_influences(
     """Return the sums of squared influences of references for each group of queries, in order.
 
     The influence of a reference on a group is the sum over its queries x (m, d) of the weight times
-    what its distance has more than the mean; `places` (m,) tell which reference a query itself is,
-    -1 for none. group (m,) is sorted.
+    the excess of its distance over the mean; `places` (m,) tell which reference a query itself is,
+    or -1. group (m,) is sorted.
     """
     starts = np.flatnonzero(np.diff(group, prepend=-1))
     squares = np.zeros(len(starts))

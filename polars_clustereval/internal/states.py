@@ -1,9 +1,9 @@
-"""states: what is kept of a cluster's points so that internal_report of many nights needs none.
+"""states: what to store about a cluster's points, so that later reports need no points.
 
 A state is the number, mean and sums of squared deviations of some points of a cluster. The states
-of any number of parts merge to that of all their points. A mean is kept as the sum of two numbers,
-mean and mean_correction: points far from 0 would otherwise lose the digits that tell the means of
-two parts apart.
+of any number of parts can be merged into that of all their points. A mean is stored as the sum of
+two numbers, mean and mean_correction. Otherwise, for points far from 0, it would lose the digits in
+which the means of two parts differ.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ def _sum_error(x: pl.Expr, y: pl.Expr) -> pl.Expr:
 def _mean_terms(reference: str, shift: str, low: str, high: str) -> tuple[pl.Expr, pl.Expr]:
     """Return the mean `reference` + `shift` as two numbers, mean and mean_correction.
 
-    The arguments are names of columns. `low` and `high` are the least and greatest number that it
-    is the mean of: the mean lies between them, with the correction 0 where rounding left them.
+    The arguments are names of columns. `low` and `high` are the smallest and the largest number
+    behind the mean. The result is between them; if rounding took it outside, the correction is 0.
     """
     a, b = pl.col(reference), pl.col(shift)
     is_inside = (a + b).is_between(pl.col(low), pl.col(high))
@@ -147,8 +147,8 @@ def _raise_fault(fault: str | None) -> None:
 def _check_lengths(rows: pl.LazyFrame) -> int:
     """Return the number of coordinates of states, 0 without points.
 
-    Raise an error if a count is no whole number >= 0, or if a state of points has no cluster or a
-    list of another length.
+    Raise an error if a count is not a whole number >= 0, or if a state of points has no cluster or
+    a list of another length.
     """
     has_points = pl.col("n") > 0
     dims = pl.col("mean").list.len().filter(has_points).max()
@@ -255,8 +255,8 @@ def _origin_list(points: Points) -> pl.Expr:
 def _wide_deviations(points: Points) -> pl.LazyFrame:
     """Return one row per cluster with points, with five lists of one number per coordinate.
 
-    Besides the key columns these are reference, the mean of x but for rounding; shift, the mean
-    deviation from it; m2, and minimum and maximum as the user gave them.
+    The other columns are reference, the mean of x except for rounding; shift, the mean deviation
+    from it; m2; and minimum and maximum in the user's coordinates.
     """
     form, keys = points.form, points.cluster_keys
     means = points.centers.select(*keys, *form.columns("m"))
@@ -312,9 +312,9 @@ def _merge_states(states: _States) -> pl.LazyFrame:
 def _merge_coordinates(values: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
     """Return one row per group of `by`, a cluster and coordinate: the columns of _LISTS, merged.
 
-    `values` has these and n, one row per part. The formula is Chan, Golub and LeVeque's for
-    any number of parts: m2 = sum of m2_i + sum of n_i (mean_i - mean)^2. The means are centered by
-    `reference`, their mean but for rounding, before anything is squared.
+    `values` has these and n, one row per part. The formula is Chan, Golub and LeVeque's for any
+    number of parts: m2 = sum of m2_i + sum of n_i (mean_i - mean)^2. The means are centered by
+    `reference`, their mean except for rounding, before anything is squared.
     """
     n, mean, deviation = to_double(pl.col("n")), pl.col("mean"), pl.col("deviation")
     # Both uses need the same references: another evaluation may add them up in another order.
@@ -375,8 +375,8 @@ def _state_centers(
 ) -> pl.LazyFrame:
     """Return one row per cluster: columns `by`, size, and the vectors m, v and c of `form`.
 
-    `merged` has one state per cluster, with points. As points are, they are moved by the origin of
-    their partition, of the columns `keys`, and multiplied by the factors of the weights.
+    `merged` has one state per cluster, with points. Like points, they are moved by the origin of
+    their partition, with the columns `keys`, and multiplied by the factors of the weights.
     """
     names = {"mean": "mean", "mean_correction": "rest", "m2": "m2", "minimum": "low"}
     columns: Terms = {"size": pl.col("n")}
@@ -417,34 +417,35 @@ def cluster_states(
     noise_as: NoiseOfClusters | None = None,
     missing: Missing = "error",
 ) -> Frame:
-    """What to keep of the points of a night, so that later reports need only this.
+    """What to save about the points of one run, so that later reports need only this.
 
-    States of the same cluster merge: internal_report_from_states of the states of any parts is the
-    internal_report of all their points.
+    States of the same cluster can be merged: internal_report_from_states, called with the states of
+    any parts of the data, returns the internal_report of all their points.
 
     Parameters
     ----------
     noise_as : {'cluster', 'drop'}, needed with noise
-        Whether noise is an ordinary cluster or is left out.
+        Whether noise counts as an ordinary cluster or is left out.
     frame, vector, cluster, partition_by, noise, missing : as in internal_report
 
     Returns
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per cluster, sorted by partition and cluster: the partition
-        columns, cluster, n points, n_dropped rows without a vector or cluster, n_noise, and lists
-        of one number per coordinate: mean, mean_correction, m2 (the sum of squared deviations from
-        the mean), minimum and maximum. mean + mean_correction is the mean with more digits than one
-        number has. A cluster of rows that are all left out has n = 0 and no lists. No rows: no row.
+        columns; cluster; n, its points; n_dropped, the rows without a vector or cluster; n_noise;
+        and lists with one number per coordinate: mean, mean_correction, m2 (the sum of squared
+        deviations from the mean), minimum and maximum. mean + mean_correction is the mean with more
+        digits than one number can hold. If all rows of a cluster are left out, it has n = 0 and no
+        lists. If there are no rows, the result is empty.
 
     Raises
     ------
     ClusterEvalError
-        As for internal_report.
+        For the same reasons as internal_report.
 
     Notes
     -----
-    What merges and what does not: see docs/states.md.
+    docs/states.md explains what can be merged and what cannot.
     In SQL: ``FROM clustereval.cluster_states(tbl, [x, y], cluster)``.
 
     References
@@ -472,29 +473,29 @@ def cluster_states(
 
 @table_function("states", guide="states", order=("cluster",))
 def merge_cluster_states(frame: Frame, *, partition_by: Keys = None) -> Frame:
-    """States of the same cluster, such as those of a week, merged into one.
+    """States of the same cluster, such as those of several days, merged into one.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        One or several tables of cluster_states below each other. n_dropped, n_noise and
-        mean_correction may be missing or NULL, which is 0. A LazyFrame is checked
-        and merged when the result is collected.
+        One table of cluster_states, or several of them concatenated. n_dropped, n_noise and
+        mean_correction may be missing or NULL, which counts as 0. A LazyFrame is checked and merged
+        when you collect the result.
     partition_by : str, Expr or sequence of these, optional
         Columns whose groups are merged separately. NULL is a group of its own.
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per cluster, sorted by partition and cluster, with the
-        columns of cluster_states. No rows: no row.
+        Same kind as `frame`, one row per cluster, sorted by partition and cluster, with the columns
+        of cluster_states. If there are no rows, the result is empty.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or holds no numbers, a count is not a whole number >= 0, lists
-        differ in length, a number in them is NULL, NaN or infinite, an m2 is negative, or a mean is
-        not between minimum and maximum.
+        If a column does not exist or does not hold numbers, if a count is not a whole number >= 0,
+        if lists differ in length, if a number in them is NULL, NaN or infinite, if an m2 is
+        negative, or if a mean is not between minimum and maximum.
 
     Notes
     -----
@@ -527,39 +528,38 @@ def internal_report_from_states(
     weights: Sequence[float] | None = None,
     metrics: Sequence[str] | None = None,
 ) -> Frame:
-    """internal_report without the points, from the states of any number of parts of each cluster.
+    """internal_report without the points, from the saved states of the clusters.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        One or several tables of cluster_states below each other; states of the same cluster are
-        merged. n_dropped, n_noise and mean_correction may be missing or NULL, which is 0. A
-        LazyFrame is checked when the result is collected.
+        One table of cluster_states, or several of them concatenated; states of the same cluster are
+        merged. n_dropped, n_noise and mean_correction may be missing or NULL, which counts as 0. A
+        LazyFrame is checked when you collect the result.
     distance : {'euclidean', 'sqeuclidean'}
-        Distance of the points, in any letter case. Sums of other distances do not merge.
+        Distance of the points, in any letter case. Sums of other distances cannot be merged.
     partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately. NULL is a group too.
     weights : sequence of float, optional
         A number > 0 for each dimension, as in scipy.
     metrics : sequence of str, optional
-        Names of the columns to return after the partition columns, in this order. What only other
-        columns need is not computed. By default all.
+        Columns to return after the partition columns, in this order; by default all. Anything that
+        only the other columns need is not computed.
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, with the rows and columns of internal_report of all points of the
-        states. compactness, davies_bouldin_score and pbm_index need mean distances, which do not
-        merge: they are NULL for euclidean. The mean of squared distances does: for sqeuclidean they
-        have values.
+        Same kind as `frame`, with the rows and columns of internal_report for all points of the
+        states. compactness, davies_bouldin_score and pbm_index need mean distances. For euclidean
+        these cannot be merged, so the three indices are NULL; for sqeuclidean they can.
 
     Raises
     ------
     ClusterEvalError
-        If an option is unknown, a column does not exist or holds no numbers, a count is not a whole
-        number >= 0, lists differ in length, a number in them is NULL, NaN or infinite, an m2 is
-        negative, or a mean is not between minimum and maximum; when the result is collected, if
-        distances overflow.
+        If an option is unknown, if a column does not exist or does not hold numbers, if a count is
+        not a whole number >= 0, if lists differ in length, if a number in them is NULL, NaN or
+        infinite, if an m2 is negative, or if a mean is not between minimum and maximum; and, when
+        you collect the result, if distances overflow.
 
     Notes
     -----
@@ -572,7 +572,7 @@ def internal_report_from_states(
 
     Examples
     --------
-    Two nights, each with some points of both clusters:
+    Each of two nights has some points of both clusters:
 
     >>> first = pl.DataFrame({"x": [0, 9], "y": [0, 0], "cluster": ["a", "b"]})
     >>> second = pl.DataFrame({"x": [2, 9], "y": [0, 4], "cluster": ["a", "b"]})
@@ -583,7 +583,7 @@ def internal_report_from_states(
     """
     name = distance.lower() if isinstance(distance, str) else distance
     if name not in _DISTANCES:
-        hint = "; sums of other distances do not merge"
+        hint = "; sums of other distances cannot be merged"
         check_choice("distance", distance, _DISTANCES, hint)
     measure = Distance(name, 2.0)
     numbers = check_weights(weights, measure)

@@ -1,4 +1,4 @@
-"""summary: the indices of internal_report one below the other, for reading."""
+"""summary: the indices of internal_report one below the other, so that you can read them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from polars_clustereval.base.frames import list_meanings, to_user_frame
 from polars_clustereval.base.growth import PAIRS_OF_CENTERS
 from polars_clustereval.base.score_facts import entries_of
 from polars_clustereval.base.tables import table_function
+from polars_clustereval.base.text_frame import show_whole_texts
 
 from .centroids import check_point_options
 from .report import report_of_clusters
@@ -54,20 +55,20 @@ def internal_summary(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition and index, sorted by partition and in the
-        order of internal_report: the partition columns, metric (the name of the index), value (NULL
-        if undefined), best (its best value as text: a number, 'high' or 'low'; NULL if none is
+        Same kind as `frame`, one row per partition and index, sorted by partition and in the order
+        of internal_report: the partition columns, metric (the name of the index), value (NULL if
+        undefined), best (its best value as text: a number, 'high' or 'low'; NULL if no value is
         best) and meaning (what it measures, in a few words). If there are no rows, every value is
-        NULL; with partition_by there is then no row.
+        NULL; with partition_by, the result is empty.
 
     Raises
     ------
     ClusterEvalError
-        As for internal_report.
+        For the same reasons as internal_report.
 
     Notes
     -----
-    Definition, range and source of an index: ``describe("ssw")``, by its name.
+    ``describe("ssw")`` shows the definition, the range and the source of an index by its name.
     In SQL: ``FROM clustereval.internal_summary(tbl, [x, y], cluster)``.
 
     Examples
@@ -95,7 +96,7 @@ def internal_summary(
     meanings = list_meanings(entries_of("internal_report").values())
     rows = points.with_fault_check(long.join(meanings, on="metric"))
     summary = rows.sort(*names, "place", nulls_last=True).select(*names, *_LONG_COLUMNS)
-    return to_user_frame(frame, summary, points.keys)
+    return show_whole_texts(to_user_frame(frame, summary, points.keys))
 
 
 _LONG_COLUMNS = ("metric", "value", "best", "meaning")

@@ -1,8 +1,9 @@
 """two_passes: centers of clusters and distances to them, from two passes over the points.
 
-Sums of plain coordinates are exact enough for most points. Where they may not be, as for clusters
-that are narrow against their distance from 0, the sums show it, and the points of those partitions
-are read again with the care of Points.with_vectors. See VectorForm for the vectors c, v and g.
+Sums of plain coordinates are exact enough for most points. If they may not be, as for clusters that
+are narrow compared with their distance from 0, the sums show it, and the points of those partitions
+are read again with the precautions of Points.with_vectors. See VectorForm for the vectors c, v and
+g.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ def read_points_in_two_passes(
     """Return the points of read_points for what needs only all_centers, spreads and clusters.
 
     `given` are further arguments of read_rows. Collecting these frames raises the error of points
-    without finite distances. The vectors are those of points that are moved, or not, by partition.
+    without finite distances. The vectors are those of the points, which are moved in some
+    partitions and not in others.
     """
     points = read_rows(frame, vector, cluster, options, **given)
     if options.center == "median" or options.distance.name == "cosine":
@@ -82,9 +84,9 @@ def _with_table(points: Points, table: pl.LazyFrame) -> Points:
 
 
 def _sum_long_vectors(points: Points) -> pl.LazyFrame:
-    """Return the table of _join_centers for long vectors after one pass, which adds them up.
+    """Return the table of _join_centers for long vectors after one pass that adds them up.
 
-    What needs distances to centers, or their squares, is NULL.
+    Columns that need distances to centers, or their squares, are NULL.
     """
     by = [*points.cluster_keys, "kept", "complete", "noisy"]
     rows, vector = points.rows.select(*by, "x"), pl.Array(pl.Float64, points.form.dims)
@@ -138,7 +140,7 @@ def _average_sums(batches: pl.DataFrame, points: Points, schema: pl.Schema) -> p
 def _measure_and_settle(table: pl.DataFrame, points: Points, plain: Points) -> pl.DataFrame:
     """Return `table` with all its columns, after a second pass over the points, as _settle does.
 
-    It has the columns of _sum_long_vectors that are asked for.
+    It has the columns of _sum_long_vectors that the caller needs.
     """
     clusters, keys = table.filter(pl.col("n") > 0), plain.cluster_keys
     if clusters.is_empty():
@@ -153,7 +155,7 @@ def _measure_and_settle(table: pl.DataFrame, points: Points, plain: Points) -> p
     numbers = clusters.select(keys).with_row_index("number")
 
     def add_to_sums(batch: pl.DataFrame) -> pl.DataFrame:
-        """Add a batch of points; return an empty frame, as a stream needs a result."""
+        """Add a batch of points; return an empty frame, because a stream needs a result."""
         # A filter or join of the stream would copy all vectors.
         batch = batch if batch["kept"].all() else batch.filter("kept")
         joined = batch.select(keys).join(
@@ -201,7 +203,7 @@ def _settle(table: pl.DataFrame, points: Points, plain: Points) -> pl.DataFrame:
     """Return `table` with the rows of doubtful partitions computed again, from moved points.
 
     The table has a row per cluster, with statistics of the points `plain`, which are not moved;
-    `points` are the same without the vector x. Raises the error of points without finite distances.
+    `points` are the same without the vector x. Raise the error of points without finite distances.
     """
     keys, rows = points.partition_keys, points.rows
     doubtful = _find_doubtful(table, points, plain.form)
@@ -219,10 +221,10 @@ def _settle(table: pl.DataFrame, points: Points, plain: Points) -> pl.DataFrame:
 
 
 def _find_doubtful(table: pl.DataFrame, points: Points, form: VectorForm) -> pl.DataFrame:
-    """Return the key columns of partitions that have to be read again, and a column of True.
+    """Return the key columns of partitions that must be read again, and a column of True.
 
     `table` and `points` are those of _settle, `form` is that of the vectors of the table. Sums of
-    numbers of few digits lose none; only distances that are not finite are in doubt there.
+    numbers with few digits lose none, so for these only distances that are not finite are in doubt.
     """
     keys, invalid = points.partition_keys, table.filter(pl.col("n_invalid") > 0)
     doubtful, clusters = [invalid], table.filter(pl.col("n") > 0)
@@ -236,7 +238,7 @@ def _find_doubtful(table: pl.DataFrame, points: Points, form: VectorForm) -> pl.
 
 
 def _may_lose_digits(clusters: pl.DataFrame, form: VectorForm, starts: Integers) -> Booleans:
-    """Return of q partitions whether plain sums of their points may have lost digits (q,).
+    """Return for q partitions whether plain sums of their points may have lost digits, (q,).
 
     `clusters` are k rows, sorted by partition; `starts` (q,) are the first ones of the partitions.
     """
@@ -261,7 +263,7 @@ def _may_lose_digits(clusters: pl.DataFrame, form: VectorForm, starts: Integers)
 
 
 def _is_small(squares: Floats, of_centers: Floats) -> Booleans:
-    """Return whether sums of squares are above 0, but small against those of the centers."""
+    """Return whether sums of squares are above 0, but small compared with those of the centers."""
     return (squares > 0) & (squares < SMALL_SPREAD**2 * of_centers)
 
 
@@ -272,10 +274,10 @@ def _squared_lengths(x: Floats, distance: Distance) -> Floats:
 
 
 def _varies_little(n: Integers, v: Floats, c: Floats) -> Booleans:
-    """Return of k clusters whether a coordinate is narrow, maybe constant except for rounding (k,).
+    """Return for k clusters whether a coordinate is narrow, maybe constant up to rounding, (k,).
 
-    n (k,) are their sizes, v and c (k, d) their variances and centers. Sums of equal numbers of few
-    digits are exact.
+    n (k,) are their sizes, v and c (k, d) their variances and centers. Sums of equal numbers with
+    few digits are exact.
     """
     is_rounded = (v > 0) | (c != c.astype(np.float32))
     is_narrow = (v < SMALL_SPREAD**2 * c**2) & is_rounded
@@ -283,7 +285,7 @@ def _varies_little(n: Integers, v: Floats, c: Floats) -> Booleans:
 
 
 def _is_nearly_repeated(c: Floats, starts: Integers) -> Booleans:
-    """Return of centers c (k, d) whether they equal another of their partition, up to rounding.
+    """Return for centers c (k, d) whether they equal another one in their partition up to rounding.
 
     `starts` (q,) are the first centers of the partitions. In the order of their projections on a
     line such centers are neighbors.

@@ -60,7 +60,7 @@ class Coordinates(NamedTuple):
 
 
 def check_missing(missing: Missing) -> Missing:
-    """Return the option `missing` unchanged, or raise an error if it is none of its words."""
+    """Return the option `missing` unchanged, or raise an error if it is unknown."""
     check_choice("missing", missing, get_args(Missing))
     return missing
 
@@ -103,7 +103,7 @@ def check_vector(
 
 
 def _are_columns(vector: Vector) -> bool:
-    """Return whether all parts of a vector of several columns are columns, none is computed."""
+    """Return whether all parts of a vector of several columns are columns, and none is computed."""
     parts = [vector] if isinstance(vector, str | pl.Expr) else vector
     return all(isinstance(x, str) or x.meta.is_column_selection() for x in parts)
 
@@ -111,7 +111,8 @@ def _are_columns(vector: Vector) -> bool:
 def _has_few_digits(dtype: pl.DataType) -> bool:
     """Return whether numbers of a type have at most 24 significant bits.
 
-    Float64 sums of such numbers keep enough digits; of others, an origin is subtracted first.
+    Float64 sums of such numbers keep enough digits; from other numbers, an origin is subtracted
+    first.
     """
     return dtype in (pl.Float32, pl.Int8, pl.Int16, pl.UInt8, pl.UInt16)
 
@@ -196,8 +197,8 @@ def _list_coordinates(
 ) -> Coordinates:
     """Return the coordinates of a column `expr` of lists of numbers of type `inner`.
 
-    There are as many as the longest list has in the rows with a vector where `counts` is true;
-    these rows are read to make the plan. Coordinates that a shorter list does not have are NULL.
+    Their number is the length of the longest list in the rows with a vector where `counts` is true.
+    These rows are read to make the plan. Coordinates that a shorter list does not have are NULL.
     """
     length = expr.list.len()
     if missing == "drop":
@@ -230,14 +231,14 @@ def _array_if_long(array: pl.Expr, inner: pl.DataType, dims: int) -> pl.Expr | N
 def _has_vector(expr: pl.Expr, maximum: pl.Expr, length: pl.Expr) -> pl.Expr:
     """Return whether each row has a vector: `expr` is not NULL, nor a list of NULLs alone.
 
-    `expr` is a column of lists or arrays, `maximum` the greatest coordinate of each and `length`
+    `expr` is a column of lists or arrays, `maximum` the largest coordinate of each, and `length`
     the number of its coordinates. An empty vector counts as present: it is rejected later.
     """
     return expr.is_not_null() & (maximum.is_not_null() | (length == 0))
 
 
 def _vector_type_error(dtype: pl.DataType, is_vector_text: bool = False) -> ClusterEvalError:
-    """Return the error of a vector argument with a column of type `dtype`, which is no vector.
+    """Return the error for a vector argument with a column of type `dtype`, which is not a vector.
 
     `is_vector_text` tells that it is the only column, of text, from which vectors can be parsed.
     """
@@ -279,7 +280,7 @@ def _check_size(size: int | None) -> None:
 
 
 def _read_texts(texts: pl.Series, size: pl.Expr) -> pl.DataFrame:
-    """Return one row per text, with the parts of which its vector or its error text is made.
+    """Return one row per text, with the parts of its vector or its error text.
 
     The columns are text; vector, the text if it has the form of a dense or sparse vector, otherwise
     NULL; stated_length, with which a sparse text may begin: 4 in '$4$0:1 2:3'; is_sparse; numbers,
@@ -306,8 +307,8 @@ def _read_texts(texts: pl.Series, size: pl.Expr) -> pl.DataFrame:
 def _text_fault(size: pl.Expr) -> pl.Expr:
     """Return the code of the first fault of a text, such as _NO_LENGTH; NULL if it has none.
 
-    An expression over the columns of _read_texts. `size` is the length that the user asked for, or
-    NULL.
+    It is an expression over the columns of _read_texts. `size` is the length that the user asked
+    for, or NULL.
     """
     indices, length = pl.col("indices"), pl.col("length")
     dims = pl.col("numbers").list.len().cast(pl.Int64)
@@ -353,10 +354,10 @@ def _repeat_zero(n: pl.Expr) -> pl.Expr:
 
 
 def _fill_entries() -> pl.Expr:
-    """Return the coordinates of a sparse vector up to its last entry, zeros between them included.
+    """Return the coordinates of a sparse vector up to its last entry, including zeros between them.
 
-    For list.eval on a list of alternating indices and coordinates, in any order of the indices.
-    _pad_vector appends the zeros after the last entry.
+    It is for list.eval on a list of alternating indices and coordinates, in any order of the
+    indices. _pad_vector appends the zeros after the last entry.
     """
     index = pl.element().gather_every(2).cast(pl.Int64)
     coordinate = pl.element().gather_every(2, 1).sort_by(index)
@@ -373,8 +374,8 @@ def _pad_vector(values: pl.Expr, length: pl.Expr) -> pl.Expr:
 def _parse_texts(texts: pl.Series, size: int | None) -> pl.Series:
     """Return the vector in each text as a list of Float64, NULL for NULL.
 
-    Raises the error of the first text that has a fault. `size` is the length that vectors must
-    have, None for any.
+    Raise the error of the first text that has a fault. `size` is the length that vectors must have,
+    or None for any length.
     """
     given_size = pl.lit(size, pl.Int64)
     parts = _read_texts(texts, given_size).with_columns(fault=_text_fault(given_size))
@@ -387,31 +388,31 @@ def _parse_texts(texts: pl.Series, size: int | None) -> pl.Series:
 
 
 def parse_vector(vec: Column, size: int | None = None) -> pl.Expr:
-    """Vector from text, as Alink and libsvm write it, dense or sparse.
+    """Parse a vector from text, dense or sparse, as Alink and libsvm write it.
 
     Parameters
     ----------
     vec : str or Expr
-        The text. A dense vector is numbers between spaces or commas, ``0.1 0.2`` or ``0.1,0.2``,
-        also in brackets, ``[0.1, 0.2]``, as DuckDB and Python write lists. A sparse one is entries
-        of index:number, the first index 0, in any order, ``0:1 2:3``; its length may stand in
-        front, ``$4$0:1 2:3``. An empty text is an empty vector. Nan and inf are accepted here, but
-        not by the functions of points.
+        The text. A dense vector is a list of numbers separated by spaces or commas, ``0.1 0.2`` or
+        ``0.1,0.2``, which may have brackets, ``[0.1, 0.2]``, as DuckDB and Python write lists. A
+        sparse vector is a list of entries index:number in any order, ``0:1 2:3``, where indices
+        count from 0; its length may come first, ``$4$0:1 2:3``. An empty text is an empty vector.
+        nan and inf are accepted here, but not by the functions that evaluate points.
     size : int, optional
-        The length of the vectors. Sparse ones need it if they do not state their length, or state
-        one above 2^20, which a short text could use to fill the memory.
+        The length of the vectors. Sparse ones need it if they do not state their length, or if they
+        state one above 2^20, because a short text could otherwise fill the memory.
 
     Returns
     -------
     Expr
-        List(Float64) under the name of the column, NULL for NULL.
+        A List(Float64) under the name of the column. NULL stays NULL.
 
     Raises
     ------
     ClusterEvalError
-        At once if size is not a whole number >= 1. When the frame is collected, if a text is not a
-        vector, a sparse vector has no length or one that needs size, an index is negative, repeated
-        or not below the length, or the length of a vector is not size.
+        Immediately if size is not a whole number >= 1. When you collect the frame, if a text is not
+        a vector, if a sparse vector states no length, or one that needs size, if an index is
+        negative, repeated or not below the length, or if the length of a vector is not size.
 
     Notes
     -----
@@ -448,7 +449,7 @@ def parse_vector(vec: Column, size: int | None = None) -> pl.Expr:
 def _check_nominal_columns(lazy: pl.LazyFrame, columns: str | Sequence[str]) -> list[str]:
     """Return vdm_encode's argument `columns` as check_columns_by_name does.
 
-    Raises an error as that does, and if the result's column NAME_vdm exists already.
+    Raise an error in the same cases, and if the result's column NAME_vdm already exists.
     """
     names = check_columns_by_name(lazy, columns)
     table_columns = lazy.collect_schema().names()
@@ -522,15 +523,15 @@ def vdm_encode(
     *,
     partition_by: Keys = None,
 ) -> Frame:
-    """Profile of each nominal value, added as a vector: the shares of the classes in its rows.
+    """Add the profile of each nominal value as a vector: the shares of the classes in its rows.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The rows to encode. A LazyFrame is read when the result is collected, once for each of
+        The rows to encode. A LazyFrame is read when you collect the result, once for each of the
         columns and once for the rows themselves, and streams.
     columns : str or sequence of str
-        Names of the nominal columns, of any type that can be grouped. NULL is a value of its own.
+        Names of the nominal columns, of any groupable type. NULL is a value of its own.
     label : str or Expr
         Class of each row, or its cluster. Rows where it is NULL are not counted.
     partition_by : str, Expr or sequence of these, optional
@@ -540,22 +541,23 @@ def vdm_encode(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, with its rows in their order (of the macro in any order), its columns,
-        and for each nominal column u a column u_vdm: the list of P(c | u) over the classes c in
-        sorted order. A row whose label is NULL has the profile of its value too; a value that has
-        no other rows has a NULL profile.
+        Same kind as `frame`, with its rows in their order (the macro returns them in any order) and
+        its columns; and for each nominal column u a column u_vdm, the list of P(c | u) over the
+        classes c in sorted order. A row with a NULL label gets the profile of its value too. If a
+        value occurs only in rows with a NULL label, its profile is NULL.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or cannot be grouped, columns is empty or names one twice, or the
-        frame already has a column of that name with _vdm.
+        If a column does not exist or cannot be grouped, if columns is empty or names a column
+        twice, or if the frame already has a column with such a name, ending in _vdm.
 
     Notes
     -----
     VDM_p(a, b) = Σ_c |P(c|a) − P(c|b)|^p is the p-th power of a Minkowski distance of profiles.
-    Therefore the mixed distance (Σ_x |x − x'|^p + Σ_u VDM_p)^(1/p) is minkowski on one vector: the
-    numbers followed by the profiles, each profile times w^(1/p) if its column has weight w.
+    Therefore the mixed distance (Σ_x |x − x'|^p + Σ_u VDM_p)^(1/p) is the Minkowski distance of
+    single vectors that consist of the numbers and the profiles. If a column has weight w, multiply
+    its profile by w^(1/p).
     In SQL: ``FROM clustereval.vdm_encode(tbl, columns, label)``.
 
     References

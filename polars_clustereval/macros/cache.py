@@ -1,9 +1,9 @@
 """The macros in a DuckDB database, from which copying them takes a tenth of the time.
 
 DuckDB parses the SQL of the macros in 0.3 s, and copies them from another database in 0.03 s. The
-first `register` writes that database to the user's cache folder, and later ones copy from it. Where
-it cannot be written, read or trusted, the macros are parsed. `database` writes its files in the
-same way.
+first `register` writes that database to the user's cache folder, and later ones copy from it. If it
+cannot be written, read or trusted, the macros are parsed. `database` writes its files in the same
+way.
 """
 
 from __future__ import annotations
@@ -64,10 +64,10 @@ def attach_cached(con: duckdb.DuckDBPyConnection, path: Path, name: str) -> None
 
 
 def cached_database(text: str, name: str) -> Path:
-    """Return the path of a database with the macros of `text`, made now if there is none.
+    """Return the path of a database with the macros of `text`, created now if there is none.
 
-    `name` is the database's name in `text`, if that has one. A file is of one text and one version
-    of DuckDB: there is nothing to keep up to date.
+    `name` is the database's name in `text`, if that has one. Each file is for one text and one
+    version of DuckDB, so it never has to be updated.
     """
     key = f"{sha256(text.encode()).hexdigest()[:32]}-{duckdb.__version__}"
     folder = open_folder()
@@ -80,7 +80,7 @@ def write_macros(text: str, path: Path, name: str, storage_version: str) -> None
     """Write a database file with the macros of `text`, whole or not at all.
 
     `name` is the database's name in `text`, if that has one, and `storage_version` the oldest
-    version of DuckDB that is to read the file, such as v1.4.0, or ``latest``.
+    version of DuckDB that can read the file, such as v1.4.0, or ``latest``.
     """
     # In place only when it is complete: another process may look for it.
     with TemporaryDirectory(dir=path.parent) as folder:

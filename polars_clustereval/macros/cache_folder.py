@@ -1,9 +1,9 @@
 """The package's folder in the user's cache, and which files in it are trusted.
 
-What is in these files ends up in the user's database. So the folder and its files have to belong to
-the user, and nobody else may write to them. A digest in the name of a file tells whether it still
-has the content that was written for this name. No check helps against a program that can write
-files as the user.
+The content of these files ends up in the user's database. So the folder and its files must belong
+to the user, and no other user may write to them. A digest in the name of a file shows whether it
+still has the content that was written for this name. No check helps against a program that can
+write files as the user.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLL
 
 
 def open_folder() -> Path:
-    """Return the package's folder in the user's cache, made now if there is none.
+    """Return the package's folder in the user's cache, created now if there is none.
 
-    Raise an OSError unless it is the user's alone.
+    Raise an OSError unless only the user has access to it.
     """
     folder = _find_cache() / _PACKAGE_FOLDER
     folder.mkdir(_FOLDER_MODE, parents=True, exist_ok=True)
@@ -54,7 +54,7 @@ def open_folder() -> Path:
 
 
 def _find_cache() -> Path:
-    """Return the folder of the user's caches, as the system has it."""
+    """Return the folder for the user's caches on this system."""
     if sys.platform == "win32":
         cache = _absolute("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
     elif sys.platform == "darwin":
@@ -69,14 +69,14 @@ def _find_cache() -> Path:
 def _absolute(variable: str) -> Path | None:
     """Return the path in an environment variable, or None if it is unset, empty or relative.
 
-    A relative one would be another folder after each change of the working directory.
+    A relative path would mean another folder after each change of the working directory.
     """
     path = Path(os.environ.get(variable, ""))
     return path if path.is_absolute() else None
 
 
 def _find_home() -> Path:
-    """Return the user's home folder; without an absolute HOME, that of the list of users."""
+    """Return the user's home folder; without an absolute HOME, the one in the list of users."""
     if sys.platform == "win32":
         return Path.home()
     import pwd  # Windows has none
@@ -101,7 +101,7 @@ def _delete_old_drafts(folder: Path) -> None:
 def find_trusted(folder: Path, key: str) -> Path | None:
     """Return the trusted file in `folder` that `write_trusted` wrote for `key`, if there is one.
 
-    What else is in its place is deleted.
+    Anything else in its place is deleted.
     """
     # From the last to the first: DuckDB would apply NAME.wal to NAME.
     for path in sorted(folder.glob(f"{key}-*"), reverse=True):
@@ -112,7 +112,7 @@ def find_trusted(folder: Path, key: str) -> Path | None:
 
 
 def _is_trusted(path: Path, key: str) -> bool:
-    """Return whether `path` is a file of the user alone, with the content that its name says."""
+    """Return whether `path` is a private file of the user, with the content in its name."""
     try:
         file = os.fdopen(os.open(path, _OPEN_FLAGS), "rb")
     except OSError:

@@ -1,8 +1,8 @@
-"""The macros as a DuckDB database of their own, which any DuckDB client attaches.
+"""The macros as a separate DuckDB database, which any DuckDB client can attach.
 
-The macros are in its schema ``main`` and call each other by the name that the database is attached
-as. So ``clustereval.rand_score`` is found in the database ``clustereval``, as it is in a schema of
-this name after `register`, and nothing is written to the database of the user.
+The macros are in its schema ``main``, and call each other by the name under which the database is
+attached. So ``clustereval.rand_score`` is found in the database ``clustereval``, just as in a
+schema with this name after `register`, and nothing is written to the user's database.
 """
 
 from __future__ import annotations
@@ -36,27 +36,29 @@ def write_database(path: str | PathLike[str], name: str = _NAME) -> None:
     """Write a DuckDB database that holds only the macros, for ``ATTACH`` in any DuckDB client.
 
     ``ATTACH 'clustereval.duckdb' AS clustereval (READ_ONLY)`` then gives a connection every macro
-    under its usual name, such as ``clustereval.rand_score``. It takes some 10 ms and writes nothing
-    to the database of the connection, which may be read-only.
+    under its usual name, such as ``clustereval.rand_score``. Attaching takes about 10 ms and writes
+    nothing to the connection's own database, which may be read-only.
 
     Parameters
     ----------
     path : str or path-like
         File to write, in a folder that exists. An existing file is not overwritten.
     name : str
-        Name that the database is to be attached as. The macros call each other by it: under
-        another name, a call ends with the error of DuckDB that there is no catalog `name`.
+        Name under which you will attach the database. The macros call each other by this name. If
+        you attach the database under another name, calls fail: DuckDB reports that there is no
+        catalog `name`.
 
     Raises
     ------
     ClusterEvalError
-        If the file exists, its folder does not, or `name` is empty, has control characters, or is
-        that of a database or schema that every connection has, such as ``main``.
+        If the file already exists, if its folder does not exist, or if `name` is empty, has control
+        characters, or is the name of a database or schema that every connection has, such as
+        ``main``.
 
     Notes
     -----
-    DuckDB 1.4 and newer read the file, whichever version wrote it. A database attached as
-    ``clustereval`` next to a schema ``clustereval`` of the current one makes names ambiguous:
+    DuckDB 1.4 and newer read the file, whichever version wrote it. If the current database has a
+    schema ``clustereval`` and you attach this database as ``clustereval``, names are ambiguous:
     write ``clustereval.main.rand_score``, or give the database another `name`.
 
     Examples
@@ -94,9 +96,9 @@ def check_new_file(path: Path) -> None:
 def attach_macros(con: duckdb.DuckDBPyConnection) -> None:
     """Attach the macros to a connection and all its cursors, as the database ``clustereval``.
 
-    It is a file in the user's cache folder. Where that cannot be written or read, the macros are
-    created in a database in memory, which takes 0.4 s. A connection that has them stays as it is.
-    Raise an error if the name is taken.
+    It is a file in the user's cache folder. If that cannot be written or read, the macros are
+    created in a database in memory, which takes 0.4 s. A connection that already has them stays as
+    it is. Raise an error if the name is taken.
     """
     if _has_macros(con):
         return
@@ -114,7 +116,7 @@ def attach_macros(con: duckdb.DuckDBPyConnection) -> None:
 def _has_macros(con: duckdb.DuckDBPyConnection) -> bool:
     """Return whether the macros of this version are attached to a connection.
 
-    So they are to a second connection to the same database in one process.
+    This is also true for a second connection to the same database in the same process.
     """
     query = (
         "SELECT count(*) FROM duckdb_functions() WHERE lower(database_name) = $name "

@@ -34,9 +34,9 @@ _ADVICE = {
 class _Registration:
     """The lock that threads hold while they register.
 
-    Transactions that create the same macros at once are in conflict. A process that is forked while
-    another thread registers gets a lock of its own: that thread, which would release it, is not
-    in it.
+    Transactions that create the same macros at the same time are in conflict. A process that is
+    forked while another thread registers gets its own lock, because it does not have the thread
+    that would release the old one.
     """
 
     def __init__(self) -> None:
@@ -59,32 +59,34 @@ def register(
 ) -> None:
     """Create or replace the macros in a DuckDB database, all of them or, on an error, none.
 
-    The first call writes them to a file in the user's cache folder, from which later calls copy
-    them to databases without the schema ``clustereval``: that takes a tenth of the time.
+    The first call writes the macros to a file in your cache folder. Later calls copy them from
+    there to databases that have no schema ``clustereval`` yet, which takes a tenth of the time.
 
     Parameters
     ----------
     con : duckdb.DuckDBPyConnection
-        Open connection. In an open transaction the macros become part of it. A result that is
-        not fetched yet is lost, as with ``con.execute``; ``con.cursor()`` in place of `con` keeps
-        it. Threads may register at the same time, each with a cursor of its own.
+        Open connection. If a transaction is open, the macros become part of it. A result that you
+        have not fetched yet is lost, as with ``con.execute``; to keep it, pass ``con.cursor()``
+        instead of `con`. Several threads may register at the same time, each with its own cursor.
     schema : str
         Schema of the macros, created if it does not exist.
     database : str, optional
-        Attached database of the schema. Calls between macros then name this database, so that they
-        work while another one is current, as long as it is attached under this name.
+        Attached database with the schema. Calls between macros then name this database, so they
+        also work while another database is current, as long as this one is attached under the same
+        name.
     temporary : bool
-        Create temporary macros, which end with the connection and need no write access. DuckDB
-        has no schemas for these: their names start with ``schema``, as in
+        Create temporary macros, which disappear with the connection and need no write access.
+        DuckDB has no schemas for temporary macros, so their names start with ``schema``, as in
         ``clustereval_rand_score``.
 
     Raises
     ------
     ClusterEvalError
-        On a read-only database without ``temporary``, for ``temporary`` with ``database``, if a
-        name is empty or has control characters, such as line breaks, if the schema has macros of
-        the same names that are not of this package, if the schema is one of DuckDB's own or is
-        named like a database of the connection, or while another transaction changes the macros.
+        If the database is read-only and you do not pass ``temporary``; if you pass both
+        ``temporary`` and ``database``; if a name is empty or has control characters, such as line
+        breaks; if the schema already has macros with the same names that are not from this package;
+        if the schema is one of DuckDB's own, or has the name of a database of the connection; or if
+        another transaction is changing the macros.
 
     Examples
     --------
@@ -133,7 +135,7 @@ def plain_division(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
 def _has_room(con: duckdb.DuckDBPyConnection) -> bool:
     """Return whether the current database has no schema ``clustereval``, outside a transaction.
 
-    Then macros can be copied to it from another database.
+    In that case, macros can be copied to it from another database.
     """
     query = (
         "SELECT count(*) FROM duckdb_schemas() "
@@ -147,7 +149,7 @@ def _refuse_other_macros(
 ) -> None:
     """Raise an error if `register` with these arguments would replace macros of someone else.
 
-    Macros are of this package where its macro version() is.
+    Macros are from this package if the macro version() is.
     """
     prefix = f"{schema}_" if temporary else ""
     found = con.execute(

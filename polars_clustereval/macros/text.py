@@ -45,30 +45,31 @@ _GRAMMAR = {"cast", "coalesce", "columns", "decimal", "try", "try_cast", "unnest
 def bundle(
     schema: str = "clustereval", database: str | None = None, temporary: bool = False
 ) -> str:
-    """Text of all macros as one SQL file, for ``.read`` in the DuckDB shell or ``con.execute``.
+    """Return all macros as the text of one SQL file, for ``.read`` in DuckDB or ``con.execute``.
 
     Parameters
     ----------
     schema : str
         Schema of the macros, created if it does not exist.
     database : str, optional
-        Attached database of the schema, by default the current one. Calls between macros then name
-        this database.
+        Attached database with the schema; by default the current one. If you pass it, calls between
+        macros name this database.
     temporary : bool
-        Temporary macros, which end with the connection and need no write access. Their names start
-        with ``schema``, as in ``clustereval_rand_score``.
+        Create temporary macros, which disappear with the connection and need no write access. Their
+        names start with ``schema``, as in ``clustereval_rand_score``.
 
     Returns
     -------
     str
-        A comment that says how to use it, then the files of ``sql/`` in their load order. Functions
-        of DuckDB are written with their schema, ``system.main``, so that no macro of a user takes
+        A comment on how to use the file, then the files of ``sql/`` in their load order. Functions
+        of DuckDB are written with their schema, ``system.main``, so that no macro of your own takes
         their place.
 
     Raises
     ------
     ClusterEvalError
-        For ``temporary`` with ``database``, and if a name is empty or has control characters.
+        If you pass both ``temporary`` and ``database``, or if a name is empty or has control
+        characters.
 
     Examples
     --------
@@ -97,7 +98,7 @@ def _format_head(schema: str, database: str | None, temporary: bool) -> str:
     homes = [_quote_if_needed(name) for name in (database, schema) if name is not None]
 
     def call(macro: str) -> str:
-        """Return the name of a macro as a user types it."""
+        """Return the name of a macro in the form that a user types."""
         return _quote_if_needed(f"{schema}_{macro}") if temporary else ".".join([*homes, macro])
 
     version = macros_version()
@@ -158,7 +159,8 @@ def _read_files() -> str:
 def macro_definitions() -> dict[str, tuple[list[str], str]]:
     """Return the names of the parameters and the text of the body of each macro, by its name.
 
-    They are as written in ``sql/``: what DuckDB returns of a macro differs between its versions.
+    They are as written in ``sql/``, because what DuckDB returns for a macro differs between
+    versions.
     """
     return {
         match["name"]: (_PARAMETER.findall(match["parameters"]), match["body"])
@@ -173,14 +175,14 @@ def _qualify_function(match: re.Match[str]) -> str:
 
 
 def sql_folder() -> Path:
-    """Return the folder with the SQL files: in an installed package, or beside it in a checkout."""
+    """Return the folder with the SQL files: in the package, or next to it in a checkout."""
     return find_folder("sql", _LOAD_ORDER)
 
 
 def find_folder(name: str, file: str) -> Path:
     """Return the folder `name` of this project that has the file `file`.
 
-    A wheel has it inside the Python package, a checkout beside the package.
+    A wheel has it inside the Python package, a checkout next to the package.
     """
     folders = (_PACKAGE / name, _PACKAGE.parent / name)
     return next(folder for folder in folders if (folder / file).is_file())

@@ -1,8 +1,8 @@
 """The page of the command ``report`` about one clustering.
 
-``findings`` computes what is said, by the reports of the command line, ``pictures`` draws the
+``findings`` computes the content from the reports of the command line, ``pictures`` draws the
 charts, and ``html`` (with ``template.html``) or ``markdown`` writes the page. ``cli.commands``
-imports this folder when a page is asked for.
+imports this folder when the user asks for a page.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Answers: what a page says in sentences, before its scores and tables.
 
-How good the clustering is, which clusters and labels to look at, what distinguishes each cluster,
-and what to try next. Each sentence has the number that it is from.
+They tell you how good the clustering is, which clusters and labels to look at, what distinguishes
+each cluster, and what to try next. Each sentence has the number behind it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["Answer", "describe_clusters", "list_answers", "list_steps", "percent
 
 
 class Answer(NamedTuple):
-    """A sentence, how bad it is, and where on the page its numbers are."""
+    """A sentence, its severity, and where on the page its numbers are."""
 
     #: problem, warning or note
     severity: str
@@ -38,12 +38,12 @@ class Answer(NamedTuple):
 
 
 def percent(share: float) -> str:
-    """Return a share as per cent, in the text of the findings."""
+    """Return a share as a percentage, in the form of the findings' text."""
     return str(pl.select(percent_as_text(pl.lit(share, pl.Float64))).item())
 
 
 def _write_silhouette(value: float) -> str:
-    """Return a mean silhouette of findings, in their text."""
+    """Return a mean silhouette in the form of the findings' text."""
     return str(pl.select(silhouette_as_text(pl.lit(value, pl.Float64))).item())
 
 
@@ -56,9 +56,9 @@ _TEXTS_OF_VALUES: dict[str, Callable[[float], str]] = {
 
 
 def list_answers(findings: Sequence[pl.DataFrame]) -> list[Answer]:
-    """Return a sentence for each finding, or one for many of a kind; the worst first.
+    """Return a sentence for each finding, or one for many of the same kind; the worst first.
 
-    What the warnings of a page say, such as rows that are left out, is not repeated.
+    The content of a page's warnings, such as rows that are left out, is not repeated.
     """
     answers = []
     for table in findings:
@@ -96,7 +96,7 @@ def _fill_name(name: str, row: Mapping[str, Any]) -> str:
 
 
 def list_steps(findings: Sequence[pl.DataFrame]) -> list[str]:
-    """Return what to try next, a sentence for each kind of finding that suggests something."""
+    """Return what to try next: a sentence for each kind of finding that suggests something."""
     first = {row["code"]: row for table in findings for row in reversed(table.rows(named=True))}
     return [
         words.format(**first[code])

@@ -1,4 +1,4 @@
-"""Facts: what the page of the command ``report`` is about, and what to know before its numbers."""
+"""Facts: the subject of a page of the command ``report``, and what to know before its numbers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["Tables", "list_facts", "list_versions", "list_warnings", "warn_of_ro
 
 
 class Tables(NamedTuple):
-    """The rows that the reports of the library return for one clustering, where they apply."""
+    """The rows that the reports of the library return for one clustering, if they apply."""
 
     external: dict[str, Any] | None
     intervals: pl.DataFrame | None
@@ -79,7 +79,7 @@ def _holds_minus_1(clusters: pl.Series) -> bool:
 
 
 def list_warnings(options: Options, tables: Tables, clusters: pl.DataFrame) -> list[str]:
-    """Return what a reader has to know before the numbers, a sentence each."""
+    """Return what a reader must know before the numbers, one sentence each."""
     row: dict[str, Any] = tables.internal or tables.external or {}
     n = row["n"]
     warnings = []

@@ -1,4 +1,4 @@
-"""Findings: what the command ``report`` says of one clustering, before it is written as a page."""
+"""Findings: what the command ``report`` finds about one clustering, before it writes a page."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _CONFIDENCE = 0.95
 
 
 class Score(NamedTuple):
-    """A score of the clustering, with limits where they are known, and what these are."""
+    """A score of the clustering, with its limits, if they are known, and what these are."""
 
     name: str
     value: float | None
@@ -78,12 +78,12 @@ class Score(NamedTuple):
 
     @property
     def entry(self) -> Entry | None:
-        """What the catalogue knows of the score; it has no entries for limits of a silhouette."""
+        """The entry of the score in the catalogue, which has none for limits of a silhouette."""
         return entries().get(self.name)
 
 
 class Findings(NamedTuple):
-    """What is said of one clustering."""
+    """What a page tells about one clustering."""
 
     #: The title that the user gave; empty for the usual one.
     title: str
@@ -116,9 +116,9 @@ class Findings(NamedTuple):
 
 
 def make_findings(source: Source, options: Options, *, has_pictures: bool) -> Findings:
-    """Return what is found about the clustering that the options name.
+    """Return the findings about the clustering that the options name.
 
-    With pictures, the findings have the tables that these are drawn from. Raise an error if the
+    With pictures, the findings have the tables from which these are drawn. Raise an error if the
     options name neither labels nor vectors.
     """
     check_options(options)
@@ -147,10 +147,10 @@ def make_findings(source: Source, options: Options, *, has_pictures: bool) -> Fi
 def describe_clustering(
     source: Source, options: Options, compute: Compute, *, has_pictures: bool
 ) -> Findings:
-    """Return what is found about one clustering, whose reports `compute` returns.
+    """Return the findings about one clustering, from the reports that `compute` returns.
 
     The method of the silhouettes is chosen in the options. The findings have no notes, queries and
-    versions, which are those of a page.
+    versions, because these belong to a page.
     """
     calls = {call.report.function.__name__: call for call in list_calls(options)}
     found = _compute(compute, calls, options, has_pictures=has_pictures)
@@ -195,16 +195,16 @@ def check_options(options: Options) -> None:
         )
     if "id" in options.values and "vector" not in options.values:
         raise ClusterEvalError(
-            "report: --id names points of low silhouettes: expected --vector, the points, too"
+            "report: --id names points with low silhouettes, so it needs --vector, the points"
         )
     if options.values.keys() >= {"weight", "vector"}:
-        raise ClusterEvalError("report: --weight is for labels alone; leave out --vector")
+        raise ClusterEvalError("report: --weight is only for labels; leave out --vector")
 
 
 def _add_calls_of_findings(calls: Sequence[Call], options: Options) -> list[Call]:
-    """Return calls of reports, with those whose rows the findings are.
+    """Return calls of reports, together with the calls that return the findings.
 
-    They are before the other ones of labels and of points, which read the same columns.
+    These come before the other calls for labels and for points, which read the same columns.
     """
     names = {"external_report": "findings", "internal_report": "findings-vector"}
     listed = []
@@ -219,9 +219,9 @@ def _add_calls_of_findings(calls: Sequence[Call], options: Options) -> list[Call
 def _list_findings(
     compute: Compute, options: Options, found: Mapping[str, pl.DataFrame]
 ) -> list[pl.DataFrame]:
-    """Return the findings on labels and those on points, where there are labels and points.
+    """Return the findings on labels and those on points, if there are labels and points.
 
-    Those on points are from reports that the page has, and the states of the clusters.
+    Those on points come from reports that the page has, and from the states of the clusters.
     """
     tables = []
     if "label" in options.values:
@@ -246,7 +246,7 @@ def _list_findings(
 
 
 def _list_described_columns(source: Source, options: Options) -> list[str]:
-    """Return the columns that describe clusters, each once; vectors in one column have none."""
+    """Return the columns that describe clusters, each once; vectors in one column add none."""
     columns: list[str] = []
     if "columns" in options.values:
         columns += read_arguments(source, options.call(REPORTS["profile"]))["columns"]
@@ -287,8 +287,8 @@ def _compute(
 ) -> dict[str, pl.DataFrame]:
     """Return the rows of reports by their names, each computed once.
 
-    Exact silhouettes are computed for the clusters,
-    or with pictures for the points, which is added: the other tables of silhouettes follow.
+    Exact silhouettes are computed for the clusters, or with pictures for the points. That table is
+    added, and the other tables of silhouettes follow from it.
     """
     derived: tuple[str, ...] = ()
     if "silhouette_clusters" in calls and _has_silhouettes_of_points(options):
@@ -321,7 +321,7 @@ def _list_low_points(compute: Compute, options: Options) -> pl.DataFrame:
 
 
 def _first_row(found: Mapping[str, pl.DataFrame], name: str) -> dict[str, Any] | None:
-    """Return the only row of a report, None if it was not asked for."""
+    """Return the only row of a report, or None if the report was not computed."""
     return found[name].row(0, named=True) if name in found else None
 
 
@@ -351,13 +351,13 @@ def list_calls(options: Options) -> list[Call]:
 
 
 def _has_silhouettes_of_points(options: Options) -> bool:
-    """Return whether the silhouette of every point is asked for, not a mean or bounds of it."""
+    """Return whether the page needs the silhouette of every point, not only a mean or bounds."""
     is_exact = options.values.get("method", "exact").lower() == "exact"
     return is_exact and "tolerance" not in options.values
 
 
 def _has_sample(options: Options) -> bool:
-    """Return whether the silhouettes of a sample of the points are asked for."""
+    """Return whether the page needs the silhouettes of a sample of the points."""
     return bool(options.values.get("method", "exact").lower() == "sample")
 
 
@@ -367,7 +367,7 @@ def _has_sample(options: Options) -> bool:
 
 
 def _list_groups(tables: Tables, options: Options) -> dict[str, list[Score]]:
-    """Return all scores by the title of their group, which is that of the terminal's tables."""
+    """Return all scores by the title of their group, the same as in the terminal's tables."""
     groups: dict[str, list[Score]] = {}
     silhouettes = replace(REPORTS["silhouette"], titles={"silhouette": "silhouette"})
     for row, report in (
@@ -412,8 +412,8 @@ def _judge_scores(scores: Iterable[Score]) -> list[Answer]:
 def _make_score(name: str, value: Any, report: Report, tables: Tables) -> Score:
     """Return the score `name` of a report, with its meaning and the word for its value.
 
-    A score of labels has its confidence interval, and a silhouette that is not exact the bounds or
-    limits of it, where `tables` has them.
+    A score of labels has its confidence interval, and a silhouette that is not exact has its bounds
+    or limits, if `tables` has them.
     """
     number = None if value is None else float(value)
     meaning = report.meanings.get(name, Meaning("", ""))
@@ -459,7 +459,7 @@ _BY_CLUSTER = ("external_cluster_report", "internal_cluster_report", "silhouette
 def _join_cluster_tables(tables: Tables) -> pl.DataFrame:
     """Return one row per cluster with the columns of CLUSTER_MEANINGS, the largest cluster first.
 
-    Noise points as singletons are clusters without a name and have no row.
+    Noise points that count as singletons are clusters without a name, and have no row.
     """
     joined: pl.DataFrame | None = None
     for name in _BY_CLUSTER:
@@ -485,8 +485,9 @@ def _join_cluster_tables(tables: Tables) -> pl.DataFrame:
 def choose_clusters(clusters: pl.DataFrame, limit: int) -> tuple[pl.DataFrame, str]:
     """Return at most `limit` rows of the table by cluster, and a sentence on the choice.
 
-    Of more clusters, half of the rows are the worst ones, worst first, and half the best ones, best
-    last; of equal ones the largest. Of fewer, all are there, and the sentence is empty.
+    If there are more clusters, half of the rows are the worst ones, worst first, and half the best
+    ones, best last; of equal ones, the largest are chosen. If there are fewer, all are in the
+    table, and the sentence is empty.
     """
     if clusters.height <= limit:
         return clusters, ""

@@ -79,7 +79,7 @@ def write_partitions_html(partitions: Partitions) -> bytes:
 def _fill_page(
     title: str, head: tuple[str, str], main: Iterable[str], versions: Iterable[tuple[str, str]]
 ) -> bytes:
-    """Return the page of a title, a head of facts and warnings, and parts, which are HTML."""
+    """Return the page with a title, a head of facts and warnings, and parts, which are HTML."""
     page = Template((files(__package__) / "template.html").read_text(encoding="utf-8"))
     values = {
         "title": _text(title),
@@ -108,7 +108,7 @@ def _write_cards(findings: Findings) -> str:
 
 
 def _write_queries(queries: Iterable[str]) -> str:
-    """Return the section of the SQL of a page."""
+    """Return the section with the SQL of a page."""
     text = _text("\n\n".join(queries), keep="\n")
     return (
         "<h2>SQL</h2>\n<p>The same numbers in DuckDB, after <code>.read clustereval.sql</code>, "
@@ -117,7 +117,7 @@ def _write_queries(queries: Iterable[str]) -> str:
 
 
 def _write_overview(partitions: Partitions) -> str:
-    """Return the table of all partitions, whose columns a click sorts, with links to sections."""
+    """Return the table of all partitions, sorted by a click on a column, with links to sections."""
     names = partitions.overview.columns
     head = "".join(
         f"<th{' class=number' if i else ''}><button>{_text(name.replace('_', ' '))}</button></th>"
@@ -141,7 +141,7 @@ def _write_overview(partitions: Partitions) -> str:
 def _embed(title: str, svg: str) -> str:
     """Return a picture as an image that is part of the page.
 
-    As an image it has names of its own, of which two pictures may have the same, and no scripts.
+    As an image it has its own names, so two pictures may use the same ones, and no scripts.
     """
     data = b64encode(svg.encode()).decode()
     return f'<figure><img alt="{_text(title)}" src="data:image/svg+xml;base64,{data}"></figure>'
@@ -153,7 +153,7 @@ def name_page(findings: Findings) -> str:
 
 
 def _text(text: object, keep: str = "") -> str:
-    """Return a text for HTML; control characters but those in `keep` are written as escapes."""
+    """Return a text for HTML; control characters except those in `keep` are written as escapes."""
     return escape("".join(x if x in keep else escape_controls(x) for x in str(text)))
 
 
@@ -164,9 +164,9 @@ def _list_items(texts: list[str]) -> str:
 
 
 def _write_answers(findings: Findings, level: int = 2, suffix: str = "") -> str:
-    """Return what the page says in sentences, as sections of HTML; nothing if it has none.
+    """Return the sentences of the page as sections of HTML; nothing if it has none.
 
-    `level` is that of their titles, and `suffix` ends the names of the sections they lead to.
+    `level` is that of their titles, and `suffix` ends the names of the sections to which they link.
     """
     items = "".join(
         f'<li class="{answer.severity}"><span class="unseen">{answer.severity}: </span>'
@@ -248,7 +248,7 @@ def _write_group(title: str, scores: list[Score]) -> str:
 
 
 def _write_clusters(findings: Findings) -> str:
-    """Return the table by cluster, whose columns a click sorts."""
+    """Return the table by cluster, which a click on a column sorts."""
     frame, note = choose_clusters(findings.clusters, MAX_CLUSTERS)
     numeric = {name for name, dtype in frame.schema.items() if dtype.is_numeric()}
     head = "".join(

@@ -1,8 +1,8 @@
 """Markdown: the findings of the command ``report`` for a pull request or a chat, without pictures.
 
-Every text is escaped where it is put in. The package's own texts have their marks escaped. Names
-of the user are written as code, word by word, if they hold a mark, since code is the only form in
-which no renderer reads HTML, links, bare addresses, mentions or emphasis.
+Every text is escaped where it is inserted. In the package's own texts, marks are escaped. The
+user's names are written as code, word by word, if they contain a mark, because code is the only
+form in which no renderer reads HTML, links, bare addresses, mentions or emphasis.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _join_facts(facts: Iterable[tuple[str, str]]) -> str:
 
 
 def _sections(findings: Findings, level: int = 2) -> list[str]:
-    """Return what the page says in sentences, as lists below their titles; the last is Scores."""
+    """Return the sentences of the page as lists below their titles; the last title is Scores."""
     mark = "#" * level
     described = [f"**Cluster {_name(x)}**: {_name(y)}" for x, y in findings.descriptions.items()]
     sections = {
@@ -154,7 +154,7 @@ _LIVE = re.compile(
 
 
 def _name(text: str) -> str:
-    """Return a text with names of the user as part of a line: words that hold marks are code.
+    """Return a text with names of the user as part of a line: words that contain marks are code.
 
     The punctuation of a sentence around a word is not part of it.
     """
@@ -177,13 +177,13 @@ def _code_word(word: str) -> str:
 def _code(text: str) -> str:
     """Return a text without blanks as code, or nothing if it is empty.
 
-    A pipe ends a cell of a table even within code, so it stands between pieces of code.
+    A pipe ends a cell of a table even within code, so it is written between pieces of code.
     """
     return "&#124;".join(_code_span(piece) for piece in text.split("|"))
 
 
 def _code_span(text: str) -> str:
-    """Return a text without pipes as code, between more backticks than stand together in it."""
+    """Return a text without pipes as code, between more backticks than it has in a row."""
     if not text:
         return ""
     marks = "`" * (_longest_run(text) + 1)
@@ -192,12 +192,12 @@ def _code_span(text: str) -> str:
 
 
 def _fence(text: str) -> str:
-    """Return lines of SQL as a block of code, between more backticks than stand together in it."""
+    """Return lines of SQL as a block of code, between more backticks than they have in a row."""
     marks = "`" * max(_longest_run(text) + 1, 4)
     lines = "\n".join(map(escape_controls, text.split("\n")))
     return f"{marks}sql\n{lines}\n{marks}"
 
 
 def _longest_run(text: str) -> int:
-    """Return how many backticks stand together in a text, at most."""
+    """Return the largest number of backticks in a row in a text."""
     return max(map(len, re.findall("`+", text)), default=0)

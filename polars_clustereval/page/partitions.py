@@ -1,7 +1,7 @@
-"""Partitions: what the command ``report`` says of many clusterings, such as one for each region.
+"""Partitions: the command ``report`` for many clusterings, such as one for each region.
 
-A table has a row for each, the worst first, and the worst ones get a section of their own, as if
-the page were about them alone. Each report is computed once, for all of them.
+A table has a row for each, the worst first, and the worst ones get their own section, as if the
+page were only about them. Each report is computed once, for all of them.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Part(NamedTuple):
 
 
 class Partitions(NamedTuple):
-    """What a page says of many clusterings."""
+    """What a page tells about many clusterings."""
 
     title: str
     #: The input and the options that matter, as pairs of a name and a text.
@@ -85,7 +85,7 @@ class _Overview(NamedTuple):
 
 
 def make_partitions(source: Source, options: Options) -> Partitions:
-    """Return what is found about the clusterings of each group of the option partition_by."""
+    """Return the findings about the clustering of each group of the option partition_by."""
     check_options(options)
     reports = Reports(source)
     options, choice = _choose_method_of_all(reports, options)
@@ -125,7 +125,7 @@ def make_partitions(source: Source, options: Options) -> Partitions:
 
 
 def _choose_method_of_all(reports: Reports, options: Options) -> tuple[Options, str]:
-    """Return the options with the method of the silhouettes of all partitions, as choose_method."""
+    """Return the options with the method for silhouettes of all partitions, see choose_method."""
     if "vector" not in options.values:
         return options, ""
     counts = reports.compute(options.call(REPORTS["internal"]))
@@ -135,7 +135,7 @@ def _choose_method_of_all(reports: Reports, options: Options) -> tuple[Options, 
 
 
 def _compared_calls(options: Options) -> list[Call]:
-    """Return the calls of the reports that the overview is from; those of points are the last."""
+    """Return the calls of the reports for the overview; those for points come last."""
     calls = [options.call(REPORTS["external"])] if "label" in options.values else []
     if "vector" in options.values:
         calls.append(options.call(REPORTS["internal"]))
@@ -188,7 +188,7 @@ def _compare_partitions(
 
 
 def _average_clusters(table: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Return one row per partition of a report; of silhouettes by cluster, their mean by points."""
+    """Return one row per partition of a report; of silhouettes by cluster, the mean by points."""
     if "cluster" not in table.columns:
         return table
     mean, n = pl.col("silhouette"), pl.col("n")

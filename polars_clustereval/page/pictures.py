@@ -115,7 +115,7 @@ def _draw_point_charts(source: Source, options: Options, findings: Findings) -> 
 def _name_as_polars(
     tables: Mapping[str, pl.DataFrame], source: Source, cluster: str
 ) -> dict[str, pl.DataFrame]:
-    """Return tables with their clusters as Polars reads and sorts them.
+    """Return tables with their clusters in the form that Polars reads and sorts.
 
     DuckDB reads a duration in a Parquet file as a number, a time in the time zone of the user, and
     an Enum as a text.
@@ -139,7 +139,7 @@ def _name_as_polars(
 
 
 def _render(specifications: Mapping[str, str]) -> Pictures:
-    """Return the pictures of charts, which are texts of Vega-Lite by their titles."""
+    """Return the pictures of charts, given as Vega-Lite texts by their titles."""
     import vl_convert
 
     return Pictures(
@@ -148,7 +148,7 @@ def _render(specifications: Mapping[str, str]) -> Pictures:
 
 
 def _is_memory_limited() -> bool:
-    """Return whether this process has a limit on its address space, as by ``ulimit -v``."""
+    """Return whether this process has a limit on its address space, such as by ``ulimit -v``."""
     try:
         from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit
     except ImportError:  # Windows has no such limit
@@ -168,8 +168,8 @@ json.dump({title: vegalite_to_svg(vl_spec=chart) for title, chart in charts.item
 def _render_apart(specifications: Mapping[str, str]) -> Pictures:
     """Return the pictures of charts, rendered in another process.
 
-    The renderer reserves address space, far more than it uses. Without it, it does not raise an
-    error but ends its process.
+    The renderer reserves much more address space than it uses. If it cannot get that, it raises no
+    error, but ends its process.
     """
     done = subprocess.run(
         [sys.executable, "-c", _RENDERER],
@@ -194,12 +194,12 @@ _MISSING = (
 
 
 def _call_plot(plot: Callable[..., Any], rows: Any, given: dict[str, Any]) -> Any:
-    """Return the chart that a function of plots draws, with those arguments that it has."""
+    """Return the chart that a function of plots draws, with the arguments that it takes."""
     known = given.keys() & signature(plot).parameters.keys()
     return _pad(plot(rows, **{name: given[name] for name in known}))
 
 
 def _pad(chart: Any) -> Any:
-    """Return a chart with room for the names at its sides."""
+    """Return a chart with room for names at its sides."""
     # A reader's font may be wider than the one that the names were measured in.
     return chart.properties(padding={"left": 30, "right": 20, "top": 5, "bottom": 5})

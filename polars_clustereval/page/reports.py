@@ -26,7 +26,7 @@ _PART = "number of the part"
 
 
 class _Asked(NamedTuple):
-    """What tells the tables of one input apart."""
+    """What identifies a table among those of one input."""
 
     function: str
     arguments: str
@@ -34,7 +34,7 @@ class _Asked(NamedTuple):
 
 
 def _describe_asked(call: Call, columns: Sequence[str] | None) -> _Asked:
-    """Return what tells the table of a call apart from others of the same input."""
+    """Return what identifies the table of a call among others of the same input."""
     arguments = repr(sorted(call.arguments.items()))
     chosen = None if columns is None else tuple(columns)
     return _Asked(call.report.function.__name__, arguments, chosen)
@@ -60,14 +60,14 @@ class PartReports:
     """Reports of groups of the rows of one input, computed for all groups together."""
 
     def __init__(self, source: Source, parts: pl.DataFrame) -> None:
-        """Compute nothing yet; `parts` has a row for each group, the values of its columns."""
+        """Compute nothing yet; `parts` has a row for each group, with the values of its columns."""
         self._reports = Reports(source)
         self._parts = parts.with_row_index(_PART)
         self._keys = parts.columns
         self._split: dict[_Asked, dict[int, pl.DataFrame]] = {}
 
     def of_part(self, number: int) -> Compute:
-        """Return what computes the reports of the group of this row of `parts`, as if alone."""
+        """Return an object that computes the reports of the group in this row of `parts`."""
         return partial(self._compute_part, number)
 
     def _compute_part(

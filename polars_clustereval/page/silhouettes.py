@@ -1,7 +1,7 @@
-"""Silhouettes: how a page takes them, and its tables that follow from those of the points.
+"""Silhouettes: how a page computes them, and the tables that follow from those of the points.
 
-Distances between points take longer than all else on a page: the silhouettes are computed once,
-and those of a sample if all of them would take too long.
+Distances between points take longer than everything else on a page. So the silhouettes are computed
+once, and only for a sample if all of them would take too long.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ REFERENCE_SIZE = 1000
 def choose_method(options: Options, counts: Mapping[str, Any]) -> tuple[Options, str]:
     """Return the options with the method of the silhouettes, and a sentence if it is a sample.
 
-    `counts` is the row of internal_report. A method or a tolerance that is given stays.
+    `counts` is the row of internal_report. If the user gives a method or a tolerance, it stays.
     """
     call = options.call(REPORTS["samples"])
     growth = growth_of("silhouette_samples", call.arguments)
@@ -76,7 +76,7 @@ def describe_method(values: Mapping[str, Any], n: int) -> str:
 def average_by_cluster(points: pl.DataFrame) -> pl.DataFrame:
     """Return cluster, n and silhouette of silhouette_clusters from rows of silhouette_samples.
 
-    A point whose cluster is NULL is a cluster of its own.
+    A point with cluster NULL counts as a cluster.
     """
     is_named = pl.col("cluster").is_not_null()
     columns = {"n": pl.len().cast(pl.Int64), "silhouette": pl.col("silhouette").mean()}

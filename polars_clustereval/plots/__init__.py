@@ -1,7 +1,7 @@
-"""Pictures of the reports, as charts of Altair; they need the extra ``plot``.
+"""Charts of the reports, drawn with Altair; they need the extra ``plot``.
 
-Every function takes a DataFrame or LazyFrame of Polars or a relation of DuckDB, computes with the
-functions of this package, and draws a few hundred aggregated rows, whatever the number of points.
+Every function takes a Polars DataFrame or LazyFrame, or a DuckDB relation. It computes with the
+functions of this package and draws a few hundred aggregated rows, however many points there are.
 The functions are also methods of the namespace: ``frame.clustereval.silhouette_plot(...)``.
 
 >>> from polars_clustereval import plots

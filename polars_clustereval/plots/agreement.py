@@ -1,4 +1,4 @@
-"""agreement_plot: how far every pair of runs agrees."""
+"""agreement_plot: how well each pair of runs agrees."""
 
 from __future__ import annotations
 
@@ -51,31 +51,33 @@ def agreement_plot(
     require_same_ids: bool = False,
     max_runs: int = 30,
 ) -> alt.LayerChart:
-    """Matrix of the agreement of every pair of runs, as a heat map.
+    """Draw the agreement of every pair of runs as a heat map.
 
     Parameters
     ----------
     frame : DataFrame, LazyFrame or DuckDBPyRelation
-        One row per run and id; or, without id, run and cluster, rows of run_agreement.
+        One row per run and id. If you leave out id, run and cluster: rows of run_agreement.
     id, run, cluster, noise, noise_as, average_method, beta, require_same_ids
         As in run_agreement, which computes the scores.
     metric : str
-        The name of a metric of external_report. With rows of run_agreement, the name of theirs.
+        The name of a metric of external_report. If you pass rows of run_agreement, it must be the
+        metric that their scores are of.
     max_runs : int
-        The first runs, from 2 to 60, that are drawn; pairs with others are left out.
+        How many runs are drawn, from 2 to 60: the first ones. Pairs with other runs are left out.
 
     Returns
     -------
     altair.LayerChart
-        One cell per pair, run_1 from top to bottom and run_2 from left to right, as a metric that
-        is not symmetric has another value for the reverse. Pairs without a score are white.
+        One cell per pair, with run_1 from top to bottom and run_2 from left to right, because a
+        metric that is not symmetric has another value in the reverse order. Pairs without a score
+        are white.
 
     Raises
     ------
     ClusterEvalError
-        As run_agreement; if only some of id, run and cluster are given, a frame of rows of
-        run_agreement lacks a column or has several partitions, there are fewer than 2 runs, or
-        max_runs is out of its range.
+        For the same reasons as run_agreement; if you pass only some of id, run and cluster; if rows
+        of run_agreement lack a column or come from several partitions; if there are fewer than 2
+        runs; or if max_runs is out of its range.
     ImportError
         If altair is not installed.
 
@@ -164,7 +166,7 @@ def _draw_pairs(pairs: pl.DataFrame, metric: str, limit: int) -> alt.LayerChart:
 
 
 def _name_runs(pairs: pl.DataFrame, runs: pl.Series, names: list[str]) -> pl.DataFrame:
-    """Return the pairs of `runs`, which have these names, with row and column, their numbers."""
+    """Return the pairs of `runs`, which have these names, with the numbers row and column."""
     table = pl.DataFrame({"value": runs, "name": names}).with_row_index("place")
     first = table.select(run_1="value", first="name", row="place")
     second = table.select(run_2="value", second="name", column="place")
@@ -174,7 +176,7 @@ def _name_runs(pairs: pl.DataFrame, runs: pl.Series, names: list[str]) -> pl.Dat
 
 
 def _domain_of(scores: pl.Series) -> tuple[float, float]:
-    """Return the domain of the colors: to 1, and from 0 or the least score, if none exceeds 1."""
+    """Return the domain of the colors: to 1 if no score exceeds 1, from 0 or the lowest score."""
     finite = scores.drop_nulls().cast(pl.Float64)
     low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 1.0)
     return min(0.0, round_limit(low)), max(1.0, round_limit(high))  # type: ignore[arg-type]

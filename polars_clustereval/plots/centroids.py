@@ -1,4 +1,4 @@
-"""centroid_plot: a map of the centroids, on which near clusters are near each other."""
+"""centroid_plot: a map of the centroids, on which similar clusters are near each other."""
 
 from __future__ import annotations
 
@@ -73,10 +73,10 @@ def centroid_plot(
     max_clusters: int = 30,
     missing: Missing = "error",
 ) -> alt.LayerChart:
-    """Map of the centroids by classical multidimensional scaling of their distances.
+    """Draw a map of the centroids, by classical multidimensional scaling of their distances.
 
-    For euclidean distances this is the principal component analysis of the centroids. The area of a
-    circle is the size of its cluster, and a line leads to the nearest cluster.
+    For euclidean distances, this is the principal component analysis of the centroids. The area of
+    a circle shows the size of its cluster, and a line leads to the nearest cluster.
 
     Parameters
     ----------
@@ -85,25 +85,26 @@ def centroid_plot(
     vector, cluster, distance, p, center, noise, noise_as, weights, missing
         As in internal_cluster_report, which computes centroids and nearest clusters.
     max_clusters : int
-        The largest clusters, from 1 to 100, that are drawn; the others are left out.
+        How many clusters are drawn, from 1 to 100: the largest ones. The others are left out.
 
     Returns
     -------
     altair.LayerChart
-        Both axes have the same scale. The subtitle says which share of the squared distances is
-        that on the map. Noise points counted as singletons are gray circles of their own.
+        Both axes have the same scale. The subtitle tells you which share of the squared distances
+        the map shows. Noise points that count as singletons are separate gray circles.
 
     Raises
     ------
     ClusterEvalError
-        As internal_cluster_report; if no points are left, or max_clusters is out of its range.
+        For the same reasons as internal_cluster_report; if no points are left; or if max_clusters
+        is out of its range.
     ImportError
         If altair is not installed.
 
     Notes
     -----
-    Multidimensional scaling takes sqeuclidean and cosine distances for squared lengths, which they
-    are up to a factor of 2 for cosine and unit vectors.
+    Multidimensional scaling treats sqeuclidean and cosine distances as squared lengths. For cosine
+    this is exact up to a factor of 2, because it compares unit vectors.
 
     References
     ----------
@@ -111,7 +112,7 @@ def centroid_plot(
 
     Examples
     --------
-    Three centroids on a line, which one dimension shows:
+    Three centroids are on a line, so one dimension shows everything:
 
     >>> from polars_clustereval import plots
     >>> points = pl.DataFrame({"x": [0, 2, 9, 9, 20], "cluster": ["a", "a", "b", "b", "c"]})
@@ -178,8 +179,8 @@ def _map_centroids(clusters: pl.DataFrame, options: PointOptions) -> _Map:
 def scale_distances(squares: Floats) -> tuple[Floats, float]:
     """Return the two coordinates (k, 2) of classical scaling of squared distances (k, k).
 
-    The second result is the share of the first two eigenvalues in the sum of the positive ones, 1
-    if there is none. The coordinate that is farthest from 0 is positive in both dimensions.
+    The second result is the share of the first two eigenvalues in the sum of the positive ones, or
+    1 if there are none. The coordinate that is farthest from 0 is positive in both dimensions.
 
     >>> import numpy as np
     >>> coordinates, share = scale_distances(np.array([[0.0, 9.0], [9.0, 0.0]]))
@@ -235,7 +236,7 @@ def _name_clusters(clusters: pl.DataFrame) -> pl.DataFrame:
 
 
 def _make_lines(clusters: pl.DataFrame, coordinates: Floats) -> pl.DataFrame:
-    """Return one line per cluster and its nearest that are drawn: both ends, and the distance."""
+    """Return one line per cluster to its nearest one, if both are drawn: ends and distance."""
     ends = clusters.select("nearest_place", distance="nearest_distance").with_row_index("place")
     ends = ends.filter(pl.col("nearest_place").is_not_null())
     start = coordinates[ends["place"].to_numpy()]

@@ -1,7 +1,7 @@
-"""What all pictures share: frames, names of groups, folding of small groups, data and titles.
+"""What all charts share: frames, names of groups, folding of small groups, data and titles.
 
-Fields of a chart have fixed names, and values of users are data only: Vega-Lite reads dots and
-brackets in field names, and some of its texts as expressions.
+Fields of a chart have fixed names, and the user's values are only data, because Vega-Lite
+interprets dots and brackets in field names, and reads some texts as expressions.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def require_altair() -> None:
 
 
 def to_lazy(frame: Any) -> pl.LazyFrame:
-    """Return a DataFrame, LazyFrame or DuckDB relation as LazyFrame; raise an error for others.
+    """Return a DataFrame, LazyFrame or DuckDB relation as a LazyFrame; otherwise raise an error.
 
     A relation is read here, once.
     """
@@ -72,9 +72,9 @@ def to_lazy(frame: Any) -> pl.LazyFrame:
 
 
 def are_given(table: str, **columns: object) -> bool:
-    """Return whether the columns that `table` reads are given, or none, for a frame of its rows.
+    """Return whether the columns that `table` reads are given; if not, the frame has its rows.
 
-    `columns` are arguments by their names. Some without the others are an error.
+    `columns` are arguments by their names. If only some of them are given, an error is raised.
     """
     missing = [name for name, value in columns.items() if value is None]
     if 0 < len(missing) < len(columns):
@@ -88,10 +88,10 @@ def are_given(table: str, **columns: object) -> bool:
 def read_rows(
     frame: Any, table: str, columns: Sequence[str], keys: Sequence[str], arguments: str
 ) -> pl.DataFrame:
-    """Return the columns of a frame of rows of `table`, or raise an error if it is none.
+    """Return the columns of a frame of rows of `table`, or raise an error if it is not one.
 
     One row per value of `keys` is expected: rows of several partitions are an error. `arguments`
-    are those that a frame of other rows needs.
+    are those that the user must give for a frame with other rows.
     """
     lazy = to_lazy(frame)
     present = lazy.collect_schema().names()
@@ -99,7 +99,7 @@ def read_rows(
     if missing:
         raise ClusterEvalError(
             f"frame: expected rows of {table} with the columns {', '.join(columns)}, "
-            f"got none named {', '.join(missing)}; for other rows, give {arguments}"
+            f"got no column named {', '.join(missing)}; for other rows, give {arguments}"
         )
     rows = lazy.select(columns).collect()
     repeated = rows.filter(pl.struct(keys).is_duplicated())
@@ -113,7 +113,7 @@ def read_rows(
 
 
 def check_limit(parameter: str, value: Any, most: int, least: int = 1) -> int:
-    """Return a limit of what is drawn, a number from `least` to `most`, or raise its error."""
+    """Return a limit for what is drawn, or raise an error unless it is from `least` to `most`."""
     if not is_whole_number(value, least) or value > most:
         raise ClusterEvalError(
             f"{parameter}: expected a whole number from {least} to {most}, got {show_value(value)}"
@@ -127,12 +127,12 @@ def check_limit(parameter: str, value: Any, most: int, least: int = 1) -> int:
 
 
 def show_name(value: object, longest: int = _LONGEST_NAME) -> str:
-    r"""Return a user's value as a text of `longest` characters that a chart can hold in any format.
+    r"""Return a user's value as a text of at most `longest` characters for charts in any format.
 
-    Control characters become escapes such as ``\x1b``: the renderer of PNG aborts the process at
-    characters that XML forbids. Altair writes data into HTML pages unchanged, so ``</script>`` gets
-    a backslash, as it would in JavaScript. Long texts lose their middle: names of one user often
-    begin alike.
+    Control characters become escapes such as ``\x1b``, because the renderer of PNG aborts the
+    process at characters that XML forbids. Altair writes data into HTML pages unchanged, so
+    ``</script>`` gets a backslash, as it would in JavaScript. Long texts lose their middle, because
+    a user's names often begin in the same way.
 
     >>> show_name("</script>\n"), show_name(None)
     ('<\\/script>\\n', '(none)')
@@ -146,7 +146,7 @@ def show_name(value: object, longest: int = _LONGEST_NAME) -> str:
 
 
 def name_values(values: pl.Series, longest: int = _LONGEST_NAME) -> list[str]:
-    """Return the texts of different values, which are different as well.
+    """Return texts for different values; these texts are different as well.
 
     >>> name_values(pl.Series(["(none)", None, "b"]))
     ['(none)', '(none) (2)', 'b']
@@ -170,8 +170,9 @@ def name_values(values: pl.Series, longest: int = _LONGEST_NAME) -> list[str]:
 class Groups(NamedTuple):
     """The values that a chart shows, one group each, and one group of all others.
 
-    places has a row for every value: value and place, the number of its group from 0. names are
-    those of the groups, and n_folded is how many values the last one has if it is that of others.
+    places has a row for every value: value, and place, the number of its group from 0. names are
+    the names of the groups. If the last group is that of all others, n_folded is how many values it
+    has.
     """
 
     places: pl.DataFrame
@@ -187,8 +188,8 @@ class Groups(NamedTuple):
 def fold_groups(rows: pl.DataFrame, column: str, size: pl.Expr, limit: int) -> Groups:
     """Return the groups of the `limit` largest values of a column, in their order, and of the rest.
 
-    `size` is an aggregate of a value's rows. Of equally large values the lowest are kept. A rest of
-    one value is a group of its own name: it needs no more room.
+    `size` is an aggregate of a value's rows. Of equally large values, the lowest are kept. If only
+    one value remains, it keeps its own name, because it needs no more room.
     """
     sizes = rows.group_by(value=column).agg(size=size)
     sizes = sizes.sort("size", "value", descending=[True, False], nulls_last=True)
@@ -212,7 +213,8 @@ def fold_groups(rows: pl.DataFrame, column: str, size: pl.Expr, limit: int) -> G
 def inline_data(rows: pl.DataFrame) -> alt.InlineData:
     """Return the rows as data of a chart, written into its specification.
 
-    Numbers have 12 digits: the order of sums, and so the last digits, may differ between two calls.
+    Numbers have 12 digits, because the order of sums, and so the last digits, may differ between
+    two calls.
     """
     import altair as alt
 
@@ -226,7 +228,7 @@ def round_limit(x: float) -> float:
 
 
 def make_title(text: str, *notes: str) -> alt.TitleParams:
-    """Return a title with the notes that are not empty below it, a line each."""
+    """Return a title with the notes that are not empty below it, one line each."""
     import altair as alt
 
     lines = [note for note in notes if note]

@@ -49,34 +49,34 @@ def contingency_plot(
     max_clusters: int = 30,
     normalize: Normalize | None = None,
 ) -> alt.LayerChart:
-    """Heat map of the contingency matrix: the rows of each label in each cluster.
+    """Draw a heat map of the contingency table: how many rows of each label are in each cluster.
 
     Parameters
     ----------
     frame : DataFrame, LazyFrame or DuckDBPyRelation
-        The rows to evaluate, or contingency cells with their counts as weight.
+        The rows to evaluate, or the cells of a contingency table with their counts as weight.
     label, cluster, weight, noise, noise_as
         As in contingency_matrix, which counts the cells.
     max_labels, max_clusters : int
-        The largest labels and clusters, from 1 to 50, that are drawn; the others, if there are
-        several, are one row or column named other.
+        How many labels and clusters are drawn, from 1 to 50: the largest ones. If there are several
+        others, they are one row or column named other.
     normalize : {'label', 'cluster', 'all'}, optional
-        Draw the shares of the cells in the rows of their label, of their cluster or in all rows, as
-        per cent; by default the counts.
+        Draw each cell as a percentage of the rows of its label, of the rows of its cluster, or of
+        all rows. By default, the counts are drawn.
 
     Returns
     -------
     altair.LayerChart
-        Labels from top to bottom in their order. Clusters from left to right in the order of the
-        label that most of their rows have, so that agreement is on the diagonal. Noise is the last
-        column, whatever it counts as. No row is white. For counts, the color scale is that of
-        square roots.
+        Labels are in their order from top to bottom. Clusters are ordered from left to right by the
+        label that most of their rows have, so agreement is on the diagonal. Noise is the last
+        column, whatever it counts as. Cells without rows are white. For counts, the color scale is
+        that of square roots.
 
     Raises
     ------
     ClusterEvalError
-        As contingency_matrix; if no rows are left, a limit is out of its range, or normalize is
-        none of its words.
+        For the same reasons as contingency_matrix; if no rows are left; if a limit is out of its
+        range; or if normalize is none of its choices.
     ImportError
         If altair is not installed.
 
@@ -115,7 +115,7 @@ def contingency_plot(
 
 
 def _add_noise(clusters: Groups, noise: pl.DataFrame) -> Groups:
-    """Return the groups of clusters with that of noise, if there are cells of it, as the last."""
+    """Return the groups of clusters; if there are cells of noise, its group is the last."""
     if noise.is_empty():
         return clusters
     *names, name = name_values(pl.Series([*clusters.names, "noise"]))
@@ -141,7 +141,7 @@ def _count_groups(cells: pl.DataFrame, labels: Groups, clusters: Groups) -> pl.D
 
 
 def _order_clusters(cells: pl.DataFrame, n_shown: int) -> pl.DataFrame:
-    """Return the cells with the columns renumbered by the row that most of their rows are in.
+    """Return the cells with the columns renumbered by the label that most of their rows have.
 
     The columns after the first `n_shown`, of all other clusters and of noise, stay the last ones.
     """
@@ -231,7 +231,7 @@ def _color_shares(base: alt.Chart, normalize: Normalize) -> list[alt.Chart]:
 
 
 def _title_of(n: int, labels: Groups, clusters: Groups, n_noise: int) -> alt.TitleParams:
-    """Return the title of the heat map of n rows, which says what is folded and what is noise."""
+    """Return the title of the heat map of n rows, with what is folded and what is noise."""
     sides = {"label": labels, "cluster": clusters}
     counts = [count(len(groups.places), name) for name, groups in sides.items()]
     folded = [

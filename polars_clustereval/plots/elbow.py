@@ -62,28 +62,28 @@ def elbow_plot(
     silhouette: Silhouette = "none",
     missing: Missing = "error",
 ) -> alt.ConcatChart:
-    """Within-cluster sum of squares and other criteria by number of clusters, with their choices.
+    """Draw ssw and other criteria by number of clusters, and mark what they recommend.
 
     Parameters
     ----------
     frame : DataFrame, LazyFrame or DuckDBPyRelation
-        One row per point and value of k; or, without vector, cluster and k, rows of elbow.
+        One row per point and value of k. If you leave out vector, cluster and k: rows of elbow.
     vector, cluster, k, distance, p, center, noise, noise_as, weights, silhouette, missing
         As in elbow, which computes the curves.
 
     Returns
     -------
     altair.ConcatChart
-        The curves of ssw and explained_variance, where the first knee by Kneedle is marked, and one
-        for each criterion of silhouette, calinski_harabasz_score, davies_bouldin_score,
-        krzanowski_lai_index, hartigan_index and jump, where the k that it recommends is marked, as
-        choose_k says. A curve without a value is left out.
+        The curves of ssw and explained_variance, with a mark at the first knee by Kneedle; and one
+        curve for each of silhouette, calinski_harabasz_score, davies_bouldin_score,
+        krzanowski_lai_index, hartigan_index and jump, with a mark at the k that choose_k recommends
+        by this criterion. A curve without a value is left out.
 
     Raises
     ------
     ClusterEvalError
-        As elbow; if only some of vector, cluster and k are given, a frame of rows of elbow lacks a
-        column or has several partitions, or there are no rows.
+        For the same reasons as elbow; if you pass only some of vector, cluster and k; if rows of
+        elbow lack a column or come from several partitions; or if there are no rows.
     ImportError
         If altair is not installed.
 
@@ -151,7 +151,7 @@ def _draw_curves(rows: pl.DataFrame) -> alt.ConcatChart:
 
 
 def _count_choices(choices: Sequence[int | None]) -> str:
-    """Return in words how many criteria recommend each k; nothing if none recommends any."""
+    """Return in words how many criteria recommend each k; nothing if none recommends one."""
     counts = Counter(k for k in choices if k is not None).most_common()
     if not counts:
         return ""

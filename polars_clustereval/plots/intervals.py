@@ -48,32 +48,33 @@ def interval_plot(
     confidence: float = 0.95,
     metrics: Sequence[str] | None = None,
 ) -> alt.LayerChart:
-    """Scores as points, with their confidence intervals as lines.
+    """Draw scores as points, with their confidence intervals as lines.
 
     Parameters
     ----------
     frame : DataFrame, LazyFrame or DuckDBPyRelation
-        The rows to evaluate; or, without label and cluster, rows of external_intervals or
+        The rows to evaluate. If you leave out label and cluster: rows of external_intervals or
         bootstrap_intervals.
     label, cluster, weight, noise, noise_as, average_method, beta, adjusted, confidence
         As in external_intervals, which computes the intervals.
     metrics : sequence of str, optional
-        Names of the metrics to draw, in this order. By default the scores of which 1 is the best
-        value, with a value and an interval between -1 and 1, in the order of the rows; distances
-        and entropies would read the other way round.
+        Names of the metrics to draw, in this order. By default, these are the scores with 1 as best
+        value and with a value and an interval between -1 and 1, in the order of the rows. Distances
+        and entropies are left out, because low values of these are better.
 
     Returns
     -------
     altair.LayerChart
-        One row per metric. A score without an interval is a hollow point, which is drawn if it is
-        named in `metrics`, or if no score has an interval; one without a value is left out. The
-        subtitle says how many are left out.
+        One row per metric. A score without an interval is a hollow point; it is drawn if you name
+        it in `metrics`, or if no score has an interval. A score without a value is left out. The
+        subtitle tells you how many are left out.
 
     Raises
     ------
     ClusterEvalError
-        As external_intervals; if only one of label and cluster is given, a frame of intervals lacks
-        a column or has several partitions, metrics has an unknown name, or no score is left.
+        For the same reasons as external_intervals; if you pass only one of label and cluster; if
+        rows of intervals lack a column or come from several partitions; if metrics has an unknown
+        name; or if no score is left.
     ImportError
         If altair is not installed.
 
@@ -139,7 +140,7 @@ def _choose_metrics(rows: pl.DataFrame, metrics: Sequence[str] | None) -> pl.Dat
 
 
 def _left_out(rows: pl.DataFrame, chosen: pl.DataFrame, metrics: Sequence[str] | None) -> str:
-    """Return how many metrics are left out, and why; empty if the user has chosen or none is."""
+    """Return how many metrics are left out, and why; empty if the user chose them, or none is."""
     n = len(rows) - len(chosen)
     reason = "without a value or an interval, beyond -1 or 1, or with another best value than 1"
     return f"not drawn: {count(n, 'metric')} {reason}" if n and metrics is None else ""

@@ -47,7 +47,7 @@ _MOST_POINTS = 20_000
 
 
 class PointSample(NamedTuple):
-    """Points that are drawn at random, and of how many."""
+    """Points that are drawn at random, and how many points there were."""
 
     #: One row per point: cluster, is_noise and the coordinates x_0, x_1, ...
     points: pl.DataFrame
@@ -82,7 +82,7 @@ def projection_plot(
     random_state: int = 0,
     missing: Missing = "error",
 ) -> alt.LayerChart:
-    """Map of a sample of the points, and of the centers, on the first two principal components.
+    """Draw a sample of the points, and the centers, on the first two principal components.
 
     The principal components are those of the sample: the directions in which its points vary most.
 
@@ -93,33 +93,34 @@ def projection_plot(
     vector, cluster, distance, p, center, noise, noise_as, weights, missing
         As in internal_cluster_report, which computes the centers.
     max_points : int
-        The number of points, from 1 to 20,000, that are drawn; of more points, a random sample.
+        How many points are drawn, from 1 to 20,000. If there are more, a random sample is drawn.
     max_clusters : int
-        The largest clusters, from 1 to 100, that have a color and a center; the points of others
-        are gray.
+        How many clusters have a color and a center, from 1 to 100: the largest ones. The points of
+        the others are gray.
     random_state : int
         Seed of the sample, a whole number >= 0. The sample also depends on the order of the rows.
 
     Returns
     -------
     altair.LayerChart
-        Both axes have the same scale, and say which share of the variance is in their direction.
-        Noise and points without a cluster are gray. Of more than six clusters some have the same
-        color, far from each other if possible; the names are at the centers.
+        Both axes have the same scale, and their titles tell you which share of the variance is in
+        their direction. Noise and points without a cluster are gray. If there are more than six
+        clusters, some share a color, if possible clusters far from each other; the names are at the
+        centers.
 
     Raises
     ------
     ClusterEvalError
-        As internal_cluster_report; if no points are left, or max_points, max_clusters or
-        random_state is out of its range.
+        For the same reasons as internal_cluster_report; if no points are left; or if max_points,
+        max_clusters or random_state is out of its range.
     ImportError
         If altair is not installed.
 
     Notes
     -----
     Cosine distance compares directions, so points are scaled to length 1. Weights stretch the
-    coordinates as they stretch distances. For other distances than euclidean, sqeuclidean and
-    cosine the map is a picture of the points, not of their distances.
+    coordinates as they stretch distances. For distances other than euclidean, sqeuclidean and
+    cosine, the map shows the points, but not their distances.
 
     References
     ----------
@@ -202,7 +203,7 @@ def sample_points(
 
 
 def _free_name(names: Sequence[str]) -> str:
-    """Return a name that none of `names` is."""
+    """Return a name that is not among `names`."""
     name = "number"
     while name in names:
         name += "_"
@@ -242,7 +243,7 @@ def _project(points: Floats, centers: Floats, options: PointOptions) -> _Project
 
 
 def _equal_limits(coordinates: Floats) -> list[list[float]]:
-    """Return the limits of each axis, equally far from each other, with a margin for names."""
+    """Return the limits of each axis, at the same distance, with a margin for names."""
     low, high = coordinates.min(axis=0), coordinates.max(axis=0)
     half = 0.55 * float((high - low).max()) or 1.0
     middle = low + (high - low) / 2
@@ -283,7 +284,7 @@ def draw_projection(
 
 
 def _choose_colors(centers: Floats) -> list[str]:
-    """Return a color for each center: that whose nearest center is farthest away."""
+    """Return a color for each center: the one with its nearest center farthest away."""
     colors: list[int] = []
     for i, center in enumerate(centers):
         # Colors that nothing has yet are the farthest.
@@ -295,7 +296,7 @@ def _choose_colors(centers: Floats) -> list[str]:
 
 
 def _color_points(points: pl.DataFrame, shown: pl.DataFrame) -> pl.DataFrame:
-    """Return the points with the name and the color of their cluster; gray where it has none."""
+    """Return the points with the name and the color of their cluster; gray if it has no color."""
     cluster = points.schema["cluster"]
     colors = shown.select(pl.col("cluster").cast(cluster), "name", "color")
     joined = points.join(colors, on="cluster", how="left", maintain_order="left")
@@ -307,7 +308,7 @@ def _color_points(points: pl.DataFrame, shown: pl.DataFrame) -> pl.DataFrame:
 def _title_of_map(
     sample: PointSample, n_drawn: int, n_clusters: int, n_shown: int, shares: list[float]
 ) -> alt.TitleParams:
-    """Return the title of the map, which says what is drawn of how much."""
+    """Return the title of the map, with how much of everything is drawn."""
     n_gray = int(sample.points["is_noise"].sum())
     return make_title(
         f"Map of {count(sample.n, 'point')} in {count(n_clusters, 'cluster')}",

@@ -58,10 +58,11 @@ def silhouette_plot(
     max_clusters: int = 30,
     missing: Missing = "error",
 ) -> alt.LayerChart:
-    """Silhouettes of all points, sorted within their clusters, and their mean as a dashed line.
+    """Draw the silhouettes of all points, sorted within their clusters, and a line at their mean.
 
-    A bar is a point, or the mean of a quantile of the points of its cluster: there are at most 600
-    bars, shared among the clusters by size, at least 5 for each that has as many points.
+    A bar is a point, or the mean over several points with neighboring silhouettes in the same
+    cluster. There are at most 600 bars, divided among the clusters by size, and a cluster with at
+    least 5 points has at least 5 bars.
 
     Parameters
     ----------
@@ -70,19 +71,20 @@ def silhouette_plot(
     vector, cluster, distance, p, noise, noise_as, weights, missing
         As in silhouette_samples, which computes the silhouettes.
     max_clusters : int
-        The largest clusters, from 1 to 100, that are drawn; the others are one group named other.
+        How many clusters are drawn, from 1 to 100: the largest ones. The others are one group named
+        other.
 
     Returns
     -------
     altair.LayerChart
-        Clusters from top to bottom in their order, those without a name, such as noise counted as
-        singletons, as (none). The height of a cluster grows with its size.
+        Clusters are in their order from top to bottom. Those without a name, such as noise that
+        counts as singletons, are named (none). The height of a cluster grows with its size.
 
     Raises
     ------
     ClusterEvalError
-        As silhouette_samples; if there is no silhouette, since there are fewer than 2 clusters or
-        every point is one; or if max_clusters is out of its range.
+        For the same reasons as silhouette_samples; if there are no silhouettes, because there are
+        fewer than 2 clusters or every point is a cluster; or if max_clusters is out of its range.
     ImportError
         If altair is not installed.
 
@@ -131,8 +133,9 @@ def _check_silhouettes(points: pl.DataFrame) -> None:
     """Raise an error unless the points have silhouettes."""
     if points["silhouette"].count() == 0:
         raise ClusterEvalError(
-            "cluster: expected at least 2 clusters and fewer than points, got "
-            f"{points['cluster'].n_unique()} of {len(points)} points; there is no silhouette"
+            "cluster: expected at least 2 clusters, but fewer than points, got "
+            f"{points['cluster'].n_unique()} clusters of {len(points)} points; "
+            "there is no silhouette"
         )
 
 
@@ -144,8 +147,8 @@ def _check_silhouettes(points: pl.DataFrame) -> None:
 def _make_bars(points: pl.DataFrame, n_groups: int) -> pl.DataFrame:
     """Return the bars of points, which have place (the number of their group) and silhouette.
 
-    Columns: place; bar (from 0) and n_bars of the group; points, the mean silhouette, and the least
-    and greatest one of the bar.
+    Columns: place; bar (from 0) and n_bars of the group; points; and the mean, the smallest and the
+    largest silhouette of the bar.
     """
     least = min(_LEAST_BARS, _MOST_BARS // n_groups)
     spare = _MOST_BARS - least * n_groups
@@ -190,7 +193,7 @@ def _place_clusters(bars: pl.DataFrame, groups: Groups) -> pl.DataFrame:
 def _place_bars(bars: pl.DataFrame, places: pl.DataFrame) -> pl.DataFrame:
     """Return the bars with the name and the color of their cluster, and top and bottom in pixels.
 
-    Bars of a cluster are of equal thickness.
+    All bars of a cluster have the same thickness.
     """
     joined = bars.join(places.select("place", "cluster", "color", "top", "height"), on="place")
     step = pl.col("height") / pl.col("n_bars")
@@ -238,7 +241,7 @@ def _draw_silhouettes(
 
 
 def _draw_bars(bars: pl.DataFrame, x: alt.X, pixels: alt.Scale) -> alt.Chart:
-    """Return the rectangles of the bars, whose edges have the scale `pixels` from top to bottom."""
+    """Return the rectangles of the bars; `pixels` is the scale of their edges, top to bottom."""
     import altair as alt
 
     chart: alt.Chart = (

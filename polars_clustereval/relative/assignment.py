@@ -91,7 +91,7 @@ def read_centers(centroids: pl.DataFrame | pl.LazyFrame, points: Points) -> Give
 
 
 def _check_centroids(centroids: pl.DataFrame | pl.LazyFrame, points: Points) -> pl.LazyFrame:
-    """Return the user's frame `centroids`, or raise an error if a column is missing or no vector.
+    """Return the user's frame `centroids`; raise an error if a column is missing or not a vector.
 
     It needs the columns cluster, centroid and the partition columns of `points`.
     """
@@ -108,9 +108,9 @@ def _check_centroids(centroids: pl.DataFrame | pl.LazyFrame, points: Points) -> 
 
 
 def _center_fault(vectors: pl.Series, dims: int) -> ClusterEvalError | None:
-    """Return the error of centers that cannot be compared with points of `dims` coordinates.
+    """Return the error for centers that cannot be compared with points of `dims` coordinates.
 
-    `vectors` are lists or arrays of numbers. None if nothing is wrong.
+    `vectors` are lists or arrays of numbers. The result is None if nothing is wrong.
     """
     lists = vectors.cast(pl.List(pl.Float64))
     lengths = lists.list.len().filter(lists.list.len() != dims)
@@ -138,8 +138,8 @@ def _center_fault(vectors: pl.Series, dims: int) -> ClusterEvalError | None:
 def assigned_points(points: Points, centers: GivenCenters, columns: Sequence[str]) -> pl.LazyFrame:
     """Return one row per kept point: partition columns, `columns` of it, nearest and distance.
 
-    `nearest` is the cluster of the nearest center of the point's partition, the lowest of equally
-    near ones, and distance that to it. The points stream.
+    `nearest` is the cluster of the nearest center in the point's partition (the lowest one in a
+    tie), and distance is the distance to it. The points stream.
     """
     keys = points.partition_keys
     rows = points.kept_rows.select(*keys, *columns, *points.vector_columns("x"))
@@ -167,7 +167,7 @@ def _assign_batch(
 ) -> tuple[Integers, Floats]:
     """Return for each point of a batch the number (m,) of its nearest center, and the distance.
 
-    The batch has the vectors x and, with partition columns, `place`. Raises an error if a point's
+    The batch has the vectors x and, with partition columns, `place`. Raise an error if a point's
     partition has no center, or if a distance is not finite.
     """
     numbers, distances = np.zeros(batch.height, np.int64), np.zeros(batch.height)
@@ -222,42 +222,43 @@ def assign_nearest(
     weights: Sequence[float] | None = None,
     missing: Missing = "error",
 ) -> Frame:
-    """Nearest of given centers for each point, as a k-means model predicts.
+    """Assign each point to the nearest of given centers, as a k-means model predicts.
 
-    With the centers of a clustering of some points, this assigns other points to its clusters.
+    If you have the centers of a clustering of some points, you can assign other points to its
+    clusters.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The points to assign, one per row. A LazyFrame is read when the result is collected, and
-        streams; a List column is read once more, for its largest length.
+        The points to assign, one per row. A LazyFrame is read when you collect the result, and
+        streams; a List column is read once more, for the length of its longest list.
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        where it is NULL (for several columns: where all are) are left out.
+        where it is NULL, or all of its columns are, are left out.
     centroids : DataFrame or LazyFrame
-        The centers: columns cluster, centroid (lists of numbers) and the columns of partition_by,
-        such as the function `centroids` returns them. Rows without a cluster or a centroid are left
-        out. A LazyFrame is collected with the result.
+        The centers, as the function `centroids` returns them: the columns cluster and centroid
+        (lists of numbers), and the columns of partition_by. Rows without a cluster or a centroid
+        are left out. A LazyFrame is collected together with the result.
     id : str or Expr, optional
-        Identifies a point; by default its row number in the frame, from 0.
+        What identifies a point; by default its row number in the frame, from 0.
     partition_by : str, Expr or sequence of these, optional
-        Columns of both frames: a point is assigned to a center of its own partition. NULL is a
+        Columns of both frames. A point is assigned to a center of its own partition. NULL is a
         partition too.
     distance, p, weights, missing : as in internal_report
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per point, sorted by partition and id: the partition
-        columns, id, cluster (that of the nearest center, the lowest of equally near ones) and
-        distance, from 0, to that center.
+        Same kind as `frame`, one row per point, sorted by partition and id: the partition columns;
+        id; cluster, that of the nearest center (the lowest one in a tie); and distance, from 0, the
+        distance to that center.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, vector or centroid holds no numbers, or an option is unknown;
-        when the result is collected, if a partition has no center, centers and points differ in
-        their number of coordinates, or a coordinate is NULL, NaN or infinite.
+        If a column does not exist, if vector or centroid does not hold numbers, or if an option is
+        unknown; and, when you collect the result, if a partition has no center, if centers and
+        points differ in their number of coordinates, or if a coordinate is NULL, NaN or infinite.
 
     Notes
     -----

@@ -1,8 +1,9 @@
-"""choosing_k: what each index says of every number of clusters k; the twin of its SQL file.
+"""choosing_k: the indices for every number of clusters k; the twin of its SQL file.
 
-A sweep is one clustering per k. Its curve is ssw, the sum of squared distances to the centers, by
-k. Inside, a row of it has the columns key_0, key_1, ... of its partition, k, n, n_dims, n_clusters
-and the columns of elbow; `before` and `after` are the ssw of the rows before and after it.
+A sweep is a set of clusterings, one per k. Its curve is ssw, the sum of squared distances to the
+centers, by k. Internally, a row of a sweep has the columns key_0, key_1, ... of its partition, k,
+n, n_dims, n_clusters and the columns of elbow; `before` and `after` are the ssw of the rows before
+and after it.
 """
 
 from __future__ import annotations
@@ -71,8 +72,7 @@ def _mean_silhouettes(
 ) -> pl.LazyFrame:
     """Return the mean silhouette of each partition and k: partition columns, k and silhouette.
 
-    `method` is an option of silhouette_score, whose arguments the
-    others are.
+    `method` is an option of silhouette_score, and the other parameters are its arguments.
     """
     scored = SilhouetteOptions(method)
     points = read_queried_points(
@@ -87,8 +87,8 @@ def _mean_silhouettes(
 def _with_k_check(rows: pl.LazyFrame, values: pl.LazyFrame) -> pl.LazyFrame:
     """Return `rows`; collecting them raises the error of the first bad k among `values`.
 
-    raise_on_collect joins its check, which the engine leaves out if there are no rows to join; k is
-    checked in rows that are left out as well.
+    raise_on_collect joins its check, and the engine leaves that out if there are no rows to join.
+    Here k is also checked in rows that are left out.
     """
     schema = rows.collect_schema()
 
@@ -115,7 +115,7 @@ def _with_k_check(rows: pl.LazyFrame, values: pl.LazyFrame) -> pl.LazyFrame:
 def _krzanowski_lai_difference(row: Row) -> pl.Expr:
     """Return Krzanowski and Lai's DIFF of k, (k - 1)^(2/d) before - k^(2/d) ssw.
 
-    d is the number of dimensions. NULL unless the row before has k - 1. `row` returns the
+    d is the number of dimensions. It is NULL unless the row before has k - 1. `row` returns the
     expression of a column of a sweep by its name.
     """
     k, power = to_double(row("k")), 2.0 / to_double(row("n_dims"))
@@ -136,8 +136,8 @@ def _hartigan_index(row: Row) -> pl.Expr:
 def _transformed_distortion(row: Row) -> pl.Expr:
     """Return Sugar and James's distortion ssw / (n d) to the power -d / 2, for d dimensions.
 
-    NULL if ssw is 0, or the result is outside the range of Float64. `row` returns the expression of
-    a column of a sweep by its name.
+    It is NULL if ssw is 0, or if the result is outside the range of Float64. `row` returns the
+    expression of a column of a sweep by its name.
     """
     dims, ssw = to_double(row("n_dims")), row("ssw")
     exponent = -0.5 * dims * (ssw / to_double(row("n")) / dims).log()
@@ -145,7 +145,7 @@ def _transformed_distortion(row: Row) -> pl.Expr:
 
 
 def _second_difference(row: Row) -> pl.Expr:
-    """Return the second difference of ssw by k, divided as k values at any distance need.
+    """Return the second difference of ssw by k, for values of k at any distance.
 
     It is before - 2 ssw + after if both neighbors are one k away, and 0 if it is within the
     rounding error of ssw. `row` returns the expression of a column of a sweep by its name.
@@ -158,7 +158,7 @@ def _second_difference(row: Row) -> pl.Expr:
 
 
 def _zero_if_straight(x: pl.Expr) -> pl.Expr:
-    """Return x, a length in units of the whole curve, but 0 if it is within rounding error of 0."""
+    """Return x, a length in units of the whole curve, or 0 if it is within rounding error of 0."""
     return pl.when(x.abs() <= _ROUNDING_ERROR).then(0.0).otherwise(x)
 
 
@@ -232,10 +232,10 @@ def _add_knees(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
 
     is_knee is true at the first knee, false in the other rows, and NULL in all if there is none. A
     knee is a local maximum of the difference curve after which that falls by more than the mean
-    step of k (S = 1) before the next one. Kneedle stops at local minima as well, which changes
-    nothing: from there to the next maximum the curve rises. Unlike kneed's, an end of the curve is
-    no maximum (the paper compares a value with both neighbors). Of equal values in a row the last
-    one is it, as in kneed.
+    step of k (S = 1) before the next one. Kneedle also stops at local minima, which changes
+    nothing, because from there the curve rises to the next maximum. Unlike in kneed, an end of the
+    curve is not a maximum (the paper compares a value with both neighbors). Of several equal values
+    in a row, the last one is the maximum, as in kneed.
     """
 
     def add_difference(row: Row) -> Terms:
@@ -320,66 +320,67 @@ def elbow(
     silhouette: Silhouette = "none",
     missing: Missing = "error",
 ) -> Frame:
-    """Indices for choosing the number of clusters k, of one clustering per k, and the knee of ssw.
+    """Indices for choosing the number of clusters k, one clustering per k, and the knee of ssw.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        One row per point and value of k. A LazyFrame is read when the result is collected, and
-        streams; a List column is read once more, for its largest length.
+        One row per point and value of k. A LazyFrame is read when you collect the result, and
+        streams; a List column is read once more, for the length of its longest list.
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        where it is NULL (for several columns: where all are) are left out.
+        where it is NULL, or all of its columns are, are left out.
     cluster : str or Expr
-        Cluster assigned to the point by the clustering for this k. Rows where it is NULL are left
-        out.
+        Cluster that the clustering with this k assigned to the point. Rows where it is NULL are
+        left out.
     k : str or Expr
-        Number of clusters that the clustering was asked for, a whole number >= 1. n_clusters may be
-        another, if clusters are empty.
+        Number of clusters that you asked for, a whole number >= 1. n_clusters may be smaller if
+        some clusters are empty.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
-        scipy's distances, in any letter case. The criteria are made for 'euclidean'.
+        A distance of scipy, in any letter case. The criteria were designed for 'euclidean'.
     center : {'mean', 'median'}
-        Definition of a centroid, per coordinate; silhouettes use means.
+        How a centroid is computed, for each coordinate. Silhouettes always use means.
     silhouette : {'none', 'simplified', 'exact'}
-        Method of silhouette_score for the column silhouette; 'none' leaves it NULL. 'exact' holds
-        all points in memory.
+        Method of silhouette_score for the column silhouette; with 'none' the column is NULL.
+        'exact' needs all points in memory.
     p, partition_by, noise, noise_as, weights, missing : as in internal_report
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition and k, sorted by them: the partition columns;
-        k; n points and n_clusters; ssw, explained_variance, calinski_harabasz_score and
-        davies_bouldin_score of internal_report; the mean silhouette; and
+        Same kind as `frame`, one row per partition and k, sorted by them: the partition columns; k;
+        n, the points that count; n_clusters; ssw, explained_variance, calinski_harabasz_score and
+        davies_bouldin_score of internal_report; silhouette, the mean silhouette; and
 
-        * krzanowski_lai_index |DIFF(k) / DIFF(k + 1)| >= 0, best high, with DIFF(k) =
-          (k - 1)^(2/d) ssw(k - 1) - k^(2/d) ssw(k), for d dimensions;
-        * hartigan_index (ssw(k) / ssw(k + 1) - 1) (n - k - 1): one more cluster is worth it above
-          10;
+        * krzanowski_lai_index |DIFF(k) / DIFF(k + 1)| >= 0, best high, where DIFF(k) = (k -
+          1)^(2/d) ssw(k - 1) - k^(2/d) ssw(k), for d dimensions;
+        * hartigan_index (ssw(k) / ssw(k + 1) - 1) (n - k - 1): above 10, one more cluster is worth
+          it;
         * jump of (ssw / (n d))^(-d/2) from k - 1 to k (at k = 1: from 0), best high;
-        * second_difference of ssw, best high: ssw(k - 1) - 2 ssw(k) + ssw(k + 1), or for other
-          distances of k twice the divided difference;
-        * chord_distance, best high: how far the curve of ssw, both axes scaled to [0, 1], is below
-          the chord between its ends;
+        * second_difference of ssw, best high: ssw(k - 1) - 2 ssw(k) + ssw(k + 1); if the values of
+          k are not consecutive, twice the divided difference;
+        * chord_distance, best high: how far the curve of ssw, with both axes scaled to [0, 1], is
+          below the chord between its ends;
         * kneedle, best high: Kneedle's difference curve, (1 - scaled ssw) - scaled k;
         * is_knee: true at Kneedle's first knee (S = 1).
 
-        The first three need the very k - 1 or k + 1: where that is missing they are NULL, as where
-        they divide by 0; so is jump if the power is outside the range of doubles, as with very many
-        dimensions. second_difference is NULL at both ends. A flat curve and one of fewer than
-        3 values of k have no chord_distance and no kneedle. is_knee is NULL in all rows if there is
-        no knee, as on a flat or a straight curve, and on every falling curve of 3 values: a knee
-        needs a fall after it. Kneedle is made for convex falling curves; on one that rises between
-        two k, the first knee is one of its dents. If there are no rows, the result has none.
+        The first three need exactly k - 1 or k + 1: they are NULL if that is missing, and if they
+        would divide by 0. jump is also NULL if the power is outside the range of doubles, as with
+        very many dimensions. second_difference is NULL at both ends. On a flat curve, and with
+        fewer than 3 values of k, chord_distance and kneedle are NULL. is_knee is NULL in all rows
+        if there is no knee, as on a flat or a straight curve, and on every falling curve of 3
+        values, because a knee needs a fall after it. Kneedle was designed for convex falling
+        curves; if the curve rises between two values of k, the first knee is one of its dents. If
+        there are no rows, the result is empty.
 
     Raises
     ------
     ClusterEvalError
-        As for internal_report, and if k is NULL or not a whole number >= 1.
+        For the same reasons as internal_report, and if k is NULL or not a whole number >= 1.
 
     Notes
     -----
-    What is known against the elbow, and how far the criteria agree: docs/choosing_k.md.
+    docs/choosing_k.md explains what speaks against the elbow, and how far the criteria agree.
     In SQL: ``FROM clustereval.elbow(tbl, [x, y], cluster, k)``.
 
     References
@@ -390,7 +391,7 @@ def elbow(
 
     Examples
     --------
-    Two pairs of points, in one to three clusters:
+    Two pairs of points are in one, two and three clusters:
 
     >>> sweep = pl.DataFrame(
     ...     {
@@ -477,12 +478,12 @@ _CHOICES = {"kneedle": "is_knee", "gap": "is_choice"}
 
 
 def _value_or_null(criterion: str) -> pl.Expr:
-    """Return the value of a criterion as a double, NULL if it is NaN, which cannot be best."""
+    """Return the value of a criterion as a double, or NULL for NaN, which cannot be best."""
     return to_double(pl.col(criterion)).fill_nan(None)
 
 
 def _cost(criterion: str) -> pl.Expr:
-    """Return what is least at the k that a criterion recommends, NULL where it recommends none."""
+    """Return a cost that is smallest at the k that a criterion recommends; NULL without one."""
     value = _value_or_null(criterion)
     if criterion == "davies_bouldin_score":
         return value
@@ -496,7 +497,7 @@ def _cost(criterion: str) -> pl.Expr:
 
 
 def _rate_criterion(rows: pl.LazyFrame, criterion: str, keys: Mapping[str, str]) -> pl.LazyFrame:
-    """Return the rows of an elbow table, or one of gap_statistic, as one criterion rates them.
+    """Return the rows of a table of elbow or gap_statistic, rated by one criterion.
 
     Columns: `keys`, the partition columns; place (of the criterion), criterion, rule, k, value;
     no_cost, cost and is_other, by which the recommended k comes first; and refusal, why there is no
@@ -524,7 +525,8 @@ def _read_table(
 ) -> pl.LazyFrame:
     """Return keys, k and `columns` of a table that is the user's argument of `parameter`.
 
-    Raise an error if a column is missing; on collection, if a partition has two rows with one k.
+    Raise an error if a column is missing, and on collection if a partition has two rows with the
+    same k.
     """
     names = table.collect_schema().names()
     check_column_names([*keys.values(), "k", *columns], parameter, names)
@@ -544,32 +546,32 @@ def choose_k(
     frame : DataFrame or LazyFrame
         A table of elbow, with all its columns.
     gap : DataFrame or LazyFrame, optional
-        A table of gap_statistic, whose choice is then one more criterion.
+        A table of gap_statistic. Its choice is then one more criterion.
     partition_by : str, Expr or sequence of these, optional
-        The partition columns of frame and gap, each partition one sweep of k.
+        The partition columns of frame and gap. Each partition is one sweep of k.
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition and criterion: the partition columns;
-        criterion, the name of its column; the k that it recommends and the value there; its rule in
-        words; runner_up, the k that would come next by that rule, and runner_up_value; reason. Of
-        equal values the smallest k comes first. k is NULL if a criterion recommends none, and
-        reason says why: 'no value' if all are NULL or NaN, 'no value > 0' of jump,
-        second_difference and chord_distance, 'no value <= 10' of hartigan_index, 'no knee' of
-        kneedle, 'no choice' of gap. The runner_up of kneedle and of gap is the k with the largest
-        of the other values.
+        Same kind as `frame`, one row per partition and criterion: the partition columns; criterion,
+        the name of its column; k, the one that it recommends, and value, the value there; rule, its
+        rule in words; runner_up, the k that would come next by that rule, and runner_up_value, the
+        value there; and reason. Of equal values, the one with the smallest k comes first. k is NULL
+        if a criterion recommends none, and reason is why: 'no value' if all values are NULL or NaN,
+        'no value > 0' for jump, second_difference and chord_distance, 'no value <= 10' for
+        hartigan_index, 'no knee' for kneedle, and 'no choice' for gap. For kneedle and gap,
+        runner_up is the k with the largest of the other values.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or k holds no numbers; when the result is collected, if k is NULL
-        or not a whole number >= 1, or a partition has two rows with one k.
+        If a column does not exist or k does not hold numbers; and, when you collect the result, if
+        k is NULL or not a whole number >= 1, or if a partition has two rows with the same k.
 
     Notes
     -----
-    No criterion is the truth. They disagree often, each has assumptions, and none of those that
-    start at k = 2 can say that there are no clusters: see docs/choosing_k.md.
+    No criterion is always right. They often disagree, each of them makes assumptions, and those
+    that start at k = 2 cannot tell you that there are no clusters; see docs/choosing_k.md.
     In SQL: ``FROM clustereval.choose_k(tbl)``.
 
     References

@@ -1,7 +1,7 @@
 """column_removal: how a clustering changes if one coordinate of the points is left out.
 
-The whole clustering is of all coordinates; a reduced clustering, one per coordinate, is without
-that coordinate. A cell is the points of one cluster of each.
+The whole clustering uses all coordinates; a reduced clustering, one per coordinate, leaves out that
+coordinate. A cell has the points that a cluster of one and a cluster of the other have in common.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _SCHEMA = pl.Schema(
 
 
 class _SharedPoints(NamedTuple):
-    """The q cells of two clusterings of m points, each a cluster of either with common points."""
+    """The q cells of two clusterings of m points: pairs of clusters with common points."""
 
     #: (q,): number of the cluster of the whole clustering.
     whole: Integers
@@ -74,8 +74,8 @@ def _find_cells(whole: Integers, reduced: Integers) -> _SharedPoints:
 def _mean_by_cluster(x: Floats, numbers: Integers, distance: Distance) -> Floats:
     """Return the centers (k, d) of the clusters of points x (m, d), whose numbers are (m,).
 
-    Centers are means, for cosine their directions. A mean lies between the least and the greatest
-    of its numbers, which rounding could leave if all are equal.
+    Centers are means, for cosine their directions. A mean is kept between the smallest and the
+    largest of its numbers, because rounding could take it outside if all are equal.
     """
     order = np.argsort(numbers, kind="stable")
     starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
@@ -129,10 +129,10 @@ def _squares_by_cluster(x: Floats, numbers: Integers) -> Floats:
 
 
 def _column_stability(part: Partition, points: Points, removed_key: str) -> pl.DataFrame:
-    """Return one row for a partition, the points of one left out coordinate: columns of _SCHEMA.
+    """Return one row for a partition, the points for one coordinate that is left out.
 
-    The rows of the partition have the reduced cluster as `id`, and the left out coordinate as
-    left_out; removed_key is the column with its place.
+    The row has the columns of _SCHEMA. The rows of the partition have the reduced cluster as `id`,
+    and the coordinate that is left out as left_out; removed_key is the column with its number.
     """
     _check_place(part.rows[removed_key][0], points.form.dims)
     left_out = part.rows["left_out"].to_numpy()
@@ -162,10 +162,10 @@ def _column_stability(part: Partition, points: Points, removed_key: str) -> pl.D
 
 
 def _check_place(place: int | None, dims: int) -> None:
-    """Raise an error unless `place` is that of one of `dims` coordinates, counted from 1."""
+    """Raise an error unless `place` is the number of one of `dims` coordinates, from 1."""
     if place is None or not 1 <= place <= dims:
         raise ClusterEvalError(
-            f"removed: expected the place of a coordinate, from 1 to {dims}, "
+            f"removed: expected the number of a coordinate, from 1 to {dims}, "
             f"got {show_value(place)}"
         )
 
@@ -190,22 +190,22 @@ def column_stability(
 ) -> Frame:
     """Stability of a clustering when single coordinates are left out.
 
-    Points are clustered with all coordinates, and again without each of them. The means of the four
-    indices over the left out coordinates are those of Datta and Datta.
+    You cluster the points with all coordinates, and again without each of them. The means of the
+    four indices over the coordinates that are left out are the measures of Datta and Datta.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        One row per point and left out coordinate. A LazyFrame is read when the result is collected;
-        the points are then in memory.
+        One row per point and coordinate that is left out. A LazyFrame is read when you collect the
+        result; the points are then in memory.
     vector : str, Expr, selector or sequence of str and Expr
         All coordinates: an Array or List column of numbers, or the numeric columns. Rows where it
-        is NULL (for several columns: where all are) are left out.
+        is NULL, or all of its columns are, are left out.
     cluster : str or Expr
-        Cluster of the point in the clustering of all coordinates. Rows where it is NULL are left
+        Cluster of the point in the clustering with all coordinates. Rows where it is NULL are left
         out.
     removed : str or Expr
-        Place of the left out coordinate, from 1.
+        Number of the coordinate that is left out, from 1.
     reduced_cluster : str or Expr
         Cluster of the point in the clustering without that coordinate. Rows where it is NULL are
         left out.
@@ -217,31 +217,33 @@ def column_stability(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition and left out coordinate, sorted by these: the
-        partition columns, removed, n points, n_clusters of the reduced clustering, and
+        Same kind as `frame`, one row per partition and coordinate that is left out, sorted by
+        these: the partition columns; removed; n, the points that count; n_clusters, those of the
+        reduced clustering; and
 
-        * average_proportion_non_overlap, the mean over points of the share of its cluster that the
-          reduced clustering puts elsewhere (range [0, 1), best 0);
-        * average_distance, the mean over points of the mean distance between the points of its
-          cluster and those of its reduced cluster (range [0, inf), best low);
-        * average_distance_between_means, the mean over points of the distance between the means of
-          these two clusters (range [0, inf), best 0);
-        * figure_of_merit, the root mean square deviation of the left out coordinate from its mean
-          in the reduced cluster, times sqrt(n / (n - n_clusters)) (range [0, inf), best low), NULL
-          if every point is a cluster.
+        * average_proportion_non_overlap, the mean over the points of the share of the point's
+          cluster that the reduced clustering puts elsewhere (range [0, 1), best 0);
+        * average_distance, the mean over the points of the mean distance between the points of the
+          point's cluster and those of its reduced cluster (range [0, inf), best low);
+        * average_distance_between_means, the mean over the points of the distance between the means
+          of these two clusters (range [0, inf), best 0);
+        * figure_of_merit, the root mean square deviation of the coordinate that is left out from
+          its mean in the reduced cluster, times sqrt(n / (n - n_clusters)) (range [0, inf), best
+          low), or NULL if every point is a cluster.
 
-        No rows: no row.
+        If there are no rows, the result is empty.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, vector holds no numbers, or an option is unknown; when the
-        result is collected, if removed is no place of a coordinate, a coordinate is NULL, NaN or
-        infinite, or vectors differ in length.
+        If a column does not exist, if vector does not hold numbers, or if an option is unknown;
+        and, when you collect the result, if removed is not the number of a coordinate, if a
+        coordinate is NULL, NaN or infinite, or if vectors differ in length.
 
     Notes
     -----
-    average_distance needs the distances of all pairs of points of two clusters with a common point.
+    If two clusters have a common point, average_distance needs the distances between all of their
+    points.
     In SQL: ``FROM clustereval.column_stability(tbl, [x, y], cluster, removed, reduced_cluster)``.
 
     References
@@ -253,7 +255,7 @@ def column_stability(
 
     Examples
     --------
-    Without x the second point changes sides; without y nothing does:
+    Without x, the second point changes to the other cluster; without y, nothing changes:
 
     >>> four = pl.DataFrame({"x": [0, 0, 9, 9], "y": [0, 5, 4, 6], "cluster": [1, 1, 2, 2]})
     >>> without_x = four.with_columns(removed=1, reduced=pl.Series([1, 2, 2, 2]))
@@ -298,6 +300,6 @@ def _with_left_out(points: Points, place: pl.Expr) -> Points:
 
 
 def _whole_numbers(lazy: pl.LazyFrame, column: Column) -> pl.Expr:
-    """Return the user's column `removed` of `lazy` as Int64, NULL where it is no whole number."""
+    """Return the user's column `removed` of `lazy` as Int64, NULL if it is not a whole number."""
     number = check_column(lazy, column, "removed").cast(pl.Float64, strict=False)
     return pl.when(number == number.floor()).then(number.cast(pl.Int64, strict=False))

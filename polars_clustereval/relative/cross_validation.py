@@ -50,7 +50,7 @@ def _read_folds(
     fold: Column,
     options: PointOptions,
 ) -> Points:
-    """Return the user's rows as points whose partitions are the folds of each partition.
+    """Return the user's rows as points; the folds of each partition are their partitions.
 
     The fold is the last of the partition columns, with the name "fold".
     """
@@ -66,7 +66,7 @@ def _read_folds(
 
 
 def _contingency_of_folds(assigned: pl.LazyFrame, points: Points) -> ContingencyTable:
-    """Return the contingency table of each fold: own cluster against that of the nearest center.
+    """Return the contingency table of each fold: own cluster against cluster of the nearest center.
 
     `assigned` is the result of assigned_points with the column cluster.
     """
@@ -93,29 +93,29 @@ def cross_validation(
 ) -> Frame:
     """Cross-validation of a clustering: agreement on points that its model has not seen.
 
-    For each fold a model is fitted to the other folds. The points of the fold are assigned to the
-    nearest of its centers, and compared with their own clusters, which were found without it, for
-    instance by clustering the fold alone.
+    For each fold, you fit a model to the other folds. The points of the fold are assigned to the
+    nearest center of that model. These clusters are compared with clusters that you found without
+    the model, for instance by clustering the fold alone.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The held out points, one per row. A LazyFrame is read when the result is collected, and
-        streams; a List column is read once more, for its largest length.
+        The points that are held out, one per row. A LazyFrame is read when you collect the result,
+        and streams; a List column is read once more, for the length of its longest list.
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        where it is NULL (for several columns: where all are) are left out.
+        where it is NULL, or all of its columns are, are left out.
     cluster : str or Expr
         Cluster of each point, found without the model of its fold, or its true class. Rows where it
         is NULL are left out.
     fold : str or Expr
-        Fold that the point is held out in.
+        Fold in which the point is held out.
     centroids : DataFrame or LazyFrame
-        The centers of the models: columns fold, cluster, centroid (lists of numbers) and the
-        columns of partition_by. A LazyFrame is collected with the result.
+        The centers of the models: the columns fold, cluster and centroid (lists of numbers), and
+        the columns of partition_by. A LazyFrame is collected together with the result.
     metric : str
-        Metric of external_report that compares the two clusterings; the points' own clusters are
-        the label.
+        Metric of external_report that compares the two clusterings. The points' own clusters are
+        its labels.
     partition_by : str, Expr or sequence of these, optional
         Columns of both frames whose groups are evaluated separately, such as the number of
         clusters. NULL is a group of its own.
@@ -129,17 +129,18 @@ def cross_validation(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per partition and fold, sorted by these: the partition
-        columns, fold, n points, n_labels (own clusters), n_clusters (assigned ones), score (the
-        range and best value are those of the metric), prediction_strength (range [0, 1], best 1,
-        see the function of that name), and over all folds of the partition mean_score and
-        std_score, the sample standard deviation, NULL for one fold. No rows: no row.
+        columns; fold; n, the points that count; n_labels, the number of their own clusters;
+        n_clusters, the number of clusters that they are assigned to; score (its range and best
+        value are those of the metric); prediction_strength (range [0, 1], best 1; see the function
+        of that name); and, over all folds of the partition, mean_score and std_score, the sample
+        standard deviation, which is NULL for one fold. If there are no rows, the result is empty.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, vector or centroid holds no numbers, or an option is unknown;
-        when the result is collected, if a fold has no center, centers and points differ in their
-        number of coordinates, or a coordinate is NULL, NaN or infinite.
+        If a column does not exist, if vector or centroid does not hold numbers, or if an option is
+        unknown; and, when you collect the result, if a fold has no center, if centers and points
+        differ in their number of coordinates, or if a coordinate is NULL, NaN or infinite.
 
     Notes
     -----
@@ -152,7 +153,8 @@ def cross_validation(
 
     Examples
     --------
-    The second fold has a point that its own clustering puts elsewhere than the model:
+    In the second fold, the fold's own clustering and the model put one point into different
+    clusters:
 
     >>> models = pl.DataFrame(
     ...     {

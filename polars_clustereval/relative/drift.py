@@ -94,8 +94,8 @@ def _score_agreement(pair: RunPair) -> pl.LazyFrame:
 def _stability_term(half_rows: dict[str, pl.Expr], totals: dict[str, pl.Expr]) -> pl.Expr:
     """Return the term of a cluster in the population stability index: (p - q) ln(p / q).
 
-    p and q are its shares of the rows before and after. `half_rows` are twice its rows in each run,
-    where 1, half a row, stands for none, and `totals` all rows. The difference is computed from
+    p and q are its shares of the rows before and after. `half_rows` are twice its rows in each run
+    (1, half a row, if it has none), and `totals` are all rows. The difference is computed from
     integers.
     """
     x = widen(half_rows["before"]) * widen(totals["after"])
@@ -186,34 +186,37 @@ def run_drift(
     frame_before, frame_after, id, cluster, threshold, min_share : as in run_transitions
     partition_by, noise, noise_as : as in run_transitions
     metrics : sequence of str, optional
-        Names of the columns to return after the partition columns, in this order. What only other
-        columns need is not computed. By default all.
+        Columns to return after the partition columns, in this order; by default all. Anything that
+        only the other columns need is not computed.
 
     Returns
     -------
     DataFrame or LazyFrame
         Same kind as `frame_before`, one row per partition, sorted: the partition columns; n_before
-        and n_after ids, n_common in both; n_moved, n_left and n_joined (see moved_ids); moved_rate
-        (range [0, 1], best low), n_moved / n_common, left_rate (range [0, 1]), n_left / n_before,
-        joined_rate (range [0, 1]), n_joined / n_after, and churn (range [0, 1], best low), the
-        share of the ids of either run that have moved, left or joined; n_clusters_before and
-        n_clusters_after; n_kept, n_grown, n_shrunk, n_split, n_merged, n_gone and n_new clusters,
-        where a split or merged one counts once, and n_ambiguous rows of run_transitions;
+        and n_after, the ids of each run, and n_common, those of both; n_moved, n_left and n_joined,
+        the ids that have moved, left or joined (see moved_ids); moved_rate (range [0, 1], best
+        low), n_moved / n_common, left_rate (range [0, 1]), n_left / n_before, joined_rate (range
+        [0, 1]), n_joined / n_after, and churn (range [0, 1], best low), the share of the ids of
+        either run that have moved, left or joined; n_clusters_before and n_clusters_after; n_kept,
+        n_grown, n_shrunk, n_split, n_merged, n_gone and n_new, numbers of clusters, where a split
+        or merged cluster counts once; n_ambiguous, the rows of run_transitions that are doubtful;
         adjusted_rand_score, adjusted_mutual_info_score and variation_of_information on the ids in
-        both; and population_stability_index (range [0, inf), best 0), the sum of (p - q) ln(p / q)
-        over the names of clusters, p and q their shares of the rows of each run. Half a row stands
-        for none in it. Rates, scores and the index are NULL if they would divide by 0. Without rows
-        the numbers are 0, or with partition_by the result is empty.
+        both runs; and population_stability_index (range [0, inf), best 0), the sum of (p - q) ln(p
+        / q) over the names of clusters, where p and q are the cluster's shares of the rows of each
+        run. A cluster that a run does not have counts as half a row there. Rates, scores and the
+        index are NULL if they would divide by 0. If there are no rows, the numbers are 0; with
+        partition_by, the result is empty.
 
     Raises
     ------
     ClusterEvalError
-        As for run_transitions.
+        For the same reasons as run_transitions.
 
     Notes
     -----
-    The population stability index compares clusters of the same name: it is of use if clusters keep
-    their names from run to run. Values below 0.1 are called stable, above 0.25 a major change.
+    The population stability index compares clusters with the same name, so it is useful only if
+    clusters keep their names from run to run. By convention, values below 0.1 are stable, and
+    values above 0.25 are a major change.
     In SQL: ``FROM clustereval.run_drift(tbl_before, tbl_after, id, cluster)``.
 
     References
@@ -223,7 +226,7 @@ def run_drift(
 
     Examples
     --------
-    One of seven ids has joined, none has moved:
+    One of seven ids has joined, and none has moved:
 
     >>> before = pl.DataFrame({"id": [1, 2, 3, 4, 5, 6], "cluster": ["a", "a", "b", "b", "b", "b"]})
     >>> after = pl.DataFrame({"id": [1, 2, 3, 4, 5, 6, 7], "cluster": [*"xxyyzz", "x"]})

@@ -1,8 +1,8 @@
 """gap: the gap statistic, from elbow tables of the data and of reference points without clusters.
 
-The columns of a coordinate i of the points are: x_i; low_i and high_i, its least and greatest value
-in a partition; and z_i, of a reference point. For the method 'pca' these are coordinates along the
-principal components of the partition.
+The columns of a coordinate i of the points are: x_i; low_i and high_i, its smallest and largest
+value in a partition; and z_i, that of a reference point. For the method 'pca' these are coordinates
+along the principal components of the partition.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ Number = TypeVar("Number", pl.Expr, "NDArray[np.uint64]")
 def check_sweep_k(lazy: pl.LazyFrame, k: Column) -> pl.Expr:
     """Return the user's argument k, a column of numbers of clusters, with the alias k.
 
-    Raise an error if it is no column of numbers. Its values are checked by raise_bad_k.
+    Raise an error if it is not a column of numbers. raise_bad_k checks its values.
     """
     expr = check_column(lazy, k, "k")
     dtype = lazy.select(expr).collect_schema()["k"]
@@ -77,7 +77,7 @@ def raise_bad_k(values: pl.DataFrame) -> None:
 
 
 def _bad_k_error(got: str) -> ClusterEvalError:
-    """Return the error of a column k that does not hold whole numbers >= 1."""
+    """Return the error for a column k that does not hold whole numbers >= 1."""
     return ClusterEvalError(
         f"k: expected whole numbers >= 1, got {got}; k is the number of clusters that was asked for"
     )
@@ -86,8 +86,9 @@ def _bad_k_error(got: str) -> ClusterEvalError:
 def with_sweep_check(rows: pl.LazyFrame, by: list[str], sweep: str, remedy: str) -> pl.LazyFrame:
     """Return `rows` with k as Int64, and checks of k that are run when they are collected.
 
-    k must be a whole number >= 1, and no two rows of the columns `by` may have one k. The error
-    text calls such a group `sweep`, and says in `remedy` what tells groups apart.
+    k must be a whole number >= 1, and no two rows with the same columns `by` may have the same k.
+    The error text calls such a group `sweep`, and `remedy` tells the user what distinguishes
+    groups.
     """
     counts = rows.group_by(*by, "k").agg(rows=pl.len())
 
@@ -131,10 +132,10 @@ def _scramble_step(x: Number, divisor: int, factor: int) -> Number:
 
 
 def _scramble(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return pseudorandom numbers below 2^32, one for each of such numbers x.
+    """Return pseudorandom numbers below 2^32, one for each of the numbers x below 2^32.
 
-    It is Wellons' permutation lowbias32 of the numbers of 32 bits, in arithmetic that no engine
-    rounds: products are below 2^64.
+    It is Wellons' permutation lowbias32 of 32-bit numbers, in arithmetic that no engine rounds: all
+    products are below 2^64.
     """
     for divisor, factor in _STEPS:
         x = _scramble_step(x, divisor, factor)
@@ -325,7 +326,7 @@ def _rotated_boxes(points: _Vectors, axes: _Axes) -> pl.LazyFrame:
 
 
 def _rotate_back(rows: pl.LazyFrame, n_dims: int, axes: _Axes) -> pl.LazyFrame:
-    """Return the rows with z_0, ..., coordinates along the components, as those of the points."""
+    """Return the rows with z_0, ... along the components turned into coordinates of the points."""
     z = _columns("z", n_dims)
 
     def rotate(batch: pl.DataFrame) -> pl.DataFrame:
@@ -355,19 +356,21 @@ def uniform_reference(
     partition_by: Keys = None,
     missing: Missing = "error",
 ) -> Frame:
-    """Points without clusters, the reference of the gap statistic: uniform where the points are.
+    """Points without clusters, drawn uniformly where the data are, as reference of gap_statistic.
 
     Parameters
     ----------
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        where it is NULL (for several columns: where all are) are left out.
+        where it is NULL, or all of its columns are, are left out.
     n_sets : int
-        Number of reference sets, at least 1. gap_statistic needs 2, and its authors use many more.
+        Number of reference sets, at least 1. gap_statistic needs at least 2, and its authors use
+        many more.
     method : {'box', 'pca'}
-        Uniform in the box that the points span, with sides along the coordinates or along their
-        principal components (Python only: the SQL macro has no such decomposition). For 'pca' the
-        means and products of the coordinates are summed before points are drawn.
+        The points are drawn uniformly from the box that the data span. Its sides are along the
+        coordinates ('box') or along their principal components ('pca', only in Python, because the
+        SQL macro cannot decompose matrices). For 'pca', the means and products of the coordinates
+        are summed before points are drawn.
     random_state : int
         The seed, a whole number >= 0.
     frame, partition_by, missing : as in internal_report
@@ -376,18 +379,18 @@ def uniform_reference(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per partition, reference set and point, sorted by them: the
-        partition columns, reference_set (from 1), id (from 0) and point, a list of numbers. A set
-        has as many points as the partition. The numbers of 'box' are the same in every engine, to
-        the last bit, and have 32 random bits; they are the same share of the box in every
-        partition, so that no partition depends on others. A constant coordinate stays constant. No
-        rows: none.
+        partition columns; reference_set (from 1); id (from 0); and point, a list of numbers. A set
+        has as many points as the partition. With 'box', the numbers are the same in every engine,
+        to the last bit, and have 32 random bits. Relative to the box they are the same in every
+        partition, so no partition depends on others. A constant coordinate stays constant. If there
+        are no rows, the result is empty.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, vector holds no numbers, or an option is unknown or out of its
-        range; when the result is collected, if a coordinate is NULL, NaN or infinite, or vectors
-        differ in length.
+        If a column does not exist, if vector does not hold numbers, or if an option is unknown or
+        out of its range; and, when you collect the result, if a coordinate is NULL, NaN or
+        infinite, or if vectors differ in length.
 
     Notes
     -----
@@ -397,7 +400,7 @@ def uniform_reference(
     ----------
     Tibshirani, Walther and Hastie (2001), Estimating the number of clusters in a data set via the
     gap statistic, doi:10.1111/1467-9868.00293. Wellons (2018), Prospecting for hash functions,
-    nullprogram.com/blog/2018/07/31, for the permutation that the numbers are made with.
+    nullprogram.com/blog/2018/07/31, for the permutation that generates the numbers.
 
     Examples
     --------
@@ -472,7 +475,7 @@ def _expected_logs(reference: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
 
 
 def _raise_unmatched(pairs: pl.DataFrame) -> None:
-    """Raise an error unless both tables have the same k, every set every k, and there are 2 sets.
+    """Raise an error unless both tables and all sets have the same k, and there are 2 sets.
 
     `pairs` are rows of observed_k and expected_k, NULL where one is missing, n_sets and
     n_sets_of_k.
@@ -495,7 +498,7 @@ def _raise_unmatched(pairs: pl.DataFrame) -> None:
 
 
 def _choose_by_rule(rows: pl.LazyFrame, keys: list[str], rule: str, factor: float) -> pl.LazyFrame:
-    """Return the rows of k, gap and gap_se with is_choice, NULL where a gap of the partition is.
+    """Return the rows of k, gap and gap_se with is_choice, NULL if a gap of the partition is.
 
     `keys` are the columns of a partition, at least one.
     """
@@ -529,50 +532,52 @@ def gap_statistic(
     se_factor: float = 1,
     partition_by: Keys = None,
 ) -> Frame:
-    """Gap statistic of each k: how far ln(ssw) is below what points without clusters have.
+    """Gap statistic of each k: how far ln(ssw) is below that of points without clusters.
 
-    gap = mean over the reference sets of ln(ssw) - ln(ssw of the data). Best high.
+    gap = mean over the reference sets of ln(ssw) - ln(ssw of the data). The higher, the better.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The table of elbow of the data.
+        The table that elbow returns for the data.
     reference : DataFrame or LazyFrame
-        The table of elbow of clusterings of the points of uniform_reference, made in the same way
-        as those of the data, with partition_by=reference_set.
+        The table that elbow returns for the points of uniform_reference, clustered in the same way
+        as the data, with partition_by=reference_set.
     reference_set : str or Expr
-        The column of reference that numbers the sets.
+        The column of reference with the number of the set.
     rule : {'firstSEmax', 'Tibs2001SEmax', 'globalSEmax', 'firstmax', 'globalmax'}
-        What is chosen, in any letter case: the smallest k whose gap is not below the next k's minus
-        its error ('Tibs2001SEmax', by the authors of the statistic; the last k if there is none);
-        the first local or the global maximum ('firstmax', 'globalmax'); or the smallest k whose gap
-        is not below that maximum minus the error there ('firstSEmax', 'globalSEmax'). A gap that
-        the next k only equals is a local maximum, as is the last one of a rising curve.
+        How k is chosen, in any letter case. 'Tibs2001SEmax', from the authors of the statistic,
+        chooses the smallest k with a gap that is not below the gap of the next k minus its error,
+        or the last k if there is none. 'firstmax' and 'globalmax' choose the first local and the
+        global maximum; 'firstSEmax' and 'globalSEmax' choose the smallest k with a gap that is not
+        below that maximum minus the error there. A gap is a local maximum if the gap of the next k
+        is only equal, or if it is the last one of a rising curve.
     se_factor : float
-        The error of the rules is this many times gap_se, >= 0.
+        The error in these rules is gap_se times this number, which is >= 0.
     partition_by : str, Expr or sequence of these, optional
         Columns of both frames whose groups are evaluated separately. NULL is a group too.
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition and k, sorted by them: the partition columns,
-        k, log_ssw, expected_log_ssw, gap, gap_se (the standard deviation with 1/B of ln(ssw) over
-        the B reference sets, times sqrt(1 + 1/B)) and is_choice, true at the k that is chosen. The
-        next k is that of the next row. Where an ssw is 0, log_ssw or what needs it is NULL, and
-        is_choice is then NULL in all rows of the partition.
+        Same kind as `frame`, one row per partition and k, sorted by them: the partition columns; k;
+        log_ssw; expected_log_ssw; gap; gap_se, the standard deviation of ln(ssw) over the B
+        reference sets (with the divisor B), times sqrt(1 + 1/B); and is_choice, true at the k that
+        is chosen. The next k is that of the next row. If an ssw is 0, its logarithm and everything
+        that needs it are NULL, and is_choice is NULL in all rows of the partition.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or an option is unknown; when the result is collected, if k is
-        NULL or not a whole number >= 1, a clustering or reference set has two rows with one k, both
-        frames or the reference sets do not have the same k, or there is only one reference set.
+        If a column does not exist or an option is unknown; and, when you collect the result, if k
+        is NULL or not a whole number >= 1, if a clustering or reference set has two rows with the
+        same k, if the two frames or the reference sets do not have the same values of k, or if
+        there is only one reference set.
 
     Notes
     -----
-    The rules follow the documentation of maxSE in the R package cluster. There ssw is a sum over
-    pairs of points, half of it here with d.power = 2: the gap is the same.
+    The rules follow the documentation of maxSE in the R package cluster. Its sum over pairs of
+    points, with d.power = 2, is half of ssw, so the gap is the same.
     In SQL: ``FROM clustereval.gap_statistic(tbl, reference, reference_set)``.
 
     References

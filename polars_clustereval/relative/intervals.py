@@ -5,10 +5,10 @@ Every metric here is a smooth function of one, two or three statistics of the sh
 family (see external.gradients).
 
 The influence of a row on a statistic is the derivative of the statistic by the share of the row's
-cell: a sum of a term of the cell, one of its label and one of its cluster. The covariances C of the
-influences, summed over the cells once, serve every metric: one with the gradient d by its
-statistics has the variance d' C d / n. The statistics of the second and third column are chosen so
-that all their influences are exactly 0 for equal labelings.
+cell: the sum of a term of the cell, a term of its label and a term of its cluster. The covariances
+C of the influences are summed over the cells once, and every metric uses them: a metric with the
+gradient d by its statistics has the variance d' C d / n. The statistics of the second and third
+column are chosen so that all their influences are exactly 0 for equal labelings.
 """
 
 from __future__ import annotations
@@ -55,11 +55,11 @@ if TYPE_CHECKING:
 def _cells_with_squares(table: ContingencyTable) -> pl.LazyFrame:
     """Return the cells of `table` with what their influences need, one row per cell.
 
-    Columns: those of table.sized_cells; rows, the rows of the cell; single, 1 for noise that is
-    counted as singletons (cluster NULL), otherwise 0; label_squares and cluster_squares, the sums
-    of the squared rows of the cells of its label and of its cluster; and whether it is the largest
-    of these, is_label_majority and is_cluster_majority, NULL where the maximum has no derivative:
-    if several cells are largest, or the largest is one singleton of any number.
+    Columns: those of table.sized_cells; rows, the rows of the cell; single, 1 for noise that counts
+    as singletons (cluster NULL), otherwise 0; label_squares and cluster_squares, the sums of the
+    squared rows of the cells of its label and of its cluster; and is_label_majority and
+    is_cluster_majority, whether it is the largest of these. The last two are NULL if the maximum
+    has no derivative: if several cells are largest, or the largest one is a singleton.
     """
     single, n, copies = pl.col("cluster").is_null(), pl.col("n"), pl.col("copies")
     of_label, of_cluster = [*table.keys, "label"], [*table.keys, "cluster"]
@@ -87,8 +87,8 @@ def _pair_influences(row: Row) -> Slopes:
     """Return the influences of a row on the shares tp, fp and fn of all pairs, up to constants.
 
     They are twice the share of the other rows with which it forms such a pair. This is the
-    projection of the exact counts of pairs, and thus first-order right for sums of squared shares.
-    `row(name)` is a column of _cells_with_squares.
+    projection of the exact counts of pairs, and so it is right to first order for sums of squared
+    shares. `row(name)` is a column of _cells_with_squares.
     """
     n, others = row("n"), row("total") - 1
     return (
@@ -101,9 +101,9 @@ def _pair_influences(row: Row) -> Slopes:
 def _information_influences(row: Row) -> Slopes:
     """Return the influences of a row on mi, hc and hl, up to constants.
 
-    They are the derivatives of sums of p ln p. A row of noise that is counted as a singleton is
-    alone in its cell, however many such rows there are, so its cell has no such sum, and the
-    derivative of hc is greater by 1. `row(name)` is a column of _cells_with_squares.
+    They are the derivatives of sums of p ln p. A row of noise that counts as a singleton is alone
+    in its cell, however many such rows there are, so its cell has no such sum, and the derivative
+    of hc is larger by 1. `row(name)` is a column of _cells_with_squares.
     """
     n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
     return (
@@ -116,8 +116,8 @@ def _information_influences(row: Row) -> Slopes:
 def _bcubed_influences(row: Row) -> Slopes:
     """Return the influences of a row on B-cubed precision and recall, up to constants.
 
-    The share of a cell in its label is squared in the recall, but not that of a singleton, which is
-    one row however many there are. `row(name)` is a column of _cells_with_squares.
+    The recall squares the share of a cell in its label, but not that of a singleton, which is one
+    row, however many there are. `row(name)` is a column of _cells_with_squares.
     """
     label_size, cluster_size = to_double(row("label_size")), to_double(row("cluster_size"))
     n = to_double(row("n"))
@@ -129,7 +129,7 @@ def _bcubed_influences(row: Row) -> Slopes:
 
 
 def _majority_influences(row: Row) -> Slopes:
-    """Return the influences of a row on purity and inverse purity; NULL where there is none.
+    """Return the influences of a row on purity and inverse purity; NULL if there is none.
 
     `row(name)` is a column of _cells_with_squares.
     """
@@ -218,10 +218,11 @@ def _linear_metrics(row: Row) -> dict[str, Quotient]:
 def _pair_quotients(row: Row, beta: float) -> dict[str, Quotient]:
     """Return the other scores of pairs of rows, by name.
 
-    The statistics are s, pairs of one label and one cluster, x of one cluster only, and y of one
-    label only, as shares of all pairs; b = s + y have one label, c = s + x are in one cluster. The
-    multinomial adjusted Rand index differs from the adjusted one by terms that are smaller by a
-    factor of the number of rows, and has its slopes. `row(name)` is a statistic of a partition.
+    The statistics are shares of all pairs: s have the same label and the same cluster, x only the
+    same cluster, and y only the same label. So b = s + y have the same label, and c = s + x the
+    same cluster. The multinomial adjusted Rand index differs from the adjusted one by terms that
+    are smaller by a factor of the number of rows, and has the same slopes. `row(name)` is a
+    statistic of a partition.
     """
     s, x, y = row("tp_share"), row("fp_share"), row("fn_share")
     b, c, weight = s + y, s + x, beta * beta
@@ -272,11 +273,11 @@ def _information_quotients(
 
     The statistics are s, the mutual information, x, the entropy of the cluster given the label, and
     y, that of the label given the cluster; b = s + y and c = s + x are the entropies of both. The
-    lesser and the greater of these have no derivative where they are equal but for rounding. The
-    expected mutual information tends to (labels - 1) (clusters - 1) / (2 rows) whatever the shares.
-    It counts as constant where it is _NEGLIGIBLE; where it is not, the adjusted score is NULL.
-    `row(name)` is a statistic of a partition, emi if `adjusted`; the others are options of
-    external_report.
+    smaller and the larger of these have no derivative if they are equal except for rounding. The
+    expected mutual information tends to (labels - 1) (clusters - 1) / (2 rows), whatever the shares
+    are. It counts as constant if it is _NEGLIGIBLE; if it is not, the adjusted score is NULL.
+    `row(name)` is a statistic of a partition, including emi if `adjusted`; the other parameters are
+    options of external_report.
     """
     s, x, y = row("mi"), row("hc"), row("hl")
     b, c = s + y, s + x
@@ -365,9 +366,9 @@ def _covariance_term(i: int, j: int) -> pl.Expr:
 def _standard_error() -> pl.Expr:
     """Return sqrt(d' C d / n) of the gradient g0 to g2 and the covariances c00 to c22.
 
-    A variance below the rounding error of its terms is 0. Fewer than 2 rows have no standard error.
-    Where label and cluster are equal partitions those of every sample are too, and a quotient keeps
-    its value, 1 or 0, even if it is 0 / 0.
+    A variance below the rounding error of its terms is 0. With fewer than 2 rows, there is no
+    standard error. If label and cluster are equal partitions, they are equal in every sample too,
+    and a quotient keeps its value, 1 or 0, even if it is 0 / 0.
     """
     squares, products = (
         sum((_covariance_term(i, j) for i, j in pairs), pl.lit(0.0))
@@ -382,13 +383,13 @@ def _standard_error() -> pl.Expr:
 
 
 def _least_value(metric: str) -> float | None:
-    """Return the least value that a metric of external_report can have, None if there is none."""
+    """Return the smallest value that a metric of external_report can have, or None."""
     least = metric_facts()[metric].least
     return float(least) if least else None
 
 
 def _greatest_value(metric: str) -> str | None:
-    """Return the name in _greatest_values of the greatest value that a metric can have, or None."""
+    """Return the name in _greatest_values of the largest value that a metric can have, or None."""
     greatest = metric_facts()[metric].greatest
     # An entropy, and what is at most one, is at most that of n different labels.
     return (greatest if greatest in _GREATEST else "ln n") if greatest else None
@@ -398,15 +399,16 @@ _GREATEST = ("1", "ln n", "n (n - 1)", "2 n")
 
 
 def _greatest_values(n: pl.Expr) -> Terms:
-    """Return the greatest values of metrics of n rows as expressions, by their names."""
+    """Return the largest values of metrics of n rows as expressions, by their names."""
     return dict(zip(_GREATEST, (pl.lit(1.0), n.log(), n * (n - 1), 2 * n), strict=True))
 
 
 def _metric_facts(names: Sequence[str], quotients: Mapping[str, Quotient]) -> pl.LazyFrame:
     """Return one row per metric: metric, place, family (NULL without derivative) and its range.
 
-    is_linear tells a linear function of the statistics from a quotient; least is the least value,
-    and greatest the name of the greatest one in _greatest_values, both NULL if there is none.
+    is_linear is whether it is a linear function of the statistics, not a quotient; least is the
+    smallest value, and greatest the name of the largest one in _greatest_values, both NULL if there
+    is none.
     """
     families = {name: quotient.family for name, quotient in quotients.items()}
     facts = {
@@ -474,14 +476,14 @@ def external_intervals(
 ) -> Frame:
     """Confidence intervals of the external metrics by the delta method, in one pass over the rows.
 
-    The rows are taken for independent draws from a population of pairs of a label and a cluster,
-    and the variance of a metric for a linear function of the shares of the contingency cells, which
-    it is to first order. Nothing is resampled.
+    The rows are treated as independent draws from a population of pairs of label and cluster. To
+    first order, a metric is a linear function of the shares of the contingency cells, and its
+    variance is that of this function. Nothing is resampled.
 
     Parameters
     ----------
     confidence : float
-        Probability that an interval covers the metric's value in the population, between 0 and 1.
+        Probability, between 0 and 1, that an interval covers the metric's value in the population.
     frame, label, cluster, weight, partition_by, noise, noise_as : as in external_report
     average_method, beta, adjusted : as in external_report
     metrics : sequence of str, optional
@@ -491,26 +493,26 @@ def external_intervals(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per partition and metric, sorted by partition and in the order
-        of external_report: the partition columns, metric (its name), value (that of
-        external_report), std_error, lower and upper. The interval is value -+ z std_error, where z
-        is the normal quantile of `confidence`, but not beyond the metric's range. std_error, lower
-        and upper are NULL where value is NULL, where the method does not apply (class_f_measure,
-        exact matches, expected_mutual_info), where the metric has no derivative (a tied majority
-        in purity, inverse_purity and split_join_distance, equal entropies in a minimum or maximum,
-        0 / 0), and for fewer than 2 rows. Equal labelings have std_error 0 in every score that
-        measures agreement.
+        of external_report: the partition columns; metric, its name; value, that of external_report;
+        std_error; lower; and upper. The interval is value -+ z std_error, where z is the normal
+        quantile of `confidence`, but not beyond the metric's range. std_error, lower and upper are
+        NULL if value is NULL, if the method does not apply (class_f_measure, exact matches,
+        expected_mutual_info), if the metric has no derivative (a tied majority in purity,
+        inverse_purity and split_join_distance; equal entropies in a minimum or maximum; 0 / 0), and
+        if there are fewer than 2 rows. If label and cluster are equal partitions, every score that
+        measures agreement has std_error 0.
 
     Raises
     ------
     ClusterEvalError
-        As for external_report, and if an option is out of its range.
+        For the same reasons as external_report, and if an option is out of its range.
 
     Notes
     -----
     In SQL: ``FROM clustereval.external_intervals(tbl, label, cluster)``.
 
-    mirkin_metric, split_join_distance and mcnemar_index grow with the number of rows; their
-    intervals are for samples of the same number of rows.
+    mirkin_metric, split_join_distance and mcnemar_index grow with the number of rows, so their
+    intervals are for samples with the same number of rows.
 
     References
     ----------
@@ -520,7 +522,8 @@ def external_intervals(
 
     Examples
     --------
-    80 of 100 rows are in the majority of their cluster, so purity has sqrt(0.8 x 0.2 / 100):
+    80 of 100 rows have the majority label of their cluster, so the standard error of purity is
+    sqrt(0.8 x 0.2 / 100):
 
     >>> cells = pl.DataFrame(
     ...     {

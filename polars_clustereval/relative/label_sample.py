@@ -1,12 +1,12 @@
 """Estimates of external metrics from the true labels of a sample of the entities.
 
-Labels are known for some entities only, and for these completely. Every metric is the quotient of
-two totals over all entities, and its estimate the quotient of the weighted means of the two terms
+Labels are known only for some entities, but completely for these. Every metric is the quotient of
+two totals over all entities. Its estimate is the quotient of the weighted means of the two terms
 over the sample, where the weight of an entity is inverse to the probability that it was drawn. The
-size of a cluster is the number of its rows, with and without a label: a cluster that joins a
-sampled entity with others is wrong, whether these have labels or not.
+size of a cluster is the number of its rows, with and without a label, because a cluster that joins
+a sampled entity with others is wrong, whether these have labels or not.
 
-Where rows have been labeled at random instead, the estimates are those of record_sample.
+If rows were labeled at random instead, the estimates are those of record_sample.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from polars_clustereval.base.checks import (
 from polars_clustereval.base.exact import count_ordered_pairs, ratio, to_double, widen
 from polars_clustereval.base.frames import aggregate_by, join_partitions, join_small
 from polars_clustereval.base.tables import table_function
+from polars_clustereval.base.text_frame import show_whole_texts
 from polars_clustereval.external.contingency import (
     ContingencyTable,
     LabelOptions,
@@ -54,11 +55,11 @@ _DESIGNS = ("uniform", "by_record", "records")
 def _entity_terms(labeled: ContingencyTable, clusters: pl.LazyFrame, design: str) -> pl.LazyFrame:
     """Return one row per label: its partition columns, and what the metrics need.
 
-    size is its number of rows; linked counts the ordered pairs of its rows in one cluster, links
-    those of one of its rows with any other row of that row's cluster; precision and recall are
-    B-cubed precision and recall summed over its rows; exact is 1 if it is a cluster, otherwise 0;
-    weight is inverse to its probability under the `design`. `clusters` are the cluster_sizes of
-    all rows.
+    size is its number of rows; linked, the number of ordered pairs of its rows in the same cluster;
+    links, the number of pairs of one of its rows with any other row of that row's cluster;
+    precision and recall are B-cubed precision and recall summed over its rows; exact is 1 if it
+    equals a cluster, otherwise 0; and weight is inverse to its probability under the `design`.
+    `clusters` are the cluster_sizes of all rows.
     """
     keys = list(labeled.keys)
     sizes = clusters.select(*keys, "cluster", "cluster_size")
@@ -133,10 +134,10 @@ def _metric_terms(row: Row, beta: float) -> dict[str, tuple[pl.Expr, pl.Expr]]:
 def _mean_quotients(entities: pl.LazyFrame, keys: list[str], beta: float) -> pl.LazyFrame:
     """Return one row per partition: value_ and std_error_ of each metric.
 
-    value is the estimate of the quotient of the means of the metric's two terms, less its bias of
-    first order; std_error is its standard error by the delta method, NULL for less than 2 labels or
-    a mean of 0. `entities` has the columns that _metric_terms reads, and the partition columns
-    `keys`.
+    value is the estimate of the quotient of the means of the metric's two terms, minus its
+    first-order bias; std_error is its standard error by the delta method, NULL for fewer than 2
+    labels or a mean of 0. `entities` has the columns that _metric_terms reads, and the partition
+    columns `keys`.
     """
     metrics = _metric_terms(pl.col, beta)
     weighted = entities.select(
@@ -160,8 +161,9 @@ def _mean_quotients(entities: pl.LazyFrame, keys: list[str], beta: float) -> pl.
 def _deviation_sums(metrics: list[str]) -> Terms:
     """Return bias_ and squares_ of each metric, sums over the entities of a partition, by name.
 
-    A term in units of its mean is a share; a deviation is the share of the top term less that of
-    the bottom one. They are the sum of its products with the latter, and of its squares.
+    A term in units of its mean is a share; a deviation is the share of the top term minus that of
+    the bottom one. bias_ sums the products of deviations and bottom shares, and squares_ the
+    squares of the deviations.
     """
     sums = {}
     for name in metrics:
@@ -189,8 +191,8 @@ def _estimate_terms(name: str) -> Terms:
 def _list_estimates(metrics: list[str], estimated: list[str]) -> pl.Expr:
     """Return the list `estimates` of structs of place, metric, value, std_error and reason.
 
-    value and std_error are NULL where the column contradiction is not, and for metrics that are not
-    in `estimated`.
+    value and std_error are NULL if the column contradiction is not NULL, and for metrics that are
+    not in `estimated`.
     """
     is_sound, nothing = pl.col("contradiction").is_null(), pl.lit(None, pl.Float64)
     structs = []
@@ -213,9 +215,9 @@ def _list_estimates(metrics: list[str], estimated: list[str]) -> pl.Expr:
 
 
 def _missing_reason(value: pl.Expr, *, can_be_estimated: bool) -> pl.Expr:
-    """Return why a metric has no value, as text, NULL if it has one.
+    """Return the reason why a metric has no value, as text, or NULL if it has one.
 
-    `can_be_estimated` tells whether it can be from the labels of random rows, if they are.
+    `can_be_estimated` is whether the labels of random rows are enough for it, if rows are labeled.
     """
     unknown = "labels of random records do not tell how many rows an entity has"
     no_pairs = "the labeled rows have no pairs to judge it by"
@@ -268,29 +270,29 @@ def entity_resolution_estimates(
 ) -> Frame:
     """Estimates of external metrics for all entities, from the labels of a sample.
 
-    Where all rows of some entities have labels, scores of the labeled rows alone are too good: a
-    cluster that joins a sampled entity with rows that have no label looks pure. Here rows without a
-    label belong to other entities, and count in the sizes of their clusters. Where rows have been
-    labeled at random, the pairs of labeled rows stand for all pairs.
+    If you label all rows of some entities, the scores of the labeled rows alone are too good: a
+    cluster that joins a sampled entity with unlabeled rows looks pure. Here the unlabeled rows
+    count as rows of other entities, and in the sizes of their clusters. If you label rows at random
+    instead, the pairs of labeled rows represent all pairs.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        All rows, with and without a label. A LazyFrame is read when the result is collected, and
+        All rows, with and without a label. A LazyFrame is read when you collect the result, and
         streams.
     label : str or Expr
-        The true entity, of any groupable type; NULL where it is not known. A labeled entity has its
-        label in all of its rows, unless `labels_are_sample` is 'records'.
+        The true entity, of any groupable type, or NULL if you do not know it. A labeled entity must
+        have its label in all of its rows, unless `labels_are_sample` is 'records'.
     cluster : str or Expr
         The assigned cluster, of any groupable type. Rows with a NULL are left out.
     labels_are_sample : {'uniform', 'by_record', 'records'}
-        What was drawn and labeled: entities, each with the same probability; the entities of rows
-        that were drawn at random, so that the probability grows with the size; or rows that were
-        drawn at random, whatever their entity.
+        What you have drawn and labeled: entities, each with the same probability ('uniform'); the
+        entities of rows drawn at random, so that larger entities are more probable ('by_record');
+        or rows drawn at random, whatever their entity ('records').
     beta : float
         Weight of recall in the F scores, at least 0.
     confidence : float
-        Probability that an interval covers the value of all entities, between 0 and 1.
+        Probability, between 0 and 1, that an interval covers the value of all entities.
     weight, partition_by, noise, noise_as : as in external_report
     metrics : sequence of str, optional
         Names of the metrics whose rows are returned; by default all.
@@ -302,32 +304,34 @@ def entity_resolution_estimates(
         columns, metric, value, std_error, lower, upper and reason. The metrics are pair_precision,
         pair_recall, pair_f_score, bcubed_precision, bcubed_recall, bcubed_f_score,
         exact_match_precision, exact_match_recall and exact_match_f_score, as in external_report;
-        matching_rate, the share of rows whose entity has several; and average_label_size, the mean
-        number of rows of an entity. The interval is value -+ z std_error, where z is the normal
-        quantile of `confidence`, but not beyond the metric's range, [0, 1], best 1, except that
-        average_label_size is at least 1. value is NULL for 0 / 0 and without labels; for
-        'records' it is NULL for the metrics that need the number of rows of an entity, which are
-        all but those of pairs and bcubed_precision; and all values are NULL where the labels
-        contradict `labels_are_sample`. reason tells why. std_error, lower and upper are NULL for
-        less than 2 labels, and where no labeled row is right; for 'records' where no pair of
-        labeled rows is right, or none is wrong, unless all rows have labels.
+        matching_rate, the share of rows whose entity has more than one row; and average_label_size,
+        the mean number of rows of an entity. The interval is value -+ z std_error, where z is the
+        normal quantile of `confidence`, but not beyond the metric's range, [0, 1], best 1, except
+        that average_label_size is at least 1. value is NULL for 0 / 0 and without labels. With
+        'records', it is NULL for every metric that needs the number of rows of an entity, that is,
+        for all but those of pairs and bcubed_precision. If the labels contradict
+        `labels_are_sample`, all values are NULL. reason is the reason for a NULL. std_error, lower
+        and upper are NULL if there are fewer than 2 labels, and if no labeled row is right. With
+        'records', they are NULL if no pair of labeled rows is right, or none is wrong, unless all
+        rows have labels.
 
     Raises
     ------
     ClusterEvalError
-        As for external_report, and if an option is out of its range.
+        For the same reasons as external_report, and if an option is out of its range.
 
     Notes
     -----
     Every metric is the quotient of two totals over all entities. The estimate is the quotient of
-    their weighted means over the sample, with weights 1 or 1 / size, less its bias of first order,
-    and the standard error is that of the delta method. The sample is taken for a small part of all
-    entities. For 'records', the totals are over the pairs of labeled rows, and the standard error
-    is that of the jackknife over rows, corrected for its double count of the variance of pairs, and
-    for the part of all rows that is labeled.
+    their weighted means over the sample, with weights 1 or 1 / size, minus its first-order bias.
+    The standard error is that of the delta method, on the assumption that the sample is a small
+    part of all entities. With 'records', the totals are over the pairs of labeled rows, and the
+    standard error is that of the jackknife over rows. It is corrected because the jackknife counts
+    the variance of pairs twice, and for the share of all rows that is labeled.
 
     Labels contradict 'uniform' and 'by_record' if the other rows in the cluster of a labeled row
-    have a label as often as all rows, and 'records' if they have one much more often.
+    have labels no more often than rows in general, and they contradict 'records' if these rows have
+    labels much more often.
 
     In SQL: ``FROM clustereval.entity_resolution_estimates(tbl, label, cluster)``.
 
@@ -341,8 +345,8 @@ def entity_resolution_estimates(
 
     Examples
     --------
-    Three entities have labels. The cluster 2 has a row of another one, so that not all links of
-    the second entity are right:
+    Three entities have labels. Cluster 2 also has a row of another entity, so not all of its links
+    are right:
 
     >>> records = pl.DataFrame(
     ...     {
@@ -392,4 +396,6 @@ def entity_resolution_estimates(
     )
     if metrics is not None:
         estimates = estimates.filter(pl.col("metric").is_in(check_metrics(metrics, names)))
-    return labeled.to_user_frame(frame, estimates.select(*keys, *_ESTIMATE_COLUMNS))
+    return show_whole_texts(
+        labeled.to_user_frame(frame, estimates.select(*keys, *_ESTIMATE_COLUMNS))
+    )

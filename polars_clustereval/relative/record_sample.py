@@ -1,13 +1,14 @@
 """Estimates of external metrics from the true labels of a sample of the records.
 
-The labeled rows are a random sample of all rows, drawn without regard to their entities. A pair of
-rows is labeled with the same probability whatever pair it is, so that a quotient of sums over the
-pairs of labeled rows estimates that of the sums over all pairs.
+The labeled rows are a random sample of all rows, drawn without regard to their entities. Every pair
+of rows is labeled with the same probability, so a quotient of sums over the pairs of labeled rows
+estimates the quotient of the sums over all pairs.
 
-A pair of two labeled rows is right if it is of one entity and in one cluster, and wrong if it is
-one of these only. In every metric, the pairs of each kind have a weight, and the metric is the
-weight of the right pairs as a share of that of all. What needs the number of rows of an entity
-cannot be estimated: of most entities one row has a label, however many they have.
+A pair of labeled rows is right if it has the same entity and the same cluster, and wrong if it has
+only one of these in common. In every metric, the pairs of each kind have a weight, and the metric
+is the weight of the right pairs as a share of that of all pairs. Metrics that need the number of
+rows of an entity cannot be estimated, because most entities have one labeled row, however many rows
+they have.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ def _share_terms(name: str) -> Terms:
 def _jackknife_term(name: str) -> pl.Expr:
     """Return the sum of the squared changes of the share of right pairs when a row is deleted.
 
-    It is NULL if a row is in all pairs.
+    It is NULL if one row is in all pairs.
     """
     all_right, all_wrong = pl.col(f"all_right_{name}"), pl.col(f"all_wrong_{name}")
     right, wrong = pl.col(f"right_{name}"), pl.col(f"wrong_{name}")
@@ -107,14 +108,15 @@ def _jackknife_term(name: str) -> pl.Expr:
 def _record_estimate_terms(name: str) -> Terms:
     """Return value_ and std_error_ of one metric, from the sums of one row per partition.
 
-    The jackknife contains the variance that comes from single rows once, and that which comes from
-    pairs of rows twice (Efron and Stein 1981), which with few labels is nearly all. The second one
-    is taken off: it is that of pairs that are drawn one by one. As both are positive, half of the
-    jackknife remains at least. The standard error is 0 if all rows are labeled; otherwise it is
-    NULL if no pair is right or no pair is wrong, or if a row is in all pairs.
+    The jackknife contains the variance that comes from single rows once, and the variance that
+    comes from pairs of rows twice (Efron and Stein 1981). With few labels, the latter is nearly all
+    of it. So it is subtracted once: it is the variance of pairs that are drawn one by one. Because
+    both are positive, at least half of the jackknife remains. The standard error is 0 if all rows
+    are labeled; otherwise it is NULL if no pair is right, if no pair is wrong, or if one row is in
+    all pairs.
 
-    B-cubed precision is a mean over rows: each row is in one cluster with itself, and the pairs of
-    the row with the others of its cluster weigh 1 / size.
+    B-cubed precision is a mean over rows: each row is in the same cluster as itself, and its pairs
+    with the other rows of its cluster have the weight 1 / size.
     """
     all_right, all_wrong = pl.col(f"all_right_{name}"), pl.col(f"all_wrong_{name}")
     whole = all_right + all_wrong
@@ -174,11 +176,11 @@ _LARGEST_DEVIATION = 0.05
 def spread_labels(labeled: ContingencyTable, clusters: pl.LazyFrame) -> pl.LazyFrame:
     """Return one row per partition that tells whether rows or clusters have been labeled.
 
-    labeled_share is the share of the rows of clusters that have a label, labeled_nearby that of the
-    other rows in the cluster of a labeled row, the mean over the n_near labeled rows in clusters of
-    several rows. excess is by how much this is more, from 0 if rows are labeled at random to 1 if
-    clusters are labeled completely or not at all, and deviation its standard deviation if rows are
-    labeled at random. `clusters` are the cluster_sizes of all rows.
+    labeled_share is the share of all rows in clusters that have a label. labeled_nearby is the
+    share of the other rows in the cluster of a labeled row that have one, averaged over the n_near
+    labeled rows in clusters of several rows. excess is the difference, scaled from 0 if rows are
+    labeled at random to 1 if clusters are labeled completely or not at all, and deviation is its
+    standard deviation if rows are labeled at random. `clusters` are the cluster_sizes of all rows.
     """
     keys = list(labeled.keys)
     own = labeled.cluster_sizes.select(
@@ -215,7 +217,7 @@ def spread_labels(labeled: ContingencyTable, clusters: pl.LazyFrame) -> pl.LazyF
 
 
 def contradiction(design: str) -> pl.Expr:
-    """Return why the labels cannot have been drawn so, as text, otherwise NULL.
+    """Return the reason why the labels contradict the design, as text, otherwise NULL.
 
     `design` is labels_are_sample. The expression reads the columns of spread_labels.
     """
@@ -239,5 +241,5 @@ def contradiction(design: str) -> pl.Expr:
 
 
 def _show_share(share: pl.Expr) -> pl.Expr:
-    """Return a share as text, in per cent with one digit."""
+    """Return a share as text, as a percentage with one digit."""
     return pl.format("{} %", (100 * share).round(1))

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 def _pair_shares(table: ContingencyTable) -> pl.LazyFrame:
     """Return one row per label with two rows or more: the partition columns, label and share.
 
-    share is the share of the pairs of its rows that are in one cluster.
+    share is the share of the pairs of its rows that are in the same cluster.
     """
     by = [*table.keys, "label"]
     labels = table.label_sizes.filter(pl.col("label_size") > 1).select(*by, "label_size")
@@ -60,7 +60,7 @@ def _pair_shares(table: ContingencyTable) -> pl.LazyFrame:
 def weakest_labels(table: ContingencyTable) -> pl.LazyFrame:
     """Return one row per partition: prediction_strength and weakest_label, NULL without a pair.
 
-    They are the least share of _pair_shares and the label that has it, the lowest of equals.
+    They are the smallest share of _pair_shares, and the label that has it, the lowest one in a tie.
     """
     keys = list(table.keys)
     shares = _pair_shares(table)
@@ -76,8 +76,8 @@ def weakest_labels(table: ContingencyTable) -> pl.LazyFrame:
 def _clustering_distances(table: ContingencyTable) -> pl.LazyFrame:
     """Return one row per resample, that is, per partition of `table`: total and distance.
 
-    distance is the share of the ordered pairs of its `total` rows, a row with itself included, that
-    are together in one clustering and apart in the other.
+    distance is the share of the ordered pairs of its `total` rows, including a row with itself,
+    that are together in one clustering and apart in the other.
     """
     totals = table.join_partitions(
         table.row_counts,
@@ -100,7 +100,7 @@ def _read_resamples(
     """Check the user's arguments; return a contingency table per resample, and the partition keys.
 
     `columns` are the arguments resample, cluster_1 and cluster_2 by name. The keys of the table are
-    the user's, and the resample last. `results` are the names of the other columns of the final
+    the user's, and last the resample. `results` are the names of the other columns of the final
     result, which no partition column may have.
     """
     lazy = check_frame(frame)
@@ -128,38 +128,40 @@ def prediction_strength(
     noise: Any = None,
     noise_as: NoiseAs | None = None,
 ) -> Frame:
-    """Prediction strength: the smallest share of a test cluster's pairs that training confirms.
+    """Prediction strength: the smallest share of a test cluster's pairs that training data confirm.
 
-    For each cluster of the test data (label), the share of the pairs of its rows that the
-    clustering learned from the training data (cluster) also puts together; the least of these. From
-    0 to 1, best 1; the number of clusters is the largest with 0.8 or more.
+    For each cluster of the test data (label), take the share of the pairs of its rows that the
+    clustering learned from the training data (cluster) also puts together. The prediction strength
+    is the smallest of these shares, from 0 to 1, best 1. The recommended number of clusters is the
+    largest one with 0.8 or more.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The rows of the test data. A LazyFrame is read when the result is collected, and streams.
+        The rows of the test data. A LazyFrame is read when you collect the result, and streams.
     label, cluster : str or Expr
-        The cluster of the test data's own clustering, and that of the nearest centroid of the
-        training data, of any groupable type. Rows with a NULL are left out.
+        The cluster in the test data's own clustering, and the cluster of the nearest centroid of
+        the training data, of any groupable type. Rows with a NULL in one of them are left out.
     weight, partition_by, noise, noise_as : as in external_report
 
     Returns
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per partition, sorted: the partition columns, n, n_dropped,
-        n_noise, n_labels, n_clusters, prediction_strength, and weakest_label, the label where the
-        share is least (the lowest of equals). Labels of one row have no pairs and are passed over;
-        if no label has two rows, both are NULL. Without rows n is 0, or with partition_by the
-        result is empty.
+        n_noise, n_labels, n_clusters, prediction_strength, and weakest_label, the label with the
+        smallest share (the lowest one in a tie). Labels with one row have no pairs and are skipped;
+        if no label has two rows, prediction_strength and weakest_label are NULL. If there are no
+        rows, n is 0; with partition_by, the result is empty.
 
     Raises
     ------
     ClusterEvalError
-        As for external_report.
+        For the same reasons as external_report.
 
     Notes
     -----
-    R's fpc::prediction.strength counts a label of one row as 1, which is the same unless all are.
+    R's fpc::prediction.strength counts a label with one row as 1. That gives the same result,
+    unless every label has one row.
     In SQL: ``FROM clustereval.prediction_strength(tbl, label, cluster)``.
 
     References
@@ -169,7 +171,7 @@ def prediction_strength(
 
     Examples
     --------
-    Of the three pairs of label b, training confirms one:
+    Training confirms one of the three pairs of label b:
 
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 0]})
     >>> strength = ce.prediction_strength(five, "label", "cluster")
@@ -200,24 +202,26 @@ def bootstrap_instability(
     weight: Column | None = None,
     partition_by: Keys = None,
 ) -> Frame:
-    """Bootstrap instability: the mean distance of two clusterings from two bootstrap samples.
+    """Bootstrap instability: the mean distance between two clusterings from bootstrap samples.
 
     The distance is the share of the n^2 ordered pairs of rows that are together in one clustering
-    and apart in the other. From 0 to 1, best 0; the number of clusters with the least is chosen.
+    and apart in the other. It is from 0 to 1, best 0. Choose the number of clusters with the
+    smallest instability.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        One row per resample and row of the data. A LazyFrame is read when the result is collected,
+        One row per resample and row of the data. A LazyFrame is read when you collect the result,
         and streams.
     cluster_1, cluster_2 : str or Expr
-        The cluster of the row in each of the two clusterings, of any groupable type. Each is
-        learned from a bootstrap sample of its own and applied to all rows. Rows with a NULL are
-        left out.
+        The cluster of the row in each of the two clusterings, of any groupable type. Each
+        clustering is learned from its own bootstrap sample and applied to all rows. Rows with a
+        NULL in one of them are left out.
     resample : str or Expr
         What identifies the resample, that is, the pair of bootstrap samples.
     weight : str or Expr, optional
-        Multiplicity of each row, a whole number >= 0. The column is checked first.
+        How many times each row counts, a whole number >= 0. The weights are checked before anything
+        else is computed.
     partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately, such as the number of clusters. NULL is a
         group too.
@@ -225,10 +229,11 @@ def bootstrap_instability(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted: the partition columns, n rows that
-        count, of all resamples, n_dropped rows with a NULL cluster, n_resamples, instability and
-        std_error of this mean, NULL for one resample. Without rows n is 0 and instability NULL, or
-        with partition_by the result is empty.
+        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the rows that
+        count, over all resamples; n_dropped, the rows with a NULL cluster; n_resamples;
+        instability; and std_error, the standard error of this mean, which is NULL for one resample.
+        If there are no rows, n is 0 and instability is NULL; with partition_by, the result is
+        empty.
 
     Raises
     ------
@@ -238,7 +243,7 @@ def bootstrap_instability(
     Notes
     -----
     R's fpc::nselectboot counts only the pairs that are together in the first clustering and apart
-    in the second, half of the distance on average.
+    in the second; on average, that is half of the distance.
     In SQL: ``FROM clustereval.bootstrap_instability(tbl, cluster_1, cluster_2, resample)``.
 
     References
@@ -248,7 +253,8 @@ def bootstrap_instability(
 
     Examples
     --------
-    The clusterings of resample 2 differ by the second row: 2 of 9 ordered pairs each way.
+    The clusterings of resample 2 differ in the second row: in 2 of 9 ordered pairs in each
+    direction.
 
     >>> resamples = pl.DataFrame(
     ...     {

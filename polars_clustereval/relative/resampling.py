@@ -1,11 +1,12 @@
 """Bootstrap intervals and permutation tests of the external metrics, from the contingency cells.
 
-Cells are drawn, never rows: a bootstrap sample of the rows has multinomial counts of cells, and a
-random labeling with the same sizes of labels and clusters multivariate hypergeometric ones. numpy
-draws the counts, and the engine scores all samples as partitions of one frame.
+Only counts of cells are drawn, never rows: in a bootstrap sample of the rows they are multinomial,
+and in a random labeling with the same sizes of labels and clusters they are multivariate
+hypergeometric. numpy draws the counts, and the engine scores all samples as partitions of one
+frame.
 
-The cells are sorted before anything is drawn, and every partition has a generator of its own with
-the same seed, so a result depends neither on the order of the rows nor on other partitions.
+The cells are sorted before anything is drawn, and every partition has its own generator with the
+same seed, so a result depends neither on the order of the rows nor on other partitions.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class _Cells:
     """The contingency cells of one partition.
 
     `partition` is its number. `labels` and `clusters` are numbers of the label and the cluster of
-    each cell, and `rows` its rows. All noise that is counted as singletons has the cluster -1.
+    each cell, and `rows` its rows. All noise that counts as singletons has the cluster -1.
     """
 
     partition: int
@@ -79,9 +80,9 @@ class _Sample:
     """The cells of the frame that is resampled, with numbers for the user's values.
 
     `groups` has one row per cell: key_0, the number of its partition, label and cluster as numbers
-    (NULL for noise that is counted as singletons), n, copies, n_dropped and n_noise. `partitions`
-    has one row per partition: key_0 and the partition columns, under inner names that `keys` maps
-    to the user's.
+    (NULL for noise that counts as singletons), n, copies, n_dropped and n_noise. `partitions` has
+    one row per partition: key_0 and the partition columns, under inner names that `keys` maps to
+    the user's.
     """
 
     groups: pl.DataFrame
@@ -132,7 +133,7 @@ class _Drawn(NamedTuple):
     `cells` has a row for all cells of a sample with the same numbers of rows, n, label_size and
     cluster_size: these, copies, total, n_dropped and n_noise. `labels` has the columns of
     external_statistics' labels, `clusters` has those of ContingencyTable.cluster_sizes. numpy
-    counts the sizes of a block in a fraction of the time in which its cells would be grouped.
+    counts the sizes of a block in a fraction of the time that grouping its cells would take.
     """
 
     cells: pl.DataFrame
@@ -145,9 +146,9 @@ def _describe_samples(
 ) -> _Drawn:
     """Return the samples of a block that are drawn from `cells`.
 
-    The arrays have one element per drawn cell, those of a sample and of a label in a row: the
-    number of the sample, label, cluster and rows. Rows of noise that is counted as singletons are
-    one cell of as many copies.
+    The arrays have one element per drawn cell: the number of the sample, the label, the cluster and
+    the rows. The cells of a sample are consecutive, and in it those of a label. Rows of noise that
+    counts as singletons are one cell with as many copies.
     """
     is_single = clusters < 0
     n, copies = np.where(is_single, 1, rows), np.where(is_single, rows, 1)
@@ -180,7 +181,7 @@ def _describe_clusters(
 ) -> tuple[dict[str, Integers], Integers]:
     """Return columns of ContingencyTable.cluster_sizes, and the cluster size of each drawn cell.
 
-    The parameters are those of _describe_samples. The cluster -1 stands for all singletons of a
+    The parameters are those of _describe_samples. The cluster -1 represents all singletons of a
     sample.
     """
     # A cluster has the number of one of the cells, which are counted from that of the partition on.
@@ -232,8 +233,8 @@ def _draw_bootstrap(cells: _Cells, n_samples: int, seed: int) -> Iterator[_Drawn
 def _draw_permutations(cells: _Cells, n_samples: int, seed: int) -> Iterator[_Drawn]:
     """Yield blocks of random labelings with the sizes of `cells`, by _describe_samples.
 
-    A table of fewer cells than rows is drawn cell by cell, another one by shuffling the clusters of
-    the rows; both have the same distribution.
+    A table with fewer cells than rows is drawn cell by cell; any other table is drawn by shuffling
+    the clusters of the rows. Both have the same distribution.
     """
     generator = np.random.default_rng(seed)
     labels, label_sizes = _sum_rows(cells.labels, cells.rows)
@@ -264,9 +265,9 @@ def _draw_tables(
     """Return the cells of `number` random contingency tables with these sizes.
 
     They are four arrays with one element per cell that has rows: numbers of the table, the label
-    and the cluster, and the rows. A label's rows are a sample without replacement of the rows that
-    former labels have left of each cluster: multivariate hypergeometric counts, drawn one cluster
-    after the other for all tables at once.
+    and the cluster, and the rows. A label's rows are a sample without replacement of the rows of
+    each cluster that previous labels have left. Their counts are multivariate hypergeometric, and
+    are drawn one cluster after another for all tables together.
     """
     left = np.tile(cluster_sizes, (number, 1))
     tables = np.zeros((number, len(label_sizes), len(cluster_sizes)), np.int64)
@@ -433,25 +434,26 @@ def bootstrap_intervals(
 ) -> Frame:
     """Bootstrap intervals of all external metrics, by resampling contingency cells.
 
-    A bootstrap sample has as many rows as the frame, drawn with replacement, so its counts of cells
-    are multinomial. These are drawn, never rows: the cost grows with the number of cells times
-    n_resamples, and not with the number of rows.
+    A bootstrap sample has as many rows as the frame, drawn with replacement, so the counts of its
+    cells are multinomial. The counts are drawn, and never the rows: the time grows with the number
+    of cells times n_resamples, not with the number of rows.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The rows to evaluate. Their cells are counted first; those of a LazyFrame on collection.
+        The rows to evaluate. Their cells are counted first; for a LazyFrame, when you collect the
+        result.
     weight : str or Expr, optional
-        Multiplicity of each row, a whole number >= 0, such as n of contingency_matrix.
+        How many times each row counts, a whole number >= 0, such as n of contingency_matrix.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Count noise as an ordinary cluster, leave it out, or count each row as a cluster. A row of
-        noise that is drawn several times is several clusters.
+        Whether noise counts as an ordinary cluster, is left out, or counts as one cluster per row.
+        A row of noise that is drawn several times then counts as several clusters.
     n_resamples : int
         Number of bootstrap samples, at least 1.
     confidence : float
-        Probability that an interval covers the metric's value in the population, between 0 and 1.
+        Probability, between 0 and 1, that an interval covers the metric's value in the population.
     random_state : int
-        Seed of numpy's generator, from 0 to 2147483647. Every partition starts with it.
+        Seed of numpy's generator, from 0 to 2147483647. Every partition starts with this seed.
     label, cluster, partition_by, noise, average_method, beta, adjusted : as in external_report
     metrics : sequence of str, optional
         Names of the metrics whose rows are returned; by default all.
@@ -460,21 +462,21 @@ def bootstrap_intervals(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per partition and metric, sorted by partition and in the order
-        of external_report: the partition columns, metric, value (that of external_report),
-        std_error (standard deviation over the samples), lower and upper (their percentiles, with
-        linear interpolation, at (1 - confidence) / 2 and (1 + confidence) / 2), and n_resamples,
-        the samples on which the metric is defined. Without rows all values are NULL and n_resamples
-        is 0, or with partition_by the result is empty. A single row has intervals of no width, and
-        std_error is NULL for fewer than 2 samples.
+        of external_report: the partition columns; metric; value, that of external_report;
+        std_error, the standard deviation over the samples; lower and upper, the percentiles of the
+        samples at (1 - confidence) / 2 and (1 + confidence) / 2, with linear interpolation; and
+        n_resamples, the number of samples on which the metric is defined. If there are no rows, all
+        values are NULL and n_resamples is 0; with partition_by, the result is empty. If there is a
+        single row, the intervals have width 0. std_error is NULL if there are fewer than 2 samples.
 
     Raises
     ------
     ClusterEvalError
-        As for external_report, and if an option is out of its range.
+        For the same reasons as external_report, and if an option is out of its range.
 
     Notes
     -----
-    There is no SQL macro of this name, since numpy draws the samples. On a DuckDB relation::
+    There is no SQL macro with this name, because numpy draws the samples. On a DuckDB relation::
 
         cells = con.sql("FROM clustereval.contingency_matrix(tbl, label, cluster)").pl()
         ce.bootstrap_intervals(cells, "label", "cluster", weight="n")
@@ -541,52 +543,55 @@ def permutation_test(
     """Permutation test of a metric against random labelings with the same sizes.
 
     The null hypothesis is that label and cluster are independent, given the sizes of both. The
-    tables of random labelings are drawn, never rows: a label's counts are multivariate
-    hypergeometric, given those of the labels before it.
+    contingency tables of random labelings are drawn, and never the rows: a label's counts are
+    multivariate hypergeometric, given those of the previous labels.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The rows to evaluate. Their cells are counted first; those of a LazyFrame on collection.
+        The rows to evaluate. Their cells are counted first; for a LazyFrame, when you collect the
+        result.
     metric : str
-        A metric of external_report with a best value, which says whether high or low scores are
-        better. Mutual information has none; its normalized form has the same p-value.
+        A metric of external_report with a best value, because the test needs to know whether high
+        or low scores are better. Mutual information has none; its normalized form has the same
+        p-value.
     weight : str or Expr, optional
-        Multiplicity of each row, a whole number >= 0, such as n of contingency_matrix.
+        How many times each row counts, a whole number >= 0, such as n of contingency_matrix.
     average_method : {'arithmetic', 'geometric', 'min', 'max', 'joint'}
-        Mean of the entropies in the normalized and adjusted mutual information; 'joint' is for the
-        normalized one only.
+        Mean of the entropies in the normalized and adjusted mutual information; 'joint' is only for
+        the normalized one.
     n_resamples : int
         Number of random labelings, at least 1.
     random_state : int
-        Seed of numpy's generator, from 0 to 2147483647. Every partition starts with it.
+        Seed of numpy's generator, from 0 to 2147483647. Every partition starts with this seed.
     label, cluster, partition_by, noise, noise_as, beta : as in external_report
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted: the partition columns, metric, value
-        (that of external_report), expected and std (mean and standard deviation over the random
-        labelings), z = (value - expected) / std, p_value = (1 + b) / (1 + n_resamples), where b
-        labelings have a score at least as good as value, and n_resamples. std needs 2 labelings; z
-        is NULL if std is 0. A metric that is undefined has only NULL and n_resamples 0. Without
-        rows this is the only row, or with partition_by the result is empty.
+        Same kind as `frame`, one row per partition, sorted: the partition columns; metric; value,
+        that of external_report; expected and std, the mean and the standard deviation over the
+        random labelings; z = (value - expected) / std; p_value = (1 + b) / (1 + n_resamples), where
+        b labelings have a score at least as good as value; and n_resamples. std needs at least 2
+        labelings, and z is NULL if std is 0. If a metric is undefined, its values are NULL and
+        n_resamples is 0. If there are no rows, this is the only row; with partition_by, the result
+        is empty.
 
     Raises
     ------
     ClusterEvalError
-        As for external_report, and if an option is out of its range, or a partition has 1000000000
-        rows or more.
+        For the same reasons as external_report, and if an option is out of its range, or a
+        partition has 1000000000 rows or more.
 
     Notes
     -----
-    There is no SQL macro of this name, since numpy draws the tables. On a DuckDB relation::
+    There is no SQL macro with this name, because numpy draws the tables. On a DuckDB relation::
 
         cells = con.sql("FROM clustereval.contingency_matrix(tbl, label, cluster)").pl()
         ce.permutation_test(cells, "label", "cluster", weight="n")
 
-    The p-value is never 0, and at most `alpha` with a probability of at most `alpha` if the null
-    hypothesis holds.
+    The p-value is never 0. If the null hypothesis holds, it is at most `alpha` with a probability
+    of at most `alpha`.
 
     References
     ----------

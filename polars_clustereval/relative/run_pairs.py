@@ -1,13 +1,13 @@
 """Two runs of the same ids, such as last night's and tonight's: ids, cells and linked clusters.
 
-The run before and the run after are two frames of the same columns, with one row per id. A row
-without a cluster, and noise that is dropped, count as if the id were not in the run. An id that is
-only in the run before has left, one that is only in the run after has joined. Noise that counts as
-singletons is in a cluster of its own per row, which is not tracked.
+The run before and the run after are two frames with the same columns, and one row per id. If a row
+has no cluster, or is noise that is dropped, its id counts as not in the run. An id that is only in
+the run before has left; one that is only in the run after has joined. Each row of noise that counts
+as a singleton is a cluster, which is not tracked.
 
-Shares of a cluster are of its ids that are in both runs. Two clusters are linked if the ids in both
-are a share of at least `threshold` of the one or of the other. A link counts for a cluster if the
-ids in both are a share of at least `min_share` of it.
+Shares of a cluster count only its ids that are in both runs. Two clusters are linked if their
+common ids are at least the share `threshold` of one of them. A link counts for a cluster if the
+common ids are at least the share `min_share` of it.
 """
 
 from __future__ import annotations
@@ -110,8 +110,8 @@ def _pair_ids(before: pl.LazyFrame, after: pl.LazyFrame, keys: dict[str, str]) -
     """Return one row per id of a partition in either run, given the rows of _read_run.
 
     Its columns are the partition columns, id, before and after, its clusters, NULL if it is not in
-    the run, and times_before and times_after, its rows. Both runs are grouped together by id
-    instead of joined, so that ids that are twice in a run show.
+    the run, and times_before and times_after, its rows. The runs are not joined, but grouped
+    together by id, which shows ids that are twice in a run.
     """
     dtype = before.collect_schema()["cluster"]
     nothing = pl.lit(None, dtype)
@@ -130,7 +130,7 @@ def _pair_ids(before: pl.LazyFrame, after: pl.LazyFrame, keys: dict[str, str]) -
 
 
 def _fault_terms(dtype: pl.DataType) -> dict[str, pl.Expr]:
-    """Return the columns of rows of _pair_ids that tell of faults, as expressions by name.
+    """Return the columns of rows of _pair_ids that show faults, as expressions by name.
 
     They are null_before and null_after, the rows without an id, and twice_before and twice_after,
     the id if it has several rows. `dtype` is the type of the ids.
@@ -174,8 +174,8 @@ class RunPair:
     """Two runs of the same ids, and the frames that are made from them.
 
     `ids` has one row per id, as _pair_ids returns them. `keys` maps the inner names of the
-    partition columns (key_0, ...) to the user's. `options` say what marks noise, and how it is
-    counted, and `links` which clusters are linked.
+    partition columns (key_0, ...) to the user's. `options` are what marks noise, and how it counts,
+    and `links` which clusters are linked.
     """
 
     ids: pl.LazyFrame
@@ -195,8 +195,8 @@ class RunPair:
         The columns are the partition columns, before and after, the clusters as in the frames, NULL
         if the ids are not in that run, and n, the number of ids. A row with a singleton has its id
         as singleton_id. in_before and in_after tell whether the run has the ids, without dropped
-        noise; old and new are the clusters that are tracked. An id that is NULL or twice in a run
-        is an error on collection.
+        noise; old and new are the clusters that are tracked. If an id is NULL, or twice in a run,
+        an error is raised on collection.
         """
         noise_as = self.options.noise_as
         noisy = {run: self._is_noise(run) for run in ("before", "after")}
@@ -238,7 +238,7 @@ class RunPair:
         return self._sum_clusters("new", "in_before", ("n_after", "n_joined", "stayed_after"))
 
     def _sum_clusters(self, cluster: str, in_other: str, names: Sequence[str]) -> pl.LazyFrame:
-        """Return one row per value of `cluster`: its ids, those of one run only, and the others.
+        """Return one row per value of `cluster`: its ids, those in only one run, and the others.
 
         `in_other` is the column of cells that tells whether the other run has the ids. `names` are
         the names of the three numbers.
@@ -266,7 +266,7 @@ class RunPair:
         return pairs.with_columns(is_link=greater >= self.links.threshold).cache()
 
     def join_overlaps(self) -> pl.LazyFrame:
-        """Return `cells` with is_moved, whether the ids are in both runs, in clusters not linked.
+        """Return `cells` with is_moved: whether the ids are in both runs, without a link.
 
         A singleton in both runs has not moved.
         """

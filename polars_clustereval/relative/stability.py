@@ -1,8 +1,8 @@
 """Many clusterings of the same rows, the runs, compared with each other.
 
-A run is one clustering; the input has one row per run and id, with the id's cluster in it. A row
-without a cluster, and noise that is dropped, count as if the id were not in the run. A pair is two
-runs of one partition, the lower one first. Its rows are the ids in both.
+A run is one clustering; the input has one row per run and id, with the id's cluster in it. If a row
+has no cluster, or is noise that is dropped, its id counts as not in the run. A pair is two runs of
+the same partition, the lower one first. Its rows are the ids in both runs.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ class _RunTable:
     """The runs of a user's frame, with whole numbers in place of its values.
 
     `rows` has one row per row with a cluster: the partition columns, run, id and cluster. `keys`
-    maps the inner names of the partition columns (key_0, ...) to the user's. `options` say what
-    marks noise, and how it is counted. `reference` is the run that others are compared with, if
-    there is one.
+    maps the inner names of the partition columns (key_0, ...) to the user's. `options` are what
+    marks noise, and how it counts. `reference` is the run that others are compared with, if there
+    is one.
     """
 
     rows: pl.LazyFrame
@@ -76,7 +76,7 @@ class _RunTable:
         """One row per cluster of a run: the partition columns, run, cluster, n and is_singleton.
 
         n is its number of rows; is_singleton marks noise that counts as singletons. Dropped noise
-        is left out. A NULL run or id is an error on collection.
+        is left out. If a run or an id is NULL, an error is raised on collection.
         """
         groups = self.rows.group_by(*self.keys, "run", "cluster").agg(n=pl.len().cast(pl.Int64))
         counts = self.rows.select(pl.col("run", "id").null_count())
@@ -91,7 +91,8 @@ class _RunTable:
     def runs(self) -> pl.LazyFrame:
         """One row per run, sorted: the partition columns, run, n, run_no, rank and is_reference.
 
-        n is its number of rows, run_no numbers the runs of all partitions, rank those of one.
+        n is its number of rows; run_no numbers the runs of all partitions, and rank those of one
+        partition.
         """
         sizes = self.clusters.group_by(*self.keys, "run").agg(pl.col("n").sum())
         runs = sizes.sort(*self.keys, "run", nulls_last=True).with_row_index("run_no")
@@ -115,7 +116,7 @@ class _RunTable:
     def coded_rows(self) -> pl.LazyFrame:
         """One row per row that counts: rank and is_reference of the run, id_no and code.
 
-        id_no is the number of the id over all partitions. A singleton has a code of its own.
+        id_no is the number of the id over all partitions. Each singleton has its own code.
         """
         of_id, of_cluster = [*self.keys, "id"], [*self.keys, "run", "cluster"]
         ids = self.rows.group_by(of_id).agg().with_row_index("id_no")
@@ -130,8 +131,8 @@ class _RunTable:
         """Return the contingency cells of pairs of runs: code_1, code_2 and n, their common ids.
 
         `pair_runs` gets the coded rows, sorted by rank and id, and returns frames of code_1 and
-        code_2, one row per id in both runs. It is called when the result is collected, as
-        the number of runs is known only then; an id that is in a run twice is an error then.
+        code_2, one row per id in both runs. It is called when the result is collected, because only
+        then is the number of runs known. If an id is in a run twice, an error is raised then.
         """
 
         def cells_of_pairs(coded: pl.DataFrame) -> pl.DataFrame:
@@ -220,8 +221,8 @@ def score_of_metric(metric: str, average_method: str, beta: float) -> pl.Expr:
 def _pair_all_runs(coded: pl.DataFrame) -> list[pl.LazyFrame]:
     """Return one frame per rank: the pairs of the runs of this rank with all higher runs.
 
-    `coded` is sorted by rank. One join for all pairs would match each row of an id with each other
-    row of it, twice as many, and take ten times as long.
+    `coded` is sorted by rank. One join for all pairs would match every row of an id with every
+    other one, twice as many matches, and take ten times as long.
     """
     pairs, start = [], 0
     for n in coded.group_by("rank", maintain_order=True).len().get_column("len"):
@@ -354,8 +355,8 @@ def _check_reference(reference: object, dtype: pl.DataType) -> pl.Expr:
 def _mark_reference(runs: pl.LazyFrame, reference: object) -> pl.LazyFrame:
     """Return `runs`, one row per run, with is_reference, whether the run is `reference`.
 
-    Raise an error if it is no value of the type of run; and on collection, if there are runs, but
-    none of them is `reference`.
+    Raise an error if it is not a value of the type of run; and, on collection, if there are runs,
+    but none of them is `reference`.
     """
     value = _check_reference(reference, runs.collect_schema()["run"])
     is_reference = pl.col("run") == value
@@ -395,7 +396,7 @@ def _best_jaccard(cells: pl.LazyFrame) -> pl.LazyFrame:
 
     jaccard is the cluster's best Jaccard index there. `cells` has code_1, a cluster of the
     reference, code_2, a cluster of another run, and n, the ids in both. Sizes are sums of cells, so
-    they count the ids that are in both runs.
+    they count only the ids that are in both runs.
     """
     cells = cells.select(
         "n", code="code_1", other_code="code_2", other_run_no=pl.col("code_2") // _CODES_OF_RUN
@@ -434,18 +435,18 @@ def run_agreement(
     beta: float = 1.0,
     require_same_ids: bool = False,
 ) -> Frame:
-    """Agreement of every pair of runs: a metric of external_report, on the ids in both.
+    """Agreement of every pair of runs: a metric of external_report, on the ids in both runs.
 
-    run_1 < run_2 is the label and run_2 the cluster: a metric that is not symmetric, such as
-    homogeneity_score, depends on the order.
+    The lower run, run_1, provides the labels and run_2 the clusters. This matters for a metric that
+    is not symmetric, such as homogeneity_score.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        One row per run and id. A LazyFrame is read when the result is collected.
+        One row per run and id. A LazyFrame is read when you collect the result.
     id, run, cluster : str or Expr
-        What identifies the clustered object, the clustering, and the object's cluster in it, of any
-        groupable type. Rows with a NULL cluster count as if they were not there.
+        What identifies the clustered object, what identifies the clustering, and the object's
+        cluster in it, of any groupable type. Rows with a NULL cluster are ignored.
     metric : str
         The name of a metric of external_report.
     partition_by : str, Expr or sequence of these, optional
@@ -453,27 +454,28 @@ def run_agreement(
     noise : object, optional
         The value of cluster that marks noise, in every run.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Count noise as an ordinary cluster, as not in the run, or each row as a cluster.
+        Whether noise counts as an ordinary cluster, as not in the run, or as one cluster per row.
     average_method : {'arithmetic', 'geometric', 'min', 'max', 'joint'}
         Mean of the entropies in the normalized and adjusted mutual information.
     beta : float
-        Weight in pair_f_score, v_measure_score and bcubed_f_score, at least 0.
+        Weight of recall in pair_f_score and bcubed_f_score, and of completeness in v_measure_score;
+        at least 0.
     require_same_ids : bool
-        True makes it an error if two runs have different ids.
+        True raises an error if two runs have different ids.
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per pair of runs, sorted: the partition columns, run_1, run_2,
-        n ids in both, n_only_1 and n_only_2 in one of them only, and score. Without common ids n is
-        0 and score NULL. One run alone has no row.
+        Same kind as `frame`, one row per pair of runs, sorted: the partition columns; run_1; run_2;
+        n, the ids in both runs; n_only_1 and n_only_2, the ids in only one of them; and score. If
+        two runs have no common ids, n is 0 and score is NULL. A single run has no row.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or cannot be grouped, a run or id is NULL, an id is twice in a
-        run, ids differ that must not, noise has no equal in the type of cluster, or an option is
-        unknown.
+        If a column does not exist or cannot be grouped, if a run or an id is NULL, if an id occurs
+        twice in a run, if ids differ although require_same_ids is True, if noise is not a value of
+        the type of cluster, or if an option is unknown.
 
     Notes
     -----
@@ -485,7 +487,7 @@ def run_agreement(
 
     Examples
     --------
-    Runs 1 and 2 are the same clustering under other names:
+    Runs 1 and 2 are the same clustering with different names:
 
     >>> runs = pl.DataFrame(
     ...     {
@@ -522,28 +524,30 @@ def run_consensus(
 ) -> Frame:
     """Mean agreement of each run with the other runs, the most central run first.
 
-    The most central run has the highest mean, or the lowest where low values of the metric are
-    best. Means that are equal to 12 decimals rank by run.
+    The most central run has the highest mean, or the lowest one if low values of the metric are
+    best. Runs with means that are equal to 12 decimals are ranked by their names.
 
     Parameters
     ----------
     metric : str
-        The name of a metric of external_report that has a best value. In a pair of runs the lower
-        one is the label.
+        The name of a metric of external_report that has a best value. In a pair of runs, the lower
+        one provides the labels.
     frame, id, run, cluster, partition_by, noise, noise_as, average_method : as in run_agreement
     beta, require_same_ids : as in run_agreement
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per run, sorted by partition and rank: the partition columns,
-        run, n_runs others with a score, mean_score, min_score and max_score over these, and rank,
-        1 for the most central run. Without a comparison the scores and rank are NULL.
+        Same kind as `frame`, one row per run, sorted by partition and rank: the partition columns;
+        run; n_runs, the other runs with a score; mean_score, min_score and max_score over these;
+        and rank, which is 1 for the most central run. If there is no other run to compare with, the
+        scores and rank are NULL.
 
     Raises
     ------
     ClusterEvalError
-        As for run_agreement, and for a metric without a best value, such as joint_entropy.
+        For the same reasons as run_agreement, and for a metric without a best value, such as
+        joint_entropy.
 
     Notes
     -----
@@ -555,7 +559,7 @@ def run_consensus(
 
     Examples
     --------
-    Run 1 is the lower of the two that agree:
+    Runs 1 and 2 agree, and run 1 is the lower one:
 
     >>> runs = pl.DataFrame(
     ...     {
@@ -571,7 +575,7 @@ def run_consensus(
     best = metric_facts()[metric].best
     if not best:
         raise ClusterEvalError(
-            f"metric '{metric}' has no best value, so that no run is the most central: "
+            f"metric '{metric}' has no best value, so no run is the most central; "
             "use another metric"
         )
     options = LabelOptions(partition_by=partition_by, noise=noise, noise_as=noise_as)
@@ -596,29 +600,31 @@ def cluster_stability(
 ) -> Frame:
     """Stability of each cluster of a reference run: its best Jaccard index in every other run.
 
-    The Jaccard index of two clusters, the ids in both over the ids in either, counts only ids that
-    are in both runs.
+    The Jaccard index of two clusters is the number of ids in both divided by the number of ids in
+    either. It counts only ids that are in both runs.
 
     Parameters
     ----------
     reference : object
-        The value of run whose clusters are evaluated.
+        The run whose clusters are evaluated: a value of the column run.
     frame, id, run, cluster, partition_by, noise, noise_as : as in run_agreement
 
     Returns
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per cluster of the reference run, sorted by partition and
-        cluster: the partition columns, cluster, n rows, n_runs other runs that have ids of it,
-        mean_jaccard and min_jaccard over these, and the shares of them where the cluster is
-        recovered (more than 0.75) and dissolved (less than 0.5). All NULL if n_runs is 0.
-        Singletons of noise have no row, nor has a partition without the reference run.
+        cluster: the partition columns; cluster; n, its rows; n_runs, the other runs that have some
+        of its ids; mean_jaccard and min_jaccard over these runs; and recovered and dissolved, the
+        shares of these runs with a Jaccard index of more than 0.75 and of less than 0.5. If n_runs
+        is 0, all of these are NULL. Noise that counts as singletons has no rows, and neither has a
+        partition without the reference run.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or cannot be grouped, a run or id is NULL, an id is twice in a
-        run, reference is no run, noise has no equal in the type of cluster, or noise_as is unknown.
+        If a column does not exist or cannot be grouped, if a run or an id is NULL, if an id occurs
+        twice in a run, if there is no run reference, if noise is not a value of the type of
+        cluster, or if noise_as is unknown.
 
     Notes
     -----
@@ -630,7 +636,7 @@ def cluster_stability(
 
     Examples
     --------
-    Cluster 0 is half of run 2's cluster 5; id 4 is not in that run:
+    Cluster 0 is half of cluster 5 of run 2, and id 4 is not in that run:
 
     >>> runs = pl.DataFrame(
     ...     {

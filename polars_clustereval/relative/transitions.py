@@ -1,7 +1,8 @@
 """What became of the clusters from one run to the next, such as last night's.
 
-Clusters of both runs are linked as run_pairs has it. A cluster with one link whose other cluster
-has no other link lives on; one with several links is split or merged; one without is gone or new.
+run_pairs defines which clusters of both runs are linked. If a cluster is linked to one cluster,
+which has no other link, it lives on. A cluster with several links is split or merged; one without a
+link is gone or new.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ _IDS_AFTER = ("n_after", "n_joined", "stayed_after")
 def _count_links(pair: RunPair) -> pl.LazyFrame:
     """Return the linked pairs of `pair.overlaps` with the links that count.
 
-    counts_before and counts_after tell whether the link counts for the cluster of that run, n_parts
-    and n_sources how many links count for the old and for the new cluster.
+    counts_before and counts_after tell whether the link counts for the cluster of that run; n_parts
+    and n_sources tell how many links count for the old and for the new cluster.
     """
     least = pair.links.min_share
     links = pair.overlaps.filter("is_link").with_columns(
@@ -52,10 +53,10 @@ def _count_links(pair: RunPair) -> pl.LazyFrame:
 
 
 def _linked_pairs(pair: RunPair, links: pl.LazyFrame) -> pl.LazyFrame:
-    """Return one row per linked pair that is the row of a cluster, as transition_sides has them.
+    """Return one row per linked pair that is a row of transition_sides.
 
-    A match is the row of both clusters, a part that of the new one, a source that of the old one.
-    `links` is the result of _count_links.
+    A match is the row of both clusters, a part is the row of the new one, and a source that of the
+    old one. `links` is the result of _count_links.
     """
     only_of_old = pl.col("counts_before") & (pl.col("n_parts") == 1)
     only_of_new = pl.col("counts_after") & (pl.col("n_sources") == 1)
@@ -75,12 +76,12 @@ def _linked_pairs(pair: RunPair, links: pl.LazyFrame) -> pl.LazyFrame:
 def _clusters_without_match(
     clusters: pl.LazyFrame, by: list[str], linked: pl.LazyFrame, names: dict[str, Any]
 ) -> pl.LazyFrame:
-    """Return the rows of transition_sides of clusters that have not one link, but several or none.
+    """Return the rows of transition_sides for clusters with several links or none.
 
     `clusters` are those of one run, with the key `by`, and `linked` the links that count for them.
-    `names` are of the columns: `sums`, those to sum over the clusters of the other run, `other`,
-    the key of these, `n_other`, their number, `n_own`, and `most`, the number of links that count
-    for one of them; `several` and `none` are the kinds.
+    `names` are names of columns: `sums`, those to sum over the clusters of the other run; `other`,
+    the key of these; `n_other`, their number; `n_own`; and `most`, the number of links that count
+    for one of them. `several` and `none` are the kinds.
     """
     sums = linked.group_by(by).agg(
         pl.col("n", *names["sums"]).sum(),
@@ -118,7 +119,7 @@ def _merged_clusters(pair: RunPair, links: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _transition_of_kind() -> pl.Expr:
-    """Return the word for the kind of a row, of which a match has three by the numbers of ids."""
+    """Return the word for the kind of a row; a match has three, by the numbers of ids."""
     kind, n_before, n_after = pl.col("kind"), pl.col("n_before"), pl.col("n_after")
     return (
         pl.when(kind == "part")
@@ -142,8 +143,8 @@ def transition_sides(pair: RunPair) -> pl.LazyFrame:
     new, the only cluster of a side, NULL for none or several, kind (match, part, source, split,
     merged, gone or new), n_old and n_new, the numbers of clusters, sums of the columns of both
     sides, n, the ids in linked pairs, and is_both, whether a part of a split cluster is itself
-    merged, or a source of a merged one split. transition is the word for the kind, ambiguity what
-    makes it doubtful.
+    merged, or a source of a merged one split. transition is the word for the kind, and ambiguity
+    the reason to doubt it.
     """
     links = _count_links(pair)
     sides = pl.concat(
@@ -214,53 +215,55 @@ def run_transitions(
     noise: Any = None,
     noise_as: NoiseAs | None = None,
 ) -> Frame:
-    """What became of the clusters from one run to the next: kept, split, merged, gone and others.
+    """What became of each cluster from one run to the next: kept, split, merged, gone and so on.
 
-    A cluster with one link whose other cluster has no other link lives on: it is kept, grown or
-    shrunk by its number of ids. One with several links is split into these, or merged from them;
-    without a link it is gone, or new.
+    If a cluster is linked to one cluster, which has no other link, it lives on: it is kept, grown
+    or shrunk, depending on its number of ids. If it has several links, it is split into these
+    clusters, or merged from them. If it has no link, it is gone, or new.
 
     Parameters
     ----------
     frame_before, frame_after : DataFrame or LazyFrame
-        The run before and the run after, one row per id. A LazyFrame is read when the result is
-        collected.
+        The run before and the run after, one row per id. A LazyFrame is read when you collect the
+        result.
     id, cluster : str or Expr
-        What identifies the clustered object, and its cluster, of any groupable type: columns of
-        both frames, of the same types. Rows with a NULL cluster count as if they were not there.
+        What identifies the clustered object, and its cluster, of any groupable type. Both are
+        columns of both frames, with the same types. Rows with a NULL cluster are ignored.
     threshold : float
-        Two clusters are linked if their common ids are at least this share of one of them, of its
-        ids that are in both runs; above 0 and at most 1.
+        Two clusters are linked if their common ids are at least this share of one of the clusters,
+        counting only its ids that are in both runs. The threshold is above 0 and at most 1.
     min_share : float
-        A link counts for a cluster if the common ids are at least this share of it: 0.1 leaves out
-        parts and sources below a tenth. From 0 to the threshold.
+        A link counts for a cluster if the common ids are at least this share of it. With 0.1, parts
+        and sources of less than a tenth are ignored. From 0 to the threshold.
     partition_by : str, Expr or sequence of these, optional
         Columns of both frames whose groups are evaluated separately. NULL is a group too.
     noise : object, optional
         The value of cluster that marks noise, in both runs.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Count noise as an ordinary cluster, as not in the run, or each row as a cluster, which has
-        no row of its own.
+        Whether noise counts as an ordinary cluster, as not in the run, or as one cluster per row,
+        which then has no row in the result.
 
     Returns
     -------
     DataFrame or LazyFrame
         Same kind as `frame_before`, one row per cluster of either run, sorted: the partition
-        columns, cluster_before, cluster_after, transition, and ambiguity, what makes it doubtful:
+        columns; cluster_before; cluster_after; transition; and ambiguity, the reason to doubt it:
         'split and merged', 'scattered' (less than the threshold of the old cluster's ids are in the
         row's new clusters), 'gathered' (the reverse) or NULL. A cluster that lives on has one row
-        for both runs. A split cluster has a row with cluster_after NULL, and each part one with
-        both clusters; a merged cluster has a row with cluster_before NULL, and each source one with
-        both. Of the clusters on both sides of the row: their ids n_before and n_after, n_common in
-        linked clusters, n_left and n_joined in one run only, their numbers n_clusters_before and
-        n_clusters_after, and share_before and share_after, n_common as a share of the ids that are
-        in both runs (NULL if none are).
+        for both runs. A split cluster has a row with cluster_after NULL, and a row with both
+        clusters for each of its parts. A merged cluster has a row with cluster_before NULL, and a
+        row with both clusters for each of its sources. The other columns describe the clusters of
+        the row: n_before and n_after, their ids in each run; n_common, the ids in linked clusters;
+        n_left and n_joined, the ids in only one run; n_clusters_before and n_clusters_after, the
+        numbers of clusters; and share_before and share_after, n_common as a share of the ids that
+        are in both runs (NULL if there are none).
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, cannot be grouped or has two types, an id is NULL or twice in a
-        run, noise has no equal in the type of cluster, or an option is unknown.
+        If a column does not exist, cannot be grouped, or has different types in the two frames; if
+        an id is NULL or occurs twice in a run; if noise is not a value of the type of cluster; or
+        if an option is unknown.
 
     Notes
     -----
@@ -273,7 +276,7 @@ def run_transitions(
 
     Examples
     --------
-    Cluster a has grown under another name, b is split:
+    Cluster a has grown under another name, and b is split:
 
     >>> before = pl.DataFrame({"id": [1, 2, 3, 4, 5, 6], "cluster": ["a", "a", "b", "b", "b", "b"]})
     >>> after = pl.DataFrame({"id": [1, 2, 3, 4, 5, 6, 7], "cluster": [*"xxyyzz", "x"]})
@@ -307,7 +310,7 @@ def transition_overlaps(
     noise: Any = None,
     noise_as: NoiseAs | None = None,
 ) -> Frame:
-    """Clusters of one run and of the next that have common ids, one row per pair.
+    """Pairs of a cluster of one run and a cluster of the next that have common ids.
 
     Parameters
     ----------
@@ -318,14 +321,15 @@ def transition_overlaps(
     -------
     DataFrame or LazyFrame
         Same kind as `frame_before`, one row per pair of clusters with common ids, sorted: the
-        partition columns, cluster_before, cluster_after, n_before, n_after, n_common, share_before
-        and share_after, n_common as a share of each cluster's ids that are in both runs, jaccard,
-        their Jaccard index on these ids, and is_link, whether a share is at least the threshold.
+        partition columns; cluster_before; cluster_after; n_before; n_after; n_common; share_before
+        and share_after, which are n_common as a share of each cluster's ids that are in both runs;
+        jaccard, the Jaccard index of the two clusters on these ids; and is_link, whether a share
+        reaches the threshold.
 
     Raises
     ------
     ClusterEvalError
-        As for run_transitions.
+        For the same reasons as run_transitions.
 
     Notes
     -----
@@ -333,7 +337,7 @@ def transition_overlaps(
 
     Examples
     --------
-    Both parts of cluster b have half of its ids:
+    Each part of cluster b has half of its ids:
 
     >>> before = pl.DataFrame({"id": [1, 2, 3, 4, 5, 6], "cluster": ["a", "a", "b", "b", "b", "b"]})
     >>> after = pl.DataFrame({"id": [1, 2, 3, 4, 5, 6, 7], "cluster": [*"xxyyzz", "x"]})
@@ -367,8 +371,9 @@ def moved_ids(
 ) -> Frame:
     """Ids that have moved, left or joined from one run to the next.
 
-    An id has moved if its new cluster is not linked to its old one, as run_transitions has it: the
-    ids of the parts of a split cluster have not. affected_ids has these, too.
+    An id has moved if its new cluster is not linked to its old one, in the sense of
+    run_transitions. So the ids of a split cluster have not moved to its parts; affected_ids lists
+    them too.
 
     Parameters
     ----------
@@ -379,13 +384,13 @@ def moved_ids(
     -------
     DataFrame or LazyFrame
         Same kind as `frame_before`, one row per id that has moved, left or joined, sorted: the
-        partition columns, id, cluster_before, NULL if it has joined, and cluster_after, NULL if it
-        has left.
+        partition columns; id; cluster_before, NULL if the id has joined; and cluster_after, NULL if
+        it has left.
 
     Raises
     ------
     ClusterEvalError
-        As for run_transitions.
+        For the same reasons as run_transitions.
 
     Notes
     -----
@@ -393,7 +398,7 @@ def moved_ids(
 
     Examples
     --------
-    Id 3 has moved to the cluster that was a, id 6 has left:
+    Id 3 has moved to the cluster that was a, and id 6 has left:
 
     >>> before = pl.DataFrame({"id": [1, 2, 3, 4, 5, 6], "cluster": ["a", "a", "b", "b", "b", "b"]})
     >>> after = pl.DataFrame({"id": [1, 2, 3, 4, 5], "cluster": ["x", "x", "x", "y", "y"]})
@@ -429,28 +434,29 @@ def affected_ids(
 ) -> Frame:
     """Ids whose companions, the other ids of their cluster, have changed from run to run.
 
-    These are the ids of clusters that were split or merged, those that have moved, left or joined,
-    and those of clusters that another id has left or joined. moved_ids lists fewer.
+    These are the ids of clusters that were split or merged, the ids that have moved, left or
+    joined, and the ids of clusters that another id has left or joined. moved_ids lists fewer.
 
     Parameters
     ----------
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Count noise as an ordinary cluster, as not in the run, or each row as a cluster without
-        companions.
+        Whether noise counts as an ordinary cluster, as not in the run, or as one cluster per row,
+        without companions.
     frame_before, frame_after, id, cluster, partition_by, noise : as in run_transitions
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame_before`, one row per affected id, sorted: the partition columns, id,
-        cluster_before, NULL if it has joined, cluster_after, NULL if it has left, and n_kept,
-        n_lost and n_gained, the companions in both runs, in the run before only, and in the run
-        after only. An id that has left has lost all companions, one that has joined has gained all.
+        Same kind as `frame_before`, one row per affected id, sorted: the partition columns; id;
+        cluster_before, NULL if the id has joined; cluster_after, NULL if it has left; and n_kept,
+        n_lost and n_gained, the companions in both runs, only in the run before, and only in the
+        run after. An id that has left has lost all of its companions; one that has joined has
+        gained all of them.
 
     Raises
     ------
     ClusterEvalError
-        As for run_transitions.
+        For the same reasons as run_transitions.
 
     Notes
     -----

@@ -1,16 +1,16 @@
-"""The tables of labels and of points on Spark, Databricks and others that speak Spark Connect.
+"""The tables of labels and of points on Spark, Databricks and other engines with Spark Connect.
 
-The functions have the parameters and the columns of the table macros, and read a DataFrame of
-Spark (classic or Connect) or a table of the active session. The queries are those of ``to_sql``.
-Results are computed when a function is called, and kept in the executors as a local checkpoint:
-reading one again costs nothing. Rows come in no order.
+The functions have the same parameters and columns as the table macros. They read a Spark DataFrame
+(classic or Connect) or a table of the active session, and run the queries of ``to_sql``. A result
+is computed when you call the function, and stays in the executors as a local checkpoint, so reading
+it again costs nothing. Its rows are in no particular order.
 
-Tables of points have one expression per coordinate in their queries, which plans of some hundreds
-of coordinates take long for.
+The queries for points have one expression per coordinate, so with some hundreds of coordinates
+Spark takes long to plan them.
 
-``contingency_matrix`` reads the rows once. Its result can be kept, as a DataFrame, a view or a
-table, and the other functions read it in place of the rows if ``label`` and ``cluster`` are left
-out.
+``contingency_matrix`` reads the rows once. You can save its result as a DataFrame, a view or a
+table. If you leave out ``label`` and ``cluster``, the other functions read such a saved contingency
+table instead of the rows.
 """
 
 from __future__ import annotations

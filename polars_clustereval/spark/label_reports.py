@@ -1,6 +1,6 @@
 """The tables of labels of ``polars_clustereval.spark``: parameters, columns and errors of each.
 
-Where a function begins, its ``locals()`` are its arguments by parameter.
+At the start of a function, its ``locals()`` are its arguments by parameter.
 """
 
 from __future__ import annotations
@@ -34,49 +34,49 @@ def contingency_matrix(
     noise_as: NoiseAs | None = None,
     metrics: Sequence[str] | None = None,
 ) -> DataFrame:
-    """Contingency table, sparse: one row per label and cluster that have rows in common.
+    """Sparse contingency table: one row per pair of label and cluster with common rows.
 
     Parameters
     ----------
     tbl : DataFrame or str
-        DataFrame of Spark, or the name of a table or view of the active session, as
-        ``session.table`` takes it.
+        A Spark DataFrame, or the name of a table or view of the active session, in the form that
+        ``session.table`` takes.
     label, cluster : str or Column, optional
-        True class and assigned cluster. If both are left out, `tbl` holds kept cells, and equal
-        cells, of several days or shards, become one.
+        True class and assigned cluster. If you leave out both, `tbl` must be a saved contingency
+        table. Rows of it with the same label and cluster, from several days or shards, become one.
     weight : str or Column, optional
-        How many times a row counts: whole numbers >= 0, at most 1e12 in a partition.
+        How many times a row counts: whole numbers >= 0, with a sum of at most 1e12 in a partition.
     partition_by : str, Column or a sequence of them, optional
-        Key of the partitions, of which each has its cells; several columns become a struct.
+        Key of the partitions; each partition has its own cells. Several columns become a struct.
     noise : str, int, float or bool, optional
         Value of `cluster` that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        What noise counts as.
+        Whether noise counts as an ordinary cluster, is left out, or counts as one cluster per row.
     metrics : sequence of str, optional
-        The columns of the result, in this order, after those that tell its rows apart
-        (``partition_key`` with `partition_by`, here ``label`` and ``cluster``). What they do not
-        need is not computed. By default all columns.
+        The columns of the result, in this order, after those that identify its rows
+        (``partition_key`` with `partition_by`, and here ``label`` and ``cluster``); by default all
+        columns. Anything that they do not need is not computed.
 
     Returns
     -------
     DataFrame
         ``partition_key`` (a NULL string without `partition_by`), ``label``, ``cluster``, ``n`` and
-        ``copies``: 1, but with `noise_as` 'singletons' the noise rows of a label are one row with
-        cluster NULL, n 1 and copies = their number. Rows with a NULL label or cluster are left
-        out. No rows: no cells.
+        ``copies``, which is 1. With `noise_as` 'singletons', the rows of noise with the same label
+        are one row, with cluster NULL, n = 1 and copies = the number of these rows. Rows with a
+        NULL label or cluster are left out. If there are no rows, the result is empty.
 
     Raises
     ------
     ClusterEvalError
-        For a table or column that does not exist, an invalid option, a name in `metrics` that the
-        result does not have, a noise value of another type than `cluster`, weights that are
-        negative, fractional or NULL, and a table without kept cells where these are expected.
+        If a table or column does not exist, if an option is invalid, if `metrics` has a name that
+        the result does not have, if the noise value has another type than `cluster`, if weights are
+        negative, fractional or NULL, or if `tbl` should be a saved contingency table and is not.
     ImportError
-        Without pyspark: ``pip install 'polars_clustereval[spark]'``.
+        If pyspark is missing: ``pip install 'polars_clustereval[spark]'``.
 
     See Also
     --------
-    polars_clustereval.contingency_matrix : the same of a Polars frame.
+    polars_clustereval.contingency_matrix : the same for a Polars frame.
 
     Examples
     --------
@@ -99,17 +99,17 @@ def pair_counts(
     noise_as: NoiseAs | None = None,
     metrics: Sequence[str] | None = None,
 ) -> DataFrame:
-    """Counts of the unordered pairs of rows by whether they share the label and the cluster.
+    """Counts of the unordered pairs of rows, by whether they have the same label and cluster.
 
-    The parameters and errors are those of `contingency_matrix`; without `label` and `cluster`,
-    `tbl` holds kept cells.
+    The parameters and errors are those of `contingency_matrix`. If you leave out `label` and
+    `cluster`, `tbl` must be a saved contingency table.
 
     Returns
     -------
     DataFrame
-        One row per partition: ``partition_key``, and as DECIMAL(38, 0) ``tp`` (same label and
-        cluster), ``fp`` (same cluster only), ``fn`` (same label only) and ``tn`` (neither). No
-        rows: one row of zeros; with `partition_by` none.
+        One row per partition: ``partition_key``; and, as DECIMAL(38, 0), ``tp`` (same label and
+        cluster), ``fp`` (only same cluster), ``fn`` (only same label) and ``tn`` (neither). If
+        there are no rows, the result is one row of zeros; with `partition_by`, it is empty.
 
     Examples
     --------
@@ -135,17 +135,19 @@ def external_report(
 ) -> DataFrame:
     """Every external metric: one row per partition, one column per metric.
 
-    The rows are read once. What is shuffled grows with the number of cells, not of rows.
+    The rows are read once. The amount of data that is shuffled grows with the number of cells, not
+    with the number of rows.
 
     Parameters
     ----------
     tbl, label, cluster, weight, partition_by, noise, noise_as, metrics
-        As in `contingency_matrix`. Without `label` and `cluster`, `tbl` holds kept cells.
+        As in `contingency_matrix`. If you leave out `label` and `cluster`, `tbl` must be a saved
+        contingency table.
     average_method : {'arithmetic', 'geometric', 'min', 'max', 'joint'}
-        Mean of the entropies in the normalized and the adjusted mutual information; 'joint' needs
-        `adjusted` False.
+        Mean of the entropies in the normalized and the adjusted mutual information. 'joint' needs
+        `adjusted` to be False.
     beta : float
-        Weight of recall in F measures and of completeness in the V measure.
+        Weight of recall in F measures, and of completeness in the V measure.
     adjusted : bool
         False leaves out the expected and the adjusted mutual information.
 
@@ -153,18 +155,19 @@ def external_report(
     -------
     DataFrame
         ``partition_key``, ``n``, ``n_dropped``, ``n_noise``, ``n_labels``, ``n_clusters``, and the
-        metrics. Of kept cells ``n_dropped`` and ``n_noise`` are NULL, since these do not tell how
-        many rows were left out. No rows: one row with n = 0 and NULL metrics; with `partition_by`
-        none. Kept cells of partitions that are all empty have that one row too.
+        metrics. For a saved contingency table, ``n_dropped`` and ``n_noise`` are NULL, because it
+        does not contain the rows that were left out. If there are no rows, the result is one row
+        with n = 0 and NULL metrics; with `partition_by`, it is empty. A saved contingency table in
+        which all partitions are empty also has that one row.
 
     Raises
     ------
     ClusterEvalError
-        As `contingency_matrix`.
+        For the same reasons as `contingency_matrix`.
 
     See Also
     --------
-    polars_clustereval.external_report : the same of a Polars frame.
+    polars_clustereval.external_report : the same for a Polars frame.
 
     Examples
     --------
@@ -192,8 +195,8 @@ def entity_resolution_report(
 ) -> DataFrame:
     """All measures of entity resolution: one row per partition, one column per measure.
 
-    The parameters are those of `polars_clustereval.entity_resolution_report`. Rows, kept cells,
-    cost and errors are as in `external_report`.
+    The parameters are those of `polars_clustereval.entity_resolution_report`. What it reads, what
+    it costs and which errors it raises is as in `external_report`.
 
     Examples
     --------
@@ -216,15 +219,16 @@ def external_cluster_report(
 ) -> DataFrame:
     """Size, purity and majority label of each cluster: one row per partition and cluster.
 
-    The parameters and errors are those of `contingency_matrix`; without `label` and `cluster`,
-    `tbl` holds kept cells.
+    The parameters and errors are those of `contingency_matrix`. If you leave out `label` and
+    `cluster`, `tbl` must be a saved contingency table.
 
     Returns
     -------
     DataFrame
-        ``partition_key``, ``cluster``, ``n``, ``n_labels``, ``majority_label`` (the lowest of
-        equals), ``majority_n``, ``purity``, ``entropy`` (nats) and ``joined_pairs``, its pairs of
-        rows with different labels. Singletons are one row with cluster NULL and n 1. No rows: none.
+        ``partition_key``, ``cluster``, ``n``, ``n_labels``, ``majority_label`` (the lowest one in a
+        tie), ``majority_n``, ``purity``, ``entropy`` (in nats) and ``joined_pairs``, its pairs of
+        rows with different labels. All singletons are one row with cluster NULL and n = 1. If there
+        are no rows, the result is empty.
 
     Examples
     --------
@@ -247,15 +251,15 @@ def external_label_report(
 ) -> DataFrame:
     """Size, recall and majority cluster of each label: one row per partition and label.
 
-    The parameters and errors are those of `contingency_matrix`; without `label` and `cluster`,
-    `tbl` holds kept cells.
+    The parameters and errors are those of `contingency_matrix`. If you leave out `label` and
+    `cluster`, `tbl` must be a saved contingency table.
 
     Returns
     -------
     DataFrame
-        ``partition_key``, ``label``, ``n``, ``n_clusters``, ``majority_cluster`` (the lowest of
-        equals), ``majority_n``, ``recall``, ``entropy`` (nats) and ``split_pairs``, its pairs of
-        rows in different clusters. No rows: none.
+        ``partition_key``, ``label``, ``n``, ``n_clusters``, ``majority_cluster`` (the lowest one in
+        a tie), ``majority_n``, ``recall``, ``entropy`` (in nats) and ``split_pairs``, its pairs of
+        rows in different clusters. If there are no rows, the result is empty.
 
     Examples
     --------
@@ -278,27 +282,28 @@ def bcubed_samples(
 ) -> DataFrame:
     """B-cubed precision and recall of each row.
 
-    The result is not computed before it is read, since it is as long as `tbl`.
+    Because the result is as long as `tbl`, it is computed only when you read it.
 
     Parameters
     ----------
     tbl, label, cluster, partition_by, noise, noise_as, metrics
-        As in `contingency_matrix`, but `tbl` cannot hold kept cells, which do not tell rows apart.
+        As in `contingency_matrix`, but `tbl` cannot be a saved contingency table, because it has no
+        single rows.
     id : str or Column, optional
-        Identifier of a row. By default Spark numbers the rows (``monotonically_increasing_id``):
-        the numbers differ from one another, but have gaps.
+        Identifier of a row. By default, Spark numbers the rows (``monotonically_increasing_id``):
+        the numbers are unique, but not consecutive.
 
     Returns
     -------
     DataFrame
         ``partition_key``, ``id``, ``label``, ``cluster`` (NULL for a singleton),
         ``bcubed_precision``, the share of its cluster that has its label, and ``bcubed_recall``,
-        the share of its label that is in its cluster. No rows: none.
+        the share of its label that is in its cluster. If there are no rows, the result is empty.
 
     Raises
     ------
     ClusterEvalError
-        As `contingency_matrix`.
+        For the same reasons as `contingency_matrix`.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """The tables of points of ``polars_clustereval.spark``: parameters, columns and errors of each.
 
-Where a function begins, its ``locals()`` are its arguments by parameter.
+At the start of a function, its ``locals()`` are its arguments by parameter.
 """
 
 from __future__ import annotations
@@ -42,58 +42,60 @@ def internal_report(
 ) -> DataFrame:
     """Internal indices from the centers of clusters: one row per partition.
 
-    The points are read twice. What is shuffled grows with the numbers of clusters and coordinates,
-    not of points.
+    The points are read twice. The amount of data that is shuffled grows with the numbers of
+    clusters and coordinates, not with the number of points.
 
     Parameters
     ----------
     tbl : DataFrame or str
-        DataFrame of Spark, or the name of a table or view of the active session, as
-        ``session.table`` takes it.
+        A Spark DataFrame, or the name of a table or view of the active session, in the form that
+        ``session.table`` takes.
     vector : str or Column, or a sequence of them
-        Columns of the coordinates, or one column of arrays or of vectors of ``pyspark.ml``, of
-        which one row is read for their length.
+        Columns with the coordinates, or one column of arrays or of ``pyspark.ml`` vectors. One row
+        of such a column is read for the length of the vectors.
     cluster : str or Column
         Assigned cluster.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
-        Distance between two points, by scipy's name.
+        Distance between two points, by its name in scipy.
     p : float
-        Order of the distance ``minkowski``, >= 1.
+        Order of the distance ``minkowski``, at least 1.
     center : {'mean', 'median'}
-        Center of a cluster, coordinate by coordinate.
+        How the center of a cluster is computed, for each coordinate.
     partition_by : str, Column or a sequence of them, optional
-        Key of the partitions, of which each has its row; several columns become a struct.
+        Key of the partitions; each partition has its own row. Several columns become a struct.
     noise : str, int, float or bool, optional
         Value of `cluster` that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        What noise counts as.
+        Whether noise counts as an ordinary cluster, is left out, or counts as one cluster per
+        point.
     weights : sequence of float, optional
-        Weight > 0 of each coordinate, as in scipy.
+        A weight > 0 for each coordinate, as in scipy.
     missing : {'error', 'drop'}
         Whether a vector with a NULL coordinate is an error, or its row is left out and counted in
         n_dropped.
     metrics : sequence of str, optional
-        The columns of the result, in this order, after those that tell its rows apart
-        (``partition_key`` with `partition_by`, and ``cluster`` in a table by cluster). What they do
-        not need is not computed. By default all columns.
+        The columns of the result, in this order, after those that identify its rows
+        (``partition_key`` with `partition_by`, and ``cluster`` in a table by cluster); by default
+        all columns. Anything that they do not need is not computed.
 
     Returns
     -------
     DataFrame
         ``partition_key`` (a NULL string without `partition_by`), ``n``, ``n_dropped``, ``n_noise``,
-        ``n_dims``, ``n_clusters``, ``n_singletons``, and the indices, NULL where one is undefined.
-        No rows: one row with n = 0; with `partition_by` none.
+        ``n_dims``, ``n_clusters``, ``n_singletons``, and the indices, each of which is NULL if it
+        is undefined. If there are no rows, the result is one row with n = 0; with `partition_by`,
+        it is empty.
 
     Raises
     ------
     ClusterEvalError
-        For a table or column that does not exist, an invalid option, a name in `metrics` that the
-        result does not have, a noise value of another type than `cluster`, and coordinates that
-        are NULL, NaN or infinite in a row that counts.
+        If a table or column does not exist, if an option is invalid, if `metrics` has a name that
+        the result does not have, if the noise value has another type than `cluster`, or if a
+        coordinate of a row that counts is NULL, NaN or infinite.
 
     See Also
     --------
-    polars_clustereval.internal_report : the same of a Polars frame.
+    polars_clustereval.internal_report : the same for a Polars frame.
 
     Examples
     --------
@@ -130,7 +132,8 @@ def internal_cluster_report(
     DataFrame
         ``partition_key``, ``cluster``, ``n``, ``centroid``, ``ssw``, ``mean_distance``,
         ``max_distance``, ``nearest_cluster`` and ``nearest_distance`` (NULL if there is one
-        cluster). Noise as singletons has a row for each point, with cluster NULL.
+        cluster). With `noise_as` 'singletons', each point of noise has its own row, with cluster
+        NULL.
 
     Examples
     --------
@@ -190,7 +193,7 @@ def neighbor_report(
     """Indices that need the distance of every point to every center: one row per partition.
 
     The parameters and errors are those of `internal_report`. Each point is joined to all clusters
-    of its partition: the time grows with points times clusters.
+    of its partition, so the time grows with points times clusters.
 
     Returns
     -------
@@ -229,30 +232,32 @@ def silhouette_score(
     tbl, vector, cluster, p, partition_by, noise, noise_as, weights, missing, metrics
         As in `internal_report`.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
-        With method 'exact' ``sqeuclidean`` or ``cosine``, whose silhouettes follow from sums over
-        clusters; those of the other distances need pairs of points, and are an error.
+        With method 'exact', the distance must be ``sqeuclidean`` or ``cosine``, because their
+        silhouettes follow from sums over clusters. Those of the other distances need pairs of
+        points, so they raise an error.
     method : {'exact', 'simplified'}
-        'simplified' takes distances to centroids in place of mean distances to points.
+        'simplified' uses distances to centroids instead of mean distances to points.
     between : {'nearest', 'mean_other', 'furthest'}
-        The mean distance that a point's own cluster is compared with: to the nearest other cluster,
-        to all points of other clusters, or to the furthest cluster.
+        Which mean distance is compared with that to a point's own cluster: the mean distance to the
+        nearest other cluster, to all points of other clusters, or to the furthest cluster.
 
     Returns
     -------
     DataFrame
         ``partition_key``, ``n``, ``n_dropped``, ``n_noise``, ``n_clusters``, ``n_singletons``,
         ``n_evaluated``, ``silhouette``, ``silhouette_macro``, ``silhouette_max``,
-        ``silhouette_lower`` and ``silhouette_upper``, in [-1, 1], best 1; NULL with fewer than two
-        clusters or if every point is a cluster. ``std_error`` is NULL: no points are sampled.
+        ``silhouette_lower`` and ``silhouette_upper``, in [-1, 1], best 1. The scores are NULL if
+        there are fewer than two clusters, or if every point is a cluster. ``std_error`` is NULL,
+        because no points are sampled.
 
     Raises
     ------
     ClusterEvalError
-        As `internal_report`, and for a distance that needs pairs of points.
+        For the same reasons as `internal_report`, and if the distance needs pairs of points.
 
     See Also
     --------
-    polars_clustereval.silhouette_score : the same of a Polars frame, for every distance.
+    polars_clustereval.silhouette_score : the same for a Polars frame, with every distance.
 
     Examples
     --------
@@ -282,13 +287,13 @@ def silhouette_clusters(
     """Mean silhouette of each cluster: one row per partition and cluster.
 
     The parameters and errors are those of `silhouette_score`, except that the distance must be
-    ``sqeuclidean`` or ``cosine``: any other, the default too, is an error.
+    ``sqeuclidean`` or ``cosine``. Any other distance, including the default, raises an error.
 
     Returns
     -------
     DataFrame
         ``partition_key``, ``cluster``, ``n``, the means ``a``, ``b`` and ``silhouette``, and
-        ``std_error``, NULL as no points are sampled.
+        ``std_error``, which is NULL, because no points are sampled.
 
     Examples
     --------
@@ -318,8 +323,8 @@ def silhouette_samples(
 ) -> DataFrame:
     """Silhouette of each point.
 
-    The rows are computed when they are read, since there are as many as in `tbl`; the statistics of
-    the clusters that they need are computed at the call.
+    Because the result is as long as `tbl`, its rows are computed only when you read them. The
+    statistics of the clusters that they need are computed when you call the function.
 
     Parameters
     ----------
@@ -328,14 +333,14 @@ def silhouette_samples(
     metrics : sequence of str, optional
         As in `silhouette_clusters`.
     id : str or Column, optional
-        Identifier of a point, unique in its partition. By default Spark numbers the points
+        Identifier of a point, unique in its partition. By default, Spark numbers the points
         (``monotonically_increasing_id``): the numbers are unique, but not consecutive.
 
     Returns
     -------
     DataFrame
         ``partition_key``, ``id``, ``cluster``, ``neighbor``, ``a``, ``b``, ``silhouette`` and
-        ``std_error``, NULL as no points are sampled.
+        ``std_error``, which is NULL, because no points are sampled.
 
     Examples
     --------

@@ -46,7 +46,7 @@ def compute_points(name: str, arguments: Mapping[str, Any], *, lazy: bool = Fals
     """Return the rows of the table macro `name` of points, as a DataFrame of their session.
 
     `arguments` are all those of its function by parameter; without an id Spark numbers the rows.
-    The result is computed here, unless `lazy` is TRUE or the session cannot keep it.
+    The result is computed here, unless `lazy` is TRUE or the session cannot store it.
     """
     frame = open_table(arguments["tbl"])
     options = given_options(arguments)
@@ -94,9 +94,9 @@ def _coordinate_name(place: int) -> str:
 def _read_coordinates(frame: DataFrame, vector: Any, missing: Missing) -> list[Column]:
     """Return the coordinates of the points as columns of DOUBLE.
 
-    The query counts a point as missing if its first coordinate is NULL. With the option `missing`
-    = 'error' that is so only for points without any coordinate; the first one of others is NaN
-    then, which is an error.
+    The query counts a point as missing if its first coordinate is NULL. With `missing` = 'error',
+    only points without any coordinate are missing; for other points with a NULL, the first
+    coordinate becomes NaN, which is an error.
     """
     from pyspark.sql import functions
 
@@ -122,9 +122,9 @@ def _read_coordinates(frame: DataFrame, vector: Any, missing: Missing) -> list[C
 
 
 def _split_arrays(frame: DataFrame, arrays: Column, kind: str) -> list[Column]:
-    """Return the elements of a column of arrays, an error where there are others.
+    """Return the elements of a column of arrays, and an error if the number of elements differs.
 
-    One row is read for their number.
+    One row is read to find their number.
     """
     from pyspark.sql import functions
 
@@ -141,7 +141,7 @@ def _split_arrays(frame: DataFrame, arrays: Column, kind: str) -> list[Column]:
     fault = functions.concat(
         functions.lit(f"vector: expected {expected}, got "),
         length.cast("string"),
-        functions.lit(" coordinates; mend such rows or leave them out"),
+        functions.lit(" coordinates; fix such rows or leave them out"),
     )
     first, *others = (functions.get(arrays, i) for i in range(size))
     is_wrong = arrays.isNotNull() & (length != size)

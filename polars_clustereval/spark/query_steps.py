@@ -1,6 +1,6 @@
-"""A query with CTEs as steps, of which each is evaluated once and then read by the later ones.
+"""A query with CTEs as steps: each is evaluated once, and then read by the later ones.
 
-Spark plans and evaluates a CTE again wherever it is read.
+Spark plans and evaluates a CTE again each time it is read.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ _COSTLY = (exp.Group, exp.Distinct, exp.Join, exp.Window)
 class Step(NamedTuple):
     """A query of Spark SQL and the names of the tables and steps that it reads.
 
-    Each of them is a placeholder in the text, {name}, as the method ``sql`` of a session takes it.
+    Each of them is a placeholder in the text, {name}, in the form for the method ``sql`` of a
+    session.
     """
 
     name: str
@@ -29,12 +30,13 @@ class Step(NamedTuple):
 
 
 class QuerySteps:
-    """Steps of a query: those of its CTEs that are worth keeping, and the query itself.
+    """Steps of a query: those of its CTEs that are worth storing, and the query itself.
 
     `tables` are the names of the tables that the query reads besides its CTEs. A CTE is worth
-    keeping if it depends on them, moves rows, and is read more than once, unless the macro says NOT
-    MATERIALIZED: points stream. So is one that these are joined with: only of a kept one Spark
-    knows that it is small. Others are written into the steps that read them.
+    storing if it depends on them, moves rows, and is read more than once, unless the macro has NOT
+    MATERIALIZED, because then points stream. A CTE that is joined with points that stream is worth
+    storing too, because only then does Spark know that it is small. Others are written into the
+    steps that read them.
     """
 
     def __init__(self, query: exp.Select, tables: Collection[str]) -> None:
@@ -50,18 +52,18 @@ class QuerySteps:
         return [self._write_step(name, self._bodies[name]) for name in self._kept]
 
     def final_step(self) -> Step:
-        """Return the step that has the rows of the query; it reads the kept steps."""
+        """Return the step that has the rows of the query; it reads the stored steps."""
         return self._write_step("", self._final)
 
     def whole_query(self) -> Step:
-        """Return the query as a single step, for engines that keep nothing."""
+        """Return the query as a single step, for engines that store nothing."""
         kept, self._kept = self._kept, []
         step = self.final_step()
         self._kept = kept
         return step
 
     def cte_step(self, prefix: str) -> Step:
-        """Return the step of the first CTE whose name begins with `prefix`, kept or not."""
+        """Return the step of the first CTE with a name that begins with `prefix`, stored or not."""
         name = next(name for name in self._bodies if name.startswith(prefix))
         return self._write_step(name, self._bodies[name])
 
@@ -89,7 +91,7 @@ class QuerySteps:
     def _write_subqueries(self, query: exp.Expr, names: Collection[str]) -> None:
         """Replace the names of CTEs in a query by their queries, in place.
 
-        Spark forgets which tables are to be broadcast where they are read through a CTE.
+        If tables are read through a CTE, Spark forgets which of them to broadcast.
         """
         for table in list(query.find_all(exp.Table)):
             if table.name in names:
@@ -113,7 +115,7 @@ class QuerySteps:
         return [table.name for table in body.find_all(exp.Table) if table.name in self._bodies]
 
     def _find_kept(self) -> list[str]:
-        """Return the names of the CTEs that are worth keeping, in their order."""
+        """Return the names of the CTEs that are worth storing, in their order."""
         dependent = self._find_dependent()
         joined = self._find_joined()
         uses = dict.fromkeys(self._bodies, 0)
@@ -131,12 +133,12 @@ class QuerySteps:
         return kept
 
     def _find_joined(self) -> set[str]:
-        """Return the names of the CTEs that points are joined with as they stream."""
+        """Return the names of the CTEs that are joined with points while these stream."""
         joins = (join for name in self._streamed for join in self._bodies[name].find_all(exp.Join))
         return {join.this.name for join in joins if isinstance(join.this, exp.Table)}
 
     def _find_dependent(self) -> set[str]:
-        """Return the names of the CTEs that read one of the tables, by way of other CTEs or not."""
+        """Return the names of the CTEs that read one of the tables, even through other CTEs."""
         dependent: set[str] = set()
         for name, body in self._bodies.items():
             if {table.name for table in body.find_all(exp.Table)} & (self._tables | dependent):

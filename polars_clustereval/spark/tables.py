@@ -1,7 +1,7 @@
-"""Columns that are read, checks, and steps on Spark: what the functions have in common.
+"""What the functions have in common: columns that are read, checks, and steps on Spark.
 
 A table is the query of ``to_sql``, run in steps (query_steps.py). A step is a local checkpoint, so
-that Spark plans and evaluates it once, and a small one is broadcast.
+Spark plans and evaluates it once, and broadcasts a small one.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def compute_table(name: str, arguments: Mapping[str, Any], *, lazy: bool = False
     """Return the rows of the table macro `name`, as a DataFrame of the session of its table.
 
     `arguments` are all those of its function by parameter. The result is computed here, unless
-    `lazy` is TRUE or the session cannot keep it.
+    `lazy` is TRUE or the session cannot store it.
     """
     frame = open_table(arguments["tbl"])
     options = given_options(arguments)
@@ -93,7 +93,7 @@ def compute_table(name: str, arguments: Mapping[str, Any], *, lazy: bool = False
 
 
 def given_options(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of all options of tables: of `arguments`, and the defaults of the rest."""
+    """Return the values of all options of tables: those in `arguments`, else the defaults."""
     return {key: arguments.get(key, default) for key, default in OPTIONS.items()}
 
 
@@ -131,7 +131,7 @@ def select_rows(
 ) -> DataFrame:
     """Return the columns that the arguments name, each under the name of its parameter, and others.
 
-    The weight is checked where Spark reads it.
+    The weight is checked when Spark reads it.
     """
     selected = frame.select(
         *(find_column(frame, key, x).alias(key) for key, x in given.items() if x is not None),
@@ -183,7 +183,7 @@ def _comparable_name(frame: DataFrame, name: str) -> str:
 
 
 def _check_weight(weight: Column, dtype: DataType) -> Column:
-    """Return a column of weights as BIGINT, an error where it is no whole number >= 0.
+    """Return a column of weights as BIGINT, and an error if one is not a whole number >= 0.
 
     The error is that of the macro _check_weight. `dtype` is the type of the column.
     """
@@ -232,30 +232,30 @@ def cast_noise(session: SparkSession, noise: Any, field: Any) -> exp.Expr:
 
 
 def _read_cells(frame: DataFrame) -> DataFrame:
-    """Return the columns of kept cells; raise an error if the table has none or other ones.
+    """Return the columns of a saved contingency table; raise an error if the table is none.
 
-    The counts are checked where Spark reads them.
+    The counts are checked when Spark reads them.
     """
     missing = [column for column in _CELL_COLUMNS if column not in frame.columns]
     if missing:
         raise ClusterEvalError(
-            f"tbl: expected kept cells, the rows of contingency_matrix with the columns "
-            f"{', '.join(_CELL_COLUMNS)}, got {', '.join(frame.columns)}; give label and cluster "
-            "if these are rows, or keep the cells again if they are of another version"
+            "tbl: expected a saved contingency table, rows of contingency_matrix with the columns "
+            f"{', '.join(_CELL_COLUMNS)}, got {', '.join(frame.columns)}; if these are the rows to "
+            "evaluate, give label and cluster; if another version wrote the table, save it again"
         )
     for column in ("n", "copies"):
         dtype = frame.schema[column].dataType.simpleString()
         if dtype not in ("tinyint", "smallint", "int", "bigint"):
             raise ClusterEvalError(
-                f"tbl: expected kept cells with bigint in {column}, got {dtype}; keep the cells "
-                "again if they are of another version"
+                f"tbl: expected a saved contingency table with bigint in {column}, got {dtype}; if "
+                "another version wrote the table, save it again"
             )
     cells = frame.select(*_CELL_COLUMNS)
     return cells.withColumn("n", _check_cell(cells))
 
 
 def _check_cell(cells: DataFrame) -> Column:
-    """Return the column n of kept cells, an error where a row is no cell."""
+    """Return the column n of a saved contingency table, and an error in rows that are not cells."""
     from pyspark.sql import functions
 
     n, copies = cells["n"], cells["copies"]
@@ -265,8 +265,8 @@ def _check_cell(cells: DataFrame) -> Column:
         ", ", *(functions.coalesce(x.cast("string"), functions.lit("NULL")) for x in (n, copies))
     )
     fault = functions.concat(
-        functions.lit("tbl: expected kept cells with a label, n and copies >= 1, and one of the "),
-        functions.lit("two 1 (n if cluster is NULL, else copies), got a row with n, copies = "),
+        functions.lit("tbl: expected a contingency table: rows with a label, n and copies >= 1, "),
+        functions.lit("and n = 1 if cluster is NULL, else copies = 1; got a row with n, copies = "),
         shown,
     )
     return functions.when(valid, n.cast("bigint")).otherwise(functions.raise_error(fault))
@@ -340,7 +340,7 @@ def settings_for_points(session: SparkSession) -> Iterator[None]:
 
 
 def can_checkpoint(session: SparkSession) -> bool:
-    """Return whether a session can keep a result without its plan: Sail needs a folder for it."""
+    """Return whether a session can store a result without its plan. Sail needs a folder."""
     from pyspark.errors import PySparkException
 
     if not type(session).__module__.startswith("pyspark.sql.connect"):
@@ -355,15 +355,15 @@ def can_checkpoint(session: SparkSession) -> bool:
 def _check_division(name: str, session: SparkSession) -> None:
     """Raise an error if `name` is a report of scores and spark.sql.ansi.enabled is not false.
 
-    It is for engines that cannot keep results, such as Sail, which compute the branches of CASE
-    that are not taken, too: with that setting a division by zero there is an error.
+    Engines that cannot store results, such as Sail, also compute the branches of CASE that are not
+    taken. With that setting, a division by zero in such a branch is an error.
     """
     reports = ("external_report", "entity_resolution_report")
     if name in reports and session.conf.get("spark.sql.ansi.enabled", "true") != "false":
         raise ClusterEvalError(
             f"{name}: expected spark.sql.ansi.enabled = false on an engine that cannot "
             "keep results, such as Sail, which divides by zero otherwise; "
-            "session.conf.set('spark.sql.ansi.enabled', 'false')"
+            "call session.conf.set('spark.sql.ansi.enabled', 'false')"
         )
 
 

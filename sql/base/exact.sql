@@ -36,6 +36,9 @@ CREATE OR REPLACE MACRO clustereval._compensated_list_sum(x) AS list_aggregate(x
 -- lowest value in a tie, a NULL last; NULL if there is no row.
 CREATE OR REPLACE MACRO clustereval._value_at_least_key(value, key, condition) AS
   (MIN({'key': key, 'value': value}) FILTER (WHERE condition))['value'];
+-- The same for a whole number of at least 0, for which an engine may have a faster form.
+CREATE OR REPLACE MACRO clustereval._number_at_least_key(number, key, condition) AS
+  clustereval._value_at_least_key(number, key, condition);
 
 -- x, a mean of numbers from low to high, clamped to these: equal numbers are their own mean.
 CREATE OR REPLACE MACRO clustereval._clamp(x, low, high) AS LEAST(GREATEST(x, low), high);

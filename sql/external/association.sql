@@ -8,7 +8,7 @@
 ---------------------------------------------------------------------------------------------------
 
 -- (tp + tn - fp - fn) / (tp + fp + fn + tn): the share of pairs on which label and cluster agree,
--- minus that on which they disagree; NULL for 0 / 0.
+-- minus the share on which they disagree; NULL for 0 / 0.
 CREATE OR REPLACE MACRO clustereval._hubert_index(tp, fp, fn, tn) AS
   (tp + tn - fp - fn) / NULLIF(tp + fp + fn + tn, 0);
 
@@ -40,7 +40,7 @@ CREATE OR REPLACE MACRO clustereval._correlation_distance(tp, fp, fn, tn) AS
   END;
 
 -- (tp + tn) / (tp + tn + 2 (fp + fn)): the share of pairs on which label and cluster agree, where
--- pairs that disagree count twice; NULL for 0 / 0.
+-- pairs on which they disagree count twice; NULL for 0 / 0.
 CREATE OR REPLACE MACRO clustereval._rogers_tanimoto_index(tp, fp, fn, tn) AS
   (tp + tn) / NULLIF(tp + tn + 2 * (fp + fn), 0);
 
@@ -54,13 +54,13 @@ CREATE OR REPLACE MACRO clustereval._russell_rao_index(tp, fp, fn, tn) AS
 CREATE OR REPLACE MACRO clustereval._sokal_sneath_1_index(tp, fp, fn, tn) AS
   tp / NULLIF(tp + 2 * (fp + fn), 0);
 
--- (tp + tn) / (tp + tn + (fp + fn) / 2): the share of pairs on which label and cluster agree, where
--- pairs that disagree count half; NULL for 0 / 0.
+-- (tp + tn) / (tp + tn + (fp + fn) / 2): the share of pairs on which label and cluster agree,
+-- where pairs on which they disagree count half; NULL for 0 / 0.
 CREATE OR REPLACE MACRO clustereval._sokal_sneath_2_index(tp, fp, fn, tn) AS
   (tp + tn) / NULLIF(tp + tn + (fp + fn) / 2, 0);
 
--- tp / (fp + fn): pairs with the same label and the same cluster, per pair with only one of them
--- the same; NULL if there is none of these.
+-- tp / (fp + fn): pairs that share both label and cluster, per pair that shares only one of them;
+-- NULL if no pair shares only one.
 CREATE OR REPLACE MACRO clustereval._southwood_index(tp, fp, fn, tn) AS tp / NULLIF(fp + fn, 0);
 
 ---------------------------------------------------------------------------------------------------
@@ -68,8 +68,8 @@ CREATE OR REPLACE MACRO clustereval._southwood_index(tp, fp, fn, tn) AS tp / NUL
 -- either are left out.
 ---------------------------------------------------------------------------------------------------
 
--- Share of pairs of rows on which they agree, minus that on which they disagree; NULL for a single
--- row.
+-- The share of pairs of rows on which label and cluster agree, minus the share on which they
+-- disagree; NULL for a single row.
 -- Examples: SELECT clustereval.hubert_index(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.hubert_index(label, cluster) AS
   list_transform(
@@ -89,8 +89,8 @@ CREATE OR REPLACE MACRO clustereval.kulczynski_index(label, cluster) AS
     )
   )[1];
 
--- (fn - fp) / sqrt(fn + fp), where fn pairs of rows have the same label only and fp the same
--- cluster only; NULL for equal partitions.
+-- (fn - fp) / sqrt(fn + fp), where fn pairs of rows share only the label and fp only the cluster;
+-- NULL for equal partitions.
 -- Examples: SELECT clustereval.mcnemar_index(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.mcnemar_index(label, cluster) AS
   list_transform(
@@ -123,8 +123,8 @@ CREATE OR REPLACE MACRO clustereval.correlation_distance(label, cluster) AS
     )
   )[1];
 
--- Share of pairs of rows on which they agree, where pairs that disagree count twice; NULL for a
--- single row.
+-- The share of pairs of rows on which label and cluster agree, where pairs on which they disagree
+-- count twice; NULL for a single row.
 -- Examples: SELECT clustereval.rogers_tanimoto_index(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.rogers_tanimoto_index(label, cluster) AS
   list_transform(
@@ -134,7 +134,8 @@ CREATE OR REPLACE MACRO clustereval.rogers_tanimoto_index(label, cluster) AS
     )
   )[1];
 
--- Share of all pairs of rows that have the same label and the same cluster; NULL for a single row.
+-- The share of all pairs of rows that have the same label and the same cluster; NULL for a single
+-- row.
 -- Examples: SELECT clustereval.russell_rao_index(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.russell_rao_index(label, cluster) AS
   list_transform(
@@ -144,8 +145,8 @@ CREATE OR REPLACE MACRO clustereval.russell_rao_index(label, cluster) AS
     )
   )[1];
 
--- Jaccard index of pairs of rows, where pairs that disagree count twice; NULL if no pair has one
--- label or one cluster.
+-- Jaccard index of pairs of rows, where pairs on which label and cluster disagree count twice;
+-- NULL if no pair shares a label or a cluster.
 -- Examples: SELECT clustereval.sokal_sneath_1_index(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.sokal_sneath_1_index(label, cluster) AS
   list_transform(
@@ -155,8 +156,8 @@ CREATE OR REPLACE MACRO clustereval.sokal_sneath_1_index(label, cluster) AS
     )
   )[1];
 
--- Share of pairs of rows on which they agree, where pairs that disagree count half; NULL for a
--- single row.
+-- The share of pairs of rows on which label and cluster agree, where pairs on which they disagree
+-- count half; NULL for a single row.
 -- Examples: SELECT clustereval.sokal_sneath_2_index(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.sokal_sneath_2_index(label, cluster) AS
   list_transform(
@@ -166,8 +167,8 @@ CREATE OR REPLACE MACRO clustereval.sokal_sneath_2_index(label, cluster) AS
     )
   )[1];
 
--- Pairs of rows with the same label and the same cluster, per pair with only one of them the same;
--- NULL for equal partitions.
+-- Pairs of rows that share both label and cluster, per pair that shares only one of them; NULL for
+-- equal partitions.
 -- Examples: SELECT clustereval.southwood_index(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.southwood_index(label, cluster) AS
   list_transform(

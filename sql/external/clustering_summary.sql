@@ -1,4 +1,4 @@
--- clustering_summary: what can be said of a clustering without labels.
+-- clustering_summary: what can be said about a clustering without labels.
 
 -- The rows of _row_groups for the names of the rows in place of labels: one row per value of
 -- (partition_by, name, cluster) in the table named tbl. label is a struct of the name, which is not
@@ -140,9 +140,10 @@ CREATE OR REPLACE MACRO clustereval._name_statistics(cells) AS TABLE
 -- hill_number_1, hill_number_2, hill_number_inf, homonymy_rate and name_variation_rate. tbl is a
 -- table; cluster (assigned cluster), name (the name of a row; without it the last two columns are
 -- NULL), weight (a row's multiplicity, 1 if NULL) and partition_by (NULL for one partition of all
--- rows) are its columns; noise is the value of cluster that marks noise, which noise_as counts as
--- one 'cluster', leaves out ('drop') or counts as 'singletons'. Rows with a NULL cluster are left
--- out; those with a NULL name count as rows of their cluster that add no name to it.
+-- rows) are its columns; noise is the value of cluster that marks noise; noise_as counts its rows
+-- as one 'cluster', leaves them out ('drop') or counts them as 'singletons'. Rows with a NULL
+-- cluster are left out; those with a NULL name count as rows of their cluster that add no name to
+-- it.
 -- Examples:
 --   FROM clustereval.clustering_summary(assignments, cluster);
 --   FROM clustereval.clustering_summary(assignments, cluster, name := species);

@@ -5,7 +5,7 @@
 --     and the majority label of a cluster likewise.
 --   * A singleton is a noise row that is counted as a cluster of its own; its cluster is NULL.
 --   * A cell stands for `copies` equal cells of `n` rows each: 1 everywhere, except that the
---     singletons of one label are one cell with n = 1. Every sum over cells is weighted by it.
+--     singletons of a label are one cell with n = 1. Every sum over cells is weighted by it.
 --   * The parameter cells names a CTE of such rows: partition_key, label, cluster, n and copies.
 --   * A histogram is a MAP from a key (a cell, a label or a cluster) to its number of rows.
 
@@ -101,11 +101,11 @@ CREATE OR REPLACE MACRO clustereval._row_groups(
   )
   SELECT * FROM clustereval._flag_groups(__ce_group_counts, noise, noise_as);
 
--- The rows of _row_groups, made of kept cells instead of rows: tbl has the columns of
--- contingency_matrix. Rows of the same partition, label and cluster are one cell, so that tables of
--- several days or shards may be united. n_dropped and n_noise are NULL, since cells do not tell how
--- many rows were left out. If there are no cells, one row with is_only TRUE. to_sql puts this macro
--- in place of _row_groups.
+-- The rows of _row_groups, made from a saved contingency table instead of rows: tbl has the
+-- columns of contingency_matrix. Rows of the same partition, label and cluster are one cell, so
+-- you can concatenate the tables of several days or shards. n_dropped and n_noise are NULL,
+-- because the cells do not tell how many rows were left out. If there are no cells, the result is
+-- one row with is_only TRUE. to_sql uses this macro in place of _row_groups.
 CREATE OR REPLACE MACRO clustereval._groups_of_cells(tbl) AS TABLE
   WITH __ce_merged_cells AS (
     SELECT
@@ -200,9 +200,9 @@ CREATE OR REPLACE MACRO clustereval._sized_cells(cells, label_sizes, cluster_siz
     ON clusters.partition_key IS NOT DISTINCT FROM cell.partition_key
     AND clusters.cluster IS NOT DISTINCT FROM cell.cluster;
 
--- One row per partition_key: n_labels; label_pairs, the ordered pairs of rows of one label; and
--- in_majority_clusters, the rows in the majority cluster of their label, the one with the most of
--- its rows.
+-- One row per partition_key: n_labels; label_pairs, the ordered pairs of rows with the same label;
+-- and in_majority_clusters, the rows in the majority cluster of their label, the one with the most
+-- of its rows.
 CREATE OR REPLACE MACRO clustereval._label_totals(label_sizes) AS TABLE
   SELECT
     partition_key,
@@ -224,9 +224,10 @@ CREATE OR REPLACE MACRO clustereval._cluster_totals(cluster_sizes) AS TABLE
   FROM query_table(cluster_sizes)
   GROUP BY partition_key;
 
--- tp, the number of unordered pairs of rows with the same label and the same cluster. Of it and the
--- next three, total is the number of rows, and cell_pairs, label_pairs and cluster_pairs are the
--- numbers of ordered pairs of rows in one contingency cell, of one label, and in one cluster.
+-- tp, the number of unordered pairs of rows with the same label and the same cluster. Of it and
+-- the next three, total is the number of rows, and cell_pairs, label_pairs and cluster_pairs are
+-- the numbers of ordered pairs of rows in the same contingency cell, with the same label, and in
+-- the same cluster.
 CREATE OR REPLACE MACRO clustereval._tp(total, cell_pairs, label_pairs, cluster_pairs) AS
   clustereval._halve(cell_pairs);
 -- fp, the number of unordered pairs of rows with the same cluster and different labels.
@@ -242,10 +243,10 @@ CREATE OR REPLACE MACRO clustereval._tn(total, cell_pairs, label_pairs, cluster_
   );
 
 ---------------------------------------------------------------------------------------------------
--- Cells, sizes and pairs as aggregates of the columns label and cluster, for macros that stand in a
--- SELECT list. A subquery over an aggregate's value would be joined back on that value, a map of
--- all cells, so these are lists and lambdas throughout. list_transform([x], lambda y: ...)[1] names
--- x inside the expression.
+-- Cells, sizes and pairs as aggregates of the columns label and cluster, for macros that are used
+-- in a SELECT list. A subquery over an aggregate's value would be joined back on that value, a map
+-- of all cells, so these are lists and lambdas throughout. list_transform([x], lambda y: ...)[1]
+-- names x inside the expression.
 ---------------------------------------------------------------------------------------------------
 
 -- counts, a histogram with keys {key: x}. Raises an error if two keys x are equal to DuckDB, as 'a'
@@ -321,8 +322,8 @@ CREATE OR REPLACE MACRO clustereval._check_unquoted(x, label, cluster) AS
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): {cells, labels,
 -- clusters}, three maps from a key to its number of rows. The keys are {label, cluster}, {key:
 -- label} and {key: cluster}. Rows with a NULL in either column are left out. Raises an error for a
--- string literal in place of a column. The keys are structs because a bare NaN is no reliable key;
--- fields are read as x['field'], since HAVING takes x.field for a column.
+-- string literal in place of a column. The keys are structs because a bare NaN is not a reliable
+-- key; fields are read as x['field'], since HAVING takes x.field for a column.
 CREATE OR REPLACE MACRO clustereval._histograms(label, cluster) AS {
   'cells': clustereval._check_unquoted(
     clustereval._check_form(
@@ -565,8 +566,8 @@ CREATE OR REPLACE MACRO clustereval.contingency_matrix(
 -- pairs of rows of the table tbl with the same label and cluster, the same cluster only, the same
 -- label only, and neither, as DECIMAL(38, 0). label and cluster are the columns of the true class
 -- and the assigned cluster, weight a column of row multiplicities, and noise the value of cluster
--- that marks noise, which noise_as ('cluster', 'drop' or 'singletons') keeps as a cluster, leaves
--- out, or counts as one cluster per row. Rows with a NULL label or cluster are left out.
+-- that marks noise; noise_as keeps its rows as a 'cluster', leaves them out ('drop') or counts
+-- each as a cluster of its own ('singletons'). Rows with a NULL label or cluster are left out.
 -- Examples:
 --   FROM clustereval.pair_counts(assignments, species, cluster);
 CREATE OR REPLACE MACRO clustereval.pair_counts(

@@ -1,8 +1,9 @@
 -- coreference: measures of coreference resolution, whose mentions are the rows: MUC, LEA, BLANC.
 --
--- A link is a pair of rows of one label or in one cluster. MUC counts the smallest number of links
--- that hold each group together, one less than its rows; LEA all links of a group, weighted by its
--- size; BLANC the links and, as well, the pairs of rows that are no links.
+-- A link is a pair of rows with the same label, or in the same cluster. MUC counts the smallest
+-- number of links that hold each group together, one less than its rows; LEA counts all links of a
+-- group, weighted by its size; BLANC counts the links and also the pairs of rows that are not
+-- links.
 
 ---------------------------------------------------------------------------------------------------
 -- Formulas. tp, fp, fn and tn count pairs of rows: same label and cluster, same cluster only, same
@@ -134,8 +135,8 @@ CREATE OR REPLACE MACRO clustereval._coreference_statistics(label, cluster) AS
     }
   )[1];
 
--- MUC precision, of the links that hold the clusters together the share that is right; NULL for 0 /
--- 0.
+-- MUC precision: the share of the links that hold the clusters together that are right; NULL for 0
+-- / 0.
 -- Examples: SELECT clustereval.muc_precision(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.muc_precision(label, cluster) AS
   list_transform(
@@ -146,7 +147,7 @@ CREATE OR REPLACE MACRO clustereval.muc_precision(label, cluster) AS
     )
   )[1];
 
--- MUC recall, of the links that hold the labels together the share that is found; NULL for 0 / 0.
+-- MUC recall: the share of the links that hold the labels together that are found; NULL for 0 / 0.
 -- Examples: SELECT clustereval.muc_recall(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.muc_recall(label, cluster) AS
   list_transform(
@@ -171,8 +172,8 @@ CREATE OR REPLACE MACRO clustereval.muc_f_score(label, cluster, beta := 1.0) AS
     )
   )[1];
 
--- LEA precision, the share of the links of each cluster that are right, averaged over clusters with
--- their sizes as weights.
+-- LEA precision: the share of the links of each cluster that are right, averaged over clusters
+-- with their sizes as weights.
 -- Examples: SELECT clustereval.lea_precision(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.lea_precision(label, cluster) AS
   list_transform(
@@ -182,7 +183,7 @@ CREATE OR REPLACE MACRO clustereval.lea_precision(label, cluster) AS
     )
   )[1];
 
--- LEA recall, the share of the links of each label that are found, averaged over labels with their
+-- LEA recall: the share of the links of each label that are found, averaged over labels with their
 -- sizes as weights.
 -- Examples: SELECT clustereval.lea_recall(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.lea_recall(label, cluster) AS

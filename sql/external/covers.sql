@@ -3,12 +3,13 @@
 --   * The labels and the clusters are two tables of memberships, with one row per id and label, and
 --     one per id and cluster. A membership that is given twice counts once. Rows with a NULL are
 --     left out, and counted in n_dropped. Scores are of the ids that are in both tables.
---   * A label profile is the set of labels that an id has, a cluster profile the set of clusters. A
---     cell is the ids of one label profile and one cluster profile. Pairs of ids are counted by
---     cells, and only pairs with a common label or cluster are listed; the others are what is left
---     of all pairs. The cost is the memberships, plus for each label, and each cluster, the square
---     of the number of profiles that have it, and for each pair of a label and a cluster the square
---     of the number of cells that have both: one for labels and clusters that do not overlap.
+--   * A label profile is the set of labels that an id has, a cluster profile the set of clusters.
+--     A cell is the ids that share both a label profile and a cluster profile. Pairs of ids are
+--     counted by cells, and only pairs with a common label or cluster are listed; the others are
+--     what is left of all pairs. The cost is the memberships, plus for each label, and each
+--     cluster, the square of the number of profiles that have it, and for each pair of a label and
+--     a cluster the square of the number of cells that have both: one for labels and clusters that
+--     do not overlap.
 
 ---------------------------------------------------------------------------------------------------
 -- Memberships

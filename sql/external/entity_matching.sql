@@ -188,9 +188,10 @@ CREATE OR REPLACE MACRO clustereval._resolution_statistics(label, cluster) AS
     }
   )[1];
 
--- {total, n_labels, n_clusters, n_cells, fp, fn, hl, hc}, for generalized_merge_distance: fp and fn
--- are the pairs of rows in one cluster with two labels, and of one label in two clusters, hl is the
--- entropy of the label given the cluster, in nats, hc that of the cluster given the label.
+-- {total, n_labels, n_clusters, n_cells, fp, fn, hl, hc}, for generalized_merge_distance: fp and
+-- fn are the pairs of rows in the same cluster with different labels, and with the same label in
+-- different clusters; hl is the entropy of the label given the cluster, in nats, and hc that of
+-- the cluster given the label.
 CREATE OR REPLACE MACRO clustereval._edit_statistics(label, cluster) AS
   list_transform(
     [{
@@ -210,7 +211,7 @@ CREATE OR REPLACE MACRO clustereval._edit_statistics(label, cluster) AS
     }
   )[1];
 
--- K measure, the geometric mean of B-cubed precision and recall.
+-- K measure: the geometric mean of B-cubed precision and recall.
 -- Examples: SELECT clustereval.k_measure(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.k_measure(label, cluster) AS
   list_transform(
@@ -257,7 +258,7 @@ CREATE OR REPLACE MACRO clustereval.closest_cluster_f_score(label, cluster, beta
     )
   )[1];
 
--- Talburt-Wang index, the geometric mean of the numbers of labels and clusters divided by the
+-- Talburt-Wang index: the geometric mean of the numbers of labels and clusters, divided by the
 -- number of contingency cells.
 -- Examples: SELECT clustereval.talburt_wang_index(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.talburt_wang_index(label, cluster) AS

@@ -115,8 +115,8 @@ CREATE OR REPLACE MACRO clustereval._resolution_statistics_of_groups(groups) AS 
 -- partition_key, counts of rows, labels and clusters, and one column per measure, named as its
 -- macro. tbl is a table; label (the true entity), cluster (the entity assigned), weight (a row's
 -- multiplicity, 1 if NULL) and partition_by (NULL for one partition of all rows) are its columns;
--- noise is the value of cluster that marks noise, which noise_as counts as one 'cluster', leaves
--- out ('drop') or counts as 'singletons'. split_cost and merge_cost are those of
+-- noise is the value of cluster that marks noise; noise_as counts its rows as one 'cluster',
+-- leaves them out ('drop') or counts them as 'singletons'. split_cost and merge_cost are those of
 -- generalized_merge_distance: 'unit', 'product' or 'entropy'. beta weighs recall in the F scores.
 -- Examples:
 --   FROM clustereval.entity_resolution_report(assignments, species, cluster);

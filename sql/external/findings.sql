@@ -11,8 +11,8 @@ CREATE OR REPLACE MACRO clustereval._divided_share_as_text(share) AS
     ELSE clustereval._percent_as_text(share)
   END;
 
--- What a reader should know of a clustering with labels: clusters of several labels, labels in
--- several clusters, rows that are left out.
+-- What a reader should know about a clustering with labels: clusters of several labels, labels in
+-- several clusters, and rows that are left out.
 -- Examples:
 --   FROM clustereval.external_findings(assignments, species, cluster);
 CREATE OR REPLACE MACRO clustereval.external_findings(

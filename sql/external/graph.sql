@@ -4,13 +4,14 @@
 -- Tables
 ---------------------------------------------------------------------------------------------------
 
--- Clusters of a graph: one row with n_nodes, n_dropped rows without a cluster, n_noise, n_clusters,
--- n_edges, n_self_loops, n_dropped_edges with an end in no cluster, n_duplicate_edges, modularity,
--- coverage, performance, mean_conductance, worst_conductance and inter_cluster_edge_share. tbl is a
--- table of nodes with the columns id and cluster, edges a table of edges with the columns left and
--- right, ids of tbl, and weight, a number >= 0, 1 by default. partition_by is a column of both
--- tables. noise is the value of cluster that marks noise, which noise_as counts as one 'cluster',
--- leaves out ('drop') or counts as 'singletons'. resolution is gamma of the modularity.
+-- Clusters of a graph: one row with n_nodes, n_dropped rows without a cluster, n_noise,
+-- n_clusters, n_edges, n_self_loops, n_dropped_edges with an end in no cluster, n_duplicate_edges,
+-- modularity, coverage, performance, mean_conductance, worst_conductance and
+-- inter_cluster_edge_share. tbl is a table of nodes with the columns id and cluster, edges a table
+-- of edges with the columns left and right, ids of tbl, and weight, a number >= 0, 1 by default.
+-- partition_by is a column of both tables. noise is the value of cluster that marks noise;
+-- noise_as counts its rows as one 'cluster', leaves them out ('drop') or counts them as
+-- 'singletons'. resolution is gamma of the modularity.
 -- Examples:
 --   FROM clustereval.graph_report(people, id, cluster, matches, id_l, id_r);
 --   FROM clustereval.graph_report(people, id, cluster, matches, id_l, id_r, weight := score);
@@ -66,9 +67,9 @@ CREATE OR REPLACE MACRO clustereval.graph_report(
 
 -- Clusters of a graph, one row per cluster: cluster, n_nodes, n_edges within it, weight of these,
 -- n_cut_edges to other clusters, cut_weight, density, centralization, conductance, n_components,
--- n_bridges and diameter. The diameter is NULL for several components, and beyond
+-- n_bridges and diameter. The diameter is NULL for several components and for more than
 -- max_diameter_nodes nodes; 0 turns it off. The other parameters are those of graph_report. Noise
--- that counts as singletons has no rows.
+-- that counts as singletons gets no rows.
 -- Examples:
 --   FROM clustereval.graph_cluster_report(people, id, cluster, matches, id_l, id_r);
 CREATE OR REPLACE MACRO clustereval.graph_cluster_report(
@@ -175,10 +176,10 @@ CREATE OR REPLACE MACRO clustereval.graph_node_report(
   WHERE clustereval._check_options(clustereval._valid_graph_options(noise, noise_as, 1, 0))
   ORDER BY node.partition_key ASC NULLS LAST, node.id ASC NULLS LAST;
 
--- Edges of a graph, one row per edge between two ids that have a cluster: left and right, the lower
--- id first, weight, n_rows, the rows of the table that are this edge, cluster, NULL if the ends are
--- in different clusters, and is_bridge, NULL there, too: whether the cluster would fall apart
--- without the edge. The parameters are those of graph_report.
+-- Edges of a graph, one row per edge between two ids that have a cluster: left and right, the
+-- lower id first, weight, n_rows, the rows of the table that are this edge, cluster, NULL if the
+-- ends are in different clusters, and is_bridge, whether the cluster would fall apart without the
+-- edge, also NULL then. The parameters are those of graph_report.
 -- Examples:
 --   FROM clustereval.graph_edge_report(people, id, cluster, matches, id_l, id_r) WHERE is_bridge;
 CREATE OR REPLACE MACRO clustereval.graph_edge_report(

@@ -7,7 +7,7 @@
 --     are left out, and counted.
 --   * Nodes and clusters have numbers, which are shorter than ids and cheaper to join and to group.
 --     The number of a cluster is that of one of its nodes.
---   * An inner edge joins two nodes of one cluster, a cut edge joins two clusters.
+--   * An inner edge joins two nodes of the same cluster, a cut edge joins two clusters.
 
 ---------------------------------------------------------------------------------------------------
 -- Options
@@ -618,8 +618,8 @@ CREATE OR REPLACE MACRO clustereval._graph_cluster_diameters(
 ---------------------------------------------------------------------------------------------------
 
 -- Sums of all clusters of a partition, one row per partition: numbers and weights by the names of
--- _graph_conductances, n_clusters, pairs, the pairs of nodes of one cluster, and the mean and the
--- largest conductance. clusters: rows of _graph_conductances, resolution is the user's option.
+-- _graph_conductances, n_clusters, pairs, the pairs of nodes of the same cluster, and the mean and
+-- the largest conductance. clusters: rows of _graph_conductances, resolution is the user's option.
 CREATE OR REPLACE MACRO clustereval._graph_sums(clusters, resolution) AS TABLE
   SELECT
     partition_key,
@@ -647,8 +647,9 @@ CREATE OR REPLACE MACRO clustereval._modularity_term(weight, cut_weight, total, 
     - CAST(resolution AS DOUBLE) * pow(clustereval._ratio(weight + cut_weight / 2, total), 2);
 
 -- Performance: the pairs of nodes that are joined by an inner edge, or are in different clusters
--- and not joined, divided by all pairs. The parameters are counts of a partition: cluster_pairs are
--- the pairs of nodes of one cluster. As in networkx, n_edges, the inner edges, has self-loops.
+-- and not joined, divided by all pairs. The parameters are counts of a partition: cluster_pairs
+-- are the pairs of nodes of the same cluster. As in networkx, n_edges, the inner edges, counts
+-- self-loops.
 CREATE OR REPLACE MACRO clustereval._graph_performance(
   n_nodes, n_edges, n_cut_edges, cluster_pairs
 ) AS

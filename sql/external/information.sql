@@ -63,7 +63,7 @@ CREATE OR REPLACE MACRO clustereval._variation_of_information(hl, hc) AS hl + hc
 CREATE OR REPLACE MACRO clustereval._normalized_variation_of_information(mi, hl, hc) AS
   clustereval._ratio_or(hl + hc, mi + hl + hc, 0.0);
 
--- 1 - mi / M, where M is the greater of the label entropy mi + hl and the cluster entropy mi + hc,
+-- 1 - mi / M, where M is the larger of the label entropy mi + hl and the cluster entropy mi + hc,
 -- computed without a difference as max(hl, hc) / (mi + max(hl, hc)); 0 for equal partitions.
 CREATE OR REPLACE MACRO clustereval._normalized_information_distance(mi, hl, hc) AS
   clustereval._ratio_or(GREATEST(hl, hc), mi + GREATEST(hl, hc), 0.0);
@@ -94,9 +94,9 @@ CREATE OR REPLACE MACRO clustereval._adjusted_mutual_info_score(
 -- either are left out.
 ---------------------------------------------------------------------------------------------------
 
--- Their mutual information divided by a mean of their entropies, from 0 to 1, best 1.
--- average_method names the mean: 'arithmetic', 'geometric', 'min', 'max', or 'joint' for the joint
--- entropy.
+-- The mutual information of label and cluster, divided by a mean of their entropies, from 0 to 1,
+-- best 1. average_method names the mean: 'arithmetic', 'geometric', 'min', 'max', or 'joint' for
+-- the joint entropy.
 -- Examples:
 --   SELECT clustereval.normalized_mutual_info_score(species, cluster, average_method := 'max')
 --   FROM assignments;
@@ -114,9 +114,9 @@ CREATE OR REPLACE MACRO clustereval.normalized_mutual_info_score(
     )
   )[1];
 
--- Their mutual information corrected for chance, divided by a mean of their entropies corrected
--- likewise; 0 is expected for random labelings, 1 is best. average_method names the mean:
--- 'arithmetic', 'geometric', 'min' or 'max'.
+-- The mutual information of label and cluster, corrected for chance and divided by a mean of their
+-- entropies corrected likewise; 0 is expected for random labelings, and 1 is best. average_method
+-- names the mean: 'arithmetic', 'geometric', 'min' or 'max'.
 -- Examples:
 --   SELECT clustereval.adjusted_mutual_info_score(species, cluster, average_method := 'max')
 --   FROM assignments;
@@ -170,7 +170,8 @@ CREATE OR REPLACE MACRO clustereval.v_measure_score(label, cluster, beta := 1.0)
     )
   )[1];
 
--- The sum of their two conditional entropies, in nats, best 0: a metric of partitions.
+-- The sum of the two conditional entropies of label and cluster, in nats, best 0: a metric on
+-- partitions.
 -- Examples: SELECT clustereval.variation_of_information(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.variation_of_information(label, cluster) AS
   list_transform(
@@ -178,7 +179,7 @@ CREATE OR REPLACE MACRO clustereval.variation_of_information(label, cluster) AS
     lambda __ce_info: clustereval._variation_of_information(__ce_info['hl'], __ce_info['hc'])
   )[1];
 
--- The variation of information divided by the joint entropy, from 0 to 1, best 0: a metric of
+-- The variation of information divided by the joint entropy, from 0 to 1, best 0: a metric on
 -- partitions.
 -- Examples:
 --   SELECT clustereval.normalized_variation_of_information(species, cluster) FROM assignments;
@@ -190,7 +191,7 @@ CREATE OR REPLACE MACRO clustereval.normalized_variation_of_information(label, c
     )
   )[1];
 
--- 1 - mutual information / greater entropy, from 0 to 1, best 0: a metric of partitions.
+-- 1 - mutual information / the larger entropy, from 0 to 1, best 0: a metric on partitions.
 -- Examples: SELECT clustereval.normalized_information_distance(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.normalized_information_distance(label, cluster) AS
   list_transform(

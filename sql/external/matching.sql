@@ -113,8 +113,8 @@ CREATE OR REPLACE MACRO clustereval._decide_cells(weights) AS TABLE
         FROM open
         GROUP BY problem, column_no
       ),
-      -- Two decided cells of one label have equal weights, and no other label has their clusters:
-      -- any of them will do. Likewise for two of one cluster.
+      -- Two decided cells of the same label have equal weights, and no other label has their
+      -- clusters: any of them will do. The same holds for two of the same cluster.
       row_choices AS (
         SELECT cell.problem, cell.row_no, MIN(cell.column_no) AS column_no
         FROM open AS cell
@@ -153,7 +153,7 @@ CREATE OR REPLACE MACRO clustereval._decide_cells(weights) AS TABLE
   SELECT * FROM steps WHERE state <> 'open';
 
 -- The weight of the best other cell of a label or cluster, 0 if there is none. tops is the list of
--- the two greatest weights of its cells, the largest first; weight is that of one cell.
+-- the two largest weights of its cells, the largest first; weight is that of one cell.
 CREATE OR REPLACE MACRO clustereval._best_other(tops, weight) AS
   CASE WHEN weight < tops[1] THEN tops[1] ELSE COALESCE(tops[2], 0.0) END;
 
@@ -199,7 +199,7 @@ CREATE OR REPLACE MACRO clustereval._find_parts(left_cells) AS TABLE
   )
   SELECT problem, node, is_row, part FROM nodes;
 
--- The greatest number of labels times clusters of a part: its table of costs is held in memory, and
+-- The largest number of labels times clusters of a part: its table of costs is held in memory, and
 -- solved in time that grows with the third power of its side in the worst case.
 CREATE OR REPLACE MACRO clustereval._max_part_cells() AS 4000000;
 
@@ -599,12 +599,12 @@ CREATE OR REPLACE MACRO clustereval._ranked_sizes(label_sizes, cluster_sizes) AS
 -- Tables
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition (group of partition_by): counts, and the indices of the best one-to-one
+-- One row per partition (a group of partition_by): counts, and the indices of the best one-to-one
 -- matching of labels and clusters. label and cluster are the columns of the true class and the
 -- assigned cluster, and weight is the multiplicity of a row, a whole number >= 0. noise is the
--- value of cluster that marks noise, which noise_as ('cluster', 'drop' or 'singletons') keeps as a
--- cluster, leaves out, or counts as one cluster per row. beta weighs recall in ceaf_f_score. Rows
--- with a NULL label or cluster are left out.
+-- value of cluster that marks noise; noise_as keeps its rows as a 'cluster', leaves them out
+-- ('drop') or counts each as a cluster of its own ('singletons'). beta weighs recall in
+-- ceaf_f_score. Rows with a NULL label or cluster are left out.
 -- Examples:
 --   FROM clustereval.matching_report(assignments, species, cluster);
 CREATE OR REPLACE MACRO clustereval.matching_report(

@@ -320,12 +320,12 @@ CREATE OR REPLACE MACRO clustereval._check_joins(
 -- Scores of clusters against labels where an id may have several of both, one row per partition:
 -- partition_key; n, the ids that are in both tables, which alone count in what follows;
 -- n_only_labels and n_only_clusters, those in one; n_dropped rows with a NULL; n_labels and
--- n_clusters; omega_index; overlapping_nmi_lfk and overlapping_nmi_mgh;
--- extended_bcubed_precision, extended_bcubed_recall and extended_bcubed_f_score; best_match_f1, the
--- mean F1 of a cluster and the label that has most of its ids, label_coverage, the share of labels
--- that are such a label, cluster_redundancy, clusters per such label, and nf1, best_match_f1 *
--- label_coverage / cluster_redundancy. tbl_labels has a row per id and label, tbl_clusters one per
--- id and cluster; rows that are there twice count once.
+-- n_clusters; omega_index; overlapping_nmi_lfk and overlapping_nmi_mgh; extended_bcubed_precision,
+-- extended_bcubed_recall and extended_bcubed_f_score; best_match_f1, the mean F1 of a cluster and
+-- the label that has most of its ids, label_coverage, the share of labels that are such a label,
+-- cluster_redundancy, clusters per such label, and nf1, best_match_f1 * label_coverage /
+-- cluster_redundancy. tbl_labels has a row per id and label, tbl_clusters one per id and cluster;
+-- rows that occur twice count once.
 -- Examples:
 --   FROM clustereval.overlapping_report(topics, communities, id, label, cluster);
 CREATE OR REPLACE MACRO clustereval.overlapping_report(

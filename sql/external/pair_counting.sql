@@ -32,7 +32,7 @@ CREATE OR REPLACE MACRO clustereval._fowlkes_mallows_score(tp, fp, fn, tn) AS
     ELSE sqrt(clustereval._ratio(tp, tp + fp)) * sqrt(clustereval._ratio(tp, tp + fn))
   END;
 
--- Pair precision tp / (tp + fp), the share of the pairs in one cluster that have one label; NULL
+-- Pair precision tp / (tp + fp), the share of the pairs in one cluster that share a label; NULL
 -- for 0 / 0.
 CREATE OR REPLACE MACRO clustereval._pair_precision(tp, fp, fn, tn) AS tp / NULLIF(tp + fp, 0);
 
@@ -100,7 +100,7 @@ CREATE OR REPLACE MACRO clustereval._cell_links(n, label_size, cluster_size) AS
 -- either are left out.
 ---------------------------------------------------------------------------------------------------
 
--- Rand index, the share of pairs of rows on which they agree; 1 for a single row.
+-- Rand index: the share of pairs of rows on which label and cluster agree; 1 for a single row.
 -- Examples: SELECT clustereval.rand_score(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.rand_score(label, cluster) AS
   list_transform(
@@ -141,8 +141,8 @@ CREATE OR REPLACE MACRO clustereval.pair_precision(label, cluster) AS
     )
   )[1];
 
--- Share of the pairs of rows with one label that are in one cluster; NULL if every label has one
--- row.
+-- Share of the pairs of rows with the same label that are in one cluster; NULL if every label has
+-- one row.
 -- Examples: SELECT clustereval.pair_recall(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.pair_recall(label, cluster) AS
   list_transform(
@@ -152,8 +152,8 @@ CREATE OR REPLACE MACRO clustereval.pair_recall(label, cluster) AS
     )
   )[1];
 
--- Weighted harmonic mean of pair precision and pair recall; beta > 1 weighs recall more. NULL for 0
--- / 0, as where no two rows share a label or a cluster.
+-- Weighted harmonic mean of pair precision and pair recall; beta > 1 weighs recall more. NULL for
+-- 0 / 0, for example if no two rows share a label or a cluster.
 -- Examples: SELECT clustereval.pair_f_score(species, cluster, beta := 0.5) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.pair_f_score(label, cluster, beta := 1.0) AS
   list_transform(
@@ -167,8 +167,8 @@ CREATE OR REPLACE MACRO clustereval.pair_f_score(label, cluster, beta := 1.0) AS
     )
   )[1];
 
--- Share of the pairs of rows with one label or in one cluster that have both; NULL if there is no
--- such pair.
+-- Share of the pairs of rows with the same label or in the same cluster that have both in common;
+-- NULL if there is no such pair.
 -- Examples: SELECT clustereval.jaccard_index(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.jaccard_index(label, cluster) AS
   list_transform(
@@ -178,7 +178,7 @@ CREATE OR REPLACE MACRO clustereval.jaccard_index(label, cluster) AS
     )
   )[1];
 
--- Number of ordered pairs of rows on which they disagree.
+-- The number of ordered pairs of rows on which label and cluster disagree.
 -- Examples: SELECT clustereval.mirkin_metric(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.mirkin_metric(label, cluster) AS
   list_transform(
@@ -224,8 +224,8 @@ CREATE OR REPLACE MACRO clustereval._linked_pair_statistics(label, cluster) AS
     }
   )[1];
 
--- Adjusted Rand index under a multinomial model (MARI), where the labels too are a sample; NULL
--- below 4 rows and for 0 / 0.
+-- Adjusted Rand index under a multinomial model (MARI), where the labels are a sample, too; NULL
+-- for fewer than 4 rows and for 0 / 0.
 -- Examples: SELECT clustereval.multinomial_adjusted_rand_score(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.multinomial_adjusted_rand_score(label, cluster) AS
   list_transform(

@@ -401,8 +401,8 @@ CREATE OR REPLACE MACRO clustereval._reduced_statistics(label, cluster) AS
     }
   )[1];
 
--- Reduced mutual information in nats per row, the mutual information without that in the
--- contingency table.
+-- Reduced mutual information in nats per row: the mutual information, minus the information that
+-- the contingency table itself holds.
 -- Examples: SELECT clustereval.reduced_mutual_info_score(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.reduced_mutual_info_score(label, cluster) AS
   list_transform(
@@ -415,8 +415,8 @@ CREATE OR REPLACE MACRO clustereval.reduced_mutual_info_score(label, cluster) AS
     )
   )[1];
 
--- Reduced mutual information divided by that of the labels and themselves, so that only the labels
--- normalize it.
+-- Reduced mutual information divided by that of the labels with themselves, so that only the
+-- labels normalize it.
 -- Examples:
 --   SELECT clustereval.normalized_reduced_mutual_info_score(species, cluster)
 --   FROM assignments;

@@ -194,12 +194,12 @@ CREATE OR REPLACE MACRO clustereval._external_report(
 -- counts of rows, labels and clusters, and one column per metric, named as its macro. tbl is a
 -- table; label (true class), cluster (assigned cluster), weight (a row's multiplicity, 1 if NULL)
 -- and partition_by (NULL for one partition of all rows) are its columns; noise is the value of
--- cluster that marks noise, which noise_as counts as one 'cluster', leaves out ('drop') or counts
--- as 'singletons'. average_method names the mean of the entropies in the normalized and the
--- adjusted mutual information ('arithmetic', 'geometric', 'min' or 'max'; 'joint', the joint
--- entropy, needs adjusted := FALSE). beta weighs recall in F measures and completeness in the V
--- measure. adjusted := FALSE leaves out adjusted_mutual_info_score and expected_mutual_info, the
--- slowest ones.
+-- cluster that marks noise; noise_as counts its rows as one 'cluster', leaves them out ('drop') or
+-- counts them as 'singletons'. average_method names the mean of the entropies in the normalized
+-- and the adjusted mutual information ('arithmetic', 'geometric', 'min' or 'max'; 'joint', the
+-- joint entropy, needs adjusted := FALSE). beta weighs recall in F measures and completeness in
+-- the V measure. adjusted := FALSE leaves out adjusted_mutual_info_score and expected_mutual_info,
+-- which are the slowest.
 -- Examples:
 --   FROM clustereval.external_report(assignments, species, cluster);
 --   FROM clustereval.external_report(
@@ -225,8 +225,8 @@ CREATE OR REPLACE MACRO clustereval.external_report(
 -- majority_n, purity, entropy (of its labels, in nats) and joined_pairs (pairs of its rows with
 -- different labels). tbl is a table; label (true class), cluster (assigned cluster), weight (a
 -- row's multiplicity, 1 if NULL) and partition_by (NULL for one partition of all rows) are its
--- columns; noise is the value of cluster that marks noise, which noise_as counts as one 'cluster',
--- leaves out ('drop') or counts as 'singletons'.
+-- columns; noise is the value of cluster that marks noise; noise_as counts its rows as one
+-- 'cluster', leaves them out ('drop') or counts them as 'singletons'.
 -- Examples:
 --   FROM clustereval.external_cluster_report(assignments, species, cluster);
 CREATE OR REPLACE MACRO clustereval.external_cluster_report(
@@ -265,13 +265,13 @@ CREATE OR REPLACE MACRO clustereval.external_cluster_report(
   ORDER BY clusters.partition_key ASC NULLS LAST, clusters.cluster ASC NULLS LAST;
 
 -- One row per partition and label: partition_key, label, n (its number of rows), n_clusters,
--- majority_cluster (with most of them, the lowest of equals), majority_n (how many), recall =
--- majority_n / n, entropy (of its clusters, in nats) and split_pairs (pairs of its rows in
--- different clusters). Rows without a label or cluster are left out. tbl is a table; label (true
--- class), cluster (assigned cluster), weight (by which all rows are counted; NULL, the default: as
--- one each) and partition_by (NULL for one partition of all rows) are its
--- columns; noise is the value of cluster that marks noise, which noise_as counts as one 'cluster',
--- leaves out ('drop') or counts as 'singletons'.
+-- majority_cluster (the one with most of them, the lowest of several such), majority_n (how many),
+-- recall = majority_n / n, entropy (of its clusters, in nats) and split_pairs (pairs of its rows
+-- in different clusters). Rows without a label or cluster are left out. tbl is a table; label
+-- (true class), cluster (assigned cluster), weight (by which all rows are counted; by default,
+-- NULL, each counts as one) and partition_by (NULL for one partition of all rows) are its columns;
+-- noise is the value of cluster that marks noise; noise_as counts its rows as one 'cluster',
+-- leaves them out ('drop') or counts them as 'singletons'.
 -- Examples:
 --   FROM clustereval.external_label_report(assignments, species, cluster);
 CREATE OR REPLACE MACRO clustereval.external_label_report(
@@ -396,10 +396,10 @@ CREATE OR REPLACE MACRO clustereval._record_sizes(
 -- One row per row of the table tbl: partition_key (the value of partition_by), id, label, cluster,
 -- bcubed_precision, the share of its cluster that has its label, and bcubed_recall, the share of
 -- its label that is in its cluster. label and cluster are the columns of the true class and the
--- assigned cluster, and id a column of row identifiers, by default the row number from 0. noise is
--- the value of cluster that marks noise, which noise_as ('cluster', 'drop' or 'singletons') keeps
--- as a cluster, leaves out, or counts as one cluster per row, with cluster NULL. Rows with a NULL
--- label or cluster are left out; several of one id are an error.
+-- assigned cluster, and id a column of row identifiers, by default the row number, from 0. noise
+-- is the value of cluster that marks noise; noise_as keeps its rows as a 'cluster', leaves them
+-- out ('drop') or counts each as a cluster of its own ('singletons'), with cluster NULL. Rows with
+-- a NULL label or cluster are left out; several rows of one id are an error.
 -- Examples:
 --   FROM clustereval.bcubed_samples(assignments, species, cluster, flower);
 CREATE OR REPLACE MACRO clustereval.bcubed_samples(

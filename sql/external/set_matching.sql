@@ -67,11 +67,11 @@ CREATE OR REPLACE MACRO clustereval._bcubed_f_score(precision_rows, recall_rows,
 CREATE OR REPLACE MACRO clustereval._element_centric_similarity(similar_rows, total) AS
   clustereval._ratio(similar_rows, total);
 
--- Share of n_clusters clusters that equal a label, row for row.
+-- Share of the n_clusters clusters that have exactly the rows of a label.
 CREATE OR REPLACE MACRO clustereval._exact_match_precision(exact_matches, n_clusters) AS
   clustereval._ratio(exact_matches, n_clusters);
 
--- Share of n_labels labels that equal a cluster, row for row.
+-- Share of the n_labels labels that have exactly the rows of a cluster.
 CREATE OR REPLACE MACRO clustereval._exact_match_recall(exact_matches, n_labels) AS
   clustereval._ratio(exact_matches, n_labels);
 
@@ -211,8 +211,8 @@ CREATE OR REPLACE MACRO clustereval.class_f_measure(label, cluster) AS
     lambda __ce_sums: clustereval._class_f_measure(__ce_sums['matched_rows'], __ce_sums['total'])
   )[1];
 
--- Van Dongen's distance, 2 n - rows with the majority label of their cluster - rows in the majority
--- cluster of their label, of n rows.
+-- Van Dongen's distance: 2 n - rows with the majority label of their cluster - rows in the
+-- majority cluster of their label, of n rows.
 -- Examples: SELECT clustereval.split_join_distance(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.split_join_distance(label, cluster) AS
   list_transform(
@@ -222,7 +222,7 @@ CREATE OR REPLACE MACRO clustereval.split_join_distance(label, cluster) AS
     )
   )[1];
 
--- B-cubed precision, the mean over rows of the share of their cluster that has their label.
+-- B-cubed precision: the mean over rows of the share of their cluster that has their label.
 -- Examples: SELECT clustereval.bcubed_precision(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.bcubed_precision(label, cluster) AS
   list_transform(
@@ -230,7 +230,7 @@ CREATE OR REPLACE MACRO clustereval.bcubed_precision(label, cluster) AS
     lambda __ce_sums: clustereval._bcubed_precision(__ce_sums['precision_rows'], __ce_sums['total'])
   )[1];
 
--- B-cubed recall, the mean over rows of the share of their label that is in their cluster.
+-- B-cubed recall: the mean over rows of the share of their label that is in their cluster.
 -- Examples: SELECT clustereval.bcubed_recall(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.bcubed_recall(label, cluster) AS
   list_transform(
@@ -252,8 +252,8 @@ CREATE OR REPLACE MACRO clustereval.bcubed_f_score(label, cluster, beta := 1.0) 
     )
   )[1];
 
--- Element-centric similarity, the mean over rows of the rows that share its label and its cluster,
--- as a share of the larger of these.
+-- Element-centric similarity: the mean over rows of the number of rows that share both label and
+-- cluster with it, divided by the size of its label or its cluster, whichever is larger.
 -- Examples: SELECT clustereval.element_centric_similarity(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.element_centric_similarity(label, cluster) AS
   list_transform(

@@ -96,14 +96,14 @@ CREATE OR REPLACE MACRO clustereval._pivot_share(tail, coefficients, lengths) AS
   END;
 
 -- One row per matrix W (number) and column i of its elimination (Cholesky without roots):
--- pivot_value, the pivot, its share (_pivot_share), whether this is more than least_share times the
--- number of dimensions (is_pivot), and coefficients, those of the combination of coordinates that
--- the pivot is the square of. A column without a pivot is not eliminated from the others. matrices
--- has columns number, i, w and b: row i of W and of B as lists from column i on, b empty if there
--- is no B; lengths of the coordinates, the roots of their scatter; coefficients of the combination
--- that row i belongs to. With B there are also b_pivot and d_pivot, of B and of W + B. W + B is
--- eliminated as d, its difference from W: the ratio of the pivots is then 1 + d / w, and a small B
--- loses no digits.
+-- pivot_value, the pivot, its share (_pivot_share), whether this is more than least_share times
+-- the number of dimensions (is_pivot), and coefficients, those of the combination of coordinates
+-- that the pivot is the square of. A column without a pivot is not eliminated from the others.
+-- matrices has columns number, i, w and b: row i of W and of B as lists from column i on, b empty
+-- without B; lengths of the coordinates, the roots of their scatter; coefficients of the
+-- combination that row i belongs to. With B there are also b_pivot and d_pivot, of B and of W + B.
+-- W + B is eliminated as d, its difference from W: the ratio of the pivots is then 1 + d / w, and
+-- a small B loses no digits.
 CREATE OR REPLACE MACRO clustereval._eliminate_columns(matrices, least_share) AS TABLE
   WITH RECURSIVE steps AS (
     SELECT
@@ -450,11 +450,12 @@ CREATE OR REPLACE MACRO clustereval._determinant_indices(clusters, determinants)
     trace AS trace_wib
   FROM log_ratios;
 
--- One row per partition (group of partition_by): partition_key, and its indices det_ratio,
--- log_det_ratio, ksq_detw, scott_symons and trace_wib (see determinant_report), NULL if a matrix is
--- singular. points has the columns partition_key, cluster, singleton_no and point. If a cluster's
--- scatter matrix is singular because it has few points, the matrices of the clusters are not
--- needed, and W is summed directly over the points: a million small clusters then take no memory.
+-- One row per partition (a group of partition_by): partition_key, and its indices det_ratio,
+-- log_det_ratio, ksq_detw, scott_symons and trace_wib (see determinant_report), NULL if a matrix
+-- is singular. points has the columns partition_key, cluster, singleton_no and point. If a
+-- cluster's scatter matrix is singular because it has few points, the matrices of the clusters are
+-- not needed, and W is summed directly over the points: a million small clusters then take no
+-- memory.
 CREATE OR REPLACE MACRO clustereval._determinant_totals(points) AS TABLE
   WITH clusters AS MATERIALIZED (SELECT * FROM clustereval._number_clusters(points)),
   vectors AS NOT MATERIALIZED (
@@ -552,7 +553,7 @@ CREATE OR REPLACE MACRO clustereval._check_matrix_size(n_dims) AS
     ELSE TRUE
   END;
 
--- One row per partition (group of partition_by): the internal indices made from determinants of
+-- One row per partition (a group of partition_by): the internal indices made from determinants of
 -- scatter matrices.
 -- Examples:
 --   FROM clustereval.determinant_report(points, [x, y, z], cluster);

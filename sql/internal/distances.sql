@@ -171,7 +171,7 @@ CREATE OR REPLACE MACRO clustereval._euclidean(x, y) AS
   coalesce(try(list_distance(x, y)), try(list_distance(clustereval._nulls_to_nan(x), y)));
 
 -- The vector x divided by norm, its euclidean length: a zero vector if the norm is 0 (also because
--- the squares underflow), NULL if the norm is not finite, and x itself if the norm is 1 but for
+-- the squares underflow), NULL if the norm is not finite, and x itself if the norm is 1 except for
 -- rounding error, since the mean of equal unit vectors is that vector.
 CREATE OR REPLACE MACRO clustereval._unit_vector(x, norm) AS
   CASE

@@ -166,7 +166,8 @@ CREATE OR REPLACE MACRO clustereval.cluster_diameters(
   ORDER BY clusters.partition_key ASC NULLS LAST, clusters.cluster ASC NULLS LAST,
     clusters.singleton_no ASC NULLS LAST;
 
--- One row per partition: least separation of two clusters / largest diameter, in several forms.
+-- One row per partition: the smallest separation of two clusters divided by the largest diameter,
+-- in several forms.
 -- Examples:
 --   FROM clustereval.dunn_index(points, [x, y, z], cluster);
 --   FROM clustereval.dunn_index(points, [x, y, z], cluster, generalized := TRUE);

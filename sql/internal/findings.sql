@@ -34,8 +34,8 @@ CREATE OR REPLACE MACRO clustereval._silhouette_as_text(silhouette) AS
     ELSE clustereval._decimals_below(silhouette, 0.25)
   END;
 
--- What a reader should know of the clusters of points: clusters that are not set apart, or of few
--- points, points far away, coordinates of another scale, rows that are left out.
+-- What a reader should know about the clusters of points: clusters that are not set apart or have
+-- few points, points far away, coordinates of another scale, and rows that are left out.
 -- Examples:
 --   FROM clustereval.internal_findings(points, [x, y], cluster);
 CREATE OR REPLACE MACRO clustereval.internal_findings(

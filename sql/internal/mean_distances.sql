@@ -4,10 +4,10 @@
 -- points of other clusters. Tables of mean distances have one row per query: row_no, number (its
 -- cluster), exact, lower and upper bounds of a and b, which coincide where they are exact, and
 -- neighbor (the cluster of b, NULL if bounds alone are known or b is of all other clusters). A
--- query is a point whose silhouette is computed, a target a cluster whose mean distance to it is
--- needed, a member any point that counts (see point_silhouettes.sql). The parameters queries and
--- members name CTEs of rows of _cluster_members, clusters one of _cluster_moments; plain_distance
--- is a name of _plain_distance_name.
+-- query is a point of which the silhouette is computed; a target is a cluster to which its mean
+-- distance is needed; a member is any point that counts (see point_silhouettes.sql). The
+-- parameters queries and members name CTEs of rows of _cluster_members, clusters one of
+-- _cluster_moments; plain_distance is a name of _plain_distance_name.
 
 ---------------------------------------------------------------------------------------------------
 -- Clusters and their points
@@ -119,7 +119,7 @@ CREATE OR REPLACE MACRO clustereval._cross_with_clusters(queries, clusters) AS T
   UNION ALL
   SELECT * FROM clustereval._join_with_clusters(queries, clusters_of_many);
 
--- Aggregate over clusters, of the rows with is_other: the least mean distance `distance`, the
+-- Aggregate over clusters, of the rows with is_other: the smallest mean distance `distance`, the
 -- largest, or that to the points of all of these clusters together, n of each, by "between".
 CREATE OR REPLACE MACRO clustereval._distance_between(distance, n, is_other, "between") AS
   -- FILTER computes the distance once, CASE would do so twice
@@ -134,8 +134,8 @@ CREATE OR REPLACE MACRO clustereval._distance_between(distance, n, is_other, "be
 -- the distance, which is all that a score needs.
 CREATE OR REPLACE MACRO clustereval._neighbor_between(target, distance, is_other, "between") AS
   CASE "between"
-    WHEN 'nearest' THEN clustereval._value_at_least_key(target, distance, is_other)
-    WHEN 'furthest' THEN clustereval._value_at_least_key(target, -distance, is_other)
+    WHEN 'nearest' THEN clustereval._number_at_least_key(target, distance, is_other)
+    WHEN 'furthest' THEN clustereval._number_at_least_key(target, -distance, is_other)
     ELSE CAST(NULL AS BIGINT)
   END;
 

@@ -83,9 +83,9 @@ CREATE OR REPLACE MACRO clustereval._block_variances(x, x_past_8, block_offset) 
 -- (partition_key, cluster, singleton_no), number of points n and dimensions dims, the sum of all
 -- squared coordinates (squares, in the first block), and lists of numbers for the coordinates:
 -- means_or_medians (medians if center is 'median'), anchors (values of some point), variances,
--- minima and maxima, all of unweighted. Those that a caller does not use cost nothing. points: rows
--- of _points or _move_points. The first block needs no unnest; the points are read again for later
--- blocks only if there are any (a join with no rows ends at once).
+-- minima and maxima, all of unweighted. Those that a caller does not use cost nothing. points:
+-- rows of _points or _move_points. The first block needs no unnest; the points are read again for
+-- later blocks only if there are any (a join with no rows ends immediately).
 CREATE OR REPLACE MACRO clustereval._coordinate_blocks(points, center) AS TABLE
   WITH kept_points AS NOT MATERIALIZED (
     SELECT

@@ -1,9 +1,9 @@
 -- other_means: the clusters whose mean distances are needed where b is not that to the nearest one.
 --
--- A query is a point whose silhouette is computed, a target a cluster whose mean distance to it is
--- needed: its own, and all others, or those that bounds do not rule out as the furthest. The
--- parameters queries and clusters name CTEs of rows of _cluster_members and _cluster_moments;
--- plain_distance is a name of _plain_distance_name.
+-- A query is a point of which the silhouette is computed; a target is a cluster to which its mean
+-- distance is needed: its own, and all others, or those that bounds do not rule out as the
+-- furthest. The parameters queries and clusters name CTEs of rows of _cluster_members and
+-- _cluster_moments; plain_distance is a name of _plain_distance_name.
 
 -- One row for each queried point (row_no, of cluster number) and each cluster (target) of its
 -- partition, its own too.

@@ -1,5 +1,5 @@
--- pairwise: the indices that need the distances of all pairs of points, or the nearest neighbors of
--- each point. n points have n (n - 1) / 2 pairs, hence the limit max_points.
+-- pairwise: the indices that need the distances of all pairs of points, or the nearest neighbors
+-- of each point. n points have n (n - 1) / 2 pairs, which is why there is the limit max_points.
 
 ---------------------------------------------------------------------------------------------------
 -- Checks
@@ -329,9 +329,9 @@ CREATE OR REPLACE MACRO clustereval._pair_linkages(members, distance, p, general
 
 -- One row per partition (partition_no): the smallest complete linkage, average linkage and
 -- Hausdorff distance of two clusters (min_complete_linkage, min_average_linkage, min_hausdorff),
--- and the largest mean distance between two points of one cluster (max_mean_pair). The parameters
--- name the tables of _pair_linkages (one row per ordered pair of clusters) and _measured_clusters
--- (one per cluster).
+-- and the largest mean distance between two points of the same cluster (max_mean_pair). The
+-- parameters name the tables of _pair_linkages (one row per ordered pair of clusters) and
+-- _measured_clusters (one per cluster).
 CREATE OR REPLACE MACRO clustereval._linkage_extremes(linkages, clusters) AS TABLE
   WITH undirected AS (
     SELECT

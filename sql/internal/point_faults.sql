@@ -106,7 +106,7 @@ CREATE OR REPLACE MACRO clustereval._point_fault_error(
         ELSE concat(' in column ', names[fault['coordinate']])
       END,
       ' (', rows, CASE rows WHEN 1 THEN ' row is' ELSE ' rows are' END, ' at fault', details,
-      '); mend these rows or leave them out', clustereval._finite_rows_advice(names, fault['what'])
+      '); fix these rows or leave them out', clustereval._finite_rows_advice(names, fault['what'])
     )
   END);
 

@@ -10,8 +10,8 @@ CREATE OR REPLACE MACRO clustereval._v_test(difference, n, all_n, all_m2) AS
     NULLIF(CAST(all_n AS DOUBLE) * all_m2, 0.0)
   ));
 
--- What distinguishes each cluster from the rest, one row per cluster and column of numbers, or
--- category of another column.
+-- What distinguishes each cluster from the rest, one row per cluster and column of numbers, or per
+-- cluster and category of any other column.
 -- Examples:
 --   FROM clustereval.cluster_profile(assignments, [species, n], cluster);
 --   FROM clustereval.cluster_profile(assignments, ['species', 'n'], cluster);

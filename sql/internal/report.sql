@@ -4,9 +4,9 @@
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition (group of partition_by): all columns of internal_report. clusters: rows of
--- _measured_clusters; spreads: rows of _cluster_spreads; coordinates: rows of _exact_coordinates;
--- the rest are options.
+-- One row per partition (a group of partition_by): all columns of internal_report. clusters: rows
+-- of _measured_clusters; spreads: rows of _cluster_spreads; coordinates: rows of
+-- _exact_coordinates; the rest are options.
 CREATE OR REPLACE MACRO clustereval._report_of_clusters(
   clusters, spreads, coordinates, distance, p, center
 ) AS TABLE
@@ -79,8 +79,8 @@ CREATE OR REPLACE MACRO clustereval._report_of_clusters(
     ) AS sd_separation
   FROM statistics;
 
--- One row per partition (group of partition_by): all columns of internal_report, which has the same
--- parameters and adds a check of the options and the order of the rows.
+-- One row per partition (a group of partition_by): all columns of internal_report, which has the
+-- same parameters and adds a check of the options and the order of the rows.
 CREATE OR REPLACE MACRO clustereval._internal_report(
   tbl, vector, cluster, distance, p, center, weights, partition_by, noise, noise_as, missing
 ) AS TABLE
@@ -137,7 +137,7 @@ CREATE OR REPLACE MACRO clustereval._internal_report(
 -- Tables
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition (group of partition_by): counts, and the internal indices that need only
+-- One row per partition (a group of partition_by): counts, and the internal indices that need only
 -- the centers of the clusters.
 -- Examples:
 --   FROM clustereval.internal_report(points, [x, y, z], cluster);

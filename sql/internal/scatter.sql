@@ -5,10 +5,10 @@
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition (group of partition_by): its numbers of rows that count (total), that were
--- dropped (n_dropped), and that are noise (n_noise); of clusters (n_clusters), and of clusters of
--- one point (n_singletons). Partitions that keep no row are left out, except the single partition
--- of a call without partition_by. spreads: rows of _cluster_spreads.
+-- One row per partition (a group of partition_by): its numbers of rows that count (total), that
+-- were dropped (n_dropped), and that are noise (n_noise); of clusters (n_clusters), and of
+-- clusters of one point (n_singletons). Partitions that keep no row are left out, except the
+-- single partition of a call without partition_by. spreads: rows of _cluster_spreads.
 CREATE OR REPLACE MACRO clustereval._point_row_counts(spreads) AS TABLE
   SELECT
     partition_key,
@@ -47,11 +47,11 @@ CREATE OR REPLACE MACRO clustereval._centroid_gaps(clusters, distance, p) AS TAB
   FROM cluster_pairs
   GROUP BY partition_key, number;
 
--- One row per partition (group of partition_by): its dimensions dims, and sums over its clusters:
--- ssw and ssb, of squares within and between clusters; distances and overall_distances, of the
--- distances of points to their own center and to that of the partition; mean_distance_sum, of mean
--- distances; mean_square_sum, of ssw / n; and log_square_sum, of n ln(ssw / n), NULL if one is 0.
--- clusters: rows of _measured_clusters; distance and p are options.
+-- One row per partition (a group of partition_by): its dimensions dims, and sums over its
+-- clusters: ssw and ssb, of squares within and between clusters; distances and overall_distances,
+-- of the distances of points to their own center and to that of the partition; mean_distance_sum,
+-- of mean distances; mean_square_sum, of ssw / n; and log_square_sum, of n ln(ssw / n), NULL if
+-- one is 0. clusters: rows of _measured_clusters; distance and p are options.
 CREATE OR REPLACE MACRO clustereval._spread_totals(clusters, distance, p) AS TABLE
   SELECT
     partition_key,
@@ -73,10 +73,11 @@ CREATE OR REPLACE MACRO clustereval._spread_totals(clusters, distance, p) AS TAB
   FROM query_table(clusters)
   GROUP BY partition_key;
 
--- One row per partition (group of partition_by): the smallest and largest distance of two centers
--- (least_gap, most_gap), the smallest squared one (least_squared_gap), and sums over clusters of
--- their gap_sum (so every pair of centers counts twice), of 1 / gap_sum (inverse_gap_sum, NULL if
--- one is 0), and of their overlap (overlap_sum). gaps: rows of _centroid_gaps.
+-- One row per partition (a group of partition_by): the smallest and largest distance of two
+-- centers (least_gap, most_gap), the smallest squared one (least_squared_gap), and sums over
+-- clusters of their gap_sum (so every pair of centers counts twice), of 1 / gap_sum
+-- (inverse_gap_sum, NULL if one is 0), and of their overlap (overlap_sum). gaps: rows of
+-- _centroid_gaps.
 CREATE OR REPLACE MACRO clustereval._gap_totals(gaps, distance) AS TABLE
   SELECT
     partition_key,
@@ -109,8 +110,8 @@ CREATE OR REPLACE MACRO clustereval._variance_norms(coordinates) AS TABLE
     clustereval._scaled_norm(squares) / n AS variance_norm
   FROM clusters;
 
--- One row per partition (group of partition_by): the mean over the coordinates of the share of the
--- total sum of squares that lies between clusters (mean_between_share, NULL if a coordinate is
+-- One row per partition (a group of partition_by): the mean over the coordinates of the share of
+-- the total sum of squares that lies between clusters (mean_between_share, NULL if a coordinate is
 -- constant), the norm of the vector of these totals (total_squares_norm), and the sum over its
 -- clusters of the norms of their variance vectors (variance_norm_sum). coordinates: rows of
 -- _moved_moments, whose variances a query without these columns does not compute.
@@ -317,12 +318,12 @@ CREATE OR REPLACE MACRO clustereval._center_distances(points, clusters, distance
     LEAST(list_min(distances[:center_no - 1]), list_min(distances[center_no + 1:])) AS other
   FROM measured;
 
--- One row per partition (group of partition_by): Wemmert and Gancarski's index (wemmert_gancarski).
--- A point contributes 1 - own / other, where own and other are its distances to the center of its
--- cluster and to the nearest other center; a cluster contributes the sum over its points, or 0 if
--- that is negative; the index is the sum over clusters / number of points. A point's term is -inf
--- if it lies at another center, and undefined if it lies at both, which makes the index NULL.
--- Parameters: rows of _points and _measured_clusters, and options.
+-- One row per partition (a group of partition_by): Wemmert and Gancarski's index
+-- (wemmert_gancarski). A point contributes 1 - own / other, where own and other are its distances
+-- to the center of its cluster and to the nearest other center; a cluster contributes the sum over
+-- its points, or 0 if that is negative; the index is the sum over clusters / number of points. A
+-- point's term is -inf if it lies at another center, and undefined if it lies at both, which makes
+-- the index NULL. Parameters: rows of _points and _measured_clusters, and options.
 CREATE OR REPLACE MACRO clustereval._wemmert_gancarski_totals(
   points, clusters, distance, p
 ) AS TABLE
@@ -441,12 +442,12 @@ CREATE OR REPLACE MACRO clustereval._nearby_counts(points, clusters, radii) AS T
     AND clustereval._euclidean(point.point, target.target) <= point.density_radius
   GROUP BY target.number, target.other, target.is_midpoint;
 
--- One row per partition (group of partition_by): the inter-cluster density of S_Dbw (density). For
--- a pair of clusters that is the number of their points near the midpoint of the two centers,
+-- One row per partition (a group of partition_by): the inter-cluster density of S_Dbw (density).
+-- For a pair of clusters that is the number of their points near the midpoint of the two centers,
 -- divided by the number near the center that has more of them; the result is the mean over pairs,
--- NULL if a pair has no point near either center. Near is within sqrt(sum over clusters of the norm
--- of their variance vector) / number of clusters. Parameters: rows of _points, _measured_clusters
--- and _moved_moments.
+-- NULL if a pair has no point near either center. Near is within sqrt(sum over clusters of the
+-- norm of their variance vector) / number of clusters. Parameters: rows of _points,
+-- _measured_clusters and _moved_moments.
 CREATE OR REPLACE MACRO clustereval._density_totals(points, clusters, coordinates) AS TABLE
   WITH density_radii AS (
     SELECT
@@ -516,7 +517,7 @@ CREATE OR REPLACE MACRO clustereval._check_cluster_pairs(n_pairs) AS
     ELSE TRUE
   END;
 
--- One row per partition (group of partition_by): the internal indices that need the distance of
+-- One row per partition (a group of partition_by): the internal indices that need the distance of
 -- every point to every center.
 -- Examples:
 --   FROM clustereval.neighbor_report(points, [x, y, z], cluster);

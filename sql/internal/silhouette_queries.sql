@@ -21,7 +21,7 @@ CREATE OR REPLACE MACRO clustereval._valid_silhouette_options(
     WHEN tolerance IS NOT NULL AND NOT (tolerance > 0 AND tolerance < 1e150)
     THEN error(concat('tolerance: expected a number > 0, got ', clustereval._show_value(tolerance)))
     WHEN tolerance IS NOT NULL AND method <> 'exact'
-    THEN error(concat('tolerance: goes with method ''exact'', got method ''', method, ''''))
+    THEN error(concat('tolerance: needs method ''exact'', got method ''', method, ''''))
     WHEN (sample_size IS NOT NULL OR (method = 'sample' AND reference_size IS NULL))
       AND NOT coalesce(
         sample_size >= 1 AND sample_size < 9e18 AND sample_size = floor(sample_size), FALSE
@@ -30,9 +30,9 @@ CREATE OR REPLACE MACRO clustereval._valid_silhouette_options(
       'sample_size: expected a whole number >= 1, got ', clustereval._show_value(sample_size)
     ))
     WHEN sample_size IS NOT NULL AND method <> 'sample'
-    THEN error(concat('sample_size: goes with method ''sample'', got method ''', method, ''''))
+    THEN error(concat('sample_size: needs method ''sample'', got method ''', method, ''''))
     WHEN reference_size IS NOT NULL AND method <> 'sample'
-    THEN error(concat('reference_size: goes with method ''sample'', got method ''', method, ''''))
+    THEN error(concat('reference_size: needs method ''sample'', got method ''', method, ''''))
     WHEN reference_size IS NOT NULL
       AND NOT (
         reference_size >= 2 AND reference_size < 9e18 AND reference_size = floor(reference_size)
@@ -48,16 +48,16 @@ CREATE OR REPLACE MACRO clustereval._valid_silhouette_options(
     WHEN "between" <> 'nearest' AND method = 'bounds'
     THEN error(concat(
       'between: ''', "between",
-      ''' goes with method ''exact'', ''simplified'' or ''sample'', got method ''bounds'''
+      ''' needs method ''exact'', ''simplified'' or ''sample'', got method ''bounds'''
     ))
     WHEN "between" <> 'nearest' AND tolerance IS NOT NULL
     THEN error(concat(
-      'between: ''', "between", ''' goes without tolerance, got tolerance ',
+      'between: ''', "between", ''' cannot be combined with tolerance, got tolerance ',
       clustereval._show_value(tolerance)
     ))
     WHEN "between" <> 'nearest' AND reference_size IS NOT NULL
     THEN error(concat(
-      'between: ''', "between", ''' goes without reference_size, got reference_size ',
+      'between: ''', "between", ''' cannot be combined with reference_size, got reference_size ',
       clustereval._show_value(reference_size)
     ))
     WHEN NOT coalesce(confidence > 0 AND confidence < 1, FALSE)

@@ -222,7 +222,7 @@ CREATE OR REPLACE MACRO clustereval._reference_means(
     MAX(distance) FILTER (WHERE target = number) AS a_upper,
     MIN(distance) FILTER (WHERE target <> number) AS b_lower,
     MIN(distance) FILTER (WHERE target <> number) AS b_upper,
-    clustereval._value_at_least_key(target, distance, target <> number) AS neighbor,
+    clustereval._number_at_least_key(target, distance, target <> number) AS neighbor,
     MAX(more) FILTER (WHERE target = number) AS a_more,
     MIN(more) FILTER (WHERE target <> number) AS b_more,
     MAX(less) FILTER (WHERE target = number) AS a_less,
@@ -231,9 +231,9 @@ CREATE OR REPLACE MACRO clustereval._reference_means(
   GROUP BY row_no, number;
 
 -- The rows of silhouettes (_point_silhouettes, of the means of _reference_means) without their
--- bias, for means of many: the silhouette is no linear function of a and b, and b is the smallest
--- of several estimates. Twice the silhouette minus the mean of those of varied means leaves out
--- what is of the order 1 / reference_size.
+-- bias, for means of many: the silhouette is not a linear function of a and b, and b is the
+-- smallest of several estimates. Twice the silhouette minus the mean of those of varied means
+-- leaves out what is of the order 1 / reference_size.
 CREATE OR REPLACE MACRO clustereval._unbiased_silhouettes(silhouettes) AS TABLE
   WITH corrected AS (
     SELECT

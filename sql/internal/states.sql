@@ -241,7 +241,7 @@ CREATE OR REPLACE MACRO clustereval._state_counts(states) AS TABLE
 -- (partition_key, cluster), the number of points n, and of the coordinate the mean, mean +
 -- correction, the sum of squared deviations from it (m2), the smallest and the largest value (low,
 -- high). The formula is Chan, Golub and LeVeque's for any number of parts: m2 = sum of m2_i + sum
--- of n_i (mean_i - mean)^2. The means are centered by reference, their mean but for rounding,
+-- of n_i (mean_i - mean)^2. The means are centered by reference, their mean except for rounding,
 -- before anything is squared. states: rows of _state_rows.
 CREATE OR REPLACE MACRO clustereval._merged_states(states) AS TABLE
   WITH coordinate_values AS NOT MATERIALIZED (
@@ -406,7 +406,7 @@ CREATE OR REPLACE MACRO clustereval._valid_state_options(distance, weights) AS
     WHEN coalesce(lower(CAST(distance AS VARCHAR)), '') NOT IN ('euclidean', 'sqeuclidean')
     THEN error(concat(
       'distance: expected one of ''euclidean'', ''sqeuclidean'', got ',
-      coalesce('''' || distance || '''', 'NULL'), '; sums of other distances do not merge'
+      coalesce('''' || distance || '''', 'NULL'), '; sums of other distances cannot be merged'
     ))
     ELSE clustereval._valid_point_options(distance, 2, 'mean', weights, NULL, 'cluster', 'error')
   END;
@@ -415,7 +415,7 @@ CREATE OR REPLACE MACRO clustereval._valid_state_options(distance, weights) AS
 -- Tables
 ---------------------------------------------------------------------------------------------------
 
--- What to keep of the points of a night: one row per cluster.
+-- What to keep of the points of one night: one row per cluster.
 -- Examples:
 --   FROM clustereval.cluster_states(points, [x, y, z], cluster);
 CREATE OR REPLACE MACRO clustereval.cluster_states(

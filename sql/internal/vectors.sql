@@ -134,9 +134,9 @@ CREATE OR REPLACE MACRO clustereval._parse_dense_text(vec, size) AS
     lambda __ce_vector: clustereval._check_length(__ce_vector, vec, len(__ce_vector), size)
   )[1];
 
--- The vector (DOUBLE[]) in the text vec, dense or sparse, NULL for NULL: what parse_vector returns.
--- size is the length that vectors must have, NULL for any. Raises an error for a bad size, a text
--- that is no vector, or a vector of another length.
+-- The vector (DOUBLE[]) in the text vec, dense or sparse, NULL for NULL: what parse_vector
+-- returns. size is the length that vectors must have, NULL for any. Raises an error for a bad
+-- size, a text that is not a vector, or a vector of another length.
 CREATE OR REPLACE MACRO clustereval._parse_text(vec, size) AS
   CASE
     WHEN size IS NOT NULL AND NOT coalesce(size >= 1 AND size < 1e9 AND size = floor(size), FALSE)
@@ -161,7 +161,7 @@ CREATE OR REPLACE MACRO clustereval._parse_text(vec, size) AS
     ELSE clustereval._parse_dense_text(vec, size)
   END;
 
--- The vector (DOUBLE[]) in a text, dense or sparse; size is the length that it must have.
+-- The vector (DOUBLE[]) that a text holds, dense or sparse; size is the length it must have.
 -- Examples:
 --   SELECT clustereval.parse_vector('0.1, 0.2');
 --   SELECT clustereval.parse_vector('[0.1, 0.2]');

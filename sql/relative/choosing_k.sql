@@ -263,10 +263,11 @@ CREATE OR REPLACE MACRO clustereval._sweep_curve(scores) AS TABLE
 
 -- The rows of _sweep_curve with difference, the value of Kneedle's difference curve, and is_knee:
 -- TRUE at the first knee, FALSE in other rows, NULL in all if there is none. A knee is a local
--- maximum of the difference curve after which it falls by more than the mean step of across (S = 1)
--- before the next one. Kneedle stops at local minima as well, which changes nothing: from there to
--- the next maximum the curve rises. Unlike kneed's, an end of the curve is no maximum (the paper
--- compares a value with both neighbors). Of equal values in a row the last one is it, as in kneed.
+-- maximum of the difference curve after which it falls by more than the mean step of across (S =
+-- 1) before the next one. Kneedle stops at local minima as well, which changes nothing: from there
+-- to the next maximum the curve rises. Unlike kneed's, an end of the curve is not a maximum (the
+-- paper compares a value with both neighbors). Of equal values in a row the last one is it, as in
+-- kneed.
 CREATE OR REPLACE MACRO clustereval._sweep_knees(curve) AS TABLE
   WITH differences AS (
     SELECT
@@ -316,7 +317,7 @@ CREATE OR REPLACE MACRO clustereval._sweep_knees(curve) AS TABLE
 -- Tables
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition (group of partition_by) and value of k, the number of clusters that a
+-- One row per partition (a group of partition_by) and value of k, the number of clusters that a
 -- clustering was asked for: counts, the indices that are used to choose k, and the knee of the
 -- curve of ssw. tbl has one row per point and k. silhouette adds the mean silhouette, 'simplified'
 -- or 'exact'; the other parameters are those of internal_report.
@@ -496,7 +497,7 @@ CREATE OR REPLACE MACRO clustereval._criteria(tbl, gap, partition_by) AS TABLE
 
 -- Which k each criterion recommends: one row per partition and criterion, from an elbow table tbl.
 -- gap is a table of gap_statistic, whose choice is then a criterion as well. partition_by is a
--- column of both, such as partition_key. No criterion is the truth: docs/choosing_k.md.
+-- column of both, such as partition_key. No criterion is the truth: see docs/choosing_k.md.
 -- Examples:
 --   FROM clustereval.choose_k(observed);
 --   FROM clustereval.choose_k(observed, gap := gaps);

@@ -1,7 +1,7 @@
 -- column_removal: how a clustering changes if one coordinate of the points is left out.
 --
 --   * The whole clustering is of all coordinates; a reduced clustering, one per coordinate, is
---     without that coordinate. A cell is the points of one cluster of each.
+--     without that coordinate. A cell is the points that share a cluster in both.
 
 ---------------------------------------------------------------------------------------------------
 -- Statistics
@@ -119,8 +119,8 @@ CREATE OR REPLACE MACRO clustereval._left_out_squares(points) AS TABLE
 CREATE OR REPLACE MACRO clustereval._place(x) AS
   CASE WHEN clustereval._is_whole_number(x, 0) THEN CAST(TRY_CAST(x AS DOUBLE) AS BIGINT) END;
 
--- No row. Raises an error if `removed` is no place of a coordinate in some row that counts. points:
--- rows of _points.
+-- No row. Raises an error if `removed` is not the number of a coordinate in some row that counts.
+-- points: rows of _points.
 CREATE OR REPLACE MACRO clustereval._check_removed(points) AS TABLE
   WITH faults AS (
     SELECT
@@ -133,7 +133,7 @@ CREATE OR REPLACE MACRO clustereval._check_removed(points) AS TABLE
     WHERE kept
   )
   SELECT CAST(error(concat(
-    'removed: expected the place of a coordinate, from 1 to ', dims, ', got ', fault
+    'removed: expected the number of a coordinate, from 1 to ', dims, ', got ', fault
   )) AS BOOLEAN) AS valid
   FROM faults
   WHERE fault IS NOT NULL;
@@ -143,11 +143,12 @@ CREATE OR REPLACE MACRO clustereval._check_removed(points) AS TABLE
 ---------------------------------------------------------------------------------------------------
 
 -- Stability of a clustering when single coordinates are left out: one row per partition and left
--- out coordinate with partition_key, removed (its place, from 1), n, n_clusters (of the clustering
--- without it), average_proportion_non_overlap, average_distance, average_distance_between_means and
--- figure_of_merit. The table tbl has one row per point and left out coordinate: vector (all
--- coordinates), cluster (of the clustering of all coordinates), removed and reduced_cluster (of the
--- clustering without that coordinate). The means over its rows are the indices of Datta and Datta.
+-- out coordinate with partition_key, removed (its number, from 1), n, n_clusters (of the
+-- clustering without it), average_proportion_non_overlap, average_distance,
+-- average_distance_between_means and figure_of_merit. The table tbl has one row per point and left
+-- out coordinate: vector (all coordinates), cluster (of the clustering of all coordinates),
+-- removed and reduced_cluster (of the clustering without that coordinate). The means over its rows
+-- are the indices of Datta and Datta.
 -- Examples:
 --   WITH runs AS (FROM points CROSS JOIN range(1, 4) AS places (place))
 --   SELECT avg(average_proportion_non_overlap), avg(figure_of_merit)

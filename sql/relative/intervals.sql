@@ -38,16 +38,16 @@ CREATE OR REPLACE MACRO clustereval._cells_with_squares(cells) AS TABLE
     MAX(n) OVER (PARTITION BY partition_key, cluster) AS cluster_majority_n
   FROM query_table(cells);
 
--- One row per contingency cell and family of statistics (see the head of this file): partition_key,
--- family, rows, the rows of the cell, and i1, i2 and i3, the influence of each of these rows on the
--- statistics of the family, up to a constant. cells is the name of a CTE of cells. Pairs: twice the
--- share of the other rows with which a row forms such a pair. This is the projection of the exact
--- counts of pairs, and thus first-order right for sums of squared shares. Information: the
--- derivatives of the sums of p ln p. A row of noise that is counted as a singleton is alone in its
--- cell, however many such rows there are, so its cell has no such sum; the derivative of hc is
--- greater by 1, and that of B-cubed recall has a factor of 1 in place of 2. Majority: 1 in the
--- majority, NULL where a majority is tied, or is one singleton of several rows or none: the maximum
--- has no derivative there.
+-- One row per contingency cell and family of statistics (see the head of this file):
+-- partition_key, family, rows, the rows of the cell, and i1, i2 and i3, the influence of each of
+-- these rows on the statistics of the family, up to a constant. cells is the name of a CTE of
+-- cells. Pairs: twice the share of the other rows with which a row forms such a pair. This is the
+-- projection of the exact counts of pairs, so it is right to first order for sums of squared
+-- shares. Information: the derivatives of the sums of p ln p. A row of noise that is counted as a
+-- singleton is alone in its cell, however many such rows there are, so its cell has no such sum;
+-- the derivative of hc is greater by 1, and that of B-cubed recall has a factor of 1 in place of
+-- 2. Majority: 1 in the majority, NULL where a majority is tied, or is one singleton of several
+-- rows or none: the maximum has no derivative there.
 CREATE OR REPLACE MACRO clustereval._influences(cells) AS TABLE
   WITH cells_with_squares AS (SELECT * FROM clustereval._cells_with_squares(cells)),
   cells_with_ties AS (

@@ -228,15 +228,15 @@ CREATE OR REPLACE MACRO clustereval._missing_reason(
     WHEN value IS NULL THEN 'the labeled rows have no pairs to judge it by'
   END;
 
--- One row per partition (group of partition_by) and metric: partition_key, metric, value,
+-- One row per partition (a group of partition_by) and metric: partition_key, metric, value,
 -- std_error, lower, upper and reason, why value is NULL, estimated from the labels of a sample.
 -- label and cluster are the columns of the true entity, NULL where it is not known, and of the
 -- assigned cluster; weight is the multiplicity of a row, a whole number >= 0. labels_are_sample
 -- tells what was drawn and labeled: 'uniform', entities, each with the same probability;
 -- 'by_record', the entities of rows drawn at random, both with all their rows; or 'records', rows
--- drawn at random, whatever their entity. noise is the value of cluster that marks noise, which
--- noise_as ('cluster', 'drop' or 'singletons') keeps as a cluster, leaves out, or counts as one
--- cluster per row. beta weighs recall in the F scores, and confidence is the probability that an
+-- drawn at random, whatever their entity. noise is the value of cluster that marks noise; noise_as
+-- keeps its rows as a 'cluster', leaves them out ('drop') or counts each as a cluster of its own
+-- ('singletons'). beta weighs recall in the F scores, and confidence is the probability that an
 -- interval covers the value of all entities. Rows with a NULL cluster are left out.
 -- Examples:
 --   FROM clustereval.entity_resolution_estimates(assignments, species, cluster);

@@ -70,10 +70,10 @@ CREATE OR REPLACE MACRO clustereval._clustering_distances(groups) AS TABLE
 -- of the pairs of a cluster's rows that the clustering of the training data also puts together.
 -- label is the test data's own clustering, and cluster the cluster of the nearest training
 -- centroid. One row per partition: partition_key, n, n_dropped, n_noise, n_labels, n_clusters,
--- prediction_strength and weakest_label, the label where the share is least (the lowest of equals).
--- Labels of one row have no pairs and are passed over. tbl is a table; weight is a row's
--- multiplicity, noise the value of cluster that marks noise, which noise_as counts as one
--- 'cluster', leaves out ('drop') or counts as 'singletons'.
+-- prediction_strength and weakest_label, the label where the share is smallest (the lowest of
+-- several such labels). Labels of one row have no pairs and are skipped. tbl is a table; weight is
+-- a row's multiplicity, noise the value of cluster that marks noise; noise_as counts its rows as
+-- one 'cluster', leaves them out ('drop') or counts them as 'singletons'.
 -- Examples:
 --   FROM clustereval.prediction_strength(assignments, species, cluster);
 CREATE OR REPLACE MACRO clustereval.prediction_strength(

@@ -51,9 +51,9 @@ CREATE OR REPLACE MACRO clustereval._check_same_type(x, parameter, type_before, 
     ELSE x
   END;
 
--- One row, valid = TRUE. Raises an error for a string literal in place of a column, if a column has
--- another type in tbl_after than in tbl_before, and if noise is no value of the type of cluster.
--- The parameters are the user's arguments.
+-- One row, valid = TRUE. Raises an error for a string literal in place of a column, if a column
+-- has another type in tbl_after than in tbl_before, and if noise is not a value of the type of
+-- cluster. The parameters are the user's arguments.
 CREATE OR REPLACE MACRO clustereval._check_run_columns(
   tbl_before, tbl_after, id, cluster, partition_by, noise
 ) AS TABLE

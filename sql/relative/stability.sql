@@ -386,9 +386,9 @@ CREATE OR REPLACE MACRO clustereval._best_jaccard(cells) AS TABLE
 -- n_only_2 (ids in one of them only) and score, the metric of external_report of this name, on the
 -- ids in both, with run_1 as the label and run_2 as the cluster: a metric that is not symmetric,
 -- such as homogeneity_score, depends on the order. tbl is a table with one row per run and id, and
--- id, run and cluster are its columns; rows with a NULL cluster count as if they were not there.
--- noise is the value of cluster that marks noise in every run, which noise_as counts as one
--- 'cluster', leaves out ('drop') or counts as 'singletons'. average_method and beta are those of
+-- id, run and cluster are its columns; rows with a NULL cluster are ignored. noise is the value of
+-- cluster that marks noise in every run; noise_as counts its rows as one 'cluster', leaves them
+-- out ('drop') or counts them as 'singletons'. average_method and beta are those of
 -- external_report. require_same_ids := TRUE makes it an error if an id is not in every run.
 -- Examples:
 --   FROM clustereval.run_agreement(runs, id, run, cluster);
@@ -471,7 +471,7 @@ CREATE OR REPLACE MACRO clustereval.run_consensus(
     SELECT CASE
       WHEN best IS NULL
       THEN error(concat(
-        'metric ''', metric, ''' has no best value, so that no run is the most central: ',
+        'metric ''', metric, ''' has no best value, so no run is the most central; ',
         'use another metric'
       ))
       WHEN best IN ('0', 'low') THEN 1.0

@@ -202,12 +202,13 @@ CREATE OR REPLACE MACRO clustereval._transition_sides(
 -- cluster_before, cluster_after, transition, ambiguity, and of the clusters on both sides of the
 -- row their ids n_before and n_after, n_common, the ids in linked clusters, n_left and n_joined,
 -- the ids in one run only, their numbers n_clusters_before and n_clusters_after, and share_before
--- and share_after, n_common as a share of the ids in both runs. tbl_before and tbl_after are tables
--- with one row per id; id and cluster are columns that both have. Two clusters are linked if their
--- common ids make up at least `threshold` of either cluster, counting only ids that are in both
--- runs; a link counts for a cluster if they also make up at least min_share of it. noise is the
--- value of cluster that marks noise in both runs, which noise_as counts as one 'cluster', leaves
--- out ('drop') or counts as 'singletons', which have no rows of their own.
+-- and share_after, n_common as a share of the ids in both runs. tbl_before and tbl_after are
+-- tables with one row per id; id and cluster are columns that both have. Two clusters are linked
+-- if their common ids make up at least `threshold` of either cluster, counting only ids that are
+-- in both runs; a link counts for a cluster if they also make up at least min_share of it. noise
+-- is the value of cluster that marks noise in both runs; noise_as counts its rows as one
+-- 'cluster', leaves them out ('drop') or counts them as 'singletons', which have no rows of their
+-- own.
 -- Examples:
 --   FROM clustereval.run_transitions(night_1, night_2, id, cluster);
 --   FROM clustereval.run_transitions(night_1, night_2, id, cluster, min_share := 0.1);

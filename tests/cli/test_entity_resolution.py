@@ -125,7 +125,7 @@ def test_options_that_need_another(fail: Fail) -> None:
     error = fail("entity-resolution", INVENTORS, *COLUMNS, "--confidence", "0.9")
     assert error == "--confidence needs --labels-are-sample, which says how the labels were drawn"
     error = fail("entity-resolution", INVENTORS, *BY_RECORD, "--merge-cost", "product")
-    assert error == "--merge-cost does not go with --labels-are-sample by_record: drop one"
+    assert error == "--merge-cost cannot be combined with --labels-are-sample by_record: drop one"
 
 
 @DUCKDB_AT_THE_GATE

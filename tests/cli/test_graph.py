@@ -174,9 +174,9 @@ def test_weights_that_are_none(fail: Fail, engine_name: str, tmp_path: Path) -> 
 
 def test_options_that_a_table_does_not_have(fail: Fail) -> None:
     error = fail(*CALL, "--show", "nodes", "--resolution", "2")
-    assert error == "--resolution does not go with --show nodes: drop one"
+    assert error == "--resolution cannot be combined with --show nodes: drop one"
     error = fail(*CALL, "--max-diameter-nodes", "5")
-    assert error == "--max-diameter-nodes does not go with --show scores: drop one"
+    assert error == "--max-diameter-nodes cannot be combined with --show scores: drop one"
 
 
 def test_edges_are_needed(fail: Fail) -> None:

@@ -108,7 +108,7 @@ def test_most_joined_and_most_split_pairs_come_first(run: Run, engine_name: str)
     assert found == [("virginica", 504), ("versicolor", 96), ("setosa", 0)]
     table = run("clusters", *CALLS["clusters"], *engine)
     assert re.search(r"^0 +62 +2 +versicolor +48 +0\.774194 +0\.534159 +672$", table, re.M)
-    assert re.search(r"^joined_pairs +↓ +0  pairs of different labels in it$", table, re.M)
+    assert re.search(r"^joined_pairs +↓ +0  pairs of its rows with different labels$", table, re.M)
     assert re.search(r"^cluster +the cluster, most joined pairs first$", table, re.M)
     table = run("labels", *CALLS["labels"], *engine)
     assert re.search(r"^label +the label, most split pairs first$", table, re.M)

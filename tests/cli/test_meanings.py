@@ -108,13 +108,13 @@ SAMPLE = ("--method", "sample", "--sample-size", "40")
     ("options", "heading", "lower"),
     [
         ((), "method exact", "the same as silhouette: it is exact"),
-        (("--method", "bounds"), "method bounds", "the exact score is no less"),
-        (("--tolerance", "0.05"), "tolerance 0.05", "the exact score is no less"),
-        (SAMPLE, "method sample", "with probability 0.95 the exact score is no less"),
+        (("--method", "bounds"), "method bounds", "the exact score is not below this"),
+        (("--tolerance", "0.05"), "tolerance 0.05", "the exact score is not below this"),
+        (SAMPLE, "method sample", "with probability 0.95 the exact score is not below this"),
         (
             (*SAMPLE, "--confidence", "0.5"),
             "method sample",
-            "with probability 0.5 the exact score is no less",
+            "with probability 0.5 the exact score is not below this",
         ),
     ],
 )

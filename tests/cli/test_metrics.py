@@ -125,7 +125,7 @@ def test_notes_do_not_depend_on_what_is_asked_for(noted: Noted, tmp_path: Path) 
         ),
         (
             ("graph", *VARIANT_CALLS["graph-nodes"]),
-            "--metrics does not go with --show nodes: drop one",
+            "--metrics cannot be combined with --show nodes: drop one",
         ),
     ],
 )  # fmt: skip

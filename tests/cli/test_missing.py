@@ -41,7 +41,7 @@ def test_rows_with_gaps_are_left_out(run: Run, engine_name: str, path: Path) -> 
 def test_the_error_names_the_option(fail: Fail, engine_name: str, path: Path) -> None:
     counts = "2 rows are at fault: 1 in column x, 1 in column y"
     assert fail("internal", path, *CALL, "--engine", engine_name) == (
-        f"{path}: vector: expected finite numbers, got NULL in column x ({counts}); mend these "
+        f"{path}: vector: expected finite numbers, got NULL in column x ({counts}); fix these "
         "rows or leave them out: --missing drop"
     )
 
@@ -55,7 +55,7 @@ def test_no_code_where_no_option_helps(
     POINTS.drop_nulls().with_columns(y=value).write_parquet(path)
     assert fail("internal", path, *CALL, "--engine", engine_name) == (
         f"{path}: vector: expected finite numbers, got {value} in column y (4 rows are at fault); "
-        "mend these rows or leave them out"
+        "fix these rows or leave them out"
     )
 
 

@@ -304,8 +304,8 @@ def test_sql_overwrites_no_database(fail: Fail, tmp_path: Path) -> None:
     assert fail("sql", "--database", away) == f"{away.parent}: no such directory"
     new = tmp_path / "new.duckdb"
     for option, given in (("--temporary", ()), ("--output", ("a.sql",))):
-        expected = f"{option} does not go with --database {new}, which is a file to write: drop one"
-        assert fail("sql", "--database", new, option, *given) == expected
+        words = f"{option} cannot be combined with --database {new}, which is a file to write"
+        assert fail("sql", "--database", new, option, *given) == f"{words}: drop one"
     assert fail("sql", "--database", new, "--schema", "main") == (
         "name: DuckDB has a database or schema 'main' of its own: give another name"
     )

@@ -562,9 +562,9 @@ def test_html_to_standard_output_is_the_file(run: Run, page_of: Page) -> None:
     ("arguments", "words"),
     [
         ((IRIS, "--cluster", "kmeans"), "report: expected --label, the true classes, or --vector"),
-        ((*BOTH, "--weight", "id"), "report: --weight is for labels alone; leave out --vector"),
-        ((*BOTH, "--html", "p.html", "--output", "o"), "--output does not go with --html"),
-        ((*BOTH, "--html", "p.html", "--format", "html"), "--format does not go with --html"),
+        ((*BOTH, "--weight", "id"), "report: --weight is only for labels; leave out --vector"),
+        ((*BOTH, "--html", "p.html", "--output", "o"), "--output cannot be combined with"),
+        ((*BOTH, "--html", "p.html", "--format", "html"), "--format cannot be combined with"),
         ((*BOTH, "--html", "no/such/folder/p.html"), "no/such/folder: no such directory"),
         ((*BOTH, "--method", "sample"), "--method sample needs --sample-size"),
         ((IRIS, "--label", "specie", "--cluster", "kmeans"), "did you mean 'species'?"),

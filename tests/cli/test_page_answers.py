@@ -281,7 +281,7 @@ def test_findings_need_labels_or_points(fail: Fail) -> None:
     words = "findings: expected --label, the true classes, or --vector, the points"
     assert words in fail("findings", IRIS, "--cluster", "kmeans")
     both = ("--label", "species", "--vector", WIDE, "--cluster", "kmeans")
-    assert "--label does not go with --vector" in fail("findings", IRIS, *both)
+    assert "--label cannot be combined with --vector" in fail("findings", IRIS, *both)
 
 
 def test_the_profile_of_a_csv_file_has_numbers_and_dates(

@@ -72,7 +72,7 @@ def test_points_of_the_lowest_silhouettes(
 
 
 def test_an_id_without_points(fail: Fail) -> None:
-    words = "report: --id names points of low silhouettes: expected --vector, the points, too"
+    words = "report: --id names points with low silhouettes, so it needs --vector, the points"
     assert words in fail("report", IRIS, *KMEANS, "--id", "id")
 
 
@@ -117,7 +117,7 @@ def test_findings_of_clusters_that_the_engines_read_as_different_types(
 
 @pytest.mark.parametrize("option", [("--distance", "cosine"), ("--p", "3"), ("--id", "id")])
 def test_options_of_the_other_findings(fail: Fail, option: tuple[str, str]) -> None:
-    words = f"{option[0]} does not go with --label species: drop one"
+    words = f"{option[0]} cannot be combined with --label species: drop one"
     assert words in fail("findings", IRIS, *KMEANS, *option)
 
 

@@ -207,7 +207,7 @@ def test_ids_of_two_types(fail: Fail, engine_name: str, tmp_path: Path) -> None:
 
 def test_options_that_a_table_does_not_have(fail: Fail) -> None:
     error = fail(*CALL, "--show", "ids", "--min-share", "0.2")
-    assert error == "--min-share does not go with --show ids: drop one"
+    assert error == "--min-share cannot be combined with --show ids: drop one"
 
 
 def test_outputs_that_cannot_be(fail: Fail, tmp_path: Path) -> None:

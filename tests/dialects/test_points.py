@@ -421,7 +421,7 @@ def test_the_query_has_no_column_that_nothing_reads() -> None:
         ({"between": "furthest"}, "between: internal_report does not take it"),
         (
             {"center": "median", "dialect": "bigquery"},
-            "median: not known how to write it in bigquery",
+            "median: it cannot be written in bigquery",
         ),
     ],
 )

@@ -494,7 +494,7 @@ CELLS = {"label": None, "cluster": None}
         ({"name": "moved_ids"}, "tbl_before: moved_ids needs tbl_before, tbl_after, id, cluster"),
         (
             {"name": "moved_ids", "tbl_before": "a", "tbl_after": "b", "id": "i"},
-            "label: moved_ids does not take it, but tbl_before",
+            "label: moved_ids does not take it; it takes tbl_before",
         ),
         (
             {
@@ -509,11 +509,11 @@ CELLS = {"label": None, "cluster": None}
         ({"tbl_after": "b"}, "tbl_after: external_report does not take it"),
         ({"name": "bcubed_samples", "weight": "w"}, "weight: bcubed_samples does not take it"),
         ({"name": "pair_counts", "adjusted": False}, "adjusted: pair_counts does not take it"),
-        ({"cluster": None}, "cluster: expected a column beside label; leave out both"),
-        ({"label": None}, "label: expected a column beside cluster; leave out both"),
-        (CELLS | {"weight": "w"}, "weight: kept cells contain it already"),
-        (CELLS | {"partition_by": "p"}, "partition_by: kept cells contain it already"),
-        (CELLS | {"noise": 1, "noise_as": "drop"}, "noise: kept cells contain it already"),
+        ({"cluster": None}, "cluster: expected a column as well as label; leave out both"),
+        ({"label": None}, "label: expected a column as well as cluster; leave out both"),
+        (CELLS | {"weight": "w"}, "weight: a saved contingency table already contains it"),
+        (CELLS | {"partition_by": "p"}, "partition_by: a saved contingency table already"),
+        (CELLS | {"noise": 1, "noise_as": "drop"}, "noise: a saved contingency table already"),
         (CELLS | {"name": "bcubed_samples"}, "label: bcubed_samples needs the label and"),
         ({"tbl": "t'; x"}, r"tbl: expected table, schema.table .*got \"t'; x\""),
         ({"tbl": ""}, r"tbl: expected table, schema.table .*got ''"),

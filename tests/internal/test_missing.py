@@ -82,7 +82,7 @@ def test_rows_with_gaps_are_left_out_and_counted(engine: Engine, function: str, 
 @pytest.mark.parametrize("function", TABLES)
 def test_by_default_they_are_an_error(side: Engine, function: str) -> None:
     line = "missing := 'drop'" if isinstance(side, DuckDB) else "missing='drop'"
-    with fails(side, f"mend these rows or leave them out: {line}"):
+    with fails(side, f"fix these rows or leave them out: {line}"):
         call(side, function, POINTS, WIDE)
 
 

@@ -31,7 +31,7 @@ TABLES = registry.tables("points")
 
 def advice(side: Engine, in_sql: str, in_polars: str) -> str:
     return (
-        f"; mend these rows or leave them out: {in_sql if isinstance(side, DuckDB) else in_polars}"
+        f"; fix these rows or leave them out: {in_sql if isinstance(side, DuckDB) else in_polars}"
     )
 
 
@@ -67,10 +67,10 @@ def test_how_many_rows_are_at_fault_in_each_column(side: Engine) -> None:
         pl.when(pl.col("id") == 8).then(1).otherwise("the sum").alias("the sum")
     )
     words = "(2 rows are at fault: 1 in column orders, 1 in column the sum, the first one in "
-    with fails(side, f"got NULL in column orders {words}partition 2); mend these rows"):
+    with fails(side, f"got NULL in column orders {words}partition 2); fix these rows"):
         call(side, "internal_report", gaps, WIDE, partition_by="run")
     lists = gaps.with_columns(pl.concat_list(WIDE).alias("vector"))
-    with fails(side, "got NULL in coordinate 1 (2 rows are at fault); mend these rows"):
+    with fails(side, "got NULL in coordinate 1 (2 rows are at fault); fix these rows"):
         call(side, "internal_report", lists)
 
 
@@ -78,7 +78,7 @@ def test_many_columns_at_fault(side: Engine) -> None:
     names = [f"x{i}" for i in range(10)]
     rows = FRAME.with_columns(pl.lit(math.nan).alias(name) for name in names)
     words = f"(12 rows are at fault: {', '.join(f'12 in column {x}' for x in names[:8])}, ...)"
-    with fails(side, f"got nan in column x0 {words}; mend these rows or leave them out"):
+    with fails(side, f"got nan in column x0 {words}; fix these rows or leave them out"):
         call(side, "internal_report", rows, names)
 
 
@@ -93,7 +93,7 @@ def test_the_line_to_type_keeps_the_other_rows(side: Engine) -> None:
 
 
 def test_an_expression_is_named_by_its_place(side: Engine) -> None:
-    words = "got NULL in coordinate 2 (2 rows are at fault); mend these rows or leave them out"
+    words = "got NULL in coordinate 2 (2 rows are at fault); fix these rows or leave them out"
     if isinstance(side, DuckDB):
         query = 'FROM clustereval.centroids(assignments, [orders, "the sum" + 1], cluster)'
         with fails(side, words):
@@ -116,7 +116,7 @@ PLACES: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("case", PLACES)
 def test_the_partition_of_the_first_row(side: Engine, case: str) -> None:
     given, place = PLACES[case]
-    words = f"got nan in coordinate 2 (1 row is at fault{place}); mend these rows"
+    words = f"got nan in coordinate 2 (1 row is at fault{place}); fix these rows"
     with fails(side, words):
         call(side, "internal_report", FRAME, **given)
 
@@ -130,12 +130,12 @@ def test_the_id_of_the_first_row(side: Engine) -> None:
         call(side, "silhouette_samples", FRAME.reverse(), WIDE, id="id")
     with fails(side, "(2 rows are at fault, the first one with id 9)"):  # not 12
         call(side, "silhouette_samples", FRAME.with_columns(pl.col("id") + 4), WIDE, id="id")
-    with fails(side, "(2 rows are at fault); mend"):
+    with fails(side, "(2 rows are at fault); fix"):
         call(side, "silhouette_samples", FRAME, WIDE)
 
 
 def test_a_vector_of_another_length(side: Engine) -> None:
     frame = FRAME.with_columns(pl.when(pl.col("id") != 7).then("vector").otherwise([1.0]))
     words = "vectors of one length (2), got 1 coordinates (2 rows are at fault, the first one in "
-    with fails(side, f"{words}partition 1); mend these rows or leave them out"):
+    with fails(side, f"{words}partition 1); fix these rows or leave them out"):
         call(side, "internal_report", frame, partition_by="run")

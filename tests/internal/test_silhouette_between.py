@@ -350,18 +350,15 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "nothing": ({"between": None}, f"{CHOICES} NULL"),
     "bounds": (
         {"between": "furthest", "method": "bounds"},
-        (
-            "between: 'furthest' goes with method 'exact', 'simplified' or 'sample', "
-            "got method 'bounds'"
-        ),
+        ("between: 'furthest' needs method 'exact', 'simplified' or 'sample', got method 'bounds'"),
     ),
     "tolerance": (
         {"between": "mean_other", "tolerance": 0.125},
-        "between: 'mean_other' goes without tolerance, got tolerance 0.125",
+        "between: 'mean_other' cannot be combined with tolerance, got tolerance 0.125",
     ),
     "references": (
         {"between": "furthest", "method": "sample", "reference_size": 5},
-        "between: 'furthest' goes without reference_size, got reference_size 5",
+        "between: 'furthest' cannot be combined with reference_size, got reference_size 5",
     ),
 }
 

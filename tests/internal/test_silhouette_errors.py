@@ -34,7 +34,7 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "tolerance below 0": ({"tolerance": -1}, "tolerance: expected a number > 0, got -1"),
     "tolerance of bounds": (
         {"tolerance": 0.1, "method": "bounds"},
-        "tolerance: goes with method 'exact', got method 'bounds'",
+        "tolerance: needs method 'exact', got method 'bounds'",
     ),
     "sample_size 0": (
         {"sample_size": 0, "method": "sample"},
@@ -50,11 +50,11 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "sample_size of exact": (
         {"sample_size": 3},
-        "sample_size: goes with method 'sample', got method 'exact'",
+        "sample_size: needs method 'sample', got method 'exact'",
     ),
     "reference_size of exact": (
         {"reference_size": 3},
-        "reference_size: goes with method 'sample', got method 'exact'",
+        "reference_size: needs method 'sample', got method 'exact'",
     ),
     "reference_size 1": (
         {"reference_size": 1, "method": "sample"},

@@ -76,9 +76,9 @@ def test_bad_options(name: str, options: dict[str, Any], words: str) -> None:
 @pytest.mark.parametrize(
     ("name", "frame", "words"),
     [
-        ("silhouette_plot", LINE.clear(), "fewer than points, got 0 of 0 points; there is no sil"),
-        ("silhouette_plot", LINE.head(3), "at least 2 clusters and fewer than points, got 1 of 3"),
-        ("silhouette_plot", LINE[2:4], "got 2 of 2 points"),
+        ("silhouette_plot", LINE.clear(), "got 0 clusters of 0 points; there is no sil"),
+        ("silhouette_plot", LINE.head(3), "at least 2 clusters, but fewer than points, got 1"),
+        ("silhouette_plot", LINE[2:4], "got 2 clusters of 2 points"),
         ("elbow_plot", SWEEP.clear(), "frame: expected at least one value of k, got no rows"),
         ("contingency_plot", SIX.clear(), "expected rows with a label and a cluster, got none"),
         ("projection_plot", LINE.clear(), "expected points with a vector and a cluster, got none"),
@@ -96,8 +96,8 @@ def test_too_few_rows(name: str, frame: pl.DataFrame, words: str) -> None:
     ("name", "words"),
     [
         ("elbow_plot", "frame: expected rows of elbow with the columns k, n_clusters, ssw, "),
-        ("agreement_plot", "none named run_1, run_2, n, score; for other rows, give id, run and"),
-        ("interval_plot", "got none named metric, value, lower, upper; for other rows, give label"),
+        ("agreement_plot", "got no column named run_1, run_2, n, score; for other rows, give id"),
+        ("interval_plot", "got no column named metric, value, lower, upper; for other rows, "),
     ],
 )  # fmt: skip
 def test_rows_of_another_table(name: str, words: str) -> None:

@@ -204,7 +204,7 @@ def test_several_columns_as_a_vector(side: Engine) -> None:
 )
 def test_places_that_are_none(side: Engine, removed: float | None, shown: str) -> None:
     frame = random_reductions(6, 5, 2).with_columns(removed=pl.lit(removed, pl.Float64))
-    words = rf"removed: expected the place of a coordinate, from 1 to 2, got ({shown})$"
+    words = rf"removed: expected the number of a coordinate, from 1 to 2, got ({shown})$"
     with pytest.raises((ce.ClusterEvalError, duckdb.Error), match=words):
         stability(side, frame)
 

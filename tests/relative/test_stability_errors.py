@@ -129,7 +129,7 @@ def test_the_joint_entropy_is_an_average_of_the_normalized_score(side: Engine) -
 
 
 def test_a_metric_without_a_best_value(side: Engine) -> None:
-    words = "metric 'joint_entropy' has no best value, so that no run is the most central: use"
+    words = "metric 'joint_entropy' has no best value, so no run is the most central; use"
     with fails(side, words):
         call_runs(side, "run_consensus", frame_of_runs(THREE), metric="joint_entropy")
     assert len(call_runs(side, "run_agreement", frame_of_runs(THREE), metric="joint_entropy")) == 3

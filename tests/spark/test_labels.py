@@ -336,7 +336,7 @@ def test_numbers_and_text_of_noise(session: SparkSession) -> None:
         ({"partition_by": ["label", "r"]}, "partition_by: column 'r' not found"),
         ({"cluster": 3}, "cluster: expected a column name or a Column of Spark, got int"),
         ({"label": "pairs"}, "label: a column of type map<string,int> cannot be grouped"),
-        ({"cluster": None}, "cluster: expected a column beside label"),
+        ({"cluster": None}, "cluster: expected a column as well as label"),
         ({"tbl": "rows_of_tset"}, "tbl: no table or view 'rows_of_tset' .*mean 'rows_of_test'"),
         ({"tbl": 3}, "tbl: expected a DataFrame of Spark or the name of a table, got int"),
     ],
@@ -356,14 +356,14 @@ def test_bad_input(arguments: dict[str, Any], words: str, session: SparkSession)
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
-        ("label, cluster, n", "kept cells.*partition_key, .* got label, cluster, n; give label"),
+        ("label, cluster, n", "contingency table.*partition_key, .* cluster, n; if .* give label"),
         (
             "partition_key, label, cluster, n * 1.0 AS n, copies",
             r"bigint in n, got decimal.*another version",
         ),
         ("partition_key, label, cluster, n, copies - 1 AS copies", "got a row with n, .* 1, 0"),
         ("partition_key, label, cluster, 2 AS n, 2 AS copies", "got a row with n, .* 2, 2"),
-        ("partition_key, '' || NULL AS label, cluster, n, copies", "cells with a label.* 1, 1"),
+        ("partition_key, '' || NULL AS label, cluster, n, copies", "rows with a label.* 1, 1"),
     ],
 )
 def test_no_kept_cells(columns: str, words: str, session: SparkSession) -> None:

@@ -217,7 +217,7 @@ def test_arrays_with_gaps_are_left_out(frames: dict[str, DataFrame]) -> None:
             "CAST('NaN' AS DOUBLE) AS x, 1.0 AS y",
             ["y", "x"],
             {},
-            "vector: expected finite numbers, got NaN in coordinate 2; mend such rows or",
+            "vector: expected finite numbers, got NaN in coordinate 2; fix such rows or",
         ),
         (
             "CAST('-Infinity' AS FLOAT) AS x, 1 AS y",
@@ -263,7 +263,7 @@ def test_vectors_of_another_length(session: SparkSession) -> None:  # noqa: F811
     from polars_clustereval import spark
 
     frame = session.sql("SELECT array(1, 2) AS v, 1 AS cluster UNION ALL SELECT array(1), 1")
-    words = r"vector: expected vectors of one length \([12]\), got [12] coordinates; mend"
+    words = r"vector: expected vectors of one length \([12]\), got [12] coordinates; fix"
     with pytest.raises(ce.ClusterEvalError, match=words):
         spark.centroids(frame.coalesce(1), "v", "cluster")
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 NAN, INFINITY = math.nan, math.inf
-MEND = "mend these rows or leave them out"
+MEND = "fix these rows or leave them out"
 FINITE = "vector: expected finite numbers, got"
 LENGTH = "vector: expected vectors of one length (2), got"
 SOME = "vector: expected at least one coordinate, got an empty vector"

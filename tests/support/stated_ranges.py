@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 #: Other spellings of a bound.
 SPELLINGS = {
     "∞": "inf",
-    "the lesser entropy": "lesser entropy",
+    "the smaller entropy": "smaller entropy",
 }
 #: Bounds that are no constants, from a row.
 BOUNDS: dict[str, Callable[[Mapping[str, Any]], float]] = {
@@ -33,7 +33,7 @@ BOUNDS: dict[str, Callable[[Mapping[str, Any]], float]] = {
     "2 n": lambda row: 2 * row["n"],
     "label_entropy": lambda row: row["label_entropy"],
     "cluster_entropy": lambda row: row["cluster_entropy"],
-    "lesser entropy": lambda row: min(row["label_entropy"], row["cluster_entropy"]),
+    "smaller entropy": lambda row: min(row["label_entropy"], row["cluster_entropy"]),
     "1/√k": lambda row: 1 / math.sqrt(row["n_clusters"]),
     "m": lambda row: greatest_tau(row),
     "-m": lambda row: -greatest_tau(row),

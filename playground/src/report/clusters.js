@@ -1,6 +1,7 @@
 /** Clusters: the table with a row per cluster, the largest first. */
 
 import { asRecords } from "../values.js";
+import { showCount } from "./numbers.js";
 
 const SOURCES = ["external_cluster_report", "internal_cluster_report", "silhouette_clusters"];
 
@@ -43,10 +44,10 @@ export function chooseClusters({ columns, rows }, { words, highIsBest }) {
   const half = Math.floor(words.MAX_CLUSTERS / 2);
   const worstFirst = sortBy(rows, (row) => row[quality], sign);
   const others = sortBy(worstFirst.slice(half), (row) => row[quality], -sign);
-  const all = rows.length.toLocaleString("en-US");
+  const [all, by] = [showCount(rows.length), quality.replaceAll("_", " ")];
   return {
     rows: [...worstFirst.slice(0, half), ...others.slice(0, half).reverse()],
-    note: `The ${half} worst and the ${half} best of ${all} clusters, by ${quality.replaceAll("_", " ")}.`,
+    note: `The ${half} worst and the ${half} best of ${all} clusters, by ${by}.`,
   };
 }
 

@@ -142,7 +142,8 @@ function drawCell(value, { name, isNumber, isInteger }, nameColumns) {
   if (!isNumber) return element("td", {}, value === null ? "" : showName(value));
   const isName = nameColumns.includes(name);
   const shown = isName && value !== null ? String(value) : showNumber(value, isInteger);
-  return element("td", { class: "number", "data-value": value === null ? "" : String(value) }, shown);
+  const key = value === null ? "" : String(value);
+  return element("td", { class: "number", "data-value": key }, shown);
 }
 
 function showName(value) {

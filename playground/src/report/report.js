@@ -11,7 +11,7 @@ import { listFacts, listWarnings, warnOfRows, warnOfSample } from "./warnings.js
 /** Return the page about an input, as the text of an HTML file; `say` shows what is going on. */
 export async function makeReport(session, input, choice, say) {
   say("Reading the rows …");
-  const [facts, template] = await Promise.all([readAsset("facts.json"), readAsset("template.html")]);
+  const [facts, template] = await Promise.all(["facts.json", "template.html"].map(readAsset));
   await session.query(input.create(choice));
   const content = await describe(session, input, choice, JSON.parse(facts), say);
   const page = fillTemplate(template, content, JSON.parse(facts).version);

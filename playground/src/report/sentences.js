@@ -1,4 +1,4 @@
-/** Sentences: findings, steps and descriptions, as polars_clustereval/page/answers.py writes them. */
+/** Sentences: findings, steps and descriptions, as in polars_clustereval/page/answers.py. */
 
 import { showNumber } from "./numbers.js";
 

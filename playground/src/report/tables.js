@@ -20,7 +20,9 @@ const TEXTS = {
     "THEN clustereval._percent_as_text(rest_mean) END AS rest_percent",
 };
 
-const LOWEST = "SELECT id, cluster, neighbor, silhouette ORDER BY silhouette ASC NULLS LAST, id ASC LIMIT ";
+const LOWEST =
+  "SELECT id, cluster, neighbor, silhouette " +
+  "ORDER BY silhouette ASC NULLS LAST, id ASC NULLS LAST LIMIT ";
 
 /** Return the tables by name, the queries that they are from, and the method of silhouettes. */
 export async function readTables(session, choice, { mostLowPoints }, say) {

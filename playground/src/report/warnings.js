@@ -37,12 +37,13 @@ function describeMethod(method, n) {
 
 /** Return the options of the command line that stand for what is chosen. */
 function listOptions(choice) {
+  const isGiven = choice.vector.length > 0 && choice.distance !== "euclidean";
   const options = {
     "--label": choice.label,
     "--cluster": choice.cluster,
     "--vector": choice.vector.join(",") || null,
     "--weight": choice.weight,
-    "--distance": choice.vector.length > 0 && choice.distance !== "euclidean" ? choice.distance : null,
+    "--distance": isGiven ? choice.distance : null,
     "--noise": choice.noise,
     "--noise-as": choice.noiseAs,
   };
@@ -107,7 +108,8 @@ async function warnOfNoise(session, { noise, noiseAs }, row, clusters) {
 function warnOfUnknownNoise(noise, clusters) {
   const names = clusters.map(({ cluster }) => String(cluster)).sort();
   const more = names.length > MOST_NAMED ? ", ..." : "";
-  return `No row has cluster ${noise}; clusters are ${names.slice(0, MOST_NAMED).join(", ")}${more}.`;
+  const some = names.slice(0, MOST_NAMED).join(", ");
+  return `No row has cluster ${noise}; clusters are, for example, ${some}${more}.`;
 }
 
 /** Return sentences on labels that look like missing ones, and on zero vectors. */
@@ -131,7 +133,8 @@ async function warnOfLabels(session, label, placeholders) {
   return rows.map(
     ([value, n, total]) =>
       `The label '${value}' of ${showCount(n)} of ${showCount(total)} rows counts ` +
-      "as one label; if it stands for a missing one, make it NULL, so that these rows are left out.",
+      "as one label; if it stands for a missing one, make it NULL, so that these rows are left " +
+      "out.",
   );
 }
 

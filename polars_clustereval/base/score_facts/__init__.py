@@ -1,4 +1,4 @@
-"""score_facts: what is known of each score that is a column of a table only, one record each.
+"""score_facts: what is known about each score that is only a column of a table, one record each.
 
 The facts of an external metric are in the docstring of its expression. These scores have no
 docstring of their own, so their facts are written here, one entry below the other. The summaries,

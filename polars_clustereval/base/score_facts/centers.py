@@ -10,8 +10,8 @@ __all__ = ["CENTERS", "NO_TOTAL"]
 
 #: A special case of many indices.
 NO_TOTAL = (
-    "distances and centers for which ssw + ssb is not the total, all but euclidean and sqeuclidean "
-    "with the mean"
+    "distances and centers for which ssw + ssb is not the total, that is, all but euclidean and "
+    "sqeuclidean with the mean"
 )
 
 # ----------------------------------------------------------------------------------------------
@@ -19,8 +19,8 @@ NO_TOTAL = (
 # ----------------------------------------------------------------------------------------------
 
 _TWO_PASSES = (
-    "Two passes over the points, or three to find where they lie; grows with the number of "
-    "coordinates."
+    "Two passes over the points, or three if one is needed to find where they are. The time grows "
+    "with the number of coordinates."
 )
 _SQUARES = (
     "Edwards and Cavalli-Sforza (1965), A method for cluster analysis, Biometrics 21:362-375."
@@ -128,7 +128,7 @@ _INTERNAL_REPORT = (
         "skipped",
         range="[0, ∞)",
         best="low",
-        meaning="widths / gap of worst pairs",
+        meaning="cluster widths / gap to the worst neighbor",
         special_cases="k = 1, k = n",
         source="Davies and Bouldin (1979), A cluster separation measure, "
         "doi:10.1109/TPAMI.1979.4766909.",
@@ -146,12 +146,13 @@ _INTERNAL_REPORT = (
         definition="mean of ssw_C / n_C over clusters",
         range="[0, ∞)",
         best="low",
-        meaning="mean square within a cluster",
+        meaning="mean over clusters of the mean square",
         special_cases="",
         source="Ball and Hall (1965), ISODATA, a novel method of data analysis and pattern "
         "classification, Stanford Research Institute.",
         elsewhere={"clusterCrit": "Ball_Hall"},
-        differs="NbClust and permetrics compute ssw / k, genieclust the sum with a minus sign.",
+        differs="NbClust and permetrics compute ssw / k; genieclust computes the negative of the "
+        "sum.",
     ),
     _index_of_centers(
         name="banfield_raftery_index",
@@ -194,7 +195,7 @@ _INTERNAL_REPORT = (
         definition="√(mean over coordinates of between / total sum of squares, / k)",
         range="[0, 1/√k]",
         best="high",
-        meaning="explained in each coordinate",
+        meaning="root of the explained share per coordinate, / k",
         special_cases=f"{NO_TOTAL}; a constant coordinate",
         source="Ratkowsky and Lance (1978), A criterion for determining the number of groups in a "
         "classification, Australian Computer Journal 10:115-117.",
@@ -207,7 +208,7 @@ _INTERNAL_REPORT = (
         definition="(ssw / n) / min Δ²",
         range="[0, ∞)",
         best="low",
-        meaning="mean square / squared gap",
+        meaning="mean square / smallest squared gap",
         special_cases="k = 1; equal centers",
         source="Ray and Turi (1999), Determination of number of clusters in k-means clustering and "
         "application in colour image segmentation, ICAPRDT.",
@@ -223,8 +224,8 @@ _INTERNAL_REPORT = (
         special_cases="k = 1; equal centers",
         source="Xie and Beni (1991), A validity measure for fuzzy clustering, "
         "doi:10.1109/34.85677.",
-        differs="clusterCrit's Xie_Beni divides by the least squared distance of two points of "
-        "different clusters.",
+        differs="Xie_Beni in clusterCrit divides by the smallest squared distance between two "
+        "points of different clusters.",
     ),
     _index_of_centers(
         name="sd_scattering",
@@ -255,7 +256,8 @@ _index_of_neighbors = partial(
     kind="internal",
     family="centers",
     table="neighbor_report",
-    cost="The distance of every point to every center: grows with points times clusters.",
+    cost="The distance of every point to every center is computed, so the time grows with points "
+    "times clusters.",
 )
 
 _NEIGHBOR_REPORT = (
@@ -265,7 +267,7 @@ _NEIGHBOR_REPORT = (
         definition="(1/n) Σ_C max(0, Σ_x (1 − d(x, μ_C) / min_D d(x, μ_D)))",
         range="[0, 1]",
         best="1",
-        meaning="nearness to own centroid against the next",
+        meaning="nearness to own centroid, relative to the next",
         special_cases="k = 1; a point equal to two centers",
         source="Wemmert, Gancarski and Korczak (2000), A collaborative approach to combine "
         "multiple learning methods, doi:10.1142/S0218213000000069.",
@@ -284,8 +286,8 @@ _NEIGHBOR_REPORT = (
         source="Halkidi and Vazirgiannis (2001), Clustering validity assessment: finding the "
         "optimal partitioning of a data set, doi:10.1109/ICDM.2001.989517.",
         elsewhere={"clusterCrit": "S_Dbw"},
-        differs="The code of clusterCrit adds the densities up over the pairs of clusters, without "
-        "the factor 2 / (k (k − 1)) of its documentation.",
+        differs="The code of clusterCrit adds up the densities over the pairs of clusters, without "
+        "the factor 2 / (k (k − 1)) in its documentation.",
     ),
 )
 
@@ -298,8 +300,8 @@ _index_of_matrices = partial(
     kind="internal",
     family="scatter matrices",
     table="determinant_report",
-    cost="Grows with points times squared coordinates; about three times as long for nearly "
-    "collinear columns.",
+    cost="The time grows with points times squared coordinates; nearly collinear columns take "
+    "about three times as long.",
 )
 _SCOTT = (
     "Scott and Symons (1971), Clustering methods based on likelihood ratio criteria, "

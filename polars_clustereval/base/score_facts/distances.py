@@ -34,9 +34,10 @@ _silhouette = partial(
     table="silhouette_score",
     range="[-1, 1]",
     best="1",
-    cost="Points times clusters for sqeuclidean and cosine; n log n per coordinate for cityblock; "
-    "otherwise the distances of pairs that certified bounds do not exclude. method 'bounds' and "
-    "'simplified' need no distances of pairs.",
+    cost="The time grows with points times clusters for sqeuclidean and cosine, and with n log n "
+    "per coordinate for cityblock. For other distances it is spent on the pairs of points that "
+    "certified bounds do not exclude. Methods 'bounds' and 'simplified' need no distances of "
+    "pairs.",
 )
 
 _SILHOUETTE_SCORE = (
@@ -44,8 +45,8 @@ _SILHOUETTE_SCORE = (
         name="silhouette",
         title="Mean silhouette",
         definition="mean over the points of (b − a) / max(a, b), where a is the mean distance to "
-        "the other points of the own cluster, and b the least mean distance to the points of "
-        "another cluster",
+        "the other points of the point's own cluster, and b is the smallest mean distance to the "
+        "points of another cluster",
         meaning="mean over the points",
         special_cases=f"{_TWO_TO_N}; method 'bounds'. Points alone in their cluster, and those "
         "with a = b = 0, count as 0",
@@ -56,8 +57,8 @@ _SILHOUETTE_SCORE = (
             "Spark": "ClusteringEvaluator (squared distances)",
             "Alink": "getSilhouetteCoefficient (squared distances)",
         },
-        differs="A point alone in its cluster has silhouette 1 in Alink and MATLAB. scikit-learn's "
-        "sample_size compares the sampled points with each other only.",
+        differs="In Alink and MATLAB, a point alone in its cluster has silhouette 1. With "
+        "sample_size, scikit-learn compares the sampled points only with each other.",
         scale=_KAUFMAN,
     ),
     _silhouette(
@@ -66,8 +67,7 @@ _SILHOUETTE_SCORE = (
         definition="mean over the clusters of the mean silhouette of their points",
         meaning="unweighted mean over the clusters",
         special_cases=f"{_TWO_TO_N}; method 'bounds'; a sample that misses a cluster",
-        source="Pavlopoulos and others (2024), Revisiting silhouette aggregation, "
-        "arXiv:2401.05831.",
+        source="Pavlopoulos et al. (2024), Revisiting silhouette aggregation, arXiv:2401.05831.",
         elsewhere={"clusterCrit": "Silhouette"},
     ),
     _silhouette(
@@ -81,8 +81,9 @@ _SILHOUETTE_SCORE = (
     _silhouette(
         name="silhouette_lower",
         title="Lower bound of the mean silhouette",
-        definition="the exact mean silhouette is no less: equal to silhouette for method 'exact', "
-        "certified for 'bounds' and tolerance, with probability confidence for 'sample'",
+        definition="lower bound of the exact mean silhouette: equal to silhouette for method "
+        "'exact', certified for 'bounds' and tolerance, valid with probability confidence for "
+        "'sample'",
         meaning="the same as silhouette: it is exact",
         special_cases=f"{_TWO_TO_N}; method 'simplified'",
         source=_COCHRAN,
@@ -90,8 +91,9 @@ _SILHOUETTE_SCORE = (
     _silhouette(
         name="silhouette_upper",
         title="Upper bound of the mean silhouette",
-        definition="the exact mean silhouette is no more: equal to silhouette for method 'exact', "
-        "certified for 'bounds' and tolerance, with probability confidence for 'sample'",
+        definition="upper bound of the exact mean silhouette: equal to silhouette for method "
+        "'exact', certified for 'bounds' and tolerance, valid with probability confidence for "
+        "'sample'",
         meaning="the same as silhouette: it is exact",
         special_cases=f"{_TWO_TO_N}; method 'simplified'",
         source=_COCHRAN,
@@ -115,8 +117,8 @@ _dunn = partial(
     family="Dunn",
     table="dunn_index",
     range="[0, ∞)",
-    cost="Pairs of points that bounds do not exclude: few in up to about ten coordinates, nearly "
-    "all in a hundred. Exact.",
+    cost="The time is spent on the pairs of points that bounds do not exclude: few with up to "
+    "about ten coordinates, nearly all with a hundred. The result is exact.",
 )
 
 #: Separations and diameters by number: for the terminal, and as a formula.
@@ -139,9 +141,9 @@ def _generalize(i: int, j: int) -> Entry:
     """Return the entry of gdi_ij, the generalized index of separation i and diameter j."""
     differs = []
     if j == 2:
-        differs.append(f"The code of clusterCrit halves Δ2, so that its GDI{i}{j} is twice this.")
+        differs.append(f"The code of clusterCrit halves Δ2, so its GDI{i}{j} is twice this index.")
     if i == 5:
-        differs.append("clusterCrit and genieclust take δ5 from each cluster's own center.")
+        differs.append("clusterCrit and genieclust compute δ5 from each cluster's own center.")
     elsewhere = {"clusterCrit": f"GDI{i}{j}"} if i < 6 and not differs else {}
     return _dunn(
         name=f"gdi_{i}{j}",
@@ -169,15 +171,16 @@ _DUNN_INDEX = (
         special_cases=_NO_DIAMETER,
         source=_DUNN_1973,
         elsewhere={"clusterCrit": "Dunn", "fpc": "dunn"},
-        differs="torchmetrics divides the least distance of two centroids by the largest radius, "
-        "permetrics the least distance of a point to another centroid by the diameter.",
+        differs="torchmetrics divides the smallest distance between two centroids by the largest "
+        "radius; permetrics divides the smallest distance of a point to another centroid by the "
+        "diameter.",
     ),
     _dunn(
         name="centroid_dunn_index",
         title="Dunn's index of centroids",
         definition="least distance of two centroids / largest diameter",
         best="high",
-        meaning="least gap of centroids / max_diameter",
+        meaning="smallest gap between centroids / max_diameter",
         special_cases=_NO_DIAMETER,
         source=_BEZDEK,
         elsewhere={"clusterCrit": "GDI41"},
@@ -220,7 +223,8 @@ _index_of_pairs = partial(
     kind="internal",
     family="pairs of points",
     table="pairwise_report",
-    cost="Distances of all pairs of points, n (n − 1) / 2, sorted; an error above max_points.",
+    cost="The distances of all pairs of points, n (n − 1) / 2, are sorted. More than max_points "
+    "points are an error.",
 )
 
 _PAIRWISE_REPORT = (
@@ -231,12 +235,12 @@ _PAIRWISE_REPORT = (
         "largest distances",
         range="[0, 1]",
         best="0",
-        meaning="distances within, between least and most possible",
+        meaning="sum of distances within, between min and max",
         special_cases=f"{_TWO_TO_N}; all distances equal",
         source="Hubert and Levin (1976), A general statistical framework for assessing categorical "
         "clustering in free recall, doi:10.1037/0033-2909.83.6.1072.",
         elsewhere={"clusterCrit": "C_index"},
-        differs="NbClust takes N_W times the least and the greatest distance within clusters for "
+        differs="NbClust takes N_W times the smallest and the largest distance within clusters for "
         "S_min and S_max.",
     ),
     _index_of_pairs(
@@ -245,7 +249,7 @@ _PAIRWISE_REPORT = (
         definition="(s⁺ − s⁻) / (s⁺ + s⁻)",
         range="[-1, 1]",
         best="1",
-        meaning="within nearer than between, less the contrary",
+        meaning="share of right minus share of wrong comparisons",
         special_cases=f"{_TWO_TO_N}; s⁺ = s⁻ = 0",
         source="Baker and Hubert (1975), Measuring the power of hierarchical cluster analysis, "
         "doi:10.1080/01621459.1975.10480256.",
@@ -258,7 +262,7 @@ _PAIRWISE_REPORT = (
         definition="2 s⁻ / (N_T (N_T − 1))",
         range="[0, 2/3]",
         best="0",
-        meaning="share of comparisons that are the wrong way",
+        meaning="share of wrong comparisons of distances",
         special_cases=_TWO_TO_N,
         source="Rohlf (1974), Methods of comparing classifications, "
         "doi:10.1146/annurev.es.05.110174.000533.",
@@ -300,14 +304,14 @@ _PAIRWISE_REPORT = (
         special_cases=_TWO_TO_N,
         source=_MILLIGAN,
         elsewhere={"clusterCrit": "Point_Biserial"},
-        differs="scipy's pointbiserialr and fpc's pearsongamma have the opposite sign and are "
+        differs="pointbiserialr in scipy and pearsongamma in fpc have the opposite sign and are "
         "divided by the standard deviation of all distances.",
     ),
     _index_of_pairs(
         name="connectivity",
         title="Connectivity",
-        definition="Σ over points and j ≤ n_neighbors of 1 / j, where the j-th nearest neighbor is "
-        "in another cluster",
+        definition="Σ over points and j ≤ n_neighbors of 1 / j if the j-th nearest neighbor is in "
+        "another cluster",
         range="[0, ∞)",
         best="0",
         meaning="nearest neighbors in other clusters",

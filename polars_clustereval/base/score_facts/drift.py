@@ -26,15 +26,15 @@ DRIFT = (
         name="moved_rate",
         title="Rate of ids that have moved",
         definition="The share of the ids in both runs whose two clusters are not linked",
-        meaning="moved ids, of those in both runs",
-        special_cases="NULL without ids in both runs.",
+        meaning="ids that have moved / ids in both runs",
+        special_cases="NULL if no id is in both runs.",
     ),
     _score_of_drift(
         name="left_rate",
         title="Rate of ids that have left",
         definition="The share of the ids of the run before that are not in the run after",
         best="",
-        meaning="ids that have left, of those before",
+        meaning="ids that have left / ids before",
         special_cases="NULL if the run before is empty.",
     ),
     _score_of_drift(
@@ -42,28 +42,28 @@ DRIFT = (
         title="Rate of ids that have joined",
         definition="The share of the ids of the run after that are not in the run before",
         best="",
-        meaning="ids that have joined, of those after",
+        meaning="ids that have joined / ids after",
         special_cases="NULL if the run after is empty.",
     ),
     _score_of_drift(
         name="churn",
         title="Churn",
         definition="The share of the ids of either run that have moved, left or joined",
-        meaning="moved, left and joined ids, of all",
+        meaning="ids that have moved, left or joined / all ids",
         special_cases="NULL if both runs are empty.",
     ),
     _score_of_drift(
         name="population_stability_index",
         title="Population stability index (PSI)",
-        definition="Σ (p − q) ln(p / q) over the names of clusters, where p and q are the shares "
-        "of the rows of each run; half a row stands for none",
+        definition="Σ (p − q) ln(p / q) over the names of clusters, where p and q are the "
+        "cluster's shares of the rows of each run; a cluster that a run lacks counts as half a row",
         range="[0, ∞)",
         best="0",
-        meaning="change of the sizes by name; 0.25 is a major one",
-        special_cases="NULL if a run is empty. It is of use if clusters keep their names.",
+        meaning="change in sizes by name; 0.25 is a major change",
+        special_cases="NULL if a run is empty. It is useful only if clusters keep their names.",
         source="Yurdakul and Naranjo (2020), Statistical properties of the population stability "
         "index, doi:10.21314/JRMV.2020.227.",
-        differs="Others add a small share of their own choice where a run lacks a cluster, or are "
-        "infinite there.",
+        differs="If a run lacks a cluster, other implementations add a small share of their own "
+        "choice, or return infinity.",
     ),
 )

@@ -1,4 +1,4 @@
-"""entry: the facts that the catalogue has of one score."""
+"""entry: the facts about one score in the catalogue."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Entry(NamedTuple):
 
     @property
     def is_expression(self) -> bool:
-        """Whether the score is an expression and an aggregate macro, too."""
+        """Whether the score is also an expression and an aggregate macro."""
         return self.table in _TABLES_OF_EXPRESSIONS
 
     @property

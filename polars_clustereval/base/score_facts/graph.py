@@ -24,13 +24,13 @@ _KANNAN = (
     "Kannan, Vempala and Vetta (2004), On clusterings: good, bad and spectral, "
     "doi:10.1145/990308.990313."
 )
-_NO_WEIGHT = "NULL without edges of weight above 0."
+_NO_WEIGHT = "NULL if no edge has a weight above 0."
 _NO_CONDUCTANCE = (
-    "A cluster has none if it, or all the other ones, have no edges of weight above 0, as a single "
-    "cluster. NULL if no cluster has one."
+    "A cluster has no conductance if it has no edges with a weight above 0, or if all the other "
+    "clusters have none, as for a single cluster. NULL if no cluster has a conductance."
 )
 _CONDUCTANCE_OF_CDLIB = (
-    "cdlib's conductance counts edges, and takes V_c, also where 2W − V_c is less."
+    "The conductance of cdlib counts edges, and divides by V_c even if 2W − V_c is smaller."
 )
 
 GRAPH = (
@@ -41,7 +41,7 @@ GRAPH = (
         range="up to 1",
         best="high",
         meaning="weight of edges within clusters, above chance",
-        special_cases=f"{_NO_WEIGHT} At least -0.5 for γ = 1.",
+        special_cases=f"{_NO_WEIGHT} It is at least -0.5 for γ = 1.",
         source="Newman (2004), Analysis of weighted networks, doi:10.1103/PhysRevE.70.056131; γ: "
         "Reichardt and Bornholdt (2006), Statistical mechanics of community detection, "
         "doi:10.1103/PhysRevE.74.016110.",
@@ -66,13 +66,13 @@ GRAPH = (
     _score_of_graph(
         name="performance",
         title="Performance",
-        definition="Pairs of nodes that are joined in a cluster, or in two clusters and not "
-        "joined, divided by all pairs",
+        definition="Pairs of nodes that are joined within a cluster, or not joined and in "
+        "different clusters, divided by all pairs",
         range="[0, ∞)",
         best="high",
         meaning="pairs joined within or apart between clusters",
-        special_cases="NULL for fewer than two nodes. A self-loop counts as a pair joined in a "
-        "cluster, as in networkx; without them it is at most 1.",
+        special_cases="NULL for fewer than two nodes. A self-loop counts as a pair joined within a "
+        "cluster, as in networkx; without self-loops it is at most 1.",
         source=_FORTUNATO,
         elsewhere={"networkx": "community.partition_quality, the second"},
     ),
@@ -92,7 +92,7 @@ GRAPH = (
         title="Worst conductance of a cluster",
         definition="The maximum over the clusters of C_c / min(V_c, 2W − V_c)",
         best="low",
-        meaning="greatest share that leaves a cluster",
+        meaning="largest share of a cluster's weight that leaves it",
         special_cases=_NO_CONDUCTANCE,
         source=_KANNAN,
         elsewhere={"networkx": "conductance, of one cluster"},
@@ -101,10 +101,10 @@ GRAPH = (
     _score_of_graph(
         name="inter_cluster_edge_share",
         title="Share of edges between clusters",
-        definition="Edges with ends in two clusters, divided by all edges; weights do not matter",
+        definition="Edges between different clusters, divided by all edges; weights do not matter",
         best="low",
         meaning="share of edges between clusters",
-        special_cases="NULL without edges.",
+        special_cases="NULL if there are no edges.",
         source=_FORTUNATO,
         differs="The first number of partition_quality in networkx is 1 − this share.",
     ),

@@ -14,10 +14,10 @@ _score_of_matching = partial(
     family="one-to-one matching",
     table="matching_report",
     best="1",
-    special_cases="1 for one label and one cluster. NULL without rows.",
-    cost="One pass over the rows to count the cells of label and cluster, then over the cells that "
-    "have rows. Labels and clusters whose best match is not evident take the third power of their "
-    "number in the worst case.",
+    special_cases="1 for one label and one cluster. NULL if there are no rows.",
+    cost="One pass over the rows to count the cells of the contingency table, then one pass over "
+    "these cells. In the worst case, the time grows with the third power of the number of labels "
+    "and clusters that have no obvious match.",
 )
 _LUO = "Luo (2005), On coreference resolution performance metrics, HLT/EMNLP, H05-1004."
 
@@ -36,20 +36,20 @@ MATCHING = (
         name="normalized_clustering_accuracy",
         title="Normalized clustering accuracy (NCA)",
         definition="(s − 1) / (k − 1), where s = max Σ n_ij / a_i over matchings, and k is the "
-        "larger of the numbers of labels and clusters",
+        "number of labels or of clusters, whichever is larger",
         range="[-0.5, 1]",
         meaning="mean matched share of a label, above chance",
         source="Gagolewski (2025), Normalised clustering accuracy: an asymmetric external cluster "
         "validity measure, doi:10.1007/s00357-024-09482-2.",
         elsewhere={"genieclust": "normalized_clustering_accuracy"},
-        differs="genieclust wants as many clusters as labels; with rows or columns of 0 added it "
-        "has the same values.",
+        differs="genieclust requires as many clusters as labels; if you add rows or columns of "
+        "zeros, it returns the same values.",
     ),
     _score_of_matching(
         name="pair_sets_index",
         title="Pair sets index (PSI)",
         definition="max(0, (s − E) / (k − E)), where s = max Σ n_ij / max(a_i, b_j) over "
-        "matchings, k is the larger of the numbers of labels and clusters, and E = (1/n) Σ "
+        "matchings, k is the number of labels or of clusters, whichever is larger, and E = (1/n) Σ "
         "min(a_i, b_i) over the sizes in descending order",
         range="[0, 1]",
         meaning="share of matched sets, above chance",
@@ -78,7 +78,7 @@ MATCHING = (
         title="CEAF F score, by entities",
         definition="weighted harmonic mean of ceaf_precision and ceaf_recall",
         range="[0, 1]",
-        meaning="harmonic mean of the two",
+        meaning="harmonic mean of CEAF precision and recall",
         source=_LUO,
     ),
 )

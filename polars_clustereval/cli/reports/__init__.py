@@ -1,8 +1,8 @@
 """Reports: the tables that the command line can write, one record each.
 
-A record has all that the command line knows of a table: its command, its function with the
-parameters, the tables that it is computed from, the words for its columns, and how it is arranged
-on the terminal. What the catalogue says of a score is read from there.
+A record has everything that the command line knows about a table: its command, its function with
+the parameters, the tables that it is computed from, the words for its columns, and how it is
+arranged on the terminal. The words for a score are read from the catalogue.
 """
 
 from __future__ import annotations

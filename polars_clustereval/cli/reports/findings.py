@@ -13,13 +13,13 @@ __all__ = ["FINDINGS"]
 _SUBJECTS = {
     "severity": "problem, warning or note",
     "code": "what kind of finding it is",
-    "cluster": "the cluster that it is about",
+    "cluster": "the cluster that the finding is about",
 }
 
 _WORDS = {
-    "n": "rows that it is about",
-    "value": "the number that it is from",
-    "finding": "what was found",
+    "n": "rows concerned",
+    "value": "the number behind the finding",
+    "finding": "the finding, in words",
 }
 
 _LABEL_FINDINGS = Report(
@@ -28,7 +28,7 @@ _LABEL_FINDINGS = Report(
     description="what to look at first, in words: clusters and labels that do not agree",
     heading=(("label", "cluster"),),
     is_in_words=True,
-    meanings=explain({**_SUBJECTS, "label": "the label that it is about", **_WORDS}),
+    meanings=explain({**_SUBJECTS, "label": "the label that the finding is about", **_WORDS}),
 )
 
 _POINT_FINDINGS = replace(
@@ -43,7 +43,7 @@ _POINT_FINDINGS = replace(
         {
             **_SUBJECTS,
             "other_cluster": "the cluster next to it",
-            "coordinate": "the coordinate that it is about, from 1",
+            "coordinate": "the coordinate that the finding is about, from 1",
             **_WORDS,
         }
     ),

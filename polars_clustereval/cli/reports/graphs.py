@@ -36,8 +36,8 @@ _GRAPH = Report(
             "n_clusters": "different clusters",
             "n_edges": "different edges between these nodes",
             "n_self_loops": "edges from a node to itself",
-            "n_dropped_edges": "rows of edges left out: an end in no cluster",
-            "n_duplicate_edges": "rows of edges that are there already",
+            "n_dropped_edges": "rows of edges left out: an end has no cluster",
+            "n_duplicate_edges": "rows that repeat an edge",
         }
     )
     | look_up("graph_report"),
@@ -65,12 +65,12 @@ _GRAPH_CLUSTERS = Report(
             "weight": "weight of these edges",
             "n_cut_edges": "edges to other clusters",
             "cut_weight": "weight of these edges",
-            "density": ("1", "edges within, of the pairs of its nodes"),
+            "density": ("1", "edges within / pairs of its nodes"),
             "centralization": "0 for a complete graph, 1 for a star",
-            "conductance": ("0", "cut weight, of the weight at its nodes"),
-            "n_components": ("low", "parts that its own edges connect"),
-            "n_bridges": "edges that would divide it",
-            "diameter": "edges between its nodes furthest apart",
+            "conductance": ("0", "cut weight / weight at its nodes"),
+            "n_components": ("low", "parts that are connected by its own edges"),
+            "n_bridges": "edges without which it would fall apart",
+            "diameter": "edges between its two nodes furthest apart",
         }
     ),
 )
@@ -83,12 +83,12 @@ _GRAPH_NODES = replace(
     meanings=explain(
         {
             "id": "the node",
-            "cluster": "its cluster; NULL for a node of noise alone",
+            "cluster": "its cluster; NULL for noise that counts as singletons",
             "degree": "edges at the node",
             "weighted_degree": "weight of these edges",
             "node_degree": "edges at the node within its cluster",
-            "node_centrality": "these, of the other nodes of its cluster",
-            "n_bridges": "edges at it that would divide its cluster",
+            "node_centrality": "node_degree / other nodes of its cluster",
+            "n_bridges": "edges at it without which its cluster would fall apart",
         }
     ),
 )
@@ -106,7 +106,7 @@ _GRAPH_EDGES = replace(
             "weight": "sum of the weights of its rows",
             "n_rows": "rows of this edge",
             "cluster": "cluster of both ends; NULL between clusters",
-            "is_bridge": "whether the cluster would be divided without it",
+            "is_bridge": "whether the cluster would fall apart without it",
         }
     ),
 )

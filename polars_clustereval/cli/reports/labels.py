@@ -119,7 +119,7 @@ _ESTIMATES = replace(
     | _LIMITS
     | explain(
         {
-            "matching_rate": "share of rows whose entity has several",
+            "matching_rate": "share of rows whose entity has several rows",
             "average_label_size": "mean number of rows of an entity",
             "reason": "why there is no value",
         }
@@ -161,8 +161,8 @@ _CLUSTER_REPORT = Report(
             "majority_label": "its most frequent label",
             "majority_n": "rows with that label",
             "purity": "share of rows with that label",
-            "entropy": ("0", "information of the labels in it, in nats"),
-            "joined_pairs": ("0", "pairs of different labels in it"),
+            "entropy": ("0", "entropy of its labels, in nats"),
+            "joined_pairs": ("0", "pairs of its rows with different labels"),
         }
     ),
     worst_first="joined_pairs",
@@ -182,8 +182,8 @@ _LABEL_REPORT = Report(
             "majority_cluster": "its most frequent cluster",
             "majority_n": "rows in that cluster",
             "recall": ("1", "share of rows in that cluster"),
-            "entropy": ("0", "information of the clusters of it, in nats"),
-            "split_pairs": ("0", "pairs of the label in two clusters"),
+            "entropy": ("0", "entropy of its clusters, in nats"),
+            "split_pairs": ("0", "pairs of its rows in different clusters"),
         }
     ),
     worst_first="split_pairs",

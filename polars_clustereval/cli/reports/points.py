@@ -28,7 +28,7 @@ _POINT_COUNTS = explain(
         "n_dropped": "rows left out: no vector or no cluster",
         "n_noise": "points whose cluster is noise",
         "n_dims": "coordinates of a point",
-        "n_clusters": "clusters, those of one point too",
+        "n_clusters": "clusters, including those of one point",
         "n_singletons": "clusters of one point",
     }
 )
@@ -61,7 +61,7 @@ _INTERNAL = Report(
 
 
 def _adapt_to_method(report: Report, arguments: Mapping[str, Any]) -> Report:
-    """Return the report of silhouettes in the words of its arguments method and tolerance.
+    """Return the report of silhouettes in the words for its arguments method and tolerance.
 
     A sample has limits that hold only with its confidence, and a tolerance makes an estimate of the
     exact score.
@@ -91,7 +91,7 @@ def _adapt_to_method(report: Report, arguments: Mapping[str, Any]) -> Report:
 
 
 def _adapt_to_between(report: Report, arguments: Mapping[str, Any]) -> Report:
-    """Return a report of silhouettes with the argument between, where it is not the default."""
+    """Return a report of silhouettes in the words for a `between` that is not the default."""
     between: str = arguments["between"]
     if between == "nearest":
         return report
@@ -110,15 +110,15 @@ _TEXTS_BETWEEN = {
         "b": "mean distance to the furthest other cluster",
     },
     "mean_other": {
-        "neighbor": "not computed: b is of all other clusters",
+        "neighbor": "not computed: b is that of all other clusters",
         "b": "mean distance to the points of all other clusters",
     },
 }
 
 _OF_A_SAMPLE = ("sample_size", "reference_size", "confidence", "random_state")
 _CERTAIN_LIMITS = {
-    "silhouette_lower": "the exact score is no less",
-    "silhouette_upper": "the exact score is no more",
+    "silhouette_lower": "the exact score is not below this",
+    "silhouette_upper": "the exact score is not above this",
 }
 _TEXTS_OF_METHODS = {
     "bounds": {
@@ -128,14 +128,14 @@ _TEXTS_OF_METHODS = {
         **_CERTAIN_LIMITS,
     },
     "simplified": {
-        "silhouette": "mean over the points, by distances to centers",
-        "silhouette_lower": "of the exact score: not computed",
-        "silhouette_upper": "of the exact score: not computed",
+        "silhouette": "mean over the points, from distances to centers",
+        "silhouette_lower": "not computed by this method",
+        "silhouette_upper": "not computed by this method",
     },
 }
 _TEXTS_OF_A_TOLERANCE = {
     "n_evaluated": "points whose silhouette is computed, not estimated",
-    "silhouette": "estimate: points not evaluated count as the middle of their bounds",
+    "silhouette": "estimate: other points count as the middle of their bounds",
     "silhouette_macro": "the same, unweighted over the clusters",
     "silhouette_max": "the same for the best cluster",
     **_CERTAIN_LIMITS,
@@ -164,9 +164,9 @@ _SILHOUETTE = Report(
     engine="polars",
     heading=(("cluster", "distance", "method"), ("vector",)),
     meanings=_POINT_COUNTS
-    | explain({"n_evaluated": "points whose own silhouette is computed"})
+    | explain({"n_evaluated": "points whose silhouette is computed"})
     | look_up("silhouette_score")
-    | explain({"std_error": "standard error of a sample's silhouette"}),
+    | explain({"std_error": "standard error of the silhouette of a sample"}),
     titles={"n": "counts", "silhouette": "from -1 to 1"},
     comparison=(
         *("n", "n_clusters", "n_evaluated", "silhouette", "silhouette_macro", "silhouette_max"),
@@ -191,7 +191,7 @@ _SAMPLES = Report(
             "a": ("low", "mean distance to its own cluster"),
             "b": ("high", "mean distance to the neighbor"),
             "silhouette": "(b - a) / max(a, b), from -1; low ones first",
-            "std_error": "standard error of a silhouette by --reference-size",
+            "std_error": "standard error of the silhouette with --reference-size",
         }
     ),
     any_magnitude=True,
@@ -206,7 +206,7 @@ _SAMPLES = Report(
 
 
 def _adapt_to_generalized(report: Report, arguments: Mapping[str, Any]) -> Report:
-    """Return the report with the generalized indices if they are asked for; else they are NULL."""
+    """Return the report with the generalized indices if the user asks for them."""
     generalized = tuple(x for x in report.meanings if x.startswith("gdi_"))
     if arguments["generalized"]:
         return replace(report, comparison=(*report.comparison, *generalized))
@@ -245,7 +245,7 @@ _ELBOW = Report(
         {
             "k": "number of clusters asked for",
             "n": "points that are scored",
-            "n_clusters": "clusters there are",
+            "n_clusters": "clusters that are not empty",
         }
     )
     | look_up(
@@ -256,9 +256,9 @@ _ELBOW = Report(
         {
             "silhouette": "mean over the points; see --silhouette",
             "krzanowski_lai_index": ("high", "fall of ssw to k / fall to k + 1"),
-            "hartigan_index": "another cluster is worth it above 10",
+            "hartigan_index": "above 10, another cluster is worth it",
             "jump": ("high", "rise of the transformed distortion from k - 1"),
-            "second_difference": ("high", "how much less ssw falls after k than before"),
+            "second_difference": ("high", "how much less ssw falls after k than before it"),
             "chord_distance": ("high", "how far the curve is below its chord"),
             "kneedle": ("high", "the difference curve of Kneedle"),
             "is_knee": "first knee by Kneedle; NULL if there is none",
@@ -271,7 +271,7 @@ _ELBOW = Report(
 _PAIRWISE = Report(
     command="pairwise",
     function=pairwise_report,
-    description="the C-index, gamma and others, from all pairs of points",
+    description="the C-index, gamma and other indices of all pairs of points",
     row_counts=("n", "n_dropped"),
     no_rows="no rows",
     engine="polars",
@@ -279,8 +279,8 @@ _PAIRWISE = Report(
     meanings=_POINT_COUNTS
     | explain(
         {
-            "n_within_pairs": "pairs of points in one cluster",
-            "n_between_pairs": "pairs of points in two clusters",
+            "n_within_pairs": "pairs of points in the same cluster",
+            "n_between_pairs": "pairs of points in different clusters",
         }
     )
     | look_up("pairwise_report"),

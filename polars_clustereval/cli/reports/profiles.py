@@ -28,7 +28,7 @@ _CLUSTER_PROFILE_REPORT = Report(
             "std": "their standard deviation",
             "rest_mean": "mean or share in all other clusters",
             "difference": "mean - rest_mean",
-            "v_test": "the difference in standard errors",
+            "v_test": "the difference, in standard errors",
         }
     ),
     any_magnitude=True,
@@ -51,7 +51,7 @@ _ASSOCIATIONS = replace(
             "column_name": "the column",
             "kind": "number, date or category",
             "n": "rows with a value and a cluster",
-            "n_missing": "rows with a cluster alone",
+            "n_missing": "rows with a cluster, but no value",
             "n_categories": "different categories",
             "eta_squared": ("high", "share of its variance between the clusters"),
             "cramers_v": ("high", "association of its categories with the clusters"),

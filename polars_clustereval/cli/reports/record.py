@@ -17,7 +17,7 @@ __all__ = ["Input", "Meaning", "Report", "explain", "look_up"]
 
 
 class Meaning(NamedTuple):
-    """What a column says: its best value (a number, high, low, or '' for none) and one line."""
+    """What a column means: its best value (a number, high, low, or '' for none) and one line."""
 
     best: str
     text: str
@@ -29,9 +29,9 @@ class Meaning(NamedTuple):
 
 
 def explain(columns: Mapping[str, str | tuple[str, str]]) -> dict[str, Meaning]:
-    """Return the meanings of columns, given a text of each, or its best value and a text.
+    """Return the meanings of columns, given a text for each, or its best value and a text.
 
-    A text alone is of a column without a best value, or with that of the catalogue.
+    A text alone is for a column without a best value, or with the one in the catalogue.
     """
     best = {name: entry.best for name, entry in catalogue.entries().items()}
     return {
@@ -125,7 +125,7 @@ class Report:
 
     @property
     def name(self) -> str:
-        """The command, and after a hyphen what changes it, as in ``external-confidence``."""
+        """The command, and its variant after a hyphen, as in ``external-confidence``."""
         return f"{self.command}-{self.variant}" if self.variant else self.command
 
     @property
@@ -145,9 +145,9 @@ class Report:
 
     @property
     def defaults(self) -> dict[str, Any]:
-        """Default of each parameter but the frames; ``Parameter.empty`` for a required one.
+        """Default of each parameter except the frames; ``Parameter.empty`` for a required one.
 
-        The columns to return, metrics, are chosen by an option of all commands.
+        metrics, the columns to return, is not among them, because all commands share its option.
         """
         others = {table.parameter for table in self.inputs} | {"metrics"}
         parameters = signature(self.function).parameters.values()

@@ -21,16 +21,16 @@ __all__ = ["RUNS"]
 _CONSENSUS_REPORT = Report(
     command="stability",
     function=run_consensus,
-    description="the most central of many clusterings, or how stable the clusters of one are",
+    description="the most central of many clusterings, or how stable the clusters of one run are",
     no_rows="no rows with a run and a cluster",
     heading=(("id", "run", "cluster", "metric"),),
     meanings=explain(
         {
             "run": "the clustering, the most central one first",
-            "n_runs": "others that it is compared with",
+            "n_runs": "other runs that it is compared with",
             "mean_score": "mean agreement with the others",
-            "min_score": "least agreement with one of them",
-            "max_score": "greatest agreement with one of them",
+            "min_score": "smallest agreement with one of them",
+            "max_score": "largest agreement with one of them",
             "rank": "1 for the most central run",
         }
     ),
@@ -46,11 +46,11 @@ _STABILITY_REPORT = Report(
     heading=(("id", "run", "cluster", "reference"),),
     meanings=explain(
         {
-            "cluster": "of the reference run, the least stable first",
+            "cluster": "cluster of the reference run, the least stable first",
             "n": "rows in the cluster",
             "n_runs": "other runs that have some of them",
-            "mean_jaccard": ("1", "mean over the runs of the best Jaccard index there"),
-            "min_jaccard": ("1", "the least of these"),
+            "mean_jaccard": ("1", "mean over these runs of the best Jaccard index there"),
+            "min_jaccard": ("1", "the smallest of these"),
             "recovered": ("1", "share of the runs with more than 0.75"),
             "dissolved": ("0", "share of the runs with less than 0.5"),
         }
@@ -75,8 +75,8 @@ _PAIR_OF_CLUSTERS = explain(
         "n_before": "ids before",
         "n_after": "ids after",
         "n_common": "ids in both clusters",
-        "share_before": "n_common, of the ids before that are in both runs",
-        "share_after": "n_common, of the ids after that are in both runs",
+        "share_before": "n_common / ids before that are in both runs",
+        "share_after": "n_common / ids after that are in both runs",
     }
 )
 _CLUSTERS_OF_AN_ID = explain(
@@ -100,7 +100,7 @@ _TRANSITION_REPORT = Report(
             "cluster_before": "cluster of the run before; NULL for none, and for several",
             "cluster_after": "cluster of the run after; NULL for none, and for several",
             "transition": "kept, grown, shrunk, split, merged, gone or new",
-            "ambiguity": "why that is doubtful; NULL if it is not",
+            "ambiguity": "why the transition is doubtful; NULL if it is not",
             "n_clusters_before": "clusters before in this row: the sources of a merged one",
             "n_clusters_after": "clusters after in this row: the parts of a split one",
             "n_common": "ids in linked clusters of the row",
@@ -182,11 +182,11 @@ _DRIFT_REPORT = Report(
             "n_kept": "clusters that live on with as many ids",
             "n_grown": "clusters that live on with more ids",
             "n_shrunk": "clusters that live on with fewer ids",
-            "n_split": "clusters before that are several after",
-            "n_merged": "clusters after that were several before",
+            "n_split": "clusters before that are split after",
+            "n_merged": "clusters after that are merged from several before",
             "n_gone": "clusters before without a link",
             "n_new": "clusters after without a link",
-            "n_ambiguous": "doubtful rows: without --show drift",
+            "n_ambiguous": "doubtful rows of --show clusters",
         }
     )
     | look_up("run_drift")

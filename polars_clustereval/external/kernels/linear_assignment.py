@@ -1,8 +1,8 @@
 """linear_assignment: the largest sum of weights of a one-to-one matching of rows and columns.
 
 A cell is a row, a column and their weight, a positive number; other pairs have weight 0. A matching
-has at most one cell of each row and of each column. Most cells are decided at once; the rest falls
-into parts that share no row and no column, and each part is solved as a table by itself.
+has at most one cell of each row and of each column. Most cells are decided immediately. The rest
+falls into parts that share no row and no column, and each part is solved as a separate table.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MAX_BID_ROUNDS = 100
 
 
 class Cells(NamedTuple):
-    """Cells with positive weights, and a number of the problem that each belongs to."""
+    """Cells with positive weights, and the number of the problem to which each belongs."""
 
     problems: Integers
     rows: Integers
@@ -65,8 +65,8 @@ def _decide_cells(cells: Cells) -> tuple[Cells, Cells]:
     """Return cells of a best matching, and the cells of which others may be in it.
 
     A cell is in a best matching if its weight is at least that of the best other cell of its row
-    plus that of the best other cell of its column: no other match of the two gains more. Rows and
-    columns that are matched are left out, which decides others.
+    plus that of the best other cell of its column, because no other match of the two gains more.
+    Rows and columns that are matched are left out, which can decide other cells.
     """
     matched = [np.empty(0, np.int64)]
     left = np.arange(cells.weights.size)
@@ -95,7 +95,7 @@ def _is_member(lines: Integers, chosen: Integers) -> Booleans:
 
 
 def _best_others(lines: Integers, weights: Floats) -> Floats:
-    """Return for each cell the greatest weight (m,) of another cell of its line, 0 without one.
+    """Return for each cell the largest weight (m,) of another cell in its line, or 0.
 
     `lines` (m,) are the numbers of the cells' rows, or of their columns.
     """
@@ -113,7 +113,7 @@ def _best_others(lines: Integers, weights: Floats) -> Floats:
 
 
 def _split_into_parts(cells: Cells) -> Iterator[Cells]:
-    """Yield the cells of each part: cells of one row or of one column are in one part."""
+    """Yield the cells of each part: cells in the same row or column are in the same part."""
     if not cells.weights.size:
         return
     parts = _number_parts(cells)
@@ -168,9 +168,9 @@ def _part_error(labels: NDArray[Any], clusters: NDArray[Any]) -> str:
 def _solve_table(weights: Floats) -> float:
     """Return the sum of the weights (rows, columns), rows <= columns, of a best matching.
 
-    The Hungarian method: columns have prices, 0 where no row has them, and no column gains a row
-    more than its own: its weight less its price. Most rows get a column by bids, and the others
-    search for a free one together.
+    This is the Hungarian method. Columns have prices, which are 0 for free columns, and no column
+    gains a row more, in weight minus price, than the column that it has. Most rows get a column by
+    bids; the others search for a free one together.
     """
     prices, row_of = _bid_for_columns(weights)
     rows = np.arange(weights.shape[0])
@@ -190,9 +190,9 @@ def _solve_table(weights: Floats) -> float:
 def _bid_for_columns(weights: Floats) -> tuple[Floats, Integers]:
     """Return the price (columns,) and the row (columns,) of each column, 0 and -1 where it is free.
 
-    In each round all rows without a column bid for the one that gains them most, up to the price
-    at which another one gains them as much. The highest bid gets the column, if it is free or the
-    price rises.
+    In each round, every row without a column bids for the column that gains it most, up to the
+    price at which another column gains it as much. The highest bid gets the column if it is free or
+    its price rises.
     """
     n_rows, n_columns = weights.shape
     prices, row_of = np.zeros(n_columns), np.full(n_columns, -1)
@@ -219,10 +219,10 @@ def _measure_paths(
 ) -> tuple[Floats, Integers]:
     """Return the distances (columns,) of columns from the rows without one, and their origins.
 
-    A row and a column are apart by what the row's own column gains it, or the best one if it has
-    none, less what the other gains it; the path from a column to its row has length 0. The origin
-    of a column is the row from which it is reached. Columns that are farther than the nearest free
-    one may have a larger distance, or an infinite one.
+    The distance between a row and a column is the gain of the row from its own column, or from the
+    best one if it has none, minus its gain from the other column. The path from a column to its row
+    has length 0. The origin of a column is the row from which it is reached. Columns that are
+    farther than the nearest free one may have a larger distance, or an infinite one.
     """
     distances, origins = np.full(row_of.size, np.inf), np.full(row_of.size, -1)
     is_new, is_free = np.zeros(row_of.size, np.bool_), row_of < 0
@@ -253,7 +253,7 @@ def _measure_paths(
 def _hand_over(origins: Integers, ends: Integers, column_of: Integers, row_of: Integers) -> None:
     """Match the columns `ends`, which are free, and those on the paths to them, in place.
 
-    Each row on a path takes the next column. Of paths that meet the first one counts.
+    Each row on a path takes the next column. If paths meet, the first one counts.
     """
     is_taken = np.zeros(column_of.size, np.bool_)
     for end in ends.tolist():

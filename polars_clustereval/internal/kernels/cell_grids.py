@@ -1,4 +1,4 @@
-"""cell_grids: points in the cells of a grid, by which those that are near each other are found."""
+"""cell_grids: points in the cells of a grid, to find those that are near each other."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CELL_FACTORS = np.array(
 def flag_first_copies(x: Floats, numbers: Integers) -> Booleans:
     """Return for each point (m,) whether it is the first of its cluster with these coordinates.
 
-    x (m, d) are the points, `numbers` (m,) the numbers of their clusters. A few copies may be
+    x (m, d) are the points, `numbers` (m,) the numbers of their clusters. A few other copies may be
     flagged too.
     """
     factors = np.resize(_CELL_FACTORS, x.shape[1]) + 2 * np.arange(x.shape[1])
@@ -78,9 +78,9 @@ class CellGrid:
     def within_reach(cls, x: Floats, bound: float, deviations: Floats) -> CellGrid:
         """Return a grid that finds all pairs of points x (m, d) that are nearer than `bound`.
 
-        Cells three times as wide as the reach have few points near a border. If that is wide for
-        the spread of the points, which would be in few cells, they are as wide as the reach.
-        `deviations` (d,) are the standard deviations of the coordinates.
+        Cells three times as wide as the reach have few points near a border. If that is wide
+        compared with the spread of the points, so that they would be in few cells, the cells are
+        only as wide as the reach. `deviations` (d,) are the standard deviations of the coordinates.
         """
         largest = float(deviations.max())
         is_wide = 3 * bound > largest
@@ -99,8 +99,8 @@ class CellGrid:
     def pairs_in_cells(self) -> Iterator[tuple[Integers, Integers]]:
         """Yield blocks of the pairs of points that share a cell, as rows of x.
 
-        There are none if the cells hold too many pairs: comparing them would take longer than it
-        can save.
+        If the cells hold too many pairs, there are none, because comparing them would take longer
+        than it can save.
         """
         starts = np.arange(1, len(self.x) + 1)
         stops = np.repeat(self.starts[1:], np.diff(self.starts))

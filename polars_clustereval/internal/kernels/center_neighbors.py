@@ -1,6 +1,6 @@
-"""center_neighbors: distances of points to all centers, as the points stream by.
+"""center_neighbors: distances of points to all centers, while the points stream.
 
-Of the statistics only sums by cluster, and counts by pair of clusters, are kept; not the distances.
+Only sums by cluster and counts by pair of clusters are stored, but not the distances.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _TIE = 1e-9
 def nearest_centers(x: Floats, centers: TargetPoints) -> tuple[Integers, Floats]:
     """Return the index (m,) of the center nearest to each point x (m, d), and its distance (m,).
 
-    The lowest of equally near centers is chosen.
+    Of equally near centers, the lowest is chosen.
     """
     return _find_nearest(x, centers, _comparable_distances(x, centers))
 
@@ -51,9 +51,9 @@ def _comparable_distances(x: Floats, centers: TargetPoints) -> Floats:
 def _find_nearest(x: Floats, centers: TargetPoints, d: Floats) -> tuple[Integers, Floats]:
     """Return the index (m,) of the center nearest to each point x (m, d), and its distance (m,).
 
-    d (m, k) are _comparable_distances, infinite for centers that are left out. Where they leave it
-    open which center is nearest, the distances are computed again from differences of coordinates,
-    as DuckDB does. The lowest of equally near centers is chosen.
+    d (m, k) are _comparable_distances, infinite for centers that are left out. If they do not
+    decide which center is nearest, the distances are computed again from differences of
+    coordinates, as in DuckDB. Of equally near centers, the lowest is chosen.
     """
     rows = np.arange(len(x))
     nearest, least = _row_minima(d)
@@ -113,7 +113,7 @@ class CenterNeighbors:
         self._is_stopped = False
 
     def stop(self) -> None:
-        """Make `add` raise an error soon, in whatever thread it runs."""
+        """Make `add` raise an error soon, in any thread."""
         self._is_stopped = True
 
     def add(self, x: Floats, numbers: Integers) -> None:
@@ -189,7 +189,8 @@ class CenterNeighbors:
     def _add_pairs(self, x: Floats, numbers: Integers) -> Floats:
         """Count the nearby points, and return the distance (m,) to the nearest other center.
 
-        It is infinite without another cluster. As _add_block, for partitions of few clusters.
+        It is infinite without another cluster. This does the same as _add_block, for partitions of
+        few clusters.
         """
         nearest = np.full(len(x), np.inf)
         first, stop = self._first[numbers], self._stop[numbers]
@@ -224,8 +225,7 @@ class CenterNeighbors:
         A point contributes 1 - own / other, where own and other are its distances to the center of
         its cluster and to the nearest other center; a cluster contributes the sum over its points,
         or 0 if that is negative. The index is the sum over clusters divided by the number of
-        points. A point's term is -inf if it lies at another center, and undefined if it lies at
-        both.
+        points. A point's term is -inf if it is at another center, and undefined if it is at both.
         """
         first = self._starts[:-1]
         terms = np.where(self._at_other, 0.0, np.maximum(self._terms, 0.0))

@@ -43,8 +43,8 @@ def distance_blocks(
     """Yield the distances from x (m, d) to y (n, d) in blocks of some rows of x.
 
     A block is a slice of x and the distances (rows, n) of these points to all of y: at most `cells`
-    distances, or one row. For cosine the points are unit vectors. The cosine distance of a zero
-    vector to itself is 1 here, so that callers have to correct the pairs of a point with itself.
+    distances, or one row. For cosine the points are unit vectors. Here the cosine distance of a
+    zero vector to itself is 1, so callers must correct the pairs of a point with itself.
     """
     return TargetPoints(y, distance).blocks(x, cells)
 
@@ -91,7 +91,7 @@ class TargetPoints:
     def _accumulate_coordinates(self, x: Floats) -> Floats:
         """Return cityblock, chebyshev or minkowski distances (m, n) of points x (m, d).
 
-        They are summed up one coordinate after another, since no product of matrices yields them.
+        They are summed up one coordinate after another, because no product of matrices yields them.
         """
         combine = np.add if self.distance.name == "cityblock" else np.maximum
         total = np.zeros((len(x), len(self.y)))
@@ -143,9 +143,9 @@ class TargetPoints:
         return squares
 
     def _squares_by_tile(self, x: Floats) -> Iterator[tuple[slice, slice, Floats]]:
-        """Yield the squared distances of points x (m, d) to the target points, a matrix at a time.
+        """Yield the squared distances of points x (m, d) to the target points, matrix by matrix.
 
-        With each come the slice of x and the slice of target points that it is for.
+        Each comes with its slice of x and its slice of the target points.
         """
         for start in range(0, len(x), self._tile_rows):
             rows = slice(start, start + self._tile_rows)
@@ -217,7 +217,8 @@ def _recompute_cancelled(squares: Floats, x: Floats, y: Floats, limit: Floats) -
 def distance_matrix(x: Floats, y: Floats, distance: Distance) -> Floats:
     """Return the distances (m, n) of points x (m, d) to points y (n, d).
 
-    For cosine the points are unit vectors; a zero vector is at 1 from all points, itself included.
+    For cosine the points are unit vectors; a zero vector has distance 1 from all points, even from
+    itself.
     """
     return TargetPoints(y, distance).distances(x)
 
@@ -225,9 +226,9 @@ def distance_matrix(x: Floats, y: Floats, distance: Distance) -> Floats:
 def direct_distance_matrix(x: Floats, y: Floats, distance: Distance) -> Floats:
     """Return the distances (m, n) of points x (m, d) to y (n, d) without a product of matrices.
 
-    Pairs whose coordinates differ by the same amounts get the same distance, which ranks depend on.
-    Coordinates are added in the order in which DuckDB adds them, so that both engines round alike.
-    y is read by column: Fortran order is fastest. For cosine the points are unit vectors.
+    Pairs with the same differences of coordinates get the same distance, because ranks depend on
+    it. Coordinates are added in the same order as in DuckDB, so that both engines round in the same
+    way. y is read by column, so Fortran order is fastest. For cosine the points are unit vectors.
     """
     if distance.name not in ("euclidean", "sqeuclidean", "cosine"):
         return distance_matrix(x, y, distance)

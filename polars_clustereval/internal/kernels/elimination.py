@@ -1,4 +1,4 @@
-"""elimination: determinants and traces of many small symmetric matrices at once.
+"""elimination: determinants and traces of many small symmetric matrices together.
 
 A stack of matrices is (rows, d, d). W is a scatter matrix, the sums of products of d coordinates.
 """
@@ -22,7 +22,7 @@ LARGEST_TRACE = 2.0**32
 class Step(NamedTuple):
     """One step of the elimination of many matrices.
 
-    A pivot is the square of a combination of coordinates; its share is that in the sum of the
+    A pivot is the square of a combination of coordinates; its share is its part of the sum of the
     squares that are combined. Slopes are the pivot row divided by its pivot.
     """
 
@@ -37,9 +37,9 @@ def eliminate_columns(
 ) -> Iterator[Step]:
     """Yield the steps of the elimination of symmetric matrices w (rows, d, d), column by column.
 
-    It is Cholesky's without roots. Row i of w belongs to a combination of coordinates with the
-    `coefficients` (rows, d, d); `lengths` (rows, d) are those of the coordinates. A column whose
-    pivot has a share of at most least_share d is not eliminated from the others.
+    It is a Cholesky decomposition without roots. Row i of w belongs to a combination of coordinates
+    with the `coefficients` (rows, d, d); `lengths` (rows, d) are those of the coordinates. A column
+    whose pivot has a share of at most least_share d is not eliminated from the others.
     """
     n_dims = w.shape[1]
     for _ in range(n_dims):
@@ -62,7 +62,7 @@ def _transform_step(b: Floats, slopes: Floats) -> tuple[Floats, Floats]:
 
     `slopes` (rows, m) are those of W in the same step of eliminate_columns; b is (rows, m, m). The
     first row and column of the result are 0, for the caller to cut off; the pivot row (rows, m),
-    b's first row after the step, is returned beside it.
+    b's first row after the step, is the second result.
     """
     pivot_row = b[:, 0] - b[:, 0, :1] * slopes
     return b - _outer_products(slopes, pivot_row) - _outer_products(b[:, 0], slopes), pivot_row

@@ -1,6 +1,6 @@
 """extreme_pairs: the most distant points of a cluster, and the nearest points of two clusters.
 
-The triangle inequality excludes most pairs, whose distances are never computed.
+The triangle inequality excludes most pairs, so their distances are never computed.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ class Metric(NamedTuple):
             yield self._from_distance(block)
 
     def least_distance(self, x: Floats, y: Floats) -> float:
-        """Return the least metric distance between a point of x (m, d) and a point of y (n, d).
+        """Return the smallest metric distance between a point of x (m, d) and a point of y (n, d).
 
-        Blocks may come from a product of matrices, which is less accurate: the least distance of
-        each is computed again from differences of coordinates.
+        Blocks may come from a product of matrices, which is less accurate, so the smallest distance
+        of each is computed again from differences of coordinates.
         """
         least, start = np.inf, 0
         for block in self.blocks(x, y):
@@ -87,7 +87,7 @@ class Metric(NamedTuple):
 
     @property
     def _block_distance(self) -> Distance:
-        """The distance that blocks are computed with: the user's, but euclidean for sqeuclidean."""
+        """The distance for computing blocks: the user's, but euclidean for sqeuclidean."""
         name = self.distance.name
         return self.distance._replace(name="euclidean") if name == "sqeuclidean" else self.distance
 
@@ -112,8 +112,8 @@ def metric_diameters(part: Partition, metric: Metric) -> Floats:
 def _largest_distance(x: Floats, metric: Metric) -> float:
     """Return the largest metric distance between two of the points x (m, d).
 
-    Points at distances r and s from the mean of x are at most r + s apart: once a pair has been
-    found, only pairs whose r + s exceeds its distance are measured.
+    Points at distances r and s from the mean of x are at most r + s apart. So once a pair has been
+    found, only pairs with a larger r + s than its distance are measured.
     """
     if len(x) <= _CANDIDATES:
         return float(metric.matrix(x, x).max())
@@ -157,7 +157,7 @@ def _bounding_balls(part: Partition, metric: Metric) -> _Balls:
 
 
 def metric_separation(part: Partition, metric: Metric) -> float:
-    """Return the least metric distance between two points of different clusters of a partition."""
+    """Return the smallest metric distance of points in different clusters of a partition."""
     balls = _bounding_balls(part, metric)
     bound = _separation_bound(part, balls, metric)
     x, numbers = part.x, part.numbers
@@ -168,10 +168,10 @@ def metric_separation(part: Partition, metric: Metric) -> float:
 
 
 def _separation_bound(part: Partition, balls: _Balls, metric: Metric) -> float:
-    """Return an upper bound of the least metric distance between points of different clusters.
+    """Return an upper bound of the smallest metric distance of points in different clusters.
 
-    It is the least distance found between points near the midpoint of two centers, for the pairs of
-    _likely_cluster_pairs. `balls` are those of the clusters.
+    It is the smallest distance found between points near the midpoint of two centers, for the pairs
+    of _likely_cluster_pairs. `balls` are those of the clusters.
     """
     bound = np.inf
     for i, j in _likely_cluster_pairs(balls, metric):
@@ -224,8 +224,8 @@ def _least_gap_indices(gap: Floats) -> Integers:
 def _flag_border_points(part: Partition, balls: _Balls, metric: Metric, bound: float) -> Booleans:
     """Return for each point (m,) whether it may be nearer than `bound` to another cluster.
 
-    That is, by the metric, to one of its points. Such a point is nearer than bound + radius to the
-    center of the ball of that cluster; `balls` are those of all clusters.
+    The metric distance to one of its points counts. Such a point is nearer than bound + radius to
+    the center of the ball of that cluster; `balls` are those of all clusters.
     """
     is_border = np.zeros(len(part.x), dtype=bool)
     for j, (center, radius) in enumerate(zip(*balls, strict=True)):
@@ -236,7 +236,7 @@ def _flag_border_points(part: Partition, balls: _Balls, metric: Metric, bound: f
 
 
 def _separation_by_grid(x: Floats, numbers: Integers, metric: Metric, bound: float) -> float:
-    """Return the least metric distance between points of different clusters, at most `bound`.
+    """Return the smallest metric distance of points in different clusters, at most `bound`.
 
     x (m, d) are the points and `numbers` (m,) the numbers of their clusters, in ascending order. No
     coordinate of two points differs by more than their distance: in a grid, only points in the same

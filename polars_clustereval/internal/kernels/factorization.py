@@ -24,8 +24,8 @@ _ROWS_PER_DIMENSION = 4
 class ScatterIndices(NamedTuple):
     """Logarithms of determinants, and a trace, of the scatter matrices of one partition.
 
-    NaN stands for those of singular matrices. W is the scatter matrix within clusters, B that
-    between them, T = W + B, and W_C that of cluster C, of n_C points.
+    They are NaN for singular matrices. W is the scatter matrix within clusters, B that between
+    them, T = W + B, and W_C that of cluster C, of n_C points.
     """
 
     log_det: float = np.nan  # ln |W|
@@ -48,9 +48,9 @@ class _Factor(NamedTuple):
 def factor_scatters(part: Partition, singular_share: float) -> ScatterIndices:
     """Return the indices of the points of one partition.
 
-    A matrix is singular if the part of a coordinate that the coordinates before it leave, squared,
-    has at most the share d singular_share in the sum of the squares that are combined, for d
-    dimensions: see kernels.elimination, which has the same shares.
+    A matrix counts as singular if the earlier coordinates explain nearly all of a coordinate: for d
+    dimensions, the square of the rest is at most the share d singular_share of the sum of the
+    squares that are combined. kernels.elimination has the same shares.
     """
     n_dims, sizes = part.x.shape[1], part.sizes
     # With fewer points W is singular, though rounding error may hide that.
@@ -84,9 +84,9 @@ def factor_scatters(part: Partition, singular_share: float) -> ScatterIndices:
 def _center_points(part: Partition) -> tuple[Floats, Floats]:
     """Return the points minus the mean of their cluster, and the means minus that of all points.
 
-    They are (m, d) and (k, d). Both are computed twice, the second time of the differences from
-    the first: at coordinates of 1e8 a mean is off by 1e-8. Means are those of the differences from
-    one of their terms, because the mean of equal numbers has to be that number.
+    They are (m, d) and (k, d). Both are computed twice, the second time of the differences from the
+    first: at coordinates of 1e8 a mean is off by 1e-8. Means are computed from differences from one
+    of their terms, because the mean of equal numbers must be that number.
     """
     sizes, numbers = part.sizes, part.numbers
     firsts = part.x[part.starts[:-1]]

@@ -1,6 +1,6 @@
 """linkages: separations of two clusters that need the distances of all their points, in numpy.
 
-The pairs of points are met a block at a time; only sums and extremes are kept.
+The pairs of points are processed one block at a time, and only sums and extremes are stored.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 def least_linkages(part: Partition, centers: Floats, distance: Distance) -> dict[str, float]:
-    """Return the least separations of two clusters that need all distances of their points.
+    """Return the smallest separations of two clusters that need all distances of their points.
 
-    By name: min_complete_linkage, min_average_linkage, min_hausdorff, and min_mean_to_other_center,
-    the least mean distance of the points of two clusters, each to the center of the other.
-    `centers` (k, d) are those of the clusters.
+    They are, by name, min_complete_linkage, min_average_linkage, min_hausdorff, and
+    min_mean_to_other_center, the smallest mean distance of the points of two clusters, each to the
+    center of the other. `centers` (k, d) are those of the clusters.
     """
     least = [np.inf, np.inf, np.inf]
     for i in range(len(part.sizes) - 1):
@@ -46,7 +46,7 @@ def _cluster_tiles(starts: Integers) -> Iterator[Integers]:
     """Yield runs of consecutive clusters of at most TILE_POINTS points together, or one larger one.
 
     `starts` are the first rows of the clusters, and the end of the last, in an array of points
-    sorted by cluster. Each run is a part of `starts`, of one number more than it has clusters.
+    sorted by cluster. Each run is a part of `starts`, with one number more than it has clusters.
     """
     first = 0
     while first < len(starts) - 1:
@@ -81,7 +81,7 @@ def _linkages_to_others(
 
 
 def _least_mean_to_other_center(part: Partition, centers: Floats, distance: Distance) -> float:
-    """Return the least, over pairs of clusters, mean distance of points to the other's center.
+    """Return the smallest mean distance of the points of two clusters to the other's center.
 
     The mean is over the points of both clusters; `centers` (k, d) are those of the clusters.
     """
@@ -99,9 +99,9 @@ def _least_mean_to_other_center(part: Partition, centers: Floats, distance: Dist
 
 
 def largest_mean_pair_distance(part: Partition, distance: Distance) -> float:
-    """Return the largest, over the clusters, of the mean distance between two points of one.
+    """Return the largest mean distance between two points of the same cluster.
 
-    0 if no cluster has two points.
+    It is 0 if no cluster has two points.
     """
     largest = 0.0
     for i in np.flatnonzero(part.sizes > 1).tolist():

@@ -1,7 +1,7 @@
 """long_sums: sums over long vectors by cluster, and over their distances to centers.
 
-numpy adds up the batches of rows as they stream by; only sums are held in memory. `numbers` (m,)
-hold the number of each row's cluster, from 0 to k - 1.
+numpy adds up the batches of rows as they stream, so only sums are in memory. `numbers` (m,) hold
+the number of each row's cluster, from 0 to k - 1.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 def sum_batch(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl.DataFrame:
     """Return one row per group of a batch: the columns `by`, its size, and the sum of its arrays x.
 
-    `by` has a flag, kept; the sums of groups where it is false are 0. `schema` is that of the
+    `by` has a flag, kept; if it is false, the sums of the group are 0. `schema` is that of the
     result.
     """
     if batch.is_empty():
@@ -63,7 +63,7 @@ def _sorted_blocks(x: NDArray[Any], numbers: Integers) -> Iterator[tuple[Integer
 
 
 def _blocks_in_order(x: NDArray[Any]) -> Iterator[tuple[slice, NDArray[Any]]]:
-    """Yield the rows of x (m, d) in blocks, in their order: which they are, and the rows."""
+    """Yield the rows of x (m, d) in blocks, in their order: their indices, and the rows."""
     for part in split_rows(range(len(x)), x.shape[1]):
         rows = slice(part.start, part.stop)
         yield rows, x[rows]
@@ -97,7 +97,7 @@ def centers_of_sums(sums: Floats, sizes: Integers, partitions: Integers) -> tupl
 
 
 def variance_totals(within: Floats, between: Floats, partitions: Integers) -> tuple[Floats, Floats]:
-    """Return of the partitions of k clusters, a number per cluster (k,), mean share and norm.
+    """Return the mean share and the norm of the partition of each of k clusters, both (k,).
 
     `within` and `between` (k, d) are sums of squares by coordinate, `partitions` (k,) the numbers
     of the partitions. The first result is the mean over coordinates of the share of the total that

@@ -1,11 +1,11 @@
-"""long_vectors: numpy functions of vectors of many coordinates, applied as the rows stream by.
+"""long_vectors: numpy functions for vectors of many coordinates, applied while the rows stream.
 
-A column for each coordinate is the fastest form of a short vector. For a long vector the engine
-would plan and process hundreds of columns; it is kept as one column of arrays instead, whose
-batches numpy reads in place as matrices.
+A column for each coordinate is the fastest form of a short vector. For a long vector, the engine
+would plan and process hundreds of columns. Instead it is stored as one column of arrays, and numpy
+reads the batches of that column in place as matrices.
 
-Functions named after batches compute what the expression of a similar name returns, for the rows of
-one batch. `numbers` (m,) hold the number of each row's cluster.
+Functions with batch in their name compute, for the rows of one batch, what the expression with a
+similar name returns. `numbers` (m,) hold the number of each row's cluster.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def split_rows(rows: Any, dims: int) -> Iterator[Any]:
 def allocate_block(x: NDArray[Any], dtype: Any = np.float64) -> NDArray[Any]:
     """Return an uninitialized matrix for a block of rows of x, as long as split_rows makes one.
 
-    It is reused for all blocks, since allocation takes longer than computation.
+    It is reused for all blocks, because allocation takes longer than computation.
     """
     rows = min(len(x), COORDINATES_PER_BLOCK // x.shape[1])
     return np.empty((max(1, rows), x.shape[1]), dtype)
@@ -124,8 +124,8 @@ def _unscale_batch(both: pl.Series, factors: Floats) -> pl.Series:
 def unscale(vectors: pl.Expr, origins: pl.Expr, factors: Sequence[float]) -> pl.Expr:
     """Return the expression vectors / factors + origins of a column of arrays, as lists.
 
-    The inverse of subtract_origin and scale. `origins` are lists, NULL for 0; `factors` has one
-    number per coordinate.
+    It is the inverse of subtract_origin and scale. `origins` are lists, NULL for 0; `factors` has
+    one number per coordinate.
     """
     return pl.struct(x=vectors, origin=origins).map_batches(
         partial(_unscale_batch, factors=np.array(factors)),
@@ -155,7 +155,7 @@ def find_origins(
 ) -> pl.LazyFrame:
     """Return one row per partition of rows with raw_x: its origin, as VectorForm defines it.
 
-    It is NULL where every coordinate would be 0, and infinite if distances overflow. `by` are the
+    It is NULL if every coordinate would be 0, and infinite if distances overflow. `by` are the
     columns that identify a cluster, `keys` those of its partition; `name` and `p` are those of the
     distance. A spread is small below `small_spread` times the origin.
 
@@ -195,7 +195,7 @@ def find_origins(
 def find_extremes(rows: pl.LazyFrame, by: list[str], dims: int) -> pl.LazyFrame:
     """Return one row per cluster of rows with raw_x: `by`, its size, and arrays low and high.
 
-    These are the least and the greatest value of each of `dims` coordinates.
+    These are the smallest and the largest value of each of `dims` coordinates.
     """
     array = pl.Array(pl.Float64, dims)
     types = dict(rows.select(by).collect_schema()) | {"size": pl.Int64()}
@@ -216,7 +216,7 @@ def find_extremes(rows: pl.LazyFrame, by: list[str], dims: int) -> pl.LazyFrame:
 
 
 def _cluster_extremes(batches: pl.DataFrame, numbers: Integers) -> tuple[Integers, Floats, Floats]:
-    """Return of k clusters the sizes (k,), least and greatest values (k, d) of the coordinates.
+    """Return the sizes (k,) and the smallest and largest coordinates (k, d) of k clusters.
 
     `batches` are m rows of all batches of _batch_extremes, `numbers` (m,) those of their clusters.
     """
@@ -228,7 +228,7 @@ def _cluster_extremes(batches: pl.DataFrame, numbers: Integers) -> tuple[Integer
 
 
 def _batch_extremes(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl.DataFrame:
-    """Return one row per cluster of a batch: size, least and greatest value of each coordinate.
+    """Return one row per cluster of a batch: size, smallest and largest value of each coordinate.
 
     These are NaN if a coordinate is, or a vector is missing; the check of distances reports both.
     """
@@ -254,9 +254,9 @@ def _merge_extremes(
 ) -> tuple[pl.DataFrame, Integers, Floats, Floats, Floats]:
     """Return the partitions, one row each, and arrays of one row per partition.
 
-    These are its number of points, the least and the greatest value of each coordinate, and the
-    smallest difference above 0 of the two in one cluster, infinite if there is none. `batches` are
-    the rows of all batches of _batch_extremes; `by` identify a cluster, `keys` its partition.
+    These are its number of points, the smallest and the largest value of each coordinate, and the
+    smallest difference above 0 between the two in a cluster, infinite if there is none. `batches`
+    are the rows of all batches of _batch_extremes; `by` identify a cluster, `keys` its partition.
     """
     clusters, numbers = number_groups(batches, by)
     sizes, low, high = _cluster_extremes(batches, numbers)
@@ -309,7 +309,7 @@ def subtract_origin(vectors: pl.Expr, origins: pl.Expr, dims: int) -> pl.Expr:
 def compute_centers(
     rows: pl.LazyFrame, by: list[str], keys: list[str], dims: int, *, unit: bool
 ) -> pl.LazyFrame:
-    """Return one row per cluster: its size, mean (m), variances (v), center (c) and others.
+    """Return one row per cluster: its size, mean (m), variances (v), center (c) and so on.
 
     `rows` has one row per point: the columns `by`, which identify its cluster, and the array x of
     `dims` coordinates; `keys` are those of `by` that identify the partition. m, v, c and g are
@@ -343,7 +343,7 @@ VARIANCE_TOTALS = ("mean_between_share", "total_squares_norm")
 def number_groups(rows: pl.DataFrame, by: list[str]) -> tuple[pl.DataFrame, Integers]:
     """Return the distinct values of the columns `by`, and the group number (m,) of each row.
 
-    A group is the rows of one of these values, numbered from 0 in their order. Without columns all
+    A group is the rows of one of these values, numbered from 0 in their order. Without columns, all
     rows are one group.
     """
     if not by:
@@ -381,7 +381,7 @@ def _average_batch(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl.
 
 
 def _cluster_moments(x: NDArray[Any], numbers: Integers) -> tuple[Integers, Floats, Floats]:
-    """Return of k clusters the sizes (k,), means (k, d), and sums of squared deviations (k, d).
+    """Return the sizes (k,), means and sums of squared deviations (k, d) of k clusters.
 
     x (m, d) are points in any order, `numbers` (m,) the numbers of their clusters, from 0 to k - 1.
     Deviations are those from the cluster's mean.
@@ -401,8 +401,8 @@ def _moments_of_block(x: Floats, numbers: Integers) -> tuple[Integers, Integers,
 
     x (m, d) are points sorted by cluster, `numbers` (m,) the numbers of their clusters. There is
     one number, size and row of d means per cluster; deviations are those from its mean in the
-    block. x is overwritten. Means are taken of differences from the cluster's first point, because
-    the mean of equal numbers has to be that number.
+    block. x is overwritten. Means are computed from differences from the cluster's first point,
+    because the mean of equal numbers must be that number.
     """
     starts = np.flatnonzero(np.diff(numbers, prepend=-1))
     sizes = np.diff(np.append(starts, len(x)))
@@ -429,8 +429,8 @@ def _pool_moments(
     """Return the sizes, means and sums of squared deviations of groups, from those of their parts.
 
     A part is, for example, the points of one cluster in one batch; `numbers` are the numbers of the
-    parts' groups, from 0. `squares` are about the means of the parts, those returned about the
-    groups' means. Arrays have one row per part, results one per group.
+    parts' groups, from 0. `squares` are deviations from the means of the parts; the result has
+    deviations from the groups' means. Arrays have one row per part, results one per group.
     """
     _, first_parts = np.unique(numbers, return_index=True)
     firsts = means[first_parts]

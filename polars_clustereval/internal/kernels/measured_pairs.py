@@ -1,4 +1,4 @@
-"""measured_pairs: a hook that counts the pairs whose distances are computed."""
+"""measured_pairs: a hook that counts the pairs for which distances are computed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""other_clusters: one distance from the mean distances of points to all clusters but their own."""
+"""other_clusters: one distance from the mean distances of points to the other clusters."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def reduce_others(
 
     `means` (m, k) are the mean distances of m points to k clusters of these sizes (k,); the entries
     in the columns own_cluster (m,), those of the points' own clusters, are overwritten. The
-    distance is NaN if there is no other cluster. The index, the lowest of equals, is -1 where the
+    distance is NaN if there is no other cluster. The index (the lowest one in a tie) is -1 if the
     distance is not that to a single cluster.
     """
     points = np.arange(len(means))

@@ -1,8 +1,8 @@
 """pair_ranks: the distances of all pairs of points, compared by rank.
 
-A pair is within if its two points are in one cluster, otherwise between. Distances that are equal
-by definition differ in their last digits, and differently in each engine: they are ranked by
-rank_keys, which makes them equal again.
+A pair is within if its two points are in the same cluster, otherwise between. Distances that are
+equal by definition differ in their last digits, and differently in each engine. So they are ranked
+by rank_keys, which makes them equal again.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 def rank_keys(d: Floats, distance: Distance) -> Floats:
     """Return the number that each distance is ranked by: d, or a power of it, rounded to 12 digits.
 
-    The power is 2 for euclidean, p, at most 4, for minkowski, and 1 otherwise: of points of few
-    decimals it has few digits itself. For cosine at most 15 decimals are kept: unit vectors have no
-    more exact ones, and neither have their distances.
+    The power is 2 for euclidean, p (at most 4) for minkowski, and 1 otherwise: if points have few
+    decimals, the power has few digits too. For cosine, at most 15 decimals are kept, because unit
+    vectors have no more exact ones, and neither have their distances.
     """
     powers = {"euclidean": 2.0, "minkowski": min(distance.p, 4.0)}
     x = np.minimum(d ** powers.get(distance.name, 1.0), 1.7e308)
@@ -53,7 +53,7 @@ def neighbors_in_other_clusters(
     i (q,) is the index of the point that a pair belongs to, keys (q,) the rank key of its distance
     to the other point, a neighbor, and in_other_cluster (q,) tells whether that is in another
     cluster. The n_neighbors nearest ones of each point count. Tied neighbors share their ranks:
-    each counts as the mean of 1 / rank over these, so that the order of the points has no effect.
+    each counts as the mean of 1 / rank over these ranks, so the order of the points has no effect.
     """
     order = np.lexsort((keys, i))
     i, keys = i[order], keys[order]
@@ -133,9 +133,9 @@ def _comparisons(
 ) -> dict[str, Floats]:
     """Return the numbers of concordant and discordant comparisons by partition.
 
-    A comparison of a pair within and a pair between is concordant if the key of that within is less
-    and discordant if it is greater. groups (q,) are the partitions of the pairs, of which there are
-    `count`; the keys (q,) ascend in each.
+    A comparison of a pair within and a pair between is concordant if the key of the pair within is
+    smaller, and discordant if it is larger. groups (q,) are the partitions of the pairs, of which
+    there are `count`; the keys (q,) ascend in each.
     """
     cuts = run_cuts(groups, keys)
     tied = groups[cuts]

@@ -144,8 +144,8 @@ def map_partitions(
     "x", or "raw_x" for the user's own coordinates. `checked` returns the rows of all points with
     validation attached, which runs before the function. Without partition columns all points are
     one partition, even if there are none. function_of_many returns the same rows, with the
-    partition columns, of many partitions at once: where there are several of few points, it takes
-    the place of as many calls.
+    partition columns, for many partitions together: for several partitions with few points, one
+    call of it replaces as many calls.
     """
     keys = points.partition_keys
     x = points.vector_columns(prefix)
@@ -188,8 +188,8 @@ def _map_singly(
 ) -> list[pl.DataFrame]:
     """Return the rows that the function returns for each partition, with the columns `keys`.
 
-    They are in one frame, which has the columns of the schema too; there is none if there are no
-    partitions.
+    They are in one frame, which also has the columns of the schema. If there are no partitions,
+    there is no frame.
     """
     results = [function(part).select(schema.names()) for part in parts.split()]
     if not results:

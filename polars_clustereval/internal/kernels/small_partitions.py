@@ -1,9 +1,9 @@
 """small_partitions: statistics of many partitions of few points, from the distances of all pairs.
 
-A numpy call takes longer than the points of a small partition do: here each call is for all points
-of many partitions. A pair is two points i and j of one partition, in this order; a pair of a point
-and a cluster of its partition, or of two clusters of one, likewise. Pairs are sorted, and those of
-one first member are consecutive.
+A numpy call takes longer than the points of a small partition, so each call here is for all points
+of many partitions. A pair is two points i and j of the same partition, in this order. There are
+also pairs of a point and a cluster, and of two clusters. Pairs are sorted, and those with the same
+first member are consecutive.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 def pair_distances(x: Floats, i: Integers, y: Floats, j: Integers, distance: Distance) -> Floats:
     """Return the distances (q,) of x[i] to y[j] for q pairs of points x (m, d) and y (n, d).
 
-    For cosine the points are unit vectors; a zero vector is at 1 from all points, itself included.
+    For cosine the points are unit vectors; a zero vector has distance 1 from all points, even from
+    itself.
     """
     measured_pairs.on_measured(len(i))
     if distance.name in ("cityblock", "chebyshev"):
@@ -164,7 +165,7 @@ class _ClusterPairs(NamedTuple):
         return np.maximum.reduceat(np.where(self.is_own, values, -np.inf), self.starts)
 
     def least_of_others(self, values: Floats) -> Floats:
-        """Return the least of the values (q,) of different clusters by partition, NaN of none."""
+        """Return the smallest value (q,) of different clusters by partition, or NaN."""
         least = np.minimum.reduceat(np.where(self.is_own, np.inf, values), self.starts)
         has_others = np.diff(self.starts, append=len(values)) > 1
         return np.where(has_others, least, np.nan)
@@ -195,7 +196,7 @@ def diameters_of_many(parts: Partitions, distance: Distance) -> Floats:
 def pair_statistics(
     parts: Partitions, centers: Floats | None, distance: Distance
 ) -> dict[str, Floats]:
-    """Return diameters and separations by partition, which dunn_index is made of, by name.
+    """Return the diameters and separations that dunn_index needs, by partition, by name.
 
     They are max_diameter and min_separation; if there are `centers` (k, d), those of the clusters,
     also max_mean_pair, min_complete_linkage, min_average_linkage, min_mean_to_other_center and

@@ -1,4 +1,4 @@
-"""streams: a numpy function of batches of points, called as they stream past."""
+"""streams: a numpy function of batches of points, called while the points stream."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def map_stream(
     rows: pl.LazyFrame, function: Callable[[pl.DataFrame], pl.DataFrame], schema: pl.Schema
 ) -> pl.LazyFrame:
-    """Return the results of `function`, called with each batch of rows as they stream past.
+    """Return the results of `function`, called with each batch of rows while the rows stream.
 
     The batches have all columns of `rows`. `schema` is that of the results, of which there may be
     any number of rows.
@@ -40,12 +40,13 @@ _WAIT_SECONDS = 0.1
 
 
 def run_stream(rows: pl.LazyFrame, stop: Callable[[], None]) -> None:
-    """Collect the rows of a stream, for what its functions do; call `stop` if it is interrupted.
+    """Collect the rows of a stream, so that its functions run; call `stop` on an interruption.
 
-    Python raises KeyboardInterrupt in the main thread, and only between two of its instructions. A
-    stream that is collected there, inside of another collection, would delay it until the end.
-    `stop` makes the functions of the stream raise an error. A thread of Polars collects by itself:
-    if it waited for another thread, Polars would have one less for the stream, or none.
+    Python raises KeyboardInterrupt in the main thread, and only between two instructions. If a
+    stream were collected there, inside another collection, it would delay the interruption until
+    its end. `stop` makes the functions of the stream raise an error. A thread of Polars collects
+    the stream itself: if it waited for another thread, Polars would have one thread less for the
+    stream, or none.
     """
     if threading.current_thread() is not threading.main_thread():
         rows.collect(engine="streaming")
@@ -69,7 +70,7 @@ def split_batch(
 
     A part is a slice or an array of row indices. numbers (m,) are the numbers of the rows'
     clusters, which count through all partitions; starts[i] is the number of the first cluster of
-    partition i, and steps[i] the most rows that a part of it may have.
+    partition i, and steps[i] the largest number of rows that a part of it may have.
     """
     if len(starts) == 1:
         yield from ((slice(i, i + steps[0]), 0) for i in range(0, len(numbers), steps[0]))

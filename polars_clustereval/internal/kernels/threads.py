@@ -37,7 +37,7 @@ def run_in_threads(
     """Return the results of function(call) for each of `calls`, in their order.
 
     Threads run in parallel because numpy releases the lock of the interpreter. `work` is about how
-    many numbers all calls process together: if they are few, no threads are started.
+    many numbers all calls process together; if it is small, no threads are started.
     """
 
     def call_silently(given: Given) -> Made:

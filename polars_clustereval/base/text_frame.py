@@ -1,0 +1,52 @@
+"""DataFrames whose texts are shown whole."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .checks import Frame
+
+#: Characters of a text, and rows of a table: enough for a summary of all scores.
+_TEXT_LENGTH, _SHOWN_ROWS = 200, 60
+
+
+class TextFrame(pl.DataFrame):
+    """A DataFrame that shows its texts whole, at the prompt and in notebooks.
+
+    Polars cuts a text after 30 characters and a table after 10 rows, and so would hide most of a
+    summary. What a user has set in polars.Config stays.
+    """
+
+    def __str__(self) -> str:
+        with _whole_texts():
+            return super().__str__()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self, *, _from_series: bool = False) -> str:
+        with _whole_texts():
+            return super()._repr_html_(_from_series=_from_series)
+
+
+def show_whole_texts(frame: Frame) -> Frame:
+    """Return a result for the user as a TextFrame if it is a DataFrame; a LazyFrame stays one."""
+    return TextFrame(frame) if isinstance(frame, pl.DataFrame) else frame
+
+
+@contextmanager
+def _whole_texts() -> Iterator[None]:
+    """Let Polars show long texts and many rows, unless the user has decided otherwise."""
+    with pl.Config() as config:
+        if "POLARS_FMT_STR_LEN" not in os.environ:
+            config.set_fmt_str_lengths(_TEXT_LENGTH)
+        if "POLARS_FMT_MAX_ROWS" not in os.environ:
+            config.set_tbl_rows(_SHOWN_ROWS)
+        yield
