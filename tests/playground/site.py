@@ -25,7 +25,7 @@ from tools import playground
 
 ROOT = Path(__file__).parent.parent.parent
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
-LONGEST = 100  # seconds of a script
+LONGEST = 300  # seconds of a script, on a busy machine
 OPTIONS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-quic"),
     *("--no-first-run", "--disable-background-networking", "--disable-component-update"),

@@ -170,7 +170,6 @@ def test_a_dropped_file_has_the_report_of_the_command_line(
 ) -> None:
     report = reports[name]
     assert not isinstance(report, str), report
-    print(name, report["seconds"], report["guessed"])
     words = texts_of_page(report["html"])
     expected = report_elsewhere(reports["folder"], name, FILES[name][3])
     if name == "large.csv":
