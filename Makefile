@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # pip of the outside: where a distribution has taken ensurepip out, `venv` can bring none.
 INSTALL := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check install --quiet
 
-.PHONY: browser dbt demo facts outputs test test-rest test-wide test-install lint docs bench clean
+.PHONY: browser dbt demo facts outputs test test-rest test-wide test-install lint docs playground bench clean
 
 demo: $(VENV)/core.stamp
 	PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
@@ -62,11 +62,20 @@ docs: $(VENV)/docs.stamp
 	$(BIN)/zensical build --strict --clean
 	$(BIN)/python -m tools.llms site
 
+# The site with the playground, whose pages run the macros in the browser; needs npm.
+playground: docs playground/node_modules/.stamp
+	node playground/build.mjs site/playground
+	$(BIN)/python -m tools.playground site
+
+playground/node_modules/.stamp: playground/package.json playground/package-lock.json playground/.npmrc
+	cd playground && npm ci --silent
+	touch $@
+
 bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) build dist site playground/node_modules .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:

@@ -47,7 +47,8 @@ In SQL, the comment of a macro says what it computes; indices of points are in t
 ```sql
 SELECT function_name, comment
 FROM duckdb_functions()
-WHERE schema_name = 'clustereval' AND function_name IN ('purity', 'pairwise_report');
+WHERE 'clustereval' IN (schema_name, database_name)
+    AND function_name IN ('purity', 'pairwise_report');
 ```
 """
 SCALES = """

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from .options import Call
     from .sources import Source
 
-__all__ = ["doubt_input", "doubt_labels"]
+__all__ = ["PLACEHOLDERS", "doubt_input", "doubt_labels"]
 
 # Texts that stand for a missing label, in lower case and without blanks around them.
-_PLACEHOLDERS = (
+PLACEHOLDERS = (
     *("", "-", "?", ".", "null", "none", "nil", "nan", "na", "n/a", "#n/a", "<na>", "nat"),
     *("missing", "unknown", "undefined", "not available"),
 )
@@ -52,7 +52,7 @@ def doubt_labels(source: Source, call: Call) -> list[str]:
             f"WITH counts AS (SELECT CAST({column} AS VARCHAR) AS label, COUNT(*) AS n, "
             f"SUM(COUNT(*)) OVER () AS total FROM {rows} WHERE {column} IS NOT NULL GROUP BY 1) "
             f"SELECT * FROM counts WHERE n > {_LARGE_SHARE} * total "
-            f"AND lower(trim(label)) IN ({', '.join(map(quote_literal, _PLACEHOLDERS))}) "
+            f"AND lower(trim(label)) IN ({', '.join(map(quote_literal, PLACEHOLDERS))}) "
             "ORDER BY n DESC, label ASC LIMIT 1"
         ).fetchone()
     if found is None:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["name_noise", "write_sentence"]
+__all__ = ["SENTENCES", "name_noise", "write_sentence"]
 
 #: By code: what is before and behind the words of a finding. Others are about a cluster, or none.
-_SENTENCES = {
+SENTENCES = {
     "mixed_cluster": ("Cluster {cluster}: ", ": {label}"),
     "split_label": ("Label {label}: ", ": {cluster}"),
     "low_silhouette": ("Cluster {cluster}: ", "; the nearest center is that of {other_cluster}"),
@@ -21,7 +21,7 @@ _SENTENCES = {
 def write_sentence(row: Mapping[str, Any]) -> str:
     """Return a row of external_findings or internal_findings as a sentence without a period."""
     about = ("Cluster {cluster}: ", "") if row["cluster"] is not None else ("", "")
-    before, behind = _SENTENCES.get(row["code"], about)
+    before, behind = SENTENCES.get(row["code"], about)
     row = name_noise(row)
     words: str = row["finding"]
     if not before:

@@ -15,6 +15,8 @@ from polars_clustereval.base.exact import percent_as_text
 from polars_clustereval.cli.sentences import name_noise, write_sentence
 from polars_clustereval.internal.findings import silhouette_as_text
 
+from .words import LEAST_V_TEST, MOST_ALIKE, MOST_COLUMNS, MOST_NAMED, NEXT_STEPS, SUMMED_UP
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 __all__ = ["Answer", "describe_clusters", "list_answers", "list_steps", "percent"]
@@ -29,11 +31,6 @@ class Answer(NamedTuple):
     #: The name of a section of the page, such as clusters.
     place: str
 
-
-#: Findings of the same kind that get a sentence each; more are summed up in one.
-_MOST_ALIKE = 3
-#: Of findings that are summed up, those that are named.
-_MOST_NAMED = 5
 
 # ----------------------------------------------------------------------------------------------
 # What to look at
@@ -50,34 +47,11 @@ def _write_silhouette(value: float) -> str:
     return str(pl.select(silhouette_as_text(pl.lit(value, pl.Float64))).item())
 
 
-#: By code of findings: the sentence of several, and how each of them is named.
-_SUMMED_UP: dict[str, tuple[str, Callable[[Mapping[str, Any]], str]]] = {
-    "mixed_cluster": (
-        "{n} clusters are mixed, where less than 80 % of the rows have one label",
-        lambda row: f"{row['cluster']} ({percent(row['value'])} {row['label']})",
-    ),
-    "split_label": (
-        "{n} labels are split, with less than 80 % of their rows in one cluster",
-        lambda row: f"{row['label']} ({percent(row['value'])} in {row['cluster']})",
-    ),
-    "low_silhouette": (
-        "{n} clusters are hardly set apart, with mean silhouettes below 0.25",
-        lambda row: "{} ({}, next to {})".format(
-            row["cluster"], _write_silhouette(row["value"]), row["other_cluster"]
-        ),
-    ),
-    "close_clusters": (
-        "{n} pairs of clusters may be one cluster each",
-        lambda row: f"{row['cluster']} and {row['other_cluster']}",
-    ),
-    "far_point": (
-        "{n} clusters have a point more than ten times as far from the center as the average",
-        lambda row: f"{row['cluster']} ({row['value']:.0f} times)",
-    ),
-    "tiny_cluster": (
-        "{n} clusters have less than a tenth of the average size",
-        lambda row: f"{row['cluster']} ({row['n']})",
-    ),
+#: The texts of a value in the names of findings.
+_TEXTS_OF_VALUES: dict[str, Callable[[float], str]] = {
+    "percent": percent,
+    "silhouette": _write_silhouette,
+    "times": lambda value: f"{value:.0f}",
 }
 
 
@@ -89,7 +63,7 @@ def list_answers(findings: Sequence[pl.DataFrame]) -> list[Answer]:
     answers = []
     for table in findings:
         for rows in table.partition_by("code", maintain_order=True):
-            if rows["code"][0] in (*_SUMMED_UP, "dominant_coordinate"):
+            if rows["code"][0] in (*SUMMED_UP, "dominant_coordinate"):
                 answers += _answer_alike(rows.rows(named=True))
     ranks = ("problem", "warning", "note")
     return sorted(answers, key=lambda answer: ranks.index(answer.severity))
@@ -97,13 +71,23 @@ def list_answers(findings: Sequence[pl.DataFrame]) -> list[Answer]:
 
 def _answer_alike(rows: Sequence[Mapping[str, Any]]) -> list[Answer]:
     """Return sentences for findings of one kind, the worst of which come first."""
-    if len(rows) <= _MOST_ALIKE:
+    if len(rows) <= MOST_ALIKE:
         return [Answer(row["severity"], write_sentence(row), "clusters") for row in rows]
-    words, name = _SUMMED_UP[rows[0]["code"]]
-    names = [name(name_noise(row)) for row in rows[:_MOST_NAMED]]
-    more = ", …" if len(rows) > _MOST_NAMED else ""
+    words, name = SUMMED_UP[rows[0]["code"]]
+    names = [_fill_name(name, name_noise(row)) for row in rows[:MOST_NAMED]]
+    more = ", …" if len(rows) > MOST_NAMED else ""
     text = f"{words.format(n=f'{len(rows):,}')}: {', '.join(names)}{more}"
     return [Answer(rows[0]["severity"], text, "clusters")]
+
+
+def _fill_name(name: str, row: Mapping[str, Any]) -> str:
+    """Return the name of a finding among several of its kind."""
+    texts = {
+        field: write(row["value"])
+        for field, write in _TEXTS_OF_VALUES.items()
+        if f"{{{field}}}" in name
+    }
+    return name.format(**{**row, **texts})
 
 
 # ----------------------------------------------------------------------------------------------
@@ -116,7 +100,7 @@ def list_steps(findings: Sequence[pl.DataFrame]) -> list[str]:
     first = {row["code"]: row for table in findings for row in reversed(table.rows(named=True))}
     return [
         words.format(**first[code])
-        for code, words in _NEXT_STEPS.items()
+        for code, words in NEXT_STEPS.items()
         # Of noise as singletons, a cluster has no name to look for.
         if code in first and not _misses_name(words, first[code])
     ]
@@ -128,40 +112,21 @@ def _misses_name(words: str, row: Mapping[str, Any]) -> bool:
     return any(f"{{{name}}}" in words and row[name] is None for name in names)
 
 
-_NEXT_STEPS = {
-    "dominant_coordinate": "Scale the columns to the same spread, and cluster again.",
-    "close_clusters": (
-        "Try fewer clusters: {cluster} and {other_cluster} may be one. clustereval elbow compares "
-        "numbers of clusters."
-    ),
-    "far_point": (
-        "Look at the points far from the center of cluster {cluster}: they may be errors or noise."
-    ),
-    "mixed_cluster": "In cluster {cluster}, look at the rows whose label is not {label}.",
-    "split_label": "Look at the rows of label {label} that are not in cluster {cluster}.",
-    "giant_cluster": "Try more clusters: {cluster} may be several.",
-    "tiny_cluster": "Cluster {cluster} has few rows: it may be noise.",
-}
-
 # ----------------------------------------------------------------------------------------------
 # What distinguishes each cluster
 # ----------------------------------------------------------------------------------------------
 
-#: Of the columns of a cluster, those that are named, with v-tests at least this large.
-_MOST_COLUMNS = 3
-_LEAST_V_TEST = 2.0
-
 
 def describe_clusters(profile: pl.DataFrame, show: Callable[[Any], str]) -> dict[str, str]:
     """Return what distinguishes each cluster, by its name, from rows of cluster_profile."""
-    strong = profile.filter(pl.col("v_test").abs() >= _LEAST_V_TEST)
+    strong = profile.filter(pl.col("v_test").abs() >= LEAST_V_TEST)
     words: dict[str, list[str]] = {}
     seen = set()
     for row in strong.iter_rows(named=True):
         named = words.setdefault(str(row["cluster"]), [])
         column = (str(row["cluster"]), row["column_name"], row["kind"])
         # The categories of one column say much the same: only the strongest of each counts.
-        if column not in seen and len(named) < _MOST_COLUMNS:
+        if column not in seen and len(named) < MOST_COLUMNS:
             seen.add(column)
             named.append(_describe_column(row, show))
     return {cluster: ", ".join(named) for cluster, named in words.items()}

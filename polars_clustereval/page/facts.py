@@ -17,6 +17,7 @@ from polars_clustereval.plots.charts import count
 
 from .answers import percent
 from .silhouettes import describe_method
+from .words import GIANT_SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -36,10 +37,6 @@ class Tables(NamedTuple):
     silhouette: dict[str, Any] | None
     #: One row per cluster of each report that has one, by the report's name.
     by_cluster: dict[str, pl.DataFrame]
-
-
-# A cluster with more than this share of the points is called out.
-_GIANT_SHARE = 0.8
 
 
 def list_facts(source: Source, options: Options, tables: Tables) -> list[tuple[str, str]]:
@@ -118,7 +115,7 @@ def list_warnings(options: Options, tables: Tables, clusters: pl.DataFrame) -> l
             "definition."
         )
     largest = clusters.row(0, named=True) if clusters.height > 1 else None
-    if largest is not None and largest["share"] > _GIANT_SHARE:
+    if largest is not None and largest["share"] > GIANT_SHARE:
         warnings.append(
             f"Cluster {largest['cluster']} has {percent(largest['share'])} of the rows: scores "
             "by row or by pair say little of the others."

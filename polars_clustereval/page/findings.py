@@ -25,6 +25,17 @@ from .facts import Tables, list_facts, list_versions, list_warnings, warn_of_row
 from .numbers import show_number
 from .reports import Reports
 from .silhouettes import average_by_cluster, average_clusters, choose_method
+from .words import (
+    FEW_ROWS,
+    HEADLINES,
+    HEADLINES_OF_ENTITIES,
+    JUDGED,
+    MOST_DESCRIBED,
+    MOST_LOW_POINTS,
+    NOT_DISTINGUISHED,
+    NOT_SCORES,
+    QUALITIES,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -38,7 +49,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CENTROIDS",
-    "NOT_SCORES",
+    "CLUSTER_MEANINGS",
     "SILHOUETTES_OF_CLUSTERS",
     "Findings",
     "Score",
@@ -51,20 +62,6 @@ __all__ = [
 ]
 
 _CONFIDENCE = 0.95
-
-# The scores at the top of the page; all others are in tables below.
-_HEADLINES = (
-    *("adjusted_rand_score", "adjusted_mutual_info_score", "v_measure_score", "bcubed_f_score"),
-    *("silhouette", "explained_variance", "davies_bouldin_score", "calinski_harabasz_score"),
-)
-
-# The first of these for labels of few rows each, as in entity resolution, where pairs and whole
-# entities count.
-_HEADLINES_OF_ENTITIES = (
-    *("pair_precision", "pair_recall", "bcubed_f_score", "exact_match_f_score"),
-    *_HEADLINES[4:],
-)
-_FEW_ROWS = 5
 
 
 class Score(NamedTuple):
@@ -182,7 +179,7 @@ def describe_clustering(
         headlines=headlines,
         groups=groups,
         clusters=clusters,
-        cluster_meanings=_CLUSTER_MEANINGS,
+        cluster_meanings=CLUSTER_MEANINGS,
         low_points=_list_low_points(compute, options),
         drawn={name: found[name] for name in _DRAWN if name in found},
         queries=[],
@@ -259,12 +256,6 @@ def _list_described_columns(source: Source, options: Options) -> list[str]:
     return list(dict.fromkeys(columns))
 
 
-_NOT_DISTINGUISHED = "nothing: no column differs by a v-test of 2 or more"
-
-#: Clusters that are described, the largest ones.
-_MOST_DESCRIBED = 30
-
-
 def _describe_largest(
     source: Source, options: Options, clusters: pl.DataFrame, compute: Compute
 ) -> dict[str, str]:
@@ -280,11 +271,11 @@ def _describe_largest(
     profile = compute(options.call(REPORTS["profile"], columns=columns, **marked))
     if options.values.get("missing") == "drop":  # no row of the page lacks a coordinate
         profile = profile.filter(pl.col("kind") != "missing")
-    largest = clusters.head(_MOST_DESCRIBED).select("cluster")
+    largest = clusters.head(MOST_DESCRIBED).select("cluster")
     known = largest.cast({"cluster": profile.schema["cluster"]})
     described = describe_clusters(profile.join(known, on="cluster", how="semi"), show_number)
     names = map(str, largest["cluster"].to_list())
-    return {name: described.get(name, _NOT_DISTINGUISHED) for name in names}
+    return {name: described.get(name, NOT_DISTINGUISHED) for name in names}
 
 
 #: The reports that pictures of points are drawn from.
@@ -315,10 +306,6 @@ def _compute(
     return found
 
 
-#: Points of low silhouettes that are named.
-_MOST_LOW_POINTS = 20
-
-
 def _list_low_points(compute: Compute, options: Options) -> pl.DataFrame:
     """Return the points of the lowest silhouettes, the lowest first; none if no id names them."""
     columns = ("id", "neighbor", "cluster", "silhouette")
@@ -327,7 +314,7 @@ def _list_low_points(compute: Compute, options: Options) -> pl.DataFrame:
     ):
         return pl.DataFrame(schema=dict.fromkeys(columns, pl.Null))
     points = compute(options.call(REPORTS["samples"]), columns)
-    lowest = points.drop_nulls("silhouette").bottom_k(_MOST_LOW_POINTS, by="silhouette")
+    lowest = points.drop_nulls("silhouette").bottom_k(MOST_LOW_POINTS, by="silhouette")
     return lowest.sort("silhouette", maintain_order=True).select(
         "id", "cluster", "neighbor", "silhouette"
     )
@@ -401,21 +388,15 @@ def _list_groups(tables: Tables, options: Options) -> dict[str, list[Score]]:
 
 def list_headlines(row: Mapping[str, Any] | None) -> tuple[str, ...]:
     """Return the names of the scores at the top of the page, by the counts of external_report."""
-    is_of_entities = row is not None and row["n_labels"] * _FEW_ROWS > row["n"] > _FEW_ROWS
-    return _HEADLINES_OF_ENTITIES if is_of_entities else _HEADLINES
-
-
-_JUDGED = {
-    "adjusted_rand_score": "Agreement of the clusters with the labels",
-    "silhouette": "Structure of the clusters",
-}
+    is_of_entities = row is not None and row["n_labels"] * FEW_ROWS > row["n"] > FEW_ROWS
+    return HEADLINES_OF_ENTITIES if is_of_entities else HEADLINES
 
 
 def _judge_scores(scores: Iterable[Score]) -> list[Answer]:
     """Return a sentence for each score that the literature has a word for."""
     answers = []
     for score in scores:
-        if score.name in _JUDGED and score.reading and score.entry is not None:
+        if score.name in JUDGED and score.reading and score.entry is not None:
             title = f"{score.entry.title[0].lower()}{score.entry.title[1:]}"
             limits = ""
             if score.lower is not None and score.upper is not None:
@@ -423,16 +404,9 @@ def _judge_scores(scores: Iterable[Score]) -> list[Answer]:
                     f", {score.limits} {show_number(score.lower)} to {show_number(score.upper)}"
                 )
             value = show_number(score.value)
-            text = f"{_JUDGED[score.name]}: {score.reading}, {title} {value}{limits}"
+            text = f"{JUDGED[score.name]}: {score.reading}, {title} {value}{limits}"
             answers.append(Answer("note", text, "scores"))
     return answers
-
-
-# Columns of reports that count rows and clusters; they are facts, not scores.
-NOT_SCORES = (
-    *("n", "n_dropped", "n_noise", "n_dims", "n_labels", "n_clusters", "n_singletons"),
-    "n_evaluated",
-)
 
 
 def _make_score(name: str, value: Any, report: Report, tables: Tables) -> Score:
@@ -460,7 +434,7 @@ def _make_score(name: str, value: Any, report: Report, tables: Tables) -> Score:
 # Clusters
 # ----------------------------------------------------------------------------------------------
 
-_CLUSTER_MEANINGS = explain(
+CLUSTER_MEANINGS = explain(
     {
         "cluster": "the cluster",
         "n": "rows that are scored",
@@ -483,7 +457,7 @@ _BY_CLUSTER = ("external_cluster_report", "internal_cluster_report", "silhouette
 
 
 def _join_cluster_tables(tables: Tables) -> pl.DataFrame:
-    """Return one row per cluster with the columns of _CLUSTER_MEANINGS, the largest cluster first.
+    """Return one row per cluster with the columns of CLUSTER_MEANINGS, the largest cluster first.
 
     Noise points that count as singletons are clusters without a name, and have no row.
     """
@@ -492,7 +466,7 @@ def _join_cluster_tables(tables: Tables) -> pl.DataFrame:
         if name in tables.by_cluster:
             frame = tables.by_cluster[name].filter(pl.col("cluster").is_not_null())
             known = [] if joined is None else joined.columns
-            kept = [x for x in frame.columns if x in _CLUSTER_MEANINGS and x not in known]
+            kept = [x for x in frame.columns if x in CLUSTER_MEANINGS and x not in known]
             frame = frame.select("cluster", *(column for column in kept if column != "cluster"))
             if joined is not None:
                 # DuckDB reads durations of Parquet files as whole numbers, Polars as durations.
@@ -504,12 +478,8 @@ def _join_cluster_tables(tables: Tables) -> pl.DataFrame:
     joined = joined.with_columns(share=pl.col("n") / row["n"])
     if "std_error" in joined.columns and not joined["std_error"].sum():  # nothing is sampled
         joined = joined.drop("std_error")
-    order = [name for name in _CLUSTER_MEANINGS if name in joined.columns]
+    order = [name for name in CLUSTER_MEANINGS if name in joined.columns]
     return joined.select(order).sort("n", descending=True, maintain_order=True)
-
-
-#: What tells good clusters from bad ones; the first that is known of a clustering counts.
-_QUALITIES = ("silhouette", "purity", "mean_distance")
 
 
 def choose_clusters(clusters: pl.DataFrame, limit: int) -> tuple[pl.DataFrame, str]:
@@ -521,8 +491,8 @@ def choose_clusters(clusters: pl.DataFrame, limit: int) -> tuple[pl.DataFrame, s
     """
     if clusters.height <= limit:
         return clusters, ""
-    quality = next(name for name in _QUALITIES if name in clusters.columns)
-    is_low_worst = _CLUSTER_MEANINGS[quality].is_high_best
+    quality = next(name for name in QUALITIES if name in clusters.columns)
+    is_low_worst = CLUSTER_MEANINGS[quality].is_high_best
     half = limit // 2
     by = [quality, "n"]
     order: dict[str, Any] = {"nulls_last": True, "maintain_order": True}

@@ -13,6 +13,7 @@ from polars_clustereval.base.quoting import escape_controls
 
 from .findings import choose_clusters
 from .numbers import show_number
+from .words import MAX_CLUSTERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NAME_COLUMNS",
+    "describe_best",
     "describe_limits",
     "describe_range",
     "name_page",
@@ -201,7 +203,7 @@ def _write_card(score: Score) -> str:
 
 def describe_range(score: Score) -> str:
     """Return the range of a score and its best values, in words."""
-    best = _describe_best(score.meaning)
+    best = describe_best(score.meaning)
     bounds = "" if score.entry is None else score.entry.range
     bounds = f"range {bounds}" if bounds[:1] in ("[", "(") else bounds
     return ", ".join(part for part in (bounds, best) if part)
@@ -218,7 +220,7 @@ def _write_definition(score: Score) -> str:
     )
 
 
-def _describe_best(meaning: Meaning) -> str:
+def describe_best(meaning: Meaning) -> str:
     """Return which values are good, in words."""
     known = {"high": "↑ higher is better", "low": "↓ lower is better", "": ""}
     return known.get(meaning.best, f"best {meaning.best}")
@@ -235,7 +237,7 @@ def _write_group(title: str, scores: list[Score]) -> str:
     """Return the scores of a group as a table of HTML."""
     rows = "".join(
         f"<tr><td>{_text(score.name)}</td><td class='number'>{show_number(score.value)}</td>"
-        f"<td>{_text(describe_limits(score))}</td><td>{_text(_describe_best(score.meaning))}</td>"
+        f"<td>{_text(describe_limits(score))}</td><td>{_text(describe_best(score.meaning))}</td>"
         f"<td>{_text(score.meaning.text)}</td></tr>"
         for score in scores
     )
@@ -245,13 +247,9 @@ def _write_group(title: str, scores: list[Score]) -> str:
     )
 
 
-#: Rows of the table by cluster.
-_MAX_CLUSTERS = 500
-
-
 def _write_clusters(findings: Findings) -> str:
     """Return the table by cluster, which a click on a column sorts."""
-    frame, note = choose_clusters(findings.clusters, _MAX_CLUSTERS)
+    frame, note = choose_clusters(findings.clusters, MAX_CLUSTERS)
     numeric = {name for name, dtype in frame.schema.items() if dtype.is_numeric()}
     head = "".join(
         f"<th{' class=number' if name in numeric else ''} "

@@ -24,7 +24,6 @@ from polars_clustereval.plots.charts import count
 
 from .facts import list_versions, warn_of_rows
 from .findings import (
-    NOT_SCORES,
     SILHOUETTES_OF_CLUSTERS,
     Findings,
     check_options,
@@ -33,6 +32,7 @@ from .findings import (
 )
 from .reports import PartReports, Reports
 from .silhouettes import choose_method
+from .words import NOT_SCORES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,0 +1,133 @@
+"""Words: the sentences of a page and its limits, as data.
+
+The page in Python is made from them, and so is that of the playground, which draws the same page
+in a browser (see ``tools/playground.py``).
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "FEW_ROWS",
+    "GIANT_SHARE",
+    "HEADLINES",
+    "HEADLINES_OF_ENTITIES",
+    "JUDGED",
+    "LEAST_V_TEST",
+    "MAX_CLUSTERS",
+    "MOST_ALIKE",
+    "MOST_COLUMNS",
+    "MOST_DESCRIBED",
+    "MOST_LOW_POINTS",
+    "MOST_NAMED",
+    "NEXT_STEPS",
+    "NOT_DISTINGUISHED",
+    "NOT_SCORES",
+    "QUALITIES",
+    "SUMMED_UP",
+]
+
+# ----------------------------------------------------------------------------------------------
+# Scores
+# ----------------------------------------------------------------------------------------------
+
+#: The scores at the top of the page; all others are in tables below.
+HEADLINES = (
+    *("adjusted_rand_score", "adjusted_mutual_info_score", "v_measure_score", "bcubed_f_score"),
+    *("silhouette", "explained_variance", "davies_bouldin_score", "calinski_harabasz_score"),
+)
+
+#: The same for labels of few rows each, as in entity resolution, where pairs and whole entities
+#: count.
+HEADLINES_OF_ENTITIES = (
+    *("pair_precision", "pair_recall", "bcubed_f_score", "exact_match_f_score"),
+    *HEADLINES[4:],
+)
+#: Labels have few rows if they have fewer than this on average.
+FEW_ROWS = 5
+
+#: Columns of reports that count rows and clusters; they are facts, not scores.
+NOT_SCORES = (
+    *("n", "n_dropped", "n_noise", "n_dims", "n_labels", "n_clusters", "n_singletons"),
+    "n_evaluated",
+)
+
+#: What a sentence about a score begins with.
+JUDGED = {
+    "adjusted_rand_score": "Agreement of the clusters with the labels",
+    "silhouette": "Structure of the clusters",
+}
+
+# ----------------------------------------------------------------------------------------------
+# Findings
+# ----------------------------------------------------------------------------------------------
+
+#: Findings of the same kind that get a sentence each; more are summed up in one.
+MOST_ALIKE = 3
+#: Of findings that are summed up, those that are named.
+MOST_NAMED = 5
+
+#: By code of findings: the sentence of several, and how each of them is named. Of its value,
+#: {percent}, {silhouette} and {times} are texts.
+SUMMED_UP = {
+    "mixed_cluster": (
+        "{n} clusters are mixed, where less than 80 % of the rows have one label",
+        "{cluster} ({percent} {label})",
+    ),
+    "split_label": (
+        "{n} labels are split, with less than 80 % of their rows in one cluster",
+        "{label} ({percent} in {cluster})",
+    ),
+    "low_silhouette": (
+        "{n} clusters are hardly set apart, with mean silhouettes below 0.25",
+        "{cluster} ({silhouette}, next to {other_cluster})",
+    ),
+    "close_clusters": (
+        "{n} pairs of clusters may be one cluster each",
+        "{cluster} and {other_cluster}",
+    ),
+    "far_point": (
+        "{n} clusters have a point more than ten times as far from the center as the average",
+        "{cluster} ({times} times)",
+    ),
+    "tiny_cluster": (
+        "{n} clusters have less than a tenth of the average size",
+        "{cluster} ({n})",
+    ),
+}
+
+#: By code of findings: what to try next.
+NEXT_STEPS = {
+    "dominant_coordinate": "Scale the columns to the same spread, and cluster again.",
+    "close_clusters": (
+        "Try fewer clusters: {cluster} and {other_cluster} may be one. clustereval elbow compares "
+        "numbers of clusters."
+    ),
+    "far_point": (
+        "Look at the points far from the center of cluster {cluster}: they may be errors or noise."
+    ),
+    "mixed_cluster": "In cluster {cluster}, look at the rows whose label is not {label}.",
+    "split_label": "Look at the rows of label {label} that are not in cluster {cluster}.",
+    "giant_cluster": "Try more clusters: {cluster} may be several.",
+    "tiny_cluster": "Cluster {cluster} has few rows: it may be noise.",
+}
+
+#: A cluster with more than this share of the points is called out.
+GIANT_SHARE = 0.8
+
+# ----------------------------------------------------------------------------------------------
+# Clusters
+# ----------------------------------------------------------------------------------------------
+
+#: Of the columns of a cluster, those that are named, with v-tests at least this large.
+MOST_COLUMNS = 3
+LEAST_V_TEST = 2.0
+#: Clusters that are described, the largest ones.
+MOST_DESCRIBED = 30
+NOT_DISTINGUISHED = "nothing: no column differs by a v-test of 2 or more"
+
+#: Rows of the table by cluster.
+MAX_CLUSTERS = 500
+#: What tells good clusters from bad ones; the first that is known of a clustering counts.
+QUALITIES = ("silhouette", "purity", "mean_distance")
+#: Points of low silhouettes that are named.
+MOST_LOW_POINTS = 20

@@ -1,0 +1,230 @@
+"""`make playground`: what the playground needs of this package, next to its JavaScript.
+
+The page runs without Python. Written for it are the macros and the example data as databases, the
+SQL of the pages, the words and the template of a report's page, and in the pages of the site the
+tags that load its script. See playground/README.md.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import duckdb
+
+import polars_clustereval as ce
+from polars_clustereval.base.quoting import quote_identifier, quote_literal
+from polars_clustereval.catalogue import entries
+from polars_clustereval.cli.doubts import PLACEHOLDERS
+from polars_clustereval.cli.reports import REPORTS
+from polars_clustereval.cli.sentences import SENTENCES
+from polars_clustereval.page import words
+from polars_clustereval.page.findings import CLUSTER_MEANINGS, Score
+from polars_clustereval.page.html import NAME_COLUMNS, describe_best, describe_range
+from tools.page_tables import create_tables
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from polars_clustereval.cli.reports import Meaning
+
+ROOT = Path(__file__).parent.parent
+FOLDER = "playground"
+#: The oldest storage that holds the data; DuckDB-Wasm is behind other releases of DuckDB.
+STORAGE = "STORAGE_VERSION 'v1.4.0', BLOCK_SIZE 16384"
+
+
+class Block(NamedTuple):
+    """A block of SQL on a page of docs/."""
+
+    page: str
+    #: The title of the page, and the heading above the block.
+    title: str
+    heading: str
+    sql: str
+
+
+# The SQL of the pages ------------------------------------------------------------------------
+
+HEADING_OR_BLOCK = re.compile(
+    r"^#+ (?P<heading>[^\n]*)$|^```(?P<language>\w*)\n(?P<body>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+def read_blocks(page: Path) -> list[Block]:
+    """The blocks of SQL on a page, in order."""
+    found: list[Block] = []
+    title = heading = ""
+    for match in HEADING_OR_BLOCK.finditer(page.read_text(encoding="utf-8")):
+        if match["heading"] is not None:
+            heading = match["heading"]
+            title = title or heading
+        elif match["language"] == "sql":
+            found.append(Block(page.stem, title, heading, match["body"].rstrip("\n")))
+    return found
+
+
+def list_blocks() -> list[Block]:
+    """The blocks of SQL of all pages, sorted by page."""
+    return [block for page in sorted((ROOT / "docs").glob("*.md")) for block in read_blocks(page)]
+
+
+# Databases -----------------------------------------------------------------------------------
+
+#: A file of examples/, as SQL names it; a pattern is a table of its own in the browser.
+EXAMPLE = re.compile(r"'(examples/[^']+)'")
+
+
+def list_example_files() -> list[str]:
+    """The names by which queries read the files of examples/."""
+    files = {str(path.relative_to(ROOT)) for path in ROOT.glob("examples/*.parquet")}
+    return sorted(files.union(*(EXAMPLE.findall(block.sql) for block in list_blocks())))
+
+
+def write_example_database(path: Path) -> None:
+    """Write the tables of the pages, and the files of examples/ as tables of their names.
+
+    DuckDB looks for a table called 'examples/iris.parquet' before it looks for a file, so the
+    browser needs no reader of Parquet files for them.
+    """
+    con = duckdb.connect()
+    ce.register(con)
+    create_tables(con)
+    con.execute(f"ATTACH {quote_literal(str(path))} AS example_data ({STORAGE})")
+    tables = con.execute("SELECT table_name FROM duckdb_tables() ORDER BY ALL").fetchall()
+    sources = {name: quote_identifier(name) for (name,) in tables}
+    sources |= {name: quote_literal(name) for name in list_example_files()}
+    for name, source in sources.items():
+        con.execute(f"CREATE TABLE example_data.{quote_identifier(name)} AS FROM {source}")
+    con.execute("DETACH example_data")
+    con.close()
+
+
+# The words of a report's page ----------------------------------------------------------------
+
+
+def describe_score(name: str, meaning: Meaning) -> dict[str, Any]:
+    """What the page says of a score, whatever its value."""
+    entry = entries().get(name)
+    facts: dict[str, Any] = {
+        "title": name if entry is None else entry.title,
+        "text": meaning.text,
+        "best": describe_best(meaning),
+        "range": describe_range(Score(name, None, meaning)),
+    }
+    if entry is not None:
+        facts["definition"] = entry.definition
+        facts["cases"] = entry.special_cases
+        facts["source"] = entry.source
+        if entry.scale is not None:
+            facts["scale"] = entry.scale._asdict()
+    return facts
+
+
+#: The reports of the page in the order of its tables of all scores, with the titles of the groups.
+GROUPED = {
+    "external": REPORTS["external"].titles,
+    "silhouette": {"silhouette": "silhouette"},
+    "internal": REPORTS["internal"].titles,
+}
+SAMPLE = {
+    "method": "sample",
+    "between": "nearest",
+    "distance": "euclidean",
+    "confidence": 0.95,
+    "tolerance": None,
+    "sample_size": 1,
+    "reference_size": 1,
+    "random_state": 0,
+}
+
+
+def texts_of_a_sample() -> Mapping[str, str]:
+    """What the silhouettes of a sample are, by their names."""
+    report = REPORTS["silhouette"]
+    assert report.adapt is not None
+    return {name: x.text for name, x in report.adapt(report, SAMPLE).meanings.items()}
+
+
+def page_facts() -> dict[str, Any]:
+    """All that the page in the browser has from the one in Python."""
+    return {
+        "version": ce.__version__,
+        "scores": {
+            name: describe_score(name, meaning)
+            for report in GROUPED
+            for name, meaning in REPORTS[report].meanings.items()
+        },
+        "titles": {report: dict(titles) for report, titles in GROUPED.items()},
+        "readings": [name for report in GROUPED for name in REPORTS[report].readings],
+        "textsOfASample": texts_of_a_sample(),
+        "clusterColumns": {name: x.text for name, x in CLUSTER_MEANINGS.items()},
+        "highIsBest": [name for name, x in CLUSTER_MEANINGS.items() if x.is_high_best],
+        "nameColumns": NAME_COLUMNS,
+        "sentences": SENTENCES,
+        "placeholders": PLACEHOLDERS,
+        "words": {name: getattr(words, name) for name in words.__all__},
+    }
+
+
+# The site ------------------------------------------------------------------------------------
+
+TAGS = (
+    f'<link rel="stylesheet" href="{FOLDER}/site.css">'
+    f'<script type="module" src="{FOLDER}/site.js"></script>'
+)
+#: What the page of the playground may load: files of its own origin. Its worker is started from a
+#: blob, so that this holds for DuckDB, too. Arrow compiles its checks for NULL, which is an eval.
+POLICY = (
+    "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; "
+    "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; worker-src 'self' blob:; "
+    "connect-src 'self' blob:; frame-src 'self' blob:; form-action 'none'; base-uri 'self'"
+)
+
+
+def add_tags(html: str, *, is_playground: bool) -> str:
+    """A page of the site with the tags that load the script."""
+    policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+    if is_playground:
+        html = html.replace("<head>", f"<head>{policy}", 1)
+    return html.replace("</head>", f"{TAGS}</head>", 1)
+
+
+def link_pages(site: Path) -> int:
+    """Add the tags to the pages with SQL and to the playground; return the number of pages."""
+    pages = {block.page for block in list_blocks()} | {FOLDER}
+    for page in sorted(pages):
+        path = site / f"{page}.html"
+        html = path.read_text(encoding="utf-8")
+        if TAGS not in html:
+            path.write_text(add_tags(html, is_playground=page == FOLDER), encoding="utf-8")
+    return len(pages)
+
+
+def write_assets(folder: Path) -> None:
+    """Write what the script reads."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("clustereval.duckdb", "examples.duckdb"):
+        (folder / name).unlink(missing_ok=True)
+    ce.write_database(folder / "clustereval.duckdb")
+    write_example_database(folder / "examples.duckdb")
+    blocks = [block._asdict() for block in list_blocks()]
+    for name, content in (("facts", page_facts()), ("blocks", blocks)):
+        text = json.dumps(content, ensure_ascii=False)
+        (folder / f"{name}.json").write_text(text, encoding="utf-8")
+    shutil.copy(ROOT / "polars_clustereval" / "page" / "template.html", folder)
+
+
+def main() -> None:
+    site = Path(sys.argv[1])
+    write_assets(site / FOLDER)
+    print(f"playground: its script is on {link_pages(site)} pages of {site}/")
+
+
+if __name__ == "__main__":
+    main()
