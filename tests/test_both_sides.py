@@ -312,7 +312,7 @@ def test_functions_without_a_macro_say_what_to_do(name: str) -> None:
     text = inspect.getdoc(getattr(ce, name)) or ""
     assert "Parameters" in text
     assert ">>>" in text
-    assert "no SQL macro of this name" in text
+    assert "no SQL macro with this name" in text
     assert "FROM clustereval.contingency_matrix(" in text
 
 
@@ -332,7 +332,7 @@ def test_namespaces_have_every_frame_function(
     for name in {*CALLED_WITH_COLUMNS, *drawn}:
         columns = ("label", "cluster") if name in drawn else registry.given(name)
         got = getattr(namespace, name)(*columns, partition_by="part")
-        assert type(got) is type(frame), name
+        assert isinstance(got, type(frame)), name
         wanted = getattr(ce, name)(FRAME, *columns, partition_by="part")
         assert_frame_equal(got.lazy().collect(), wanted)
 

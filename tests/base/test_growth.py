@@ -105,7 +105,7 @@ def test_the_size_in_the_docstring_is_that_of_a_minute() -> None:
 def test_a_note_is_added_once_before_the_other_notes(table: str) -> None:
     docs = inspect.getdoc(declared_tables()[table].function) or ""
     assert docs.count("\nNotes\n-----\n") == 1
-    assert docs.count("The time grows with") <= 1
+    assert docs.count("on two cores, a minute for about") <= 1
     note = docs.partition("\nNotes\n-----\n")[2].partition("\n\n")[0]
     assert max(map(len, note.splitlines())) <= 96
 
