@@ -261,9 +261,13 @@ def test_order_of_the_three(side: Engine, seed: int) -> None:
 
 
 def few_points(rng: np.random.Generator, k: int, digits: int) -> pl.DataFrame:
-    """k clusters of some points in the plane, rounded, so that points and distances are equal."""
+    """k clusters of some points in the plane, rounded, so that points and distances are equal.
+
+    They have few binary digits: sums of decimal fractions would depend on their order, and so would
+    the nearest of two clusters at the same mean distance.
+    """
     clusters = np.append(np.arange(k), rng.integers(0, k, 14))
-    x = np.round(rng.normal(size=(len(clusters), 2)) * 3, digits)
+    x = np.round(rng.normal(size=(len(clusters), 2)) * 3 * 2**digits) / 2**digits
     return vector_frame(x.tolist(), clusters.tolist())
 
 
