@@ -5,10 +5,14 @@ BIN := $(VENV)/bin
 # pip of the outside: where a distribution has taken ensurepip out, `venv` can bring none.
 INSTALL := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check install --quiet
 
-.PHONY: browser dbt demo facts outputs test test-rest test-wide test-install lint docs playground bench clean
+.PHONY: browser dbt demo facts help outputs test test-rest test-wide test-install lint docs playground bench clean
 
 demo: $(VENV)/core.stamp
 	PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
+
+# The commands, as CONTRIBUTING.md has them: its first block.
+help:
+	@awk '/^```/ {block++; next} block == 1' CONTRIBUTING.md
 
 # SEED=7 draws other tests and examples than SEED=0, the default: see tests/support/tiers.py.
 SEED ?=
@@ -43,11 +47,19 @@ lint: $(VENV)/dev.stamp
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/codespell
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/*_*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
+	$(BIN)/zizmor --quiet --offline .github
 
 # What is written from the docstrings of the metrics, the catalogue and the reports: comments of macros, tables, pages,
 # schemas.
 facts: $(VENV)/dev.stamp
 	$(BIN)/python -m tools.facts
+	$(BIN)/python -m tools.address
 
 # What the queries and calls of the pages print, below them.
 outputs: $(VENV)/dev.stamp

@@ -17,7 +17,7 @@ import polars_clustereval as ce
 from polars_clustereval import plots
 from polars_clustereval.catalogue import entries
 from tests.support import registry
-from tools import llms
+from tools import address, llms
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -106,7 +106,7 @@ def test_a_page_has_one_title_and_no_heading_twice(page: str) -> None:
 
 def test_the_readme_leads_to_the_guides() -> None:
     links = LINK.findall((ROOT / "README.md").read_text(encoding="utf-8"))
-    base = "https://github.com/polars-clustereval/polars_clustereval/blob/main/docs/"
+    base = f"https://github.com/{address.repository()}/blob/main/docs/"
     assert {f"{base}which_metric.md", f"{base}migration.md"} <= set(links)
 
 

@@ -9,6 +9,9 @@ from urllib.parse import urlparse
 
 import pytest
 
+import polars_clustereval as ce
+from tools import address
+
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -57,3 +60,35 @@ def test_floors_are_those_of_the_readme() -> None:
     assert f"DuckDB from {floors['duckdb']} and Polars from {floors['polars']}" in README
     texts = [README, *(path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md"))]
     assert set(re.findall(r"Polars (?:from )?(\d[\d.]*\d)", " ".join(texts))) <= {floors["polars"]}
+
+
+def test_the_address_of_the_repository_is_that_of_the_project() -> None:
+    for path in address.pages_with_address():
+        text = path.read_text(encoding="utf-8")
+        assert address.with_repository(text, address.repository()) == text, "make facts"
+
+
+def test_another_address_is_written_everywhere() -> None:
+    text = (
+        "https://github.com/one/polars_clustereval/issues, "
+        "https://raw.githubusercontent.com/one/polars_clustereval/main/a.png, "
+        "https://github.com/duckdb/duckdb"
+    )
+    assert address.with_repository(text, "two/polars_clustereval") == (
+        "https://github.com/two/polars_clustereval/issues, "
+        "https://raw.githubusercontent.com/two/polars_clustereval/main/a.png, "
+        "https://github.com/duckdb/duckdb"
+    )
+
+
+def test_the_citation_has_the_version() -> None:
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {ce.__version__}\n" in text
+    assert PROJECT["version"] == ce.__version__
+
+
+def test_tests_run_on_every_version_of_python_that_the_package_names() -> None:
+    workflow = (ROOT / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8")
+    [listed] = re.findall(r"python: (\[.*\])", workflow)
+    named = [x.rpartition(" :: ")[2] for x in PROJECT["classifiers"] if " :: 3." in x]
+    assert {*named} <= {*re.findall(r'"([\d.]+)"', listed)}
