@@ -240,7 +240,7 @@ def python_of_all(tables: Iterable[str], scores: Sequence[Entry]) -> str:
 def section(entry: Entry, cost: str, value: float | None) -> str:
     """The facts of one score, its value on the example, and its calls side by side."""
     facts = {
-        "Example": f"{show_value(value)}, by the query above",
+        "Example": f"The query above returns {show_value(value)}.",
         "Use it for": ", ".join(questions_answered().get(entry.name, [])),
         "Beware": upper_first(traps().get(entry.name, "")),
         "Range": show_range(entry),

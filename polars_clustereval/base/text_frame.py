@@ -1,4 +1,4 @@
-"""DataFrames whose texts are shown whole."""
+"""DataFrames whose texts are shown in full."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TEXT_LENGTH, _SHOWN_ROWS = 200, 60
 
 
 class TextFrame(pl.DataFrame):
-    """A DataFrame that shows its texts whole, at the prompt and in notebooks.
+    """A DataFrame that shows its texts in full, at the prompt and in notebooks.
 
     Polars cuts a text after 30 characters and a table after 10 rows, and so would hide most of a
     summary. What a user has set in polars.Config stays.

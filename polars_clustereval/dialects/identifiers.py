@@ -30,9 +30,11 @@ _WELL_KNOWN = ("bigquery", "presto", "redshift")
 
 
 def parse_column(text: str) -> exp.Column:
-    """Return the column of a user's name: exact in double quotes or backticks, else as it folds.
+    """Return the column that a user names.
 
-    A name with characters that a word cannot have, such as a space, is exact even without quotes.
+    In double quotes or backticks the name is taken as it is; otherwise the engine folds its case.
+
+    A name with characters that a word cannot have, such as a space, is taken as it is, too.
     """
     found = _QUOTED.fullmatch(text)
     if found:

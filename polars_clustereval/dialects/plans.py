@@ -140,8 +140,8 @@ def materialize_or_stream(query: exp.Select) -> exp.Select:
 def materialize_shared_or_stream(query: exp.Select) -> exp.Select:
     """Return a query whose shared CTEs are MATERIALIZED, as are joined groups; the others stream.
 
-    Postgres takes groups for a tenth of the rows, so that it might join them by nested loops. The
-    rows of a table are counted.
+    Postgres expects a tenth as many groups as rows, and might then join them by nested loops. Of a
+    temporary table it knows the number of rows.
     """
     materialize_shared(query)
     alone = _tables_read_alone(query)

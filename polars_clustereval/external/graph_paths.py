@@ -187,7 +187,7 @@ def _tree_edges_of(links: pl.DataFrame) -> pl.DataFrame:
 def find_tree_edges(links: pl.LazyFrame) -> pl.LazyFrame:
     """Return one row per edge of a spanning forest of the links, with is_bridge.
 
-    The forest contains every bridge. The other columns are those of links.
+    The forest contains every bridge. The result also has the columns of `links`.
     """
     schema = pl.Schema({**dict.fromkeys(LINK_COLUMNS, pl.Int64()), "is_bridge": pl.Boolean()})
     return links.select(LINK_COLUMNS).map_batches(_tree_edges_of, schema=schema, **_WHOLE_INPUT)
