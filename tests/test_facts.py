@@ -6,6 +6,7 @@ import inspect
 import json
 import math
 import re
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,9 +50,14 @@ def test_a_stale_file_is_found(tmp_path: Path) -> None:
     assert command.stale_files(lambda: {old: "b"}) == {old: "b"}
 
 
+@cache
+def generated_files() -> set[Path]:
+    return {path for step in command.STEPS for path in step()}
+
+
 def files_by_hand(*folders: str) -> list[Path]:
     """The files of both sides, and of other folders, that are not generated."""
-    generated = {path for step in command.STEPS for path in step()}
+    generated = generated_files()
     return [
         path
         for folder in ("sql", "polars_clustereval", *folders)
@@ -91,7 +97,7 @@ def test_the_steps_for_a_score_are_few_files_that_exist(head: str, n: int) -> No
     steps = text.partition(f"\n{head}")[2].partition("Then `make facts`")[0]
     files = re.findall(r"^\d\. `([^`]+)`", steps, re.MULTILINE)
     assert len(files) == n
-    generated = {path for step in command.STEPS for path in step()}
+    generated = generated_files()
     for file in files:
         path = ROOT / file.replace("<stem>", "association")
         assert path.is_file(), file
@@ -103,7 +109,7 @@ def test_the_steps_for_a_table_are_files_that_exist() -> None:
     steps = text.partition("## To add a table")[2].partition("Then `make facts`.")[0]
     files = re.findall(r"^\d\. `([^`]+)`", steps, re.MULTILINE)
     assert len(files) <= 8
-    generated = {path for step in command.STEPS for path in step()}
+    generated = generated_files()
     # Other pages have tables of scores, which are generated.
     places = {"folder": "internal", "stem": "states", "oracle": "point_oracle", "guide": "states"}
     for file in files:

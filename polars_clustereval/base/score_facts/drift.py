@@ -17,8 +17,8 @@ _score_of_drift = partial(
     best="low",
     source="Spiliopoulou, Ntoutsi, Theodoridis and Schult (2006), MONIC: modeling and monitoring "
     "cluster transitions, doi:10.1145/1150402.1150491, for the links.",
-    cost="The runs are joined by id, and the pairs of clusters that share ids are counted. The time "
-    "grows with the ids.",
+    cost="The runs are joined by id, and the pairs of clusters that share ids are counted. The "
+    "time grows with the ids.",
 )
 
 DRIFT = (
