@@ -485,9 +485,9 @@ def _join_cluster_tables(tables: Tables) -> pl.DataFrame:
 def choose_clusters(clusters: pl.DataFrame, limit: int) -> tuple[pl.DataFrame, str]:
     """Return at most `limit` rows of the table by cluster, and a sentence on the choice.
 
-    If there are more clusters, half of the rows are the worst ones, worst first, and half the best
-    ones, best last; of equal ones, the largest are chosen. If there are fewer, all are in the
-    table, and the sentence is empty.
+    If there are more clusters, the first half of the table has the worst ones and the second half
+    the best ones, from the worst to the best; of equal ones, the largest are chosen. If there are
+    fewer, all are in the table, and the sentence is empty.
     """
     if clusters.height <= limit:
         return clusters, ""

@@ -99,8 +99,8 @@ class CellGrid:
     def pairs_in_cells(self) -> Iterator[tuple[Integers, Integers]]:
         """Yield blocks of the pairs of points that share a cell, as rows of x.
 
-        If the cells hold too many pairs, there are none, because comparing them would take longer
-        than it can save.
+        It yields nothing if the cells hold so many pairs that comparing them would take longer than
+        it can save.
         """
         starts = np.arange(1, len(self.x) + 1)
         stops = np.repeat(self.starts[1:], np.diff(self.starts))
