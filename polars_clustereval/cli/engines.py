@@ -113,9 +113,9 @@ def open_rows(
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, str, dict[str, Any]]]:
     """Yield a connection, the SQL after FROM that reads the rows, and the arguments.
 
-    The rows are those of the report's input `table`. The arguments are a dict by parameter.
-    The vectors of a column of text are parsed. The connection is closed at the end of the ``with``
-    block.
+    The rows are those of the report's input `table`. The arguments are a dict with the
+    parameters as keys. The vectors of a column of text are parsed. The connection is closed at the
+    end of the ``with`` block.
     """
     with open_source(source, call.scratch) as (connection, rows):
         yield connection, *_format_checked(connection, rows, source, call, table)

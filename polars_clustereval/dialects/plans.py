@@ -128,8 +128,8 @@ def materialize_or_stream(query: exp.Select) -> exp.Select:
     """Return a query in which a CTE streams if it is read once, by a SELECT without joins.
 
     All others are MATERIALIZED, because in a join Postgres might compute a CTE again for every row
-    of the other side. A CTE with the rows of all pairs of clusters should stream, because Postgres
-    would write it to a file.
+    of the other side. A CTE with the rows of all pairs of clusters should stream: if it were
+    materialized, Postgres would write it to a file.
     """
     alone = _tables_read_alone(query)
     materialize_all(query)
@@ -140,8 +140,8 @@ def materialize_or_stream(query: exp.Select) -> exp.Select:
 def materialize_shared_or_stream(query: exp.Select) -> exp.Select:
     """Return a query whose shared CTEs are MATERIALIZED, as are joined groups; the others stream.
 
-    Postgres expects a tenth as many groups as rows, and might then join them by nested loops. Of a
-    temporary table it knows the number of rows.
+    Postgres expects a tenth as many groups as rows, and might then join them by nested loops. For a
+    temporary table, it knows the number of rows.
     """
     materialize_shared(query)
     alone = _tables_read_alone(query)

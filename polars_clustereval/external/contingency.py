@@ -193,7 +193,7 @@ class ContingencyTable:
         """Return the result `lazy` with the user's names of the partition columns.
 
         It is collected if `frame`, the frame that the user passed, is a DataFrame. `metrics` are
-        the columns to return besides these, None for all.
+        the columns to return besides the partition columns; None returns all.
         """
         return to_user_frame(frame, lazy, self.keys, metrics)
 

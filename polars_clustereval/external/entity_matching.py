@@ -410,11 +410,11 @@ def generalized_merge_distance(
 ) -> pl.Expr:
     """Cost of the splits and merges that turn the clusters into the labels.
 
-    A split into x and y rows, and a merge of x and y rows, costs 1 ('unit'), x y ('product') or (x
-    + y) ln(x + y) - x ln x - y ln y ('entropy'). All splits come first, so no merge joins rows with
-    different labels; their order does not matter then. With 'unit' for both costs this is
-    basic_merge_distance; with 'product' it is fp + fn, half of mirkin_metric; with 'entropy' it is
-    n times variation_of_information.
+    Splitting a cluster into x and y rows, or merging clusters of x and y rows, costs 1 ('unit'),
+    x · y ('product') or (x + y) ln(x + y) - x ln x - y ln y ('entropy'). All splits come first, so
+    no merge joins rows with different labels; their order does not matter then. With 'unit' for
+    both costs this is basic_merge_distance; with 'product' it is fp + fn, half of mirkin_metric;
+    with 'entropy' it is n times variation_of_information.
 
     Facts
     -----

@@ -58,7 +58,7 @@ def factorial_remainder(x: pl.Expr) -> pl.Expr:
 
 
 def log_factorial(x: pl.Expr) -> pl.Expr:
-    """Return ln(x!) of a whole number x > 0 as Float64; 0 for 1."""
+    """Return ln(x!) as Float64, for a whole number x > 0; exactly 0 for x = 1."""
     x = to_double(x)
     large = x * (x.log() - 1) + factorial_remainder(x)
     return pl.when(x == 1).then(0.0).when(x == 2).then(math.log(2)).otherwise(large)

@@ -420,7 +420,8 @@ class Points:
 
         It is sorted by these and by the columns `order`, and has no column singleton_no. `frame` is
         what the user passed. Collecting the result raises the error of points without finite
-        distances. `metrics` are the columns to return besides these, None for all.
+        distances. `metrics` are the columns to return besides the partition
+        columns; None returns all.
         """
         names = [*self.keys, *order]
         rows = self.with_fault_check(lazy)
@@ -460,7 +461,7 @@ def read_points(
 ) -> Points:
     """Return the rows of a user's frame as points, after a check of all arguments.
 
-    `given` are further arguments of read_rows. Without `needs_origins`, the points are not moved,
+    `given` has further arguments for read_rows. Without `needs_origins`, the points are not moved,
     because far from 0 only means and squares lose digits, but distances do not. If `is_eager`, even
     the rows of a LazyFrame are read once now, to find the origins of its partitions.
     """

@@ -222,7 +222,7 @@ class VectorForm(ABC):
 
     @abstractmethod
     def has_origins(self, origins: pl.DataFrame) -> bool:
-        """Return whether a partition has to be moved: whether one of its `origins` is not 0.
+        """Return whether any partition has to be moved, since one of the `origins` is not 0.
 
         They are the collected rows of `find_origins`.
         """

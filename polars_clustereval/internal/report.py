@@ -114,10 +114,10 @@ def internal_report(
         that count; n_dropped, the rows without a vector or cluster; n_noise; n_dims; n_clusters;
         n_singletons; and one column per index, which is NULL if the index is undefined
         (calinski_harabasz_score and davies_bouldin_score for fewer than 2 clusters, or for as many
-        clusters as points). The sums of squares are those of the distances. They add up to total =
-        within + between only for euclidean and sqeuclidean with the mean; otherwise sst,
-        explained_variance, ratkowsky_lance_index and sd_scattering are NULL. If there are no rows,
-        n is 0 and every index is NULL; with partition_by, the result is empty.
+        clusters as points). The sums of squares are those of the distances. Only for euclidean and
+        sqeuclidean with center='mean' is the total the sum within plus the sum between; otherwise
+        sst, explained_variance, ratkowsky_lance_index and sd_scattering are NULL. If there are no
+        rows, n is 0 and every index is NULL; with partition_by, the result is empty.
 
     Raises
     ------

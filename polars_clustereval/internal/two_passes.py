@@ -39,7 +39,7 @@ def read_points_in_two_passes(
 ) -> Points:
     """Return the points of read_points for what needs only all_centers, spreads and clusters.
 
-    `given` are further arguments of read_rows. Collecting these frames raises the error of points
+    `given` has further arguments for read_rows. Collecting these frames raises the error of points
     without finite distances. The vectors are those of the points, which are moved in some
     partitions and not in others.
     """

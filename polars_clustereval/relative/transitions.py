@@ -372,8 +372,8 @@ def moved_ids(
     """Ids that have moved, left or joined from one run to the next.
 
     An id has moved if its new cluster is not linked to its old one, in the sense of
-    run_transitions. So the ids of a split cluster have not moved to its parts; affected_ids lists
-    them too.
+    run_transitions. So if a cluster splits, the ids in its parts do not count as moved;
+    affected_ids lists these too.
 
     Parameters
     ----------

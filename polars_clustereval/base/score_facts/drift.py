@@ -18,7 +18,7 @@ _score_of_drift = partial(
     source="Spiliopoulou, Ntoutsi, Theodoridis and Schult (2006), MONIC: modeling and monitoring "
     "cluster transitions, doi:10.1145/1150402.1150491, for the links.",
     cost="The runs are joined by id, and the pairs of clusters that share ids are counted. The "
-    "time grows with the ids.",
+    "time grows with the number of ids.",
 )
 
 DRIFT = (
