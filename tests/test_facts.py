@@ -66,6 +66,7 @@ def files_by_hand(*folders: str) -> list[Path]:
     ]
 
 
+@pytest.mark.gate
 def test_a_metric_is_listed_by_hand_in_its_two_files_only() -> None:
     """Nothing else of the product has to be changed for a metric of pairs of rows."""
     texts = {path: path.read_text(encoding="utf-8") for path in files_by_hand()}
@@ -77,6 +78,7 @@ def test_a_metric_is_listed_by_hand_in_its_two_files_only() -> None:
         assert {path for path, text in texts.items() if any(x in text for x in quoted)} == stems
 
 
+@pytest.mark.gate
 def test_a_column_is_listed_by_hand_in_its_three_files_only() -> None:
     """Nothing else of the product has to be changed for an index of internal_report."""
     names = ("ball_hall_index", "banfield_raftery_index", "ray_turi_index")
@@ -91,6 +93,7 @@ def test_a_column_is_listed_by_hand_in_its_three_files_only() -> None:
         assert named == files, name
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(("head", "n"), [("An external metric:", 5), ("An internal index,", 6)])
 def test_the_steps_for_a_score_are_few_files_that_exist(head: str, n: int) -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -104,6 +107,7 @@ def test_the_steps_for_a_score_are_few_files_that_exist(head: str, n: int) -> No
         assert path not in generated, file
 
 
+@pytest.mark.gate
 def test_the_steps_for_a_table_are_files_that_exist() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     steps = text.partition("## To add a table")[2].partition("Then `make facts`.")[0]
@@ -118,6 +122,7 @@ def test_the_steps_for_a_table_are_files_that_exist() -> None:
         assert path not in generated, file
 
 
+@pytest.mark.gate
 def test_a_table_is_named_by_hand_in_its_two_files_only() -> None:
     """Nothing else of the product has to be changed for a table without scores or a command."""
     files = ("sql/internal/dunn.sql", "polars_clustereval/internal/dunn.py")

@@ -79,6 +79,7 @@ def test_docstring_and_comment_of_a_table_state_one_range_for_all(table: str, sc
             assert from_comment(text) == stated_by(entry), (entry.name, text)
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize(("page", "name"), [("dunn", "gdi_11"), ("silhouette", "silhouette")])
 def test_pages_state_one_range_for_all(page: str, name: str) -> None:
     assert from_comment(texts_by_hand()[f"docs/{page}.md"]) == stated_by(entries()[name])
@@ -88,6 +89,7 @@ def named_ranges(text: str) -> list[tuple[str, Stated | None]]:
     return [(match[1], from_comment(text[match.end() :])) for match in NAMED_RANGE.finditer(text)]
 
 
+@pytest.mark.gate
 def test_a_range_after_a_name_is_that_of_the_record_in_every_file() -> None:
     found = {file: named_ranges(text) for file, text in texts_by_hand().items()}
     wrong = [
@@ -156,6 +158,7 @@ def test_works_are_found() -> None:
     ]
 
 
+@pytest.mark.gate
 def test_a_work_has_the_same_authors_and_year_in_every_file() -> None:
     places: dict[str, list[tuple[str, str, str]]] = defaultdict(list)
     for file, text in texts_by_hand().items():
