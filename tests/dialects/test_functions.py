@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import duckdb
+import numpy as np
 import polars as pl
 import pytest
 from sqlglot import exp
@@ -113,3 +114,26 @@ def is_finite(number: str) -> bool:
 def test_forms_of_spark(call: str, words: str) -> None:
     query = functions.write_functions(parse_query(f"SELECT {call} AS answer"), ENGINES["spark"])
     assert words in query.sql("spark")
+
+
+def test_the_number_at_the_least_key_is_the_value_at_it(tmp_path: Path) -> None:
+    """ClickHouse packs key and number into one: keys below 0 and of both zeros, and ties."""
+    random = np.random.default_rng(0)
+    n = 20_000
+    keys = [-1e300, -2.5, -2.0, -0.0, 0.0, 5e-324, 0.5, 1e300]
+    rows = pl.DataFrame(
+        {
+            "k": random.integers(0, 4_000, n),
+            "v": random.integers(0, 2**40, n),
+            "s": random.choice(keys, n),
+            "kept": random.integers(0, 2, n),
+        }
+    )
+    kept = rows.with_columns(s=pl.col("s") + 0.0).filter(kept=1)  # -0.0 is 0.0
+    wanted = kept.sort("k", "s", "v").group_by("k", maintain_order=True).first()
+    groups = rows.select("k").unique().join(wanted, on="k", how="left").sort("k")
+    assert 50 < groups["v"].null_count() < 500, "groups without a row that is kept"
+    form = ENGINES["clickhouse"].functions["number_at_least_key"].format("v", "s", "kept = 1")
+    with sql_engines.ENGINES["clickhouse"]({"t": rows}, tmp_path) as run:
+        found = run(f"SELECT k, {form} AS v FROM t GROUP BY k ORDER BY k")
+    assert [(row["k"], row["v"]) for row in found] == groups.select("k", "v").rows()
