@@ -5,7 +5,8 @@ BIN := $(VENV)/bin
 # pip of the outside: where a distribution has taken ensurepip out, `venv` can bring none.
 INSTALL := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check install --quiet
 
-.PHONY: browser dbt demo facts help outputs test test-rest test-wide test-install lint docs playground bench clean
+.PHONY: browser dbt demo extension facts help outputs test test-extension test-rest test-wide test-install lint docs \
+	playground bench clean
 
 demo: $(VENV)/core.stamp
 	PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
@@ -82,6 +83,14 @@ playground: docs playground/node_modules/.stamp
 playground/node_modules/.stamp: playground/package.json playground/package-lock.json playground/.npmrc
 	cd playground && npm ci --silent
 	touch $@
+
+# The DuckDB extension, with the C compiler: build/extension/clustereval.duckdb_extension.
+extension: $(VENV)/dev.stamp
+	$(BIN)/python -m tools.extension
+
+# The extension on each DuckDB version that it is meant for.
+test-extension: $(VENV)/dev.stamp
+	$(BIN)/python -m pytest --numprocesses=auto -m "" tests/test_extension.py
 
 bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks
