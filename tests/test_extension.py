@@ -66,7 +66,7 @@ def run_with(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
     return run
 
 
-def connect(database: object = ":memory:", **options: Any) -> duckdb.DuckDBPyConnection:
+def connect_unsigned(database: object = ":memory:", **options: Any) -> duckdb.DuckDBPyConnection:
     return duckdb.connect(database, config={"allow_unsigned_extensions": "true"}, **options)
 
 
@@ -139,7 +139,7 @@ def test_nothing_of_the_users_database_changes(built: Path, tmp_path: Path) -> N
     with duckdb.connect(file) as con:
         con.execute("CREATE TABLE t AS FROM range(3)")
     before = file.read_bytes()
-    with connect(file) as con:
+    with connect_unsigned(file) as con:
         load(con, built)
         assert con.execute("SELECT clustereval.rand_score(range, range) FROM t").fetchone() == (1,)
         assert con.cursor().execute("SELECT clustereval.version()").fetchone() is not None
@@ -150,14 +150,14 @@ def test_nothing_of_the_users_database_changes(built: Path, tmp_path: Path) -> N
 
 
 def test_loading_again_changes_nothing(built: Path) -> None:
-    con = connect()
+    con = connect_unsigned()
     for _ in range(2):
         load(con, built)
     assert con.execute(LEFT).fetchall() == [("clustereval",), ("memory",)]
 
 
 def test_within_a_transaction(built: Path) -> None:
-    con = connect()
+    con = connect_unsigned()
     con.begin()
     con.execute("CREATE TABLE t AS FROM range(3)")
     load(con, built)
@@ -174,7 +174,7 @@ def test_within_a_transaction(built: Path) -> None:
     ],
 )
 def test_a_taken_name(built: Path, statement: str, kind: str) -> None:
-    con = connect()
+    con = connect_unsigned()
     con.execute(statement)
     before = con.execute(LEFT).fetchall()
     with pytest.raises(duckdb.Error, match=f'there is a {kind} "clustereval" already.*detach it'):
@@ -194,12 +194,12 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_no_temporary_file_is_left(built: Path, temporary: Path) -> None:
     temporary.mkdir()
-    load(connect(), built)
+    load(connect_unsigned(), built)
     assert list(temporary.iterdir()) == []
 
 
 def test_without_a_folder_for_temporary_files(built: Path, temporary: Path) -> None:
-    con = connect()
+    con = connect_unsigned()
     with pytest.raises(duckdb.Error, match="cannot create a file in the folder for temporary"):
         load(con, built)
     assert con.execute(LEFT).fetchall() == [("memory",)]
@@ -225,7 +225,7 @@ def test_the_footer(built: Path) -> None:
 
 
 def test_what_duckdb_says_of_it(built: Path) -> None:
-    con = connect()
+    con = connect_unsigned()
     load(con, built)
     query = "SELECT extension_version FROM duckdb_extensions() WHERE extension_name = 'clustereval'"
     assert con.execute(query).fetchone() == (f"v{extension.ce.__version__}",)
@@ -240,7 +240,7 @@ def test_the_build_of_the_community_repository(built: Path, tmp_path: Path) -> N
     [library] = tmp_path.glob("*clustereval.*")
     content = library.read_bytes() + extension.footer(extension.platform())
     (tmp_path / extension.FILE).write_bytes(content)
-    con = connect()
+    con = connect_unsigned()
     load(con, tmp_path)
     assert con.execute("SELECT clustereval.purity(1, 1)").fetchone() == (1,)
 

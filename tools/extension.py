@@ -63,7 +63,7 @@ def fill_in(description: str) -> str:
     return description.format(version=ce.__version__, repository=name, owner=name.split("/")[0])
 
 
-def build(source: Path, file: Path) -> None:
+def compile_extension(source: Path, file: Path) -> None:
     """Compile the source in a folder to a file that LOAD reads."""
     compiler = os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"
     with TemporaryDirectory() as temporary:
@@ -96,7 +96,7 @@ def main(arguments: list[str] | None = None) -> None:
     source = folder / "source"
     source.mkdir(parents=True, exist_ok=True)
     write_source(source)
-    build(source, folder / FILE)
+    compile_extension(source, folder / FILE)
     sys.stdout.write(f"{folder / FILE}\n")
 
 

@@ -53,7 +53,7 @@ def labels_test() -> str:
 def create_rows(table: str, frames: Frames) -> str:
     """A table of the rows of all cases, with their number n where the same row is repeated."""
     rows = [
-        f"('{case}', {show(label)}, {show(cluster)}, {n})"
+        f"('{case}', {show_literal(label)}, {show_literal(cluster)}, {n})"
         for case, frame in frames.items()
         for label, cluster, n in frame.group_by(pl.all(), maintain_order=True).len().rows()
     ]
@@ -62,7 +62,7 @@ def create_rows(table: str, frames: Frames) -> str:
     return f"{statement(f'CREATE TABLE {table} ({columns})')}\n{insert(table, rows)}"
 
 
-def show(value: object) -> str:
+def show_literal(value: object) -> str:
     """A value as an SQL literal."""
     if value is None:
         return "NULL"
@@ -88,7 +88,7 @@ def relations(
             of_cases = by_arguments.setdefault(expectation.arguments, defaultdict(list))
             of_cases[case].append(expectation)
     for arguments, of_cases in by_arguments.items():
-        options = "".join(f", {name} := {show(value)}" for name, value in arguments)
+        options = "".join(f", {name} := {show_literal(value)}" for name, value in arguments)
         given = f'({table}, label, cluster, partition_by := "name", weight := n{options})'
         for macro, names in (
             ("external_report", (*COUNTS, *METRICS)),

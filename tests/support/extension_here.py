@@ -15,7 +15,7 @@ from pathlib import Path
 import duckdb
 
 
-def ask(con: duckdb.DuckDBPyConnection, query: str) -> object:
+def answer_or_error(con: duckdb.DuckDBPyConnection, query: str) -> object:
     """The columns and the rows of a query, or the words of an error."""
     try:
         result = con.execute(query)
@@ -35,7 +35,7 @@ def main(extension: str, folder: Path) -> None:
     for name, con in (("loaded", loaded), ("registered", registered)):
         for path in (folder / "sql").glob("*.parquet"):
             con.execute(f"CREATE TABLE {path.stem} AS FROM '{path}'")
-        answers[name] = [ask(con, call) for call in calls]
+        answers[name] = [answer_or_error(con, call) for call in calls]
     json.dump(answers, sys.stdout, default=str)
 
 

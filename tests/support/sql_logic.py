@@ -15,7 +15,7 @@ from pathlib import Path
 import duckdb
 
 
-def connect(extension: str, database: str) -> duckdb.DuckDBPyConnection:
+def connect_with_extension(extension: str, database: str) -> duckdb.DuckDBPyConnection:
     path, _, mode = database.partition("?")
     con = duckdb.connect(
         path, read_only=mode == "read_only", config={"allow_unsigned_extensions": "true"}
@@ -35,7 +35,7 @@ def records(text: str) -> list[list[str]]:
     return [record for record in found if record]
 
 
-def show(value: object) -> str:
+def show_cell(value: object) -> str:
     """A value as DuckDB's runner shows it."""
     if value == "":
         return "(empty)"
@@ -44,7 +44,7 @@ def show(value: object) -> str:
     return "NULL" if value is None else str(value)
 
 
-def run(con: duckdb.DuckDBPyConnection, record: list[str], temporary: bool) -> str | None:
+def fault_of(con: duckdb.DuckDBPyConnection, record: list[str], temporary: bool) -> str | None:
     """What is wrong with the result of a record, or None."""
     kind, _, rest = record[0].partition(" ")
     if kind == "require":
@@ -59,17 +59,17 @@ def run(con: duckdb.DuckDBPyConnection, record: list[str], temporary: bool) -> s
         return None if is_wanted else f"{sql}\n{error}"
     if kind == "statement":
         return None if rest == "ok" else f"{sql}\nno error"
-    shown = "\n".join("\t".join(map(show, row)) for row in rows)
+    shown = "\n".join("\t".join(map(show_cell, row)) for row in rows)
     return None if shown == wanted.strip("\n") else f"{sql}\n{shown}"
 
 
 def main(extension: str, database: str, *tests: str) -> None:
-    con = connect(extension, database)
+    con = connect_with_extension(extension, database)
     number, failed = 0, []
     for test in tests:
         for record in records(Path(test).read_text(encoding="utf-8")):
             number += 1
-            failed.append(run(con, record, database.endswith("?read_only")))
+            failed.append(fault_of(con, record, database.endswith("?read_only")))
     for fault in filter(None, failed):
         print(fault)
     print(f"{duckdb.__version__}: {number} records")
