@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import shutil
 import subprocess
@@ -14,6 +16,7 @@ import pytest
 
 import polars_clustereval as ce
 
+from .support.compare import is_near
 from .support.dbt_projects import ROOT, needs_dbt, run_dbt, statuses
 
 if TYPE_CHECKING:
@@ -180,6 +183,67 @@ def test_a_profile_without_the_plugin(project: Path) -> None:
     profile.write_text(lines, "utf-8")
     out = run_dbt(project, "build", works=False)
     assert "no clustereval macros: pip install 'polars_clustereval[dbt]', then in profiles" in out
+    assert "sql --database clustereval.duckdb, and add: attach: [{path: clustereval.duckdb" in out
+
+
+# The database of macros ---------------------------------------------------------------------------
+
+#: The program of dbt 2, which has no Python package that all platforms can install. It needs a
+#: shared library libduckdb, too, in LD_LIBRARY_PATH.
+FUSION = os.environ.get("DBT_FUSION")
+
+
+def attach_macros_in_profile(project: Path) -> None:
+    """Let the profile attach the database of macros, in place of the plugin."""
+    ce.write_database(project / "clustereval.duckdb")
+    attached = {"path": "clustereval.duckdb", "alias": "clustereval", "read_only": True}
+    profile = project / "profiles.yml"
+    plugins = "      plugins:\n        - module: polars_clustereval.dbt\n"
+    replace(profile, plugins, f"      schema: main\n      attach: {json.dumps([attached])}\n")
+
+
+@wide
+@needs_dbt
+def test_the_attached_macros_give_the_same_tables(project: Path) -> None:
+    wanted = {table: table_rows(project, table) for table in REPORTS}
+    attach_macros_in_profile(project)
+    (project / DATABASE).unlink()
+    run_dbt(project, "build")
+    found = {table: table_rows(project, table) for table in REPORTS}
+    assert is_near(found, wanted, relative=1e-12, floor=1e-12)
+
+
+@wide
+@needs_dbt
+@pytest.mark.skipif(FUSION is None, reason="DBT_FUSION does not name the program of dbt 2")
+def test_dbt_2_gives_the_same_tables(project: Path) -> None:
+    assert FUSION is not None
+    wanted = {table: table_rows(project, table) for table in REPORTS}
+    attach_macros_in_profile(project)
+    (project / DATABASE).unlink()
+    shutil.rmtree(project / "dbt_packages")
+    for command in ("deps", "build"):
+        arguments = [FUSION, command, "--profiles-dir", "."]
+        done = subprocess.run(arguments, cwd=project, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout
+        assert "[warning]" not in done.stdout
+    found = {table: table_rows(project, table) for table in REPORTS}
+    assert is_near(found, wanted, relative=1e-12, floor=1e-12)
+
+
+@wide
+@needs_dbt
+def test_the_package_stands_on_its_own(project: Path, tmp_path: Path) -> None:
+    """Nothing in it points out of its folder, so it may be the root of a repository."""
+    package = shutil.copytree(ROOT / "dbt_package", tmp_path / "alone" / "dbt-clustereval")
+    replace(project / "packages.yml", str(ROOT / "dbt_package"), str(package))
+    shutil.rmtree(project / "dbt_packages", ignore_errors=True)
+    (project / "package-lock.yml").unlink(missing_ok=True)
+    run_dbt(project, "deps")
+    run_dbt(project, "build")
+    for path in package.rglob("*"):
+        assert not path.is_symlink()
+        assert path.is_dir() or "../" not in path.read_text("utf-8")
 
 
 # The plugin --------------------------------------------------------------------------------------

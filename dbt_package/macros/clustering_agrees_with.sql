@@ -45,13 +45,13 @@ agreement as (
   select *
   from clustereval.run_agreement(
     clusterings, id, run, cluster,
-    metric := {{ clustereval.quote_text(metric) }},
-    noise := {{ clustereval.literal(options.noise) }},
+    metric => {{ clustereval.quote_text(metric) }},
+    noise => {{ clustereval.literal(options.noise) }},
     {%- if options.noise_as is not none %}
-    noise_as := {{ clustereval.quote_text(options.noise_as) }},
+    noise_as => {{ clustereval.quote_text(options.noise_as) }},
     {%- endif %}
-    average_method := {{ clustereval.quote_text(options.average_method) }},
-    beta := {{ clustereval.number('beta', options.beta) }}
+    average_method => {{ clustereval.quote_text(options.average_method) }},
+    beta => {{ clustereval.number('beta', options.beta) }}
   )
 ),
 {#- One row also if a table is empty, which run_agreement returns none for. #}

@@ -11,7 +11,9 @@
     {%- if found.rows[0][0] == 0 -%}
       {{ exceptions.raise_compiler_error(
         "the connection has no clustereval macros: pip install 'polars_clustereval[dbt]', then "
-        ~ "in profiles.yml add to the output: plugins: [{module: polars_clustereval.dbt}]"
+        ~ "in profiles.yml add to the output: plugins: [{module: polars_clustereval.dbt}]; or, as for "
+        ~ "dbt 2, write the macros to a file with: clustereval sql --database clustereval.duckdb, and "
+        ~ "add: attach: [{path: clustereval.duckdb, alias: clustereval, read_only: true}]"
       ) }}
     {%- endif -%}
   {%- endif -%}

@@ -41,9 +41,9 @@
       or (parameter == 'id' and 'tbl_before' in given) -%}
       {%- do arguments.append(value | string) -%}
     {%- elif parameter in ['noise_as', 'average_method', 'split_cost', 'merge_cost', 'distance'] -%}
-      {%- do arguments.append(parameter ~ ' := ' ~ clustereval.quote_text(value)) -%}
+      {%- do arguments.append(parameter ~ ' => ' ~ clustereval.quote_text(value)) -%}
     {%- else -%}
-      {%- do arguments.append(parameter ~ ' := ' ~ value) -%}
+      {%- do arguments.append(parameter ~ ' => ' ~ value) -%}
     {%- endif -%}
   {%- endfor -%}
   select * from clustereval.{{ table }}({{ arguments | join(', ') }})
