@@ -3,9 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # pip of the outside: where a distribution has taken ensurepip out, `venv` can bring none.
-INSTALL := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check install --quiet
+# LOCK=1 installs the versions of requirements-dev.lock in place of the newest ones.
+LOCK ?=
+INSTALL := $(PYTHON) -m pip --python $(BIN)/python --disable-pip-version-check install --quiet \
+	$(if $(LOCK),--constraint requirements-dev.lock)
 
-.PHONY: browser dbt demo extension facts help outputs test test-extension test-rest test-wide test-install lint docs \
+.PHONY: browser dbt demo extension facts help lock outputs test test-extension test-rest test-wide test-install lint docs \
 	playground bench clean
 
 demo: $(VENV)/core.stamp
@@ -91,6 +94,15 @@ extension: $(VENV)/dev.stamp
 # The extension on each DuckDB version that it is meant for.
 test-extension: $(VENV)/dev.stamp
 	$(BIN)/python -m pytest --numprocesses=auto -m "" tests/test_extension.py
+
+# The versions that are installed now become those of LOCK=1, on every system and for Python 3.11.5 and newer.
+lock: $(VENV)/wide.stamp
+	$(INSTALL) uv
+	mkdir -p build && $(BIN)/python -m pip freeze --exclude-editable > build/installed.txt
+	$(BIN)/uv pip compile pyproject.toml --extra dev --extra dbt --extra docs --universal --python-version 3.11.5 \
+		--constraint build/installed.txt --no-annotate --no-header --no-emit-index-url --quiet --output-file $@.new
+	printf '# Written by `make lock`.\n' | cat - $@.new > requirements-dev.lock
+	rm $@.new
 
 bench: $(VENV)/dev.stamp
 	$(BIN)/python -m benchmarks

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import email
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -99,6 +100,19 @@ def test_what_the_packages_carry(packages: dict[str, Path]) -> None:
         names = {name.partition("/")[2] for name in sdist.getnames()}
     assert {"LICENSE", "README.md", "sql/base/checks.sql", "tests/test_install.py"} <= names
     assert {"dbt_package/dbt_project.yml", "examples/dbt_project/dbt_project.yml"} <= names
+
+
+def test_a_build_can_be_repeated(packages: dict[str, Path], tmp_path: Path) -> None:
+    """In another folder, with other times of the files and no git, the same bytes."""
+    copy = tmp_path / "clone"
+    skipped = shutil.ignore_patterns(".venv", ".git", ".*_cache", "__pycache__", "build", "site")
+    shutil.copytree(ROOT, copy, ignore=skipped)
+    for path in copy.rglob("*.*"):
+        os.utime(path, (2e9, 2e9))
+        path.chmod(path.stat().st_mode & ~0o077)
+    run_in_folder(sys.executable, "-m", "build", "--outdir", "again", copy, folder=tmp_path)
+    for package in packages.values():
+        assert (tmp_path / "again" / package.name).read_bytes() == package.read_bytes()
 
 
 @pytest.mark.parametrize("kind", ["wheel", "sdist"])

@@ -92,3 +92,36 @@ def test_tests_run_on_every_version_of_python_that_the_package_names() -> None:
     [listed] = re.findall(r"python: (\[.*\])", workflow)
     named = [x.rpartition(" :: ")[2] for x in PROJECT["classifiers"] if " :: 3." in x]
     assert {*named} <= {*re.findall(r'"([\d.]+)"', listed)}
+
+
+def test_the_conda_recipe_has_the_facts_of_pyproject() -> None:
+    text = (ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8")
+    yaml = pytest.importorskip("yaml")
+    recipe = yaml.safe_load(text)
+    minimum = recipe["context"]["python_min"]
+    assert recipe["context"]["version"] == ce.__version__
+    assert recipe["package"]["name"] == PROJECT["name"]
+    assert PROJECT["requires-python"] == f">={minimum}"
+    [script] = PROJECT["scripts"].items()
+    assert recipe["build"]["python"]["entry_points"] == [" = ".join(script)]
+    # conda-forge's python-duckdb is the module; its duckdb is the shell.
+    python, *needed = (
+        line.replace("python-duckdb", "duckdb") for line in recipe["requirements"]["run"]
+    )
+    assert python == "python >=${{ python_min }}"
+    assert [line.replace(" ", "") for line in needed] == PROJECT["dependencies"]
+    assert recipe["about"]["summary"].strip() == PROJECT["description"]
+    assert recipe["about"]["license"] == PROJECT["license"]
+    assert recipe["about"]["homepage"] == REPOSITORY
+
+
+def test_the_lock_pins_what_the_tests_need() -> None:
+    """Versions alone, of every declared package, so that it is right for any index."""
+    lines = (ROOT / "requirements-dev.lock").read_text(encoding="utf-8").splitlines()
+    pins = [line for line in lines if not line.startswith("#")]
+    assert all(re.fullmatch(r"[\w.-]+==[\w.!+-]+( ; .+)?", line) for line in pins)
+    pinned = {re.split("==", line)[0].lower().replace("_", "-") for line in pins}
+    extras = PROJECT["optional-dependencies"]
+    declared = [*PROJECT["dependencies"], *extras["dev"], *extras["test"], *extras["plot"]]
+    names = {re.split(r"[\[><=;]", line)[0].lower().replace("_", "-") for line in declared}
+    assert names - {"polars-clustereval"} <= pinned

@@ -26,6 +26,7 @@ PYTHON_ONLY = {
     *("base/data_arguments", "base/frames", "base/metric_facts", "base/quoting"),
     *(
         "base/deferral",
+        "base/deprecation",
         "base/growth",
         "base/tables",
         "base/unknown_names",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -54,7 +55,7 @@ def make_parser() -> argparse.ArgumentParser:
         description="Evaluate clusterings in files and DuckDB tables.",
         epilog="clustereval COMMAND --help lists the options of a command.",
     )
-    parser.add_argument("--version", action="version", version=f"clustereval {__version__}")
+    parser.add_argument("--version", action="version", version=_version_text())
     parser.set_defaults(command=None)
     commands = parser.add_subparsers(metavar="COMMAND", title="commands")
     for reports in COMMANDS.values():
@@ -64,6 +65,20 @@ def make_parser() -> argparse.ArgumentParser:
     _add_schema(commands)
     _add_sql(commands)
     return parser
+
+
+def _version_text() -> str:
+    """Return the version, and what this program is if another project has the same name."""
+    text = f"clustereval {__version__}"
+    try:
+        other = version("clustereval")
+    except PackageNotFoundError:
+        return text
+    return (
+        f"{text}, the command of polars_clustereval. The distribution clustereval {other} is "
+        "installed, too, and is another project: if its command takes the place of this one, run "
+        "python -m polars_clustereval"
+    )
 
 
 _DATABASE_HELP = (

@@ -120,6 +120,22 @@ def test_help(capfd: pytest.CaptureFixture[str], arguments: list[str], words: st
     assert words in capfd.readouterr().out
 
 
+def test_the_version_beside_another_project_of_the_name(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    metadata = tmp_path / "clustereval-0.2.dist-info" / "METADATA"
+    metadata.parent.mkdir()
+    metadata.write_text("Metadata-Version: 2.1\nName: clustereval\nVersion: 0.2\n", "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(SystemExit) as stop:
+        main(["--version"])
+    assert stop.value.code == 0
+    printed = " ".join(capfd.readouterr().out.split())
+    assert printed.startswith("clustereval 0.1.0, the command of polars_clustereval. The distr")
+    assert "clustereval 0.2 is installed, too, and is another project" in printed
+    assert printed.endswith("run python -m polars_clustereval")
+
+
 def test_no_command_prints_the_usage(capfd: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 2
     out, err = capfd.readouterr()
