@@ -1,6 +1,7 @@
 """Clustering evaluation where your data already lives.
 
-It has the same metrics, with the same numbers, as SQL macros for DuckDB and as Polars functions:
+The package has the same metrics, with the same numbers, as SQL macros for DuckDB and as Polars
+functions:
 
 * expressions such as ``adjusted_rand_score(label, cluster)``, for select, group_by().agg and over:
   a Float64 for each group of rows, NULL where it is undefined;
@@ -8,8 +9,8 @@ It has the same metrics, with the same numbers, as SQL macros for DuckDB and as 
   namespace ``clustereval`` of every DataFrame and LazyFrame;
 * ``register(connection)`` for the macros, ``bundle()`` for their text, ``write_database(path)`` for
   a database of them, ``to_sql()`` for other engines;
-* ``plots`` for pictures, which are methods of the namespace too (extra ``plot``);
-* ``describe(name)`` to read what a score is.
+* ``plots`` for charts, which are also methods of the namespace (extra ``plot``);
+* ``describe(name)`` for the definition of a score.
 
 Examples in docstrings assume ``import polars as pl`` and ``import polars_clustereval as ce``. A
 LazyFrame is read when you collect the result, unless the docstring of a function says otherwise.
@@ -292,7 +293,7 @@ for _name in __all__:
         globals()[_name] = explain_noise(_value)
 
 
-# Type checkers would take any name for one of the package if they saw this function.
+# If type checkers saw this function, they would accept any name as a name of the package.
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
@@ -312,7 +313,7 @@ if not TYPE_CHECKING:
         hint = (
             f"; it is plots.{name}: from {__name__} import plots" if name in plots.__all__ else ""
         )
-        # A module that is not loaded yet is looked up here before it is imported.
+        # Python also calls this function for a module that is not yet imported.
         if not hint and not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:
             functions = [value for value in map(globals().get, __all__) if isfunction(value)]
             hint = describe_unknown_name(name, __all__, functions)

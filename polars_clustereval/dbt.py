@@ -1,4 +1,4 @@
-"""dbt: a plugin of dbt-duckdb that gives every model and test the macros under their usual names.
+"""dbt: a dbt-duckdb plugin that makes the macros available to all models and tests.
 
 In ``profiles.yml``, below the output of type duckdb::
 
@@ -35,8 +35,8 @@ class Plugin(BasePlugin):
     """Plugin of dbt-duckdb that attaches the macros as the database ``clustereval``.
 
     Models, tests, hooks and snapshots can call ``clustereval.external_report`` and the other macros
-    on all threads. Nothing is written to the database of your project. If that database, or a
-    schema in it, has the name ``clustereval``, the plugin raises an error.
+    on all threads. Nothing is written to the database of your project. If this database, or a
+    schema in it, is named ``clustereval``, the plugin raises an error.
     """
 
     def configure_connection(self, conn: duckdb.DuckDBPyConnection) -> None:
@@ -44,7 +44,7 @@ class Plugin(BasePlugin):
         try:
             attach_macros(conn)
         except ClusterEvalError as error:
-            # dbt prints the text of its own errors, and a traceback of others.
+            # dbt prints only the text of its own errors, but a traceback for other errors.
             raise DbtRuntimeError(f"clustereval: {error}") from error
 
 

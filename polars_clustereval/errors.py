@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 
 class Setting(NamedTuple):
-    """A part of an error message: a parameter, and the value of it that solves the problem."""
+    """A part of an error message: a parameter, and the value that solves the problem."""
 
     parameter: str
     value: object
 
     def __str__(self) -> str:
-        """Return the argument as it is written in Python."""
+        """Return the argument in the form of Python code."""
         return f"{self.parameter}={self.value!r}"
 
 
@@ -25,9 +25,9 @@ class PythonCode(str):
 class ClusterEvalError(ValueError):
     """Invalid input: the message tells you what was expected, what was passed, and what to do.
 
-    The arguments are the parts of the message. The command line writes them in its own words.
+    The arguments are the parts of the message, which the command line writes in its own form.
     """
 
     def __str__(self) -> str:
-        """Return the message in the words of Python."""
+        """Return the message in the form for Python."""
         return "".join(map(str, self.args))

@@ -167,11 +167,11 @@ class ClusterEval:
     agreement_plot = _method(agreement_plot)
     interval_plot = _method(interval_plot)
 
-    # Type checkers would take any name for a method if they saw this one.
+    # If type checkers saw this method, they would accept any name as a method.
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
-            """Raise an error for a name that is not a method, with advice what to use instead."""
+            """Raise an error for a name that is not a method, with advice on what to use."""
             hint = "" if name.startswith("_") else _describe_no_method(name)
             raise AttributeError(f"'frame.clustereval' has no attribute '{name}'{hint}")
 

@@ -1,5 +1,6 @@
--- All macros, in the order in which they build on each other: the one list of the files, which the
--- Python package reads too. In the DuckDB shell, from this folder: .read clustereval.sql
+-- Reads the files of all macros, in the order in which they build on each other. This is the only
+-- list of the files, and the Python package reads it, too. In the DuckDB shell, run .read
+-- clustereval.sql from this folder.
 .read base/checks.sql
 .read base/exact.sql
 .read base/findings.sql

@@ -356,9 +356,10 @@ CREATE OR REPLACE MACRO clustereval.gdi_11(vector, cluster) AS
     'gdi_11', 'dunn_index', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.gdi_11 IS
-'Not an aggregate: a column of dunn_index(tbl, vector, cluster). min δ1 over pairs of clusters / '
-'max Δ1 over clusters; δ1: least d(x, y), single linkage; Δ1: largest d(x, y), the diameter. '
-'Range [0, ∞), best high.';
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ1 of two clusters / '
+'largest Δ1 of a cluster, where δ1 is the smallest d(x, y) of x in one cluster and y in the other '
+'(single linkage), and Δ1 is the largest d(x, y) in the cluster, its diameter. Range [0, ∞), best '
+'high.';
 
 -- Raises an error: gdi_12 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_12(vector, cluster) AS
@@ -366,9 +367,10 @@ CREATE OR REPLACE MACRO clustereval.gdi_12(vector, cluster) AS
     'gdi_12', 'dunn_index', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.gdi_12 IS
-'Not an aggregate: a column of dunn_index(tbl, vector, cluster). min δ1 over pairs of clusters / '
-'max Δ2 over clusters; δ1: least d(x, y), single linkage; Δ2: mean d(x, y) of two different '
-'points; 0 for a single point. Range [0, ∞), best high.';
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ1 of two clusters / '
+'largest Δ2 of a cluster, where δ1 is the smallest d(x, y) of x in one cluster and y in the other '
+'(single linkage), and Δ2 is the mean of d(x, y) over the pairs in the cluster, or 0 for a single '
+'point. Range [0, ∞), best high.';
 
 -- Raises an error: gdi_13 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_13(vector, cluster) AS
@@ -376,9 +378,9 @@ CREATE OR REPLACE MACRO clustereval.gdi_13(vector, cluster) AS
     'gdi_13', 'dunn_index', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.gdi_13 IS
-'Not an aggregate: a column of dunn_index(tbl, vector, cluster). min δ1 over pairs of clusters / '
-'max Δ3 over clusters; δ1: least d(x, y), single linkage; Δ3: 2 · mean d(x, μ_C). Range [0, ∞), '
-'best high.';
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ1 of two clusters / '
+'largest Δ3 of a cluster, where δ1 is the smallest d(x, y) of x in one cluster and y in the other '
+'(single linkage), and Δ3 is the doubled mean of d(x, μ_C). Range [0, ∞), best high.';
 
 -- Raises an error: gdi_21 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_21(vector, cluster) AS
@@ -386,9 +388,10 @@ CREATE OR REPLACE MACRO clustereval.gdi_21(vector, cluster) AS
     'gdi_21', 'dunn_index', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.gdi_21 IS
-'Not an aggregate: a column of dunn_index(tbl, vector, cluster). min δ2 over pairs of clusters / '
-'max Δ1 over clusters; δ2: largest d(x, y), complete linkage; Δ1: largest d(x, y), the diameter. '
-'Range [0, ∞), best high.';
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ2 of two clusters / '
+'largest Δ1 of a cluster, where δ2 is the largest d(x, y) of x in one cluster and y in the other '
+'(complete linkage), and Δ1 is the largest d(x, y) in the cluster, its diameter. Range [0, ∞), '
+'best high.';
 
 -- Raises an error: gdi_22 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_22(vector, cluster) AS
@@ -396,9 +399,10 @@ CREATE OR REPLACE MACRO clustereval.gdi_22(vector, cluster) AS
     'gdi_22', 'dunn_index', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.gdi_22 IS
-'Not an aggregate: a column of dunn_index(tbl, vector, cluster). min δ2 over pairs of clusters / '
-'max Δ2 over clusters; δ2: largest d(x, y), complete linkage; Δ2: mean d(x, y) of two different '
-'points; 0 for a single point. Range [0, ∞), best high.';
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ2 of two clusters / '
+'largest Δ2 of a cluster, where δ2 is the largest d(x, y) of x in one cluster and y in the other '
+'(complete linkage), and Δ2 is the mean of d(x, y) over the pairs in the cluster, or 0 for a '
+'single point. Range [0, ∞), best high.';
 
 -- Raises an error: gdi_23 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_23(vector, cluster) AS
@@ -406,9 +410,9 @@ CREATE OR REPLACE MACRO clustereval.gdi_23(vector, cluster) AS
     'gdi_23', 'dunn_index', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.gdi_23 IS
-'Not an aggregate: a column of dunn_index(tbl, vector, cluster). min δ2 over pairs of clusters / '
-'max Δ3 over clusters; δ2: largest d(x, y), complete linkage; Δ3: 2 · mean d(x, μ_C). Range [0, '
-'∞), best high.';
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ2 of two clusters / '
+'largest Δ3 of a cluster, where δ2 is the largest d(x, y) of x in one cluster and y in the other '
+'(complete linkage), and Δ3 is the doubled mean of d(x, μ_C). Range [0, ∞), best high.';
 
 -- Raises an error: gdi_31 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_31(vector, cluster) AS
@@ -416,9 +420,10 @@ CREATE OR REPLACE MACRO clustereval.gdi_31(vector, cluster) AS
     'gdi_31', 'dunn_index', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.gdi_31 IS
-'Not an aggregate: a column of dunn_index(tbl, vector, cluster). min δ3 over pairs of clusters / '
-'max Δ1 over clusters; δ3: mean d(x, y), average linkage; Δ1: largest d(x, y), the diameter. '
-'Range [0, ∞), best high.';
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ3 of two clusters / '
+'largest Δ1 of a cluster, where δ3 is the mean of d(x, y) over x in one cluster, y in the other '
+'(average linkage), and Δ1 is the largest d(x, y) in the cluster, its diameter. Range [0, ∞), '
+'best high.';
 
 -- Raises an error: gdi_32 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_32(vector, cluster) AS
@@ -426,9 +431,10 @@ CREATE OR REPLACE MACRO clustereval.gdi_32(vector, cluster) AS
     'gdi_32', 'dunn_index', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.gdi_32 IS
-'Not an aggregate: a column of dunn_index(tbl, vector, cluster). min δ3 over pairs of clusters / '
-'max Δ2 over clusters; δ3: mean d(x, y), average linkage; Δ2: mean d(x, y) of two different '
-'points; 0 for a single point. Range [0, ∞), best high.';
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ3 of two clusters / '
+'largest Δ2 of a cluster, where δ3 is the mean of d(x, y) over x in one cluster, y in the other '
+'(average linkage), and Δ2 is the mean of d(x, y) over the pairs in the cluster, or 0 for a '
+'single point. Range [0, ∞), best high.';
 
 -- Raises an error: gdi_33 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_33(vector, cluster) AS
@@ -436,9 +442,9 @@ CREATE OR REPLACE MACRO clustereval.gdi_33(vector, cluster) AS
     'gdi_33', 'dunn_index', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.gdi_33 IS
-'Not an aggregate: a column of dunn_index(tbl, vector, cluster). min δ3 over pairs of clusters / '
-'max Δ3 over clusters; δ3: mean d(x, y), average linkage; Δ3: 2 · mean d(x, μ_C). Range [0, ∞), '
-'best high.';
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ3 of two clusters / '
+'largest Δ3 of a cluster, where δ3 is the mean of d(x, y) over x in one cluster, y in the other '
+'(average linkage), and Δ3 is the doubled mean of d(x, μ_C). Range [0, ∞), best high.';
 
 -- Raises an error: gdi_41 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_41(vector, cluster) AS
@@ -446,9 +452,9 @@ CREATE OR REPLACE MACRO clustereval.gdi_41(vector, cluster) AS
     'gdi_41', 'dunn_index', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.gdi_41 IS
-'Not an aggregate: a column of dunn_index(tbl, vector, cluster). min δ4 over pairs of clusters / '
-'max Δ1 over clusters; δ4: d(μ_C, μ_D); Δ1: largest d(x, y), the diameter. Range [0, ∞), best '
-'high.';
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ4 of two clusters / '
+'largest Δ1 of a cluster, where δ4 is the distance d(μ_C, μ_D) of their centers, and Δ1 is the '
+'largest d(x, y) in the cluster, its diameter. Range [0, ∞), best high.';
 
 -- Raises an error: gdi_42 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_42(vector, cluster) AS
@@ -456,9 +462,9 @@ CREATE OR REPLACE MACRO clustereval.gdi_42(vector, cluster) AS
     'gdi_42', 'dunn_index', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.gdi_42 IS
-'Not an aggregate: a column of dunn_index(tbl, vector, cluster). min δ4 over pairs of clusters / '
-'max Δ2 over clusters; δ4: d(μ_C, μ_D); Δ2: mean d(x, y) of two different points; 0 for a single '
-'point. Range [0, ∞), best high.';
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ4 of two clusters / '
+'largest Δ2 of a cluster, where δ4 is the distance d(μ_C, μ_D) of their centers, and Δ2 is the '
+'mean of d(x, y) over the pairs in the cluster, or 0 for a single point. Range [0, ∞), best high.';
 
 -- Raises an error: gdi_43 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_43(vector, cluster) AS
@@ -466,8 +472,9 @@ CREATE OR REPLACE MACRO clustereval.gdi_43(vector, cluster) AS
     'gdi_43', 'dunn_index', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.gdi_43 IS
-'Not an aggregate: a column of dunn_index(tbl, vector, cluster). min δ4 over pairs of clusters / '
-'max Δ3 over clusters; δ4: d(μ_C, μ_D); Δ3: 2 · mean d(x, μ_C). Range [0, ∞), best high.';
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ4 of two clusters / '
+'largest Δ3 of a cluster, where δ4 is the distance d(μ_C, μ_D) of their centers, and Δ3 is the '
+'doubled mean of d(x, μ_C). Range [0, ∞), best high.';
 
 -- Raises an error: gdi_51 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_51(vector, cluster) AS
@@ -475,9 +482,10 @@ CREATE OR REPLACE MACRO clustereval.gdi_51(vector, cluster) AS
     'gdi_51', 'dunn_index', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.gdi_51 IS
-'Not an aggregate: a column of dunn_index(tbl, vector, cluster). min δ5 over pairs of clusters / '
-'max Δ1 over clusters; δ5: (Σ_C d(x, μ_D) + Σ_D d(y, μ_C)) / (n_C + n_D); Δ1: largest d(x, y), '
-'the diameter. Range [0, ∞), best high.';
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ5 of two clusters / '
+'largest Δ1 of a cluster, where δ5 is the mean distance (Σ_C d(x, μ_D) + Σ_D d(y, μ_C)) / (n_C + '
+'n_D) to the other cluster''s center, and Δ1 is the largest d(x, y) in the cluster, its diameter. '
+'Range [0, ∞), best high.';
 
 -- Raises an error: gdi_52 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_52(vector, cluster) AS
@@ -485,9 +493,10 @@ CREATE OR REPLACE MACRO clustereval.gdi_52(vector, cluster) AS
     'gdi_52', 'dunn_index', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.gdi_52 IS
-'Not an aggregate: a column of dunn_index(tbl, vector, cluster). min δ5 over pairs of clusters / '
-'max Δ2 over clusters; δ5: (Σ_C d(x, μ_D) + Σ_D d(y, μ_C)) / (n_C + n_D); Δ2: mean d(x, y) of two '
-'different points; 0 for a single point. Range [0, ∞), best high.';
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ5 of two clusters / '
+'largest Δ2 of a cluster, where δ5 is the mean distance (Σ_C d(x, μ_D) + Σ_D d(y, μ_C)) / (n_C + '
+'n_D) to the other cluster''s center, and Δ2 is the mean of d(x, y) over the pairs in the '
+'cluster, or 0 for a single point. Range [0, ∞), best high.';
 
 -- Raises an error: gdi_53 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_53(vector, cluster) AS
@@ -495,9 +504,10 @@ CREATE OR REPLACE MACRO clustereval.gdi_53(vector, cluster) AS
     'gdi_53', 'dunn_index', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.gdi_53 IS
-'Not an aggregate: a column of dunn_index(tbl, vector, cluster). min δ5 over pairs of clusters / '
-'max Δ3 over clusters; δ5: (Σ_C d(x, μ_D) + Σ_D d(y, μ_C)) / (n_C + n_D); Δ3: 2 · mean d(x, μ_C). '
-'Range [0, ∞), best high.';
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ5 of two clusters / '
+'largest Δ3 of a cluster, where δ5 is the mean distance (Σ_C d(x, μ_D) + Σ_D d(y, μ_C)) / (n_C + '
+'n_D) to the other cluster''s center, and Δ3 is the doubled mean of d(x, μ_C). Range [0, ∞), best '
+'high.';
 
 -- Raises an error: gdi_61 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_61(vector, cluster) AS
@@ -505,9 +515,10 @@ CREATE OR REPLACE MACRO clustereval.gdi_61(vector, cluster) AS
     'gdi_61', 'dunn_index', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.gdi_61 IS
-'Not an aggregate: a column of dunn_index(tbl, vector, cluster). min δ6 over pairs of clusters / '
-'max Δ1 over clusters; δ6: largest distance of a point to the other cluster''s nearest '
-'(Hausdorff); Δ1: largest d(x, y), the diameter. Range [0, ∞), best high.';
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ6 of two clusters / '
+'largest Δ1 of a cluster, where δ6 is the largest distance of a point from the other cluster '
+'(Hausdorff), and Δ1 is the largest d(x, y) in the cluster, its diameter. Range [0, ∞), best '
+'high.';
 
 -- Raises an error: gdi_62 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_62(vector, cluster) AS
@@ -515,10 +526,10 @@ CREATE OR REPLACE MACRO clustereval.gdi_62(vector, cluster) AS
     'gdi_62', 'dunn_index', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.gdi_62 IS
-'Not an aggregate: a column of dunn_index(tbl, vector, cluster). min δ6 over pairs of clusters / '
-'max Δ2 over clusters; δ6: largest distance of a point to the other cluster''s nearest '
-'(Hausdorff); Δ2: mean d(x, y) of two different points; 0 for a single point. Range [0, ∞), best '
-'high.';
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ6 of two clusters / '
+'largest Δ2 of a cluster, where δ6 is the largest distance of a point from the other cluster '
+'(Hausdorff), and Δ2 is the mean of d(x, y) over the pairs in the cluster, or 0 for a single '
+'point. Range [0, ∞), best high.';
 
 -- Raises an error: gdi_63 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_63(vector, cluster) AS
@@ -526,9 +537,9 @@ CREATE OR REPLACE MACRO clustereval.gdi_63(vector, cluster) AS
     'gdi_63', 'dunn_index', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.gdi_63 IS
-'Not an aggregate: a column of dunn_index(tbl, vector, cluster). min δ6 over pairs of clusters / '
-'max Δ3 over clusters; δ6: largest distance of a point to the other cluster''s nearest '
-'(Hausdorff); Δ3: 2 · mean d(x, μ_C). Range [0, ∞), best high.';
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ6 of two clusters / '
+'largest Δ3 of a cluster, where δ6 is the largest distance of a point from the other cluster '
+'(Hausdorff), and Δ3 is the doubled mean of d(x, μ_C). Range [0, ∞), best high.';
 
 -- Raises an error: c_index is a column of pairwise_report.
 CREATE OR REPLACE MACRO clustereval.c_index(vector, cluster) AS

@@ -7,90 +7,93 @@
 ---------------------------------------------------------------------------------------------------
 
 COMMENT ON MACRO clustereval.rand_score IS
-'Rand index: the share of pairs of rows on which label and cluster agree. (tp + tn) / all pairs. '
-'With many small clusters it is always large, because most pairs are apart in both; '
-'adjusted_rand_score corrects for that. Range [0, 1], best 1. Special cases: 1 for a single row. '
-'NULL if there are no rows. Source: Rand (1971), Objective criteria for the evaluation of '
-'clustering methods, doi:10.1080/01621459.1971.10482356. Leave noise out: CASE WHEN cluster <> -1 '
-'THEN cluster END.';
+'Rand index: the share of pairs of rows on which label and cluster agree. It is (tp + tn) / all '
+'pairs. If there are many small clusters, the index is always large, because most pairs are apart '
+'in both; adjusted_rand_score corrects for that. Range [0, 1], best 1. Special cases: 1 for a '
+'single row. NULL if there are no rows. Source: Rand (1971), Objective criteria for the '
+'evaluation of clustering methods, doi:10.1080/01621459.1971.10482356. Leave noise out: CASE WHEN '
+'cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.adjusted_rand_score IS
-'Rand index RI corrected for chance, (RI - E) / (1 - E). E is its expectation for random '
-'labelings with the same sizes, which have score 0 on average. Range [-0.5, 1], best 1. Special '
-'cases: 1 for equal partitions, even for one cluster, singletons or a single row. NULL if there '
-'are no rows. Source: Hubert and Arabie (1985), Comparing partitions, doi:10.1007/BF01908075. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'Rand index RI corrected for chance, (RI - E) / (1 - E). E is the expectation of RI for random '
+'labelings with the same sizes. Random labelings have score 0 on average. Range [-0.5, 1], best '
+'1. Special cases: 1 for equal partitions, even for one cluster, singletons or a single row. NULL '
+'if there are no rows. Source: Hubert and Arabie (1985), Comparing partitions, '
+'doi:10.1007/BF01908075. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.fowlkes_mallows_score IS
-'Geometric mean of pair precision and pair recall. tp / sqrt((tp + fp) (tp + fn)). Range [0, 1], '
-'best 1. Special cases: 0 if no pair is together in both, even if both partitions have only '
-'singletons. NULL if there are no rows. Source: Fowlkes and Mallows (1983), A method for '
+'Geometric mean of pair precision and pair recall. It is tp / sqrt((tp + fp) (tp + fn)). Range '
+'[0, 1], best 1. Special cases: 0 if no pair is together in both, even if both partitions have '
+'only singletons. NULL if there are no rows. Source: Fowlkes and Mallows (1983), A method for '
 'comparing two hierarchical clusterings, doi:10.1080/01621459.1983.10478008. Leave noise out: '
 'CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.pair_precision IS
-'Share of the pairs in the same cluster that have the same label. tp / (tp + fp). It is '
-'Wallace''s index of the clusters. Range [0, 1], best 1. Special cases: NULL if every cluster has '
-'only one row. NULL if there are no rows. Source: Wallace (1983), comment on A method for '
-'comparing two hierarchical clusterings, doi:10.1080/01621459.1983.10478009. Leave noise out: '
-'CASE WHEN cluster <> -1 THEN cluster END.';
+'Share of the pairs in the same cluster that have the same label. It is tp / (tp + fp), and is '
+'also known as Wallace''s index of the clusters. Range [0, 1], best 1. Special cases: NULL if '
+'every cluster has only one row. NULL if there are no rows. Source: Wallace (1983), comment on A '
+'method for comparing two hierarchical clusterings, doi:10.1080/01621459.1983.10478009. Leave '
+'noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.pair_recall IS
-'Share of the pairs with the same label that are in the same cluster. tp / (tp + fn). It is '
-'Wallace''s index of the labels. Range [0, 1], best 1. Special cases: NULL if every label has '
-'only one row. NULL if there are no rows. Source: Wallace (1983), comment on A method for '
-'comparing two hierarchical clusterings, doi:10.1080/01621459.1983.10478009. Leave noise out: '
-'CASE WHEN cluster <> -1 THEN cluster END.';
+'Share of the pairs with the same label that are in the same cluster. It is tp / (tp + fn), and '
+'is also known as Wallace''s index of the labels. Range [0, 1], best 1. Special cases: NULL if '
+'every label has only one row. NULL if there are no rows. Source: Wallace (1983), comment on A '
+'method for comparing two hierarchical clusterings, doi:10.1080/01621459.1983.10478009. Leave '
+'noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.pair_f_score IS
-'Weighted harmonic mean of pair precision and pair recall. (1 + beta^2) P R / (beta^2 P + R): '
-'with beta > 1, recall weighs more. With beta = 1 it is the index of Czekanowski, Dice and '
-'Sorensen. Range [0, 1], best 1. Special cases: NULL if no pair is together by label or by '
-'cluster, if beta is 0 and every cluster is a singleton, or if there are no rows. Source: Dice '
-'(1945), Measures of the amount of ecologic association between species, doi:10.2307/1932409. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
-
-COMMENT ON MACRO clustereval.jaccard_index IS
-'Share of the pairs together by label or by cluster that are together by both. tp / (tp + fp + '
-'fn). Range [0, 1], best 1. Special cases: NULL if no pair is together by label or by cluster. '
-'NULL if there are no rows. Source: Jaccard (1912), The distribution of the flora in the alpine '
-'zone, doi:10.1111/j.1469-8137.1912.tb05611.x. Leave noise out: CASE WHEN cluster <> -1 THEN '
+'Weighted harmonic mean of pair precision and pair recall. It is (1 + beta^2) P R / (beta^2 P + '
+'R), where P is the pair precision and R the pair recall. With beta > 1, recall weighs more. With '
+'beta = 1, it is the index of Czekanowski, Dice and Sorensen. Range [0, 1], best 1. Special '
+'cases: NULL if no pair is together by label or by cluster, if beta is 0 and every cluster is a '
+'singleton, or if there are no rows. Source: Dice (1945), Measures of the amount of ecologic '
+'association between species, doi:10.2307/1932409. Leave noise out: CASE WHEN cluster <> -1 THEN '
 'cluster END.';
 
+COMMENT ON MACRO clustereval.jaccard_index IS
+'Share of the pairs together by label or by cluster that are together by both. It is tp / (tp + '
+'fp + fn). Range [0, 1], best 1. Special cases: NULL if no pair is together by label or by '
+'cluster. NULL if there are no rows. Source: Jaccard (1912), The distribution of the flora in the '
+'alpine zone, doi:10.1111/j.1469-8137.1912.tb05611.x. Leave noise out: CASE WHEN cluster <> -1 '
+'THEN cluster END.';
+
 COMMENT ON MACRO clustereval.mirkin_metric IS
-'Number of ordered pairs of rows on which label and cluster disagree. It is 2 (fp + fn), a metric '
-'on partitions. Range [0, n (n - 1)], best 0. Special cases: 0 for a single row. NULL if there '
-'are no rows. Source: Mirkin (1996), Mathematical classification and clustering, '
+'Number of ordered pairs of rows on which label and cluster disagree. It is 2 (fp + fn), and is a '
+'metric on partitions. Range [0, n (n - 1)], best 0. Special cases: 0 for a single row. NULL if '
+'there are no rows. Source: Mirkin (1996), Mathematical classification and clustering, '
 'doi:10.1007/978-1-4613-0457-9. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.hubert_index IS
-'Share of pairs on which label and cluster agree, minus the share on which they disagree. (tp + '
-'tn - fp - fn) / all pairs, which equals 2 rand_score - 1. Range [-1, 1], best 1. Special cases: '
-'NULL for a single row. NULL if there are no rows. Source: Hubert (1977), Nominal scale response '
-'agreement as a generalized correlation, doi:10.1111/j.2044-8317.1977.tb00728.x. Leave noise out: '
-'CASE WHEN cluster <> -1 THEN cluster END.';
+'Share of pairs on which label and cluster agree, minus the share on which they disagree. It is '
+'(tp + tn - fp - fn) / all pairs, which equals 2 rand_score - 1. Range [-1, 1], best 1. Special '
+'cases: NULL for a single row. NULL if there are no rows. Source: Hubert (1977), Nominal scale '
+'response agreement as a generalized correlation, doi:10.1111/j.2044-8317.1977.tb00728.x. Leave '
+'noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.kulczynski_index IS
-'Arithmetic mean of pair precision and pair recall. (tp / (tp + fp) + tp / (tp + fn)) / 2. Range '
-'[0, 1], best 1. Special cases: NULL if pair_precision or pair_recall is NULL, and if there are '
-'no rows. Source: Kulczynski (1927), Die Pflanzenassoziationen der Pieninen. Leave noise out: '
+'Arithmetic mean of pair precision and pair recall. It is (tp / (tp + fp) + tp / (tp + fn)) / 2. '
+'Range [0, 1], best 1. Special cases: NULL if pair_precision or pair_recall is NULL, and if there '
+'are no rows. Source: Kulczynski (1927), Die Pflanzenassoziationen der Pieninen. Leave noise out: '
 'CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.mcnemar_index IS
-'Signed root of McNemar''s statistic: positive if more pairs are split than joined. (fn - fp) / '
-'sqrt(fn + fp); 0 if as many pairs are split as joined. Split are the fn pairs with the same '
-'label but different clusters; joined are the fp pairs in the same cluster but with different '
-'labels. If pairs are split and joined at random, the index is approximately standard normal. '
-'Range unbounded. Special cases: NULL for equal partitions. NULL if there are no rows. Source: '
-'McNemar (1947), Note on the sampling error of the difference between correlated proportions or '
-'percentages, doi:10.1007/BF02295996. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'Signed root of McNemar''s statistic: positive if more pairs are split than joined. It is (fn - '
+'fp) / sqrt(fn + fp), which is 0 if the two numbers of pairs are equal. The fn split pairs have '
+'the same label but different clusters; the fp joined pairs are in the same cluster but have '
+'different labels. If pairs are split and joined at random, the index is approximately standard '
+'normal. Range unbounded. Special cases: NULL for equal partitions. NULL if there are no rows. '
+'Source: McNemar (1947), Note on the sampling error of the difference between correlated '
+'proportions or percentages, doi:10.1007/BF02295996. Leave noise out: CASE WHEN cluster <> -1 '
+'THEN cluster END.';
 
 COMMENT ON MACRO clustereval.phi_index IS
-'Correlation of "same label" and "same cluster" over all pairs of rows. (tp tn - fp fn) / '
-'sqrt((tp + fp) (tp + fn) (fp + tn) (fn + tn)), Hubert''s normalized gamma. Range [-1, 1], best '
-'1. Special cases: NULL if either partition is trivial: all rows together, or all apart. NULL if '
-'there are no rows. Source: Yule (1912), On the methods of measuring association between two '
-'attributes, doi:10.2307/2340126. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'Correlation of "same label" and "same cluster" over all pairs of rows. It is (tp tn - fp fn) / '
+'sqrt((tp + fp) (tp + fn) (fp + tn) (fn + tn)), and is also known as Hubert''s normalized gamma. '
+'Range [-1, 1], best 1. Special cases: NULL if either partition is trivial: all rows together, or '
+'all apart. NULL if there are no rows. Source: Yule (1912), On the methods of measuring '
+'association between two attributes, doi:10.2307/2340126. Leave noise out: CASE WHEN cluster <> '
+'-1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.correlation_distance IS
 'Angle between the two partitions, arccos(phi_index) / pi. It is a metric on partitions. For '
@@ -102,9 +105,9 @@ COMMENT ON MACRO clustereval.correlation_distance IS
 'THEN cluster END.';
 
 COMMENT ON MACRO clustereval.rogers_tanimoto_index IS
-'Share of pairs on which label and cluster agree, with disagreements counted twice. (tp + tn) / '
-'(tp + tn + 2 (fp + fn)). Range [0, 1], best 1. Special cases: NULL for a single row. NULL if '
-'there are no rows. Source: Rogers and Tanimoto (1960), A computer program for classifying '
+'Share of pairs on which label and cluster agree, with disagreements counted twice. It is (tp + '
+'tn) / (tp + tn + 2 (fp + fn)). Range [0, 1], best 1. Special cases: NULL for a single row. NULL '
+'if there are no rows. Source: Rogers and Tanimoto (1960), A computer program for classifying '
 'plants, doi:10.1126/science.132.3434.1115. Leave noise out: CASE WHEN cluster <> -1 THEN cluster '
 'END.';
 
@@ -115,39 +118,39 @@ COMMENT ON MACRO clustereval.russell_rao_index IS
 'Madras. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.sokal_sneath_1_index IS
-'Jaccard index of pairs, with pairs on which label and cluster disagree counted twice. tp / (tp + '
-'2 (fp + fn)). Range [0, 1], best 1. Special cases: NULL if no pair is together by label or by '
-'cluster. NULL if there are no rows. Source: Sokal and Sneath (1963), Principles of numerical '
-'taxonomy. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'Jaccard index of pairs, in which pairs on which label and cluster disagree count twice. It is tp '
+'/ (tp + 2 (fp + fn)). Range [0, 1], best 1. Special cases: NULL if no pair is together by label '
+'or by cluster. NULL if there are no rows. Source: Sokal and Sneath (1963), Principles of '
+'numerical taxonomy. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.sokal_sneath_2_index IS
-'Share of pairs on which label and cluster agree, with agreements counted twice. (tp + tn) / (tp '
-'+ tn + (fp + fn) / 2). Range [0, 1], best 1. Special cases: NULL for a single row. NULL if there '
-'are no rows. Source: Sokal and Sneath (1963), Principles of numerical taxonomy. Leave noise out: '
-'CASE WHEN cluster <> -1 THEN cluster END.';
+'Share of pairs on which label and cluster agree, with agreements counted twice. It is (tp + tn) '
+'/ (tp + tn + (fp + fn) / 2). Range [0, 1], best 1. Special cases: NULL for a single row. NULL if '
+'there are no rows. Source: Sokal and Sneath (1963), Principles of numerical taxonomy. Leave '
+'noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.southwood_index IS
-'Pairs together by both label and cluster, per pair together by only one of them. tp / (fp + fn), '
-'which equals J / (1 - J), where J is jaccard_index. Range [0, ∞), best high. Special cases: NULL '
-'for equal partitions. NULL if there are no rows. Source: Southwood (1978), Ecological methods, '
-'with particular reference to the study of insect populations, second edition, Chapman and Hall. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'Number of pairs together by both label and cluster, per pair together by only one of them. It is '
+'tp / (fp + fn), which equals J / (1 - J), where J is jaccard_index. Range [0, ∞), best high. '
+'Special cases: NULL for equal partitions. NULL if there are no rows. Source: Southwood (1978), '
+'Ecological methods, with particular reference to the study of insect populations, second '
+'edition, Chapman and Hall. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.adjusted_fowlkes_mallows_score IS
-'Fowlkes-Mallows score corrected for chance. (FM - E) / (1 - E), where E is the expectation of '
-'the score FM for random labelings with the same sizes. Random labelings have score 0 on average. '
-'Range up to 1, best 1. Special cases: NULL if either partition is trivial: all rows together, or '
-'all apart. NULL if there are no rows. Source: Hubert and Arabie (1985), Comparing partitions, '
-'doi:10.1007/BF01908075. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'Fowlkes-Mallows score corrected for chance. It is (FM - E) / (1 - E), where E is the expectation '
+'of the score FM for random labelings with the same sizes. Random labelings have score 0 on '
+'average. Range up to 1, best 1. Special cases: NULL if either partition is trivial: all rows '
+'together, or all apart. NULL if there are no rows. Source: Hubert and Arabie (1985), Comparing '
+'partitions, doi:10.1007/BF01908075. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.multinomial_adjusted_rand_score IS
 'Adjusted Rand index under a multinomial model (MARI). adjusted_rand_score treats the sizes of '
-'labels and clusters as fixed. Here they are random too, and the correction is unbiased. Random '
-'labelings have score 0 on average. Range up to 1, best 1. Special cases: NULL for fewer than 4 '
-'rows and for 0 / 0. Equal partitions are 0 / 0 if they are one cluster, all singletons, or two '
-'clusters of two rows. NULL if there are no rows. Source: Sundqvist, Chiquet and Rigaill (2023), '
-'Adjusting the adjusted Rand index, doi:10.1007/s00180-022-01230-7. Leave noise out: CASE WHEN '
-'cluster <> -1 THEN cluster END.';
+'labels and clusters as fixed. Here these sizes are also random, and the correction is unbiased. '
+'Random labelings have score 0 on average. Range up to 1, best 1. Special cases: NULL for fewer '
+'than 4 rows and for 0 / 0. The score of equal partitions is 0 / 0 if they are one cluster, all '
+'singletons, or two clusters of two rows. NULL if there are no rows. Source: Sundqvist, Chiquet '
+'and Rigaill (2023), Adjusting the adjusted Rand index, doi:10.1007/s00180-022-01230-7. Leave '
+'noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.label_entropy IS
 'Entropy of the labels in nats. Range [0, ln n]. Special cases: 0 for a single label. NULL if '
@@ -188,29 +191,29 @@ COMMENT ON MACRO clustereval.mutual_info_score IS
 'CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.normalized_mutual_info_score IS
-'Mutual information divided by a mean of the two entropies. average_method is the mean: '
-'''arithmetic'', ''geometric'', ''min'' or ''max'', or ''joint'' for the joint entropy. The more '
-'clusters there are, the higher this score is for random ones; that of adjusted_mutual_info_score '
-'does not grow. Range [0, 1], best 1. Special cases: 1 for equal partitions, even trivial ones. '
+'Mutual information divided by a mean of the two entropies. average_method names the mean: '
+'''arithmetic'', ''geometric'', ''min'', ''max'', or ''joint'' for the joint entropy. For random '
+'clusters, this score increases with the number of clusters, while adjusted_mutual_info_score '
+'does not. Range [0, 1], best 1. Special cases: 1 for equal partitions, even trivial ones. '
 'Otherwise 0 for one label or one cluster. NULL if there are no rows. Source: Strehl and Ghosh '
 '(2002), Cluster ensembles, JMLR 3:583-617. Kvalseth (1987), doi:10.1109/TSMC.1987.4309069. Leave '
 'noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.adjusted_mutual_info_score IS
-'Mutual information corrected for chance, divided by a mean entropy corrected in the same way. '
-'(MI - E) / (M - E), where E is the expectation of MI for random labelings, and M is the mean of '
-'the entropies that average_method names: ''arithmetic'', ''geometric'', ''min'' or ''max''. '
+'Mutual information corrected for chance, divided by a mean entropy corrected in the same way. It '
+'is (MI - E) / (M - E), where E is the expectation of MI for random labelings, and M is the mean '
+'of the entropies that average_method names: ''arithmetic'', ''geometric'', ''min'' or ''max''. '
 'Random labelings have score 0 on average. Range up to 1, best 1. Special cases: 1 for equal '
 'partitions. Otherwise 0 for one label or one cluster, and NULL with ''min'' if all labels or all '
-'clusters are singletons, because it is then 0 / 0. NULL if there are no rows. Source: Vinh, Epps '
-'and Bailey (2010), Information theoretic measures for clusterings comparison, JMLR 11:2837-2854. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'clusters are singletons, because the score is 0 / 0 in that case. NULL if there are no rows. '
+'Source: Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings comparison, '
+'JMLR 11:2837-2854. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.expected_mutual_info IS
-'Mutual information that random labelings with the same sizes have on average, in nats. It is the '
-'mean over all permutations of the rows. Range [0, the smaller entropy]. Special cases: 0 for a '
-'single label or a single cluster. NULL if there are no rows. Source: Vinh, Epps and Bailey '
-'(2009), Information theoretic measures for clusterings comparison: is a correction for chance '
+'Mean mutual information of random labelings with the same sizes, in nats. The mean is taken over '
+'all permutations of the rows. Range [0, the smaller entropy]. Special cases: 0 for a single '
+'label or a single cluster. NULL if there are no rows. Source: Vinh, Epps and Bailey (2009), '
+'Information theoretic measures for clusterings comparison: is a correction for chance '
 'necessary?, doi:10.1145/1553374.1553511. Leave noise out: CASE WHEN cluster <> -1 THEN cluster '
 'END.';
 
@@ -227,11 +230,12 @@ COMMENT ON MACRO clustereval.completeness_score IS
 'THEN cluster END.';
 
 COMMENT ON MACRO clustereval.v_measure_score IS
-'Weighted harmonic mean of homogeneity and completeness. (1 + beta) h c / (beta h + c): with beta '
-'> 1, completeness weighs more. With beta = 1 it equals normalized_mutual_info_score. Range [0, '
-'1], best 1. Special cases: 0 for h = c = 0. NULL for beta = c = 0 < h, and if there are no rows. '
-'Source: Rosenberg and Hirschberg (2007), V-measure, EMNLP-CoNLL, D07-1043. Leave noise out: CASE '
-'WHEN cluster <> -1 THEN cluster END.';
+'Weighted harmonic mean of homogeneity and completeness. It is (1 + beta) h c / (beta h + c), '
+'where h is the homogeneity and c the completeness. With beta > 1, completeness weighs more. With '
+'beta = 1, the score equals normalized_mutual_info_score. Range [0, 1], best 1. Special cases: 0 '
+'for h = c = 0. NULL for beta = c = 0 < h, and if there are no rows. Source: Rosenberg and '
+'Hirschberg (2007), V-measure, EMNLP-CoNLL, D07-1043. Leave noise out: CASE WHEN cluster <> -1 '
+'THEN cluster END.';
 
 COMMENT ON MACRO clustereval.variation_of_information IS
 'Sum of the two conditional entropies in nats, a metric on partitions. Range [0, ln n], best 0. '
@@ -266,10 +270,11 @@ COMMENT ON MACRO clustereval.inverse_purity IS
 'END.';
 
 COMMENT ON MACRO clustereval.class_f_measure IS
-'Best F1 score that any cluster has for a label, averaged over the rows. If a label has a rows '
-'and a cluster has b rows, n of them in common, their F1 score is 2 n / (a + b). Range (0, 1], '
-'best 1. Special cases: 1 for equal partitions only. NULL if there are no rows. Source: Larsen '
-'and Aone (1999), Fast and effective text mining using linear-time document clustering, '
+'Best F1 score of any cluster for the label of a row, averaged over the rows. The F1 score of a '
+'label and a cluster is 2 n / (a + b), where a is the number of rows with the label, b is the '
+'number of rows in the cluster, and n is the number of rows in both. Range (0, 1], best 1. '
+'Special cases: 1 for equal partitions only. NULL if there are no rows. Source: Larsen and Aone '
+'(1999), Fast and effective text mining using linear-time document clustering, '
 'doi:10.1145/312129.312186. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.split_join_distance IS
@@ -281,33 +286,34 @@ COMMENT ON MACRO clustereval.split_join_distance IS
 'CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.bcubed_precision IS
-'Mean over the rows of the share of the row''s cluster that has its label. This is B-cubed '
-'precision; each row itself counts. Range (0, 1], best 1. Special cases: 1 where every cluster is '
+'Share of a row''s cluster that has the same label as the row, averaged over the rows. The row '
+'itself is included in its cluster. Range (0, 1], best 1. Special cases: 1 where every cluster is '
 'a singleton. NULL if there are no rows. Source: Bagga and Baldwin (1998), Algorithms for scoring '
 'coreference chains. Amigo, Gonzalo, Artiles and Verdejo (2009), doi:10.1007/s10791-008-9066-8. '
 'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.bcubed_recall IS
-'Mean over the rows of the share of the row''s label that is in its cluster. This is B-cubed '
-'recall; each row itself counts. Range (0, 1], best 1. Special cases: 1 for a single cluster. '
-'NULL if there are no rows. Source: Bagga and Baldwin (1998), Algorithms for scoring coreference '
-'chains. Amigo, Gonzalo, Artiles and Verdejo (2009), doi:10.1007/s10791-008-9066-8. Leave noise '
-'out: CASE WHEN cluster <> -1 THEN cluster END.';
-
-COMMENT ON MACRO clustereval.bcubed_f_score IS
-'Weighted harmonic mean of B-cubed precision and recall. (1 + beta^2) P R / (beta^2 P + R): with '
-'beta > 1, recall weighs more. Range (0, 1], best 1. Special cases: 1 for equal partitions only. '
-'NULL if there are no rows. Source: Amigo, Gonzalo, Artiles and Verdejo (2009), A comparison of '
-'extrinsic clustering evaluation metrics based on formal constraints, '
+'Share of the rows with a row''s label that are in its cluster, averaged over the rows. The row '
+'itself is included among the rows with its label. Range (0, 1], best 1. Special cases: 1 for a '
+'single cluster. NULL if there are no rows. Source: Bagga and Baldwin (1998), Algorithms for '
+'scoring coreference chains. Amigo, Gonzalo, Artiles and Verdejo (2009), '
 'doi:10.1007/s10791-008-9066-8. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
+COMMENT ON MACRO clustereval.bcubed_f_score IS
+'Weighted harmonic mean of B-cubed precision and recall. It is (1 + beta^2) P R / (beta^2 P + R), '
+'where P is the precision and R the recall. With beta > 1, recall weighs more. Range (0, 1], best '
+'1. Special cases: 1 for equal partitions only. NULL if there are no rows. Source: Amigo, '
+'Gonzalo, Artiles and Verdejo (2009), A comparison of extrinsic clustering evaluation metrics '
+'based on formal constraints, doi:10.1007/s10791-008-9066-8. Leave noise out: CASE WHEN cluster '
+'<> -1 THEN cluster END.';
+
 COMMENT ON MACRO clustereval.element_centric_similarity IS
-'Mean over the rows of the overlap of the row''s label and cluster, divided by the larger one. '
-'(1/n) sum of n_ij^2 / max(a_i, b_j) over the cells of the contingency table, where the cell has '
-'n_ij rows, its label a_i and its cluster b_j. For partitions, this is the element-centric '
-'similarity for any value of its parameter alpha. Range (0, 1], best 1. Special cases: 1 for '
-'equal partitions only. NULL if there are no rows. Source: Gates, Wood, Hetrick and Ahn (2019), '
-'Element-centric clustering comparison unifies overlaps and hierarchy, '
+'Overlap of a row''s label and cluster / the larger of the two, averaged over the rows. It is '
+'(1/n) times the sum of n_ij^2 / max(a_i, b_j) over the cells of the contingency table, where the '
+'cell has n_ij rows, its label a_i rows and its cluster b_j rows. For partitions, the '
+'element-centric similarity has this value whatever its parameter alpha is. Range (0, 1], best 1. '
+'Special cases: 1 for equal partitions only. NULL if there are no rows. Source: Gates, Wood, '
+'Hetrick and Ahn (2019), Element-centric clustering comparison unifies overlaps and hierarchy, '
 'doi:10.1038/s41598-019-44892-y. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.exact_match_precision IS
@@ -329,34 +335,36 @@ COMMENT ON MACRO clustereval.exact_match_f_score IS
 'doi:10.14778/1920841.1920871. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.k_measure IS
-'Geometric mean of B-cubed precision and recall. These two are also called average cluster purity '
-'and average entity purity. Range (0, 1], best 1. Special cases: 1 for equal partitions only. '
-'NULL if there are no rows. Source: Lapidot (2002), Self-organizing-maps with BIC for speaker '
-'clustering, IDIAP-RR 02-60. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'Geometric mean of B-cubed precision and recall. B-cubed precision is also called average cluster '
+'purity, and B-cubed recall average entity purity. Range (0, 1], best 1. Special cases: 1 for '
+'equal partitions only. NULL if there are no rows. Source: Lapidot (2002), Self-organizing-maps '
+'with BIC for speaker clustering, IDIAP-RR 02-60. Leave noise out: CASE WHEN cluster <> -1 THEN '
+'cluster END.';
 
 COMMENT ON MACRO clustereval.closest_cluster_precision IS
-'Mean over the clusters of the best Jaccard index with any label. Each cluster counts the same, '
+'Mean over the clusters of their best Jaccard index with any label. Each cluster counts the same, '
 'whatever its size. Range (0, 1], best 1. Special cases: 1 for equal partitions only. NULL if '
 'there are no rows. Source: Benjelloun, Garcia-Molina, Menestrina, Su, Whang and Widom (2009), '
 'Swoosh: a generic approach to entity resolution, doi:10.1007/s00778-008-0098-x. Leave noise out: '
 'CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.closest_cluster_recall IS
-'Mean over the labels of the best Jaccard index with any cluster. Each label counts the same, '
+'Mean over the labels of their best Jaccard index with any cluster. Each label counts the same, '
 'whatever its size. Range (0, 1], best 1. Special cases: 1 for equal partitions only. NULL if '
 'there are no rows. Source: Benjelloun, Garcia-Molina, Menestrina, Su, Whang and Widom (2009), '
 'Swoosh: a generic approach to entity resolution, doi:10.1007/s00778-008-0098-x. Leave noise out: '
 'CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.closest_cluster_f_score IS
-'Weighted harmonic mean of closest_cluster_precision and closest_cluster_recall. (1 + beta^2) P R '
-'/ (beta^2 P + R): with beta > 1, recall weighs more. Range (0, 1], best 1. Special cases: 1 for '
-'equal partitions only. NULL if there are no rows. Source: Benjelloun, Garcia-Molina, Menestrina, '
-'Su, Whang and Widom (2009), Swoosh: a generic approach to entity resolution, '
-'doi:10.1007/s00778-008-0098-x. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'Weighted harmonic mean of closest_cluster_precision and closest_cluster_recall. It is (1 + '
+'beta^2) P R / (beta^2 P + R), where P is the precision and R the recall. With beta > 1, recall '
+'weighs more. Range (0, 1], best 1. Special cases: 1 for equal partitions only. NULL if there are '
+'no rows. Source: Benjelloun, Garcia-Molina, Menestrina, Su, Whang and Widom (2009), Swoosh: a '
+'generic approach to entity resolution, doi:10.1007/s00778-008-0098-x. Leave noise out: CASE WHEN '
+'cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.talburt_wang_index IS
-'Geometric mean of the numbers of labels and clusters, divided by the number of cells. '
+'Geometric mean of the numbers of labels and clusters, divided by the number of cells. It is '
 'sqrt(labels x clusters) / cells, where a cell is a pair of a label and a cluster with common '
 'rows. Range (0, 1], best 1. Special cases: 1 for equal partitions only. NULL if there are no '
 'rows. Source: Talburt, Wang, Hess and Kuo (2007), An algebraic approach to data quality metrics '
@@ -364,51 +372,52 @@ COMMENT ON MACRO clustereval.talburt_wang_index IS
 'CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.basic_merge_distance IS
-'Number of splits and merges that turn the clusters into the labels. 2 cells - labels - clusters. '
-'All splits come first, so no merge joins rows with different labels. Range [0, 2 n), best 0. '
-'Special cases: 0 for equal partitions only. NULL if there are no rows. Source: Menestrina, Whang '
-'and Garcia-Molina (2010), Evaluating entity resolution results, doi:10.14778/1920841.1920871. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'Number of splits and merges that turn the clusters into the labels. It is 2 cells - labels - '
+'clusters. All splits come first, so no merge joins rows with different labels. Range [0, 2 n), '
+'best 0. Special cases: 0 for equal partitions only. NULL if there are no rows. Source: '
+'Menestrina, Whang and Garcia-Molina (2010), Evaluating entity resolution results, '
+'doi:10.14778/1920841.1920871. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.generalized_merge_distance IS
 'Cost of the splits and merges that turn the clusters into the labels. Splitting a cluster into x '
 'and y rows, or merging clusters of x and y rows, costs 1 (''unit''), x · y (''product'') or (x + '
 'y) ln(x + y) - x ln x - y ln y (''entropy''). All splits come first, so no merge joins rows with '
-'different labels; their order does not matter then. With ''unit'' for both costs this is '
-'basic_merge_distance; with ''product'' it is fp + fn, half of mirkin_metric; with ''entropy'' it '
-'is n times variation_of_information. Range [0, ∞), best 0. Special cases: 0 for equal partitions '
-'only. NULL if there are no rows. Source: Menestrina, Whang and Garcia-Molina (2010), Evaluating '
-'entity resolution results, doi:10.14778/1920841.1920871. Leave noise out: CASE WHEN cluster <> '
-'-1 THEN cluster END.';
+'different labels, and the order of the splits and of the merges does not matter. With ''unit'' '
+'for both costs, this is basic_merge_distance; with ''product'', it is fp + fn, half of '
+'mirkin_metric; with ''entropy'', it is n times variation_of_information. Range [0, ∞), best 0. '
+'Special cases: 0 for equal partitions only. NULL if there are no rows. Source: Menestrina, Whang '
+'and Garcia-Molina (2010), Evaluating entity resolution results, doi:10.14778/1920841.1920871. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.muc_precision IS
-'MUC precision: the share of the links within clusters that are right. (n - cells) / (n - '
-'clusters): b - 1 links hold a cluster of b rows together, and one of them is wrong for each '
-'label in the cluster after the first. Range [0, 1], best 1. Special cases: NULL if all clusters '
-'are singletons. NULL if there are no rows. Source: Vilain, Burger, Aberdeen, Connolly and '
-'Hirschman (1995), A model-theoretic coreference scoring scheme, doi:10.3115/1072399.1072405. '
+'MUC precision: the share of the links within clusters that are right. It is (n - cells) / (n - '
+'clusters). A cluster of b rows is held together by b - 1 links, and one of these links is wrong '
+'for each label in the cluster after the first. Range [0, 1], best 1. Special cases: NULL if all '
+'clusters are singletons. NULL if there are no rows. Source: Vilain, Burger, Aberdeen, Connolly '
+'and Hirschman (1995), A model-theoretic coreference scoring scheme, doi:10.3115/1072399.1072405. '
 'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.muc_recall IS
-'MUC recall: the share of the links within labels that the clusters contain. (n - cells) / (n - '
-'labels): a - 1 links hold a label of a rows together, and one of them is missing for each of its '
-'clusters after the first. Range [0, 1], best 1. Special cases: NULL if all labels are '
-'singletons. NULL if there are no rows. Source: Vilain, Burger, Aberdeen, Connolly and Hirschman '
-'(1995), A model-theoretic coreference scoring scheme, doi:10.3115/1072399.1072405. Leave noise '
-'out: CASE WHEN cluster <> -1 THEN cluster END.';
+'MUC recall: the share of the links within labels that the clusters contain. It is (n - cells) / '
+'(n - labels). A label of a rows is held together by a - 1 links, and one of these links is '
+'missing for each cluster of the label after the first. Range [0, 1], best 1. Special cases: NULL '
+'if all labels are singletons. NULL if there are no rows. Source: Vilain, Burger, Aberdeen, '
+'Connolly and Hirschman (1995), A model-theoretic coreference scoring scheme, '
+'doi:10.3115/1072399.1072405. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.muc_f_score IS
-'Weighted harmonic mean of MUC precision and recall. (1 + beta^2) P R / (beta^2 P + R): with beta '
-'> 1, recall weighs more. Range [0, 1], best 1. Special cases: NULL if all rows are singletons on '
-'both sides. NULL if there are no rows. Source: Vilain, Burger, Aberdeen, Connolly and Hirschman '
-'(1995), A model-theoretic coreference scoring scheme, doi:10.3115/1072399.1072405. Leave noise '
-'out: CASE WHEN cluster <> -1 THEN cluster END.';
+'Weighted harmonic mean of MUC precision and recall. It is (1 + beta^2) P R / (beta^2 P + R), '
+'where P is the precision and R the recall. With beta > 1, recall weighs more. Range [0, 1], best '
+'1. Special cases: NULL if all rows are singletons on both sides. NULL if there are no rows. '
+'Source: Vilain, Burger, Aberdeen, Connolly and Hirschman (1995), A model-theoretic coreference '
+'scoring scheme, doi:10.3115/1072399.1072405. Leave noise out: CASE WHEN cluster <> -1 THEN '
+'cluster END.';
 
 COMMENT ON MACRO clustereval.lea_precision IS
 'LEA precision: the share of right links in a cluster, weighted by the sizes of the clusters. A '
 'link between two rows of a cluster is right if they have the same label. The shares of right '
 'links are averaged over the clusters, with their sizes as weights. A singleton has one link, to '
-'itself, which is right if its label is a singleton too. Range [0, 1], best 1. Special cases: 1 '
+'itself, which is right if its label is also a singleton. Range [0, 1], best 1. Special cases: 1 '
 'for equal partitions only. NULL if there are no rows. Source: Moosavi and Strube (2016), Which '
 'coreference evaluation metric do you trust? A proposal for a link-based entity aware metric, '
 'doi:10.18653/v1/P16-1060. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
@@ -417,58 +426,58 @@ COMMENT ON MACRO clustereval.lea_recall IS
 'LEA recall: the share of found links of a label, weighted by the sizes of the labels. A link '
 'between two rows of a label is found if they are in the same cluster. The shares of found links '
 'are averaged over the labels, with their sizes as weights. A singleton has one link, to itself, '
-'which is found if its cluster is a singleton too. Range [0, 1], best 1. Special cases: 1 for '
+'which is found if its cluster is also a singleton. Range [0, 1], best 1. Special cases: 1 for '
 'equal partitions only. NULL if there are no rows. Source: Moosavi and Strube (2016), Which '
 'coreference evaluation metric do you trust? A proposal for a link-based entity aware metric, '
 'doi:10.18653/v1/P16-1060. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.lea_f_score IS
-'Weighted harmonic mean of LEA precision and recall. (1 + beta^2) P R / (beta^2 P + R): with beta '
-'> 1, recall weighs more. Range [0, 1], best 1. Special cases: 0 if both are 0. NULL if there are '
-'no rows. Source: Moosavi and Strube (2016), Which coreference evaluation metric do you trust? A '
-'proposal for a link-based entity aware metric, doi:10.18653/v1/P16-1060. Leave noise out: CASE '
-'WHEN cluster <> -1 THEN cluster END.';
+'Weighted harmonic mean of LEA precision and recall. It is (1 + beta^2) P R / (beta^2 P + R), '
+'where P is the precision and R the recall. With beta > 1, recall weighs more. Range [0, 1], best '
+'1. Special cases: 0 if both are 0. NULL if there are no rows. Source: Moosavi and Strube (2016), '
+'Which coreference evaluation metric do you trust? A proposal for a link-based entity aware '
+'metric, doi:10.18653/v1/P16-1060. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.blanc_precision IS
-'BLANC precision: mean of the precision for pairs together and for pairs apart. (tp / (tp + fp) + '
-'tn / (tn + fn)) / 2. Range [0, 1], best 1. Special cases: 1 for equal partitions only. If there '
-'are no pairs of one kind, 0 / 0 counts as 0. NULL if there are no rows. Source: Luo, Pradhan, '
-'Recasens and Hovy (2014), An extension of BLANC to system mentions, doi:10.3115/v1/P14-2005. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'BLANC precision: the mean of the precisions for pairs together and for pairs apart. It is (tp / '
+'(tp + fp) + tn / (tn + fn)) / 2. Range [0, 1], best 1. Special cases: 1 for equal partitions '
+'only. If there are no pairs of one kind, 0 / 0 counts as 0. NULL if there are no rows. Source: '
+'Luo, Pradhan, Recasens and Hovy (2014), An extension of BLANC to system mentions, '
+'doi:10.3115/v1/P14-2005. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.blanc_recall IS
-'BLANC recall: mean of the recall for pairs together and for pairs apart. (tp / (tp + fn) + tn / '
-'(tn + fp)) / 2. Range [0, 1], best 1. Special cases: 1 for equal partitions only. If there are '
-'no pairs of one kind, 0 / 0 counts as 0. NULL if there are no rows. Source: Luo, Pradhan, '
-'Recasens and Hovy (2014), An extension of BLANC to system mentions, doi:10.3115/v1/P14-2005. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
-
-COMMENT ON MACRO clustereval.blanc_f_score IS
-'BLANC F score: mean of the F scores for pairs together and for pairs apart. One F score combines '
-'tp / (tp + fp) with tp / (tp + fn), the other one tn / (tn + fn) with tn / (tn + fp); with beta '
-'> 1, recall weighs more. Range [0, 1], best 1. Special cases: 1 for equal partitions only. If '
+'BLANC recall: the mean of the recalls for pairs together and for pairs apart. It is (tp / (tp + '
+'fn) + tn / (tn + fp)) / 2. Range [0, 1], best 1. Special cases: 1 for equal partitions only. If '
 'there are no pairs of one kind, 0 / 0 counts as 0. NULL if there are no rows. Source: Luo, '
 'Pradhan, Recasens and Hovy (2014), An extension of BLANC to system mentions, '
 'doi:10.3115/v1/P14-2005. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
+COMMENT ON MACRO clustereval.blanc_f_score IS
+'BLANC F score: the mean of the F scores for pairs together and for pairs apart. The first F '
+'score combines tp / (tp + fp) with tp / (tp + fn), and the second combines tn / (tn + fn) with '
+'tn / (tn + fp). With beta > 1, recall weighs more. Range [0, 1], best 1. Special cases: 1 for '
+'equal partitions only. If there are no pairs of one kind, 0 / 0 counts as 0. NULL if there are '
+'no rows. Source: Luo, Pradhan, Recasens and Hovy (2014), An extension of BLANC to system '
+'mentions, doi:10.3115/v1/P14-2005. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+
 COMMENT ON MACRO clustereval.reduced_mutual_info_score IS
-'Mutual information minus the information in the contingency table itself, in nats per row. (1/n) '
-'ln(n! prod n_ij! / (prod a_i! prod b_j!)) - (1/n) ln(tables), where tables is the number of '
-'contingency tables with the same sizes a_i of labels and b_j of clusters. Jerdee, Kirkley and '
-'Newman estimate this number; the side with more groups makes the rows of their table. The score '
-'is negative if the clusters tell less about the labels than it takes to describe the table. '
-'Range unbounded. Special cases: 0 for a single label or cluster, and if one side has only '
-'singletons, because the number of tables is known then. NULL if there are no rows. Source: '
-'Newman, Cantwell and Young (2020), Improved mutual information measure for clustering, '
+'Mutual information minus the information in the contingency table itself, in nats per row. It is '
+'(1/n) ln(n! prod n_ij! / (prod a_i! prod b_j!)) - (1/n) ln(tables), where tables is the number '
+'of contingency tables with the same sizes a_i of labels and b_j of clusters. This number is '
+'estimated as in Jerdee, Kirkley and Newman; the side with more groups forms the rows of the '
+'table. The score is negative if the clusters tell less about the labels than it takes to '
+'describe the table. Range unbounded. Special cases: 0 for a single label or cluster, and if one '
+'side has only singletons, because the number of tables is then known. NULL if there are no rows. '
+'Source: Newman, Cantwell and Young (2020), Improved mutual information measure for clustering, '
 'classification, and community detection, doi:10.1103/PhysRevE.101.042304. Jerdee, Kirkley and '
 'Newman (2024), Improved estimates for the number of non-negative integer matrices with given row '
 'and column sums, doi:10.1098/rspa.2023.0470. Leave noise out: CASE WHEN cluster <> -1 THEN '
 'cluster END.';
 
 COMMENT ON MACRO clustereval.normalized_reduced_mutual_info_score IS
-'Reduced mutual information as a share of what there is to know about the labels. It is '
-'reduced_mutual_info_score divided by that of the labels with themselves. Clusters with high '
-'entropy therefore gain no advantage. Range up to 1, best 1. Special cases: 1 for equal '
+'Reduced mutual information as a share of the information in the labels. It is '
+'reduced_mutual_info_score divided by the same score of the labels with themselves. Clusters with '
+'high entropy therefore gain no advantage. Range up to 1, best 1. Special cases: 1 for equal '
 'partitions. NULL if there is a single label or if all labels are singletons, because the table '
 'then tells everything, and if the divisor is not positive. NULL if there are no rows. Source: '
 'Jerdee, Kirkley and Newman (2023), Normalized mutual information is a biased measure for '
@@ -504,7 +513,7 @@ CREATE OR REPLACE MACRO clustereval._metric_meanings() AS TABLE
     (17, 'sokal_sneath_2_index', '1', 'agreement on pairs; disagreements count half'),
     (18, 'southwood_index', 'high', 'pairs together in both, per pair in only one'),
     (19, 'adjusted_fowlkes_mallows_score', '1', 'Fowlkes-Mallows score corrected for chance'),
-    (20, 'multinomial_adjusted_rand_score', '1', 'adjusted Rand index for a sample of labels'),
+    (20, 'multinomial_adjusted_rand_score', '1', 'adjusted Rand index if group sizes are random'),
     (21, 'label_entropy', CAST(NULL AS VARCHAR), 'entropy of the labels, in nats'),
     (22, 'cluster_entropy', CAST(NULL AS VARCHAR), 'entropy of the clusters, in nats'),
     (23, 'joint_entropy', CAST(NULL AS VARCHAR), 'entropy of label and cluster, in nats'),

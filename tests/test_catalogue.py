@@ -123,9 +123,10 @@ def test_the_page_of_dunn_has_the_same_distances() -> None:
     assert len(rows) == 6
     for i, delta, j, diameter, only, other in rows:
         separation = other if only else delta
-        assert f"δ{only or i}: {separation}; " in entries()[f"gdi_{only or i}1"].definition
+        definition = entries()[f"gdi_{only or i}1"].definition
+        assert f"δ{only or i} is the {separation}, and " in definition
         if j:
-            assert entries()[f"gdi_1{j}"].definition.endswith(f"Δ{j}: {diameter}")
+            assert entries()[f"gdi_1{j}"].definition.endswith(f"Δ{j} is the {diameter}")
     for name in ("dunn_index", "centroid_dunn_index"):
         assert f"| `{name}` | {entries()[name].definition} |" in text
 
@@ -314,7 +315,7 @@ def test_describe_says_all(name: str) -> None:
     text = ce.describe(name)
     assert text.startswith(f"{entry.title}\n\n")
     flat = " ".join(text.split())
-    best = {"": "no value is best"}.get(entry.best, f"best {entry.best}")
+    best = {"": "neither high nor low is better"}.get(entry.best, f"best {entry.best}")
     for part in (
         *(entry.definition, f"Range {entry.range}, {best}", f"Source {entry.source}"),
         *(entry.special_cases, entry.cost, entry.differs, *entry.elsewhere.values()),

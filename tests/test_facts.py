@@ -170,7 +170,7 @@ def test_every_place_states_the_same(name: str) -> None:
     facts = METRICS[name]
     texts = {place: " ".join(text.split()) for place, text in places(facts).items()}
     texts["page"] = re.sub(r": \*\*(.*?)\*\*", r": \1", texts["page"], count=1)  # the definition
-    in_words = f"best {facts.best}" if facts.best else "no value is best"
+    in_words = f"best {facts.best}" if facts.best else "neither high nor low is better"
     with_best = f", best {facts.best}" if facts.best else ""
     assert f"Range : {facts.range} Best value : {facts.best or 'none'} " in texts["docstring"]
     assert f"Meaning : {facts.meaning} " in texts["docstring"]

@@ -74,8 +74,8 @@ FAMILIES = {
     "overlapping clusters": Advice(
         "An item can be in several clusters or have several labels, such as tags, topics or "
         "communities.",
-        "Two different scores are called overlapping NMI; state which one you report. With one "
-        "cluster for each item, prefer the scores for partitions.",
+        "Two different scores are called overlapping NMI; state which one you report. If each "
+        "item has only one label and one cluster, use the scores for partitions instead.",
     ),
     "clusters of a graph": Advice(
         "Your clusters are communities of a network, or groups of linked records, and you have "
@@ -130,12 +130,12 @@ FAMILIES = {
 
 @cache
 def traps() -> dict[str, str]:
-    """Scores -> what misleads and what to take instead, from the table of traps."""
+    """Scores -> what misleads and what to do about it, from the table of traps."""
     table = _page().partition("## Traps of the indices")[2]
     found = {}
-    for index, trap, instead in _rows(table.partition("\n## ")[0]):
+    for index, trap, advice in _rows(table.partition("\n## ")[0]):
         for name in LINK.findall(index):
-            found[name] = f"{trap}. Instead, or in addition: {instead}."
+            found[name] = f"{trap}. {advice[0].upper()}{advice[1:]}."
     return found
 
 

@@ -3,7 +3,7 @@
 {# Types of adapters that have queries, next to duckdb. #}
 {% macro adapters() %}{{ return(['bigquery', 'clickhouse', 'postgres', 'redshift', 'snowflake', 'spark']) }}{% endmacro %}
 
-{# Sparse contingency table of labels and clusters: one row per cell that has rows. #}
+{# Sparse contingency table of labels and clusters, with one row per nonempty cell. #}
 {% macro contingency_matrix(
   tbl, label, cluster, weight=none, partition_by=none, noise=none, noise_as=none, metrics=none
 ) -%}
@@ -249,7 +249,7 @@
   {{- clustereval.check_adapter() -}}
 {%- endmacro %}
 
-{# Size, centroid and spread of each cluster, and the cluster nearest to it. #}
+{# Size, centroid and spread of each cluster, and its nearest cluster. #}
 {% macro internal_cluster_report(
   tbl, vector, cluster, partition_by=none, distance='euclidean', noise=none, noise_as=none, metrics=none
 ) -%}
@@ -273,7 +273,7 @@
   {{- clustereval.check_adapter() -}}
 {%- endmacro %}
 
-{# Silhouette of each point: how much nearer it is to its own cluster than to the next one. #}
+{# Silhouette of each point: how much nearer it is to its own cluster than to any other cluster. #}
 {% macro silhouette_samples(
   tbl, vector, cluster, id=none, partition_by=none, distance='euclidean', noise=none, noise_as=none, metrics=none
 ) -%}
@@ -346,7 +346,7 @@
   {{- clustereval.check_adapter() -}}
 {%- endmacro %}
 
-{# What became of each cluster from one run to the next: kept, split, merged, gone and so on. #}
+{# What happened to each cluster from one run to the next: kept, split, merged, gone and so on. #}
 {% macro run_transitions(
   tbl_before, tbl_after, id, cluster, partition_by=none, threshold=0.5, min_share=0.0, noise=none, noise_as=none, metrics=none
 ) -%}
@@ -422,7 +422,7 @@
   {{- clustereval.check_adapter() -}}
 {%- endmacro %}
 
-{# Ids whose companions, the other ids of their cluster, have changed from run to run. #}
+{# Ids whose companions, that is, the other ids of their cluster, have changed from run to run. #}
 {% macro affected_ids(
   tbl_before, tbl_after, id, cluster, partition_by=none, noise=none, noise_as=none, metrics=none
 ) -%}

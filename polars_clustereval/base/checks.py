@@ -59,7 +59,7 @@ def show_value(value: object) -> str:
 def check_choice(parameter: str, value: object, choices: Sequence[str], hint: str = "") -> None:
     """Raise an error unless `value`, the user's argument of `parameter`, is one of `choices`.
 
-    `hint` is the end of the error text, which may be empty.
+    `hint`, which may be empty, is appended to the error text.
     """
     if value not in choices:
         expected = ", ".join(_quote_value(choice) for choice in choices)
@@ -71,7 +71,7 @@ def check_choice(parameter: str, value: object, choices: Sequence[str], hint: st
 def check_metrics(metrics: Sequence[str], known: Collection[str] | None = None) -> list[str]:
     """Return the argument `metrics`, each name once; raise an error unless it is a list of names.
 
-    With `known`, the existing names, any other name is an error as well.
+    If `known`, the names that exist, is given, any other name is also an error.
     """
     names = [] if isinstance(metrics, str) else list(dict.fromkeys(metrics))
     if not names or not all(isinstance(name, str) for name in names):
@@ -85,7 +85,7 @@ def check_metrics(metrics: Sequence[str], known: Collection[str] | None = None) 
 
 
 def choose_terms(terms: dict[str, pl.Expr], metrics: Sequence[str] | None) -> dict[str, pl.Expr]:
-    """Return the terms of the names `metrics`, in the order of `terms`; all if it is None."""
+    """Return the `terms` that `metrics` names, in order of `terms`; all if metrics is None."""
     if metrics is None:
         return terms
     names = check_metrics(metrics, terms)
@@ -93,13 +93,13 @@ def choose_terms(terms: dict[str, pl.Expr], metrics: Sequence[str] | None) -> di
 
 
 def _suggest_metric(name: str, known: Collection[str]) -> str:
-    """Return the end of the error text on a name that is not among `known`, names of metrics."""
+    """Return the hint that ends the error text for a metric `name` that is not in `known`."""
     other = OTHER_NAMES.get(name.removesuffix("_score"))
     near = [other] if other in known else get_close_matches(name, known, n=1)
     return f"; did you mean '{near[0]}'?" if near else ""
 
 
-#: The end of the error of an id that has several rows.
+#: The advice that ends the error text if an id has several rows.
 REPEATED_ID_ADVICE = "; if ids repeat across sources, give a struct of source and id"
 
 
@@ -125,7 +125,7 @@ def check_beta(beta: float) -> float:
 
 
 def check_confidence(confidence: object) -> float:
-    """Return the probability `confidence` as a Python float; raise an error unless in (0, 1)."""
+    """Return the probability `confidence` as a float; raise an error unless it is in (0, 1)."""
     if not (is_number(confidence) and 0 < float(cast("float", confidence)) < 1):
         raise ClusterEvalError(
             f"confidence: expected a number between 0 and 1, got {show_value(confidence)}"
@@ -169,8 +169,8 @@ def check_is_frame(frame: object, parameter: str) -> pl.LazyFrame:
 def check_column_names(names: Sequence[str], parameter: str, columns: Sequence[str]) -> None:
     """Raise an error for the first of `names` that is not among `columns`, the columns of a frame.
 
-    `parameter` is the argument that the names came from. The error text names it, and suggests the
-    most similar column.
+    `parameter` is the user's argument that holds the names. The error text shows that parameter,
+    and suggests the column with the most similar name.
     """
     for name in names:
         if name not in columns:
@@ -221,11 +221,11 @@ def as_expression(column: Column, parameter: str) -> pl.Expr:
 
 
 def as_single_column(column: Column, parameter: str) -> pl.Expr:
-    """Return a user's argument as as_expression does; raise an error for a selection of columns.
+    """Return a user's argument as an expression; raise an error if it selects several columns.
 
-    Functions that return expressions use it, because only the frame tells how many columns
-    ``pl.all()`` or a selector stands for. The error for a Series or an array shows the call on a
-    frame.
+    The result is that of as_expression. Functions that return expressions call this function,
+    because only the frame tells how many columns ``pl.all()`` or a selector stands for. If the
+    argument is a Series or an array, the error text shows how to call the function on a frame.
     """
     if has_values(column):
         raise _column_error(parameter, column, select_advice())
@@ -241,7 +241,8 @@ def check_column(lazy: pl.LazyFrame, column: Column, parameter: str) -> pl.Expr:
     """Return the user's argument `column` as an expression with the alias `parameter`.
 
     `parameter` is the name of that argument, such as 'label'. Raise an error unless `column` is a
-    name or an expression, the frame `lazy` has all columns that it reads, and it is one column.
+    name or an expression, the frame `lazy` has all columns that the expression reads, and the
+    result is a single column.
     """
     expr = as_expression(column, parameter)
     names = [column] if isinstance(column, str) else expr.meta.root_names()
@@ -293,10 +294,11 @@ def _vector_error(parameter: str) -> str:
 
 
 def are_labels(column: pl.Expr, parameter: str) -> pl.Expr:
-    """Return an expression that is True, or that fails with an error text if these are vectors.
+    """Return an expression that is True if `column` has labels, and that fails if it has vectors.
 
-    Functions that return expressions use it, because they do not know the type of a column. A cast
-    that fails shows the text. `column` is the user's argument of `parameter`.
+    Functions that return expressions use this check, because they do not know the type of a column.
+    If the column has vectors, a cast fails, and its message shows the error text. `column` is the
+    user's argument of `parameter`.
     """
     text = pl.when(_is_vector_type(column)).then(pl.lit(_vector_error(parameter)))
     return text.cast(pl.Int8).is_null()
@@ -318,7 +320,7 @@ def check_groupable(lazy: pl.LazyFrame, column: Column, parameter: str) -> pl.Ex
     return expr
 
 
-# Up to here products of three counts of a partition, and sums in fixed point, fit into Int128.
+# Up to this limit, products of three counts of a partition and sums in fixed point fit into Int128.
 MAX_TOTAL_WEIGHT = 10**12
 
 
@@ -326,8 +328,9 @@ def check_weight(lazy: pl.LazyFrame, weight: Column | None, keys: Mapping[str, s
     """Return the multiplicity of each row: the column `weight` as Int64, or 1 if there is none.
 
     `keys` are the partition columns, as check_partition_keys returns them. Raise an error if a
-    weight is not a whole number >= 0, or the sum of a partition is too large. For this check, the
-    column is read before the others; for a LazyFrame, on collection (see collect_now).
+    weight is not a whole number >= 0, or if the weights of a partition have too large a sum. This
+    check reads the weight column before all others. For a LazyFrame, the check runs on collection
+    (see collect_now).
     """
     if weight is None:
         # Int8 takes the least memory, and is summed as Int64.
@@ -444,8 +447,8 @@ def key_columns(keys: Mapping[str, str]) -> list[pl.Expr]:
 def check_noise_as(noise: object, noise_as: object) -> None:
     """Raise an error if `noise_as` is unknown, or if only one of `noise_as` and `noise` is given.
 
-    `noise` is the value of cluster that marks noise. It needs a `noise_as`, and the choices 'drop'
-    and 'singletons' need it.
+    `noise` is the value of cluster that marks noise. If `noise` is given, `noise_as` is required;
+    the choices 'drop' and 'singletons' of `noise_as` require `noise`.
     """
     if noise is None and noise_as is None:
         return
@@ -494,8 +497,9 @@ def equals_noise(cluster: pl.Expr, noise: object, dtype: pl.DataType) -> pl.Expr
 def check_noise_value(noise: object, dtype: pl.DataType) -> pl.Expr:
     """Return the noise value as a literal of type `dtype`, the type of the cluster column.
 
-    Raise an error unless the value can be converted to that type without a change. It is NULL for a
-    name that an enumeration does not have, because no row has this name.
+    Raise an error unless the value can be converted to that type without a change. If the type is
+    an enumeration that does not have the name `noise`, the literal is NULL, because no row has this
+    name.
     """
     if isinstance(dtype, pl.Enum) and _is_lacking(noise, dtype):
         return pl.lit(None, dtype)
@@ -503,7 +507,7 @@ def check_noise_value(noise: object, dtype: pl.DataType) -> pl.Expr:
 
 
 def _is_lacking(value: object, dtype: pl.Enum) -> bool:
-    """Return whether a value is a text or a number, but not a name in the enumeration `dtype`."""
+    """Return whether `value` is a text or number that is not a name in the enumeration `dtype`."""
     text = str(value) if is_number(value) else value
     return isinstance(text, str) and text not in dtype.categories
 
@@ -511,8 +515,8 @@ def _is_lacking(value: object, dtype: pl.Enum) -> bool:
 def check_value_of(parameter: str, value: object, column: str, dtype: pl.DataType) -> pl.Expr:
     """Return a value of a column as a literal of type `dtype`, the type of that column.
 
-    `value` is the user's argument of `parameter`, `column` the parameter that names the column.
-    Raise an error unless the value can be converted to that type without a change.
+    `value` is the user's argument of `parameter`, and `column` is the parameter that names the
+    column. Raise an error unless the value can be converted to that type without a change.
     """
     got = type(value).__name__
     try:
@@ -522,7 +526,8 @@ def check_value_of(parameter: str, value: object, column: str, dtype: pl.DataTyp
             given = given.cast(pl.String)
         cast = given.cast(dtype)
         if _is_alike(given.dtype, dtype) and _is_unchanged(given, cast):
-            # Polars would unpack a list into a column; the first value of a column stays one list.
+            # Polars would turn a list into a column of its items, but the first value of a column
+            # stays a list.
             return pl.lit(cast).first() if dtype.is_nested() else pl.lit(cast.item(), dtype)
     except (pl.exceptions.PolarsError, TypeError, OverflowError):
         pass
@@ -546,9 +551,10 @@ def _is_alike(given: Any, dtype: Any) -> bool:
 
 
 def _is_unchanged(given: pl.Series, cast: pl.Series) -> bool:
-    """Return whether the single value of `cast` is that of `given`, in another type.
+    """Return whether the single value of `cast` equals that of `given`, apart from its type.
 
-    0.1 becomes another number in Float32, but has the same text, which is what a user means.
+    A cast to Float32 turns 0.1 into another number, but the number still has the same text, and the
+    text is what the user means.
     """
     if cast.cast(given.dtype).eq_missing(given).all():
         return True
@@ -566,8 +572,8 @@ def raise_on_collect(
 ) -> pl.LazyFrame:
     """Return `frame` with the same rows, and with a validation that runs when it is collected.
 
-    `facts` is a frame of a few rows that describe the input. On collection, `check` gets them as a
-    DataFrame and raises an error if the input is invalid.
+    `facts` is a frame of a few rows that describe the input. On collection, `check` is called with
+    these rows as a DataFrame, and raises an error if the input is invalid.
     """
 
     def run_check(collected: pl.DataFrame) -> pl.DataFrame:

@@ -14,7 +14,7 @@ from polars_clustereval.errors import ClusterEvalError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-#: How a frame becomes one of Polars, by the library that its type is from.
+#: The code that converts a frame of another library to Polars, by the name of that library.
 _CONVERSIONS = {
     "polars": "{}",
     "pandas": "pl.from_pandas({})",
@@ -41,15 +41,15 @@ def has_values(x: object) -> bool:
 def type_name(x: object) -> str:
     """Return the name of the type of x for error texts, such as list, Series or pandas.DataFrame.
 
-    Types of other libraries are shown with the library, because Polars has types with the same
-    names.
+    The name of a type of another library begins with that library, because Polars has types with
+    the same names.
     """
     library, name = _library_of(x), type(x).__name__
     return name if library in ("builtins", "polars") else f"{library}.{name}"
 
 
 def _library_of(x: object) -> str:
-    """Return the library that defines the type of x; modules such as _duckdb count too."""
+    """Return the library that defines the type of x, such as duckdb for a class of _duckdb."""
     return type(x).__module__.partition(".")[0].lstrip("_")
 
 
@@ -67,11 +67,12 @@ def column_advice(parameter: str, got: object) -> str:
 
 
 def check_calls(function: Function) -> Function:
-    """Return a table function with a check of its first argument, the frame, before all others.
+    """Return a table function that checks its first argument, the frame, before all others.
 
-    For an unknown parameter, the error suggests the one that the user may have meant. If the
-    function is called like those of scikit-learn, with data in place of a frame and names of
-    columns, the error shows the call on a frame. Python's own errors would only name the parameter.
+    Python's own errors would only name the parameter. Here, the error for an unknown parameter
+    suggests the parameter that the user may have meant. If the function is called like those of
+    scikit-learn, with data instead of a frame and column names, the error shows the call on a
+    frame.
     """
 
     @wraps(function)
@@ -85,7 +86,7 @@ def check_calls(function: Function) -> Function:
     return cast("Function", checked)
 
 
-#: Parameters of scikit-learn, scipy and pandas that have another name here.
+#: The names here of parameters of scikit-learn, scipy and pandas, by their names there.
 _OTHER_PARAMETERS = {
     "metric": "distance",
     "sample_weight": "weight",
@@ -116,8 +117,9 @@ def _check_frame_call(
 ) -> None:
     """Raise an error if the table function gets no Polars frame, or gets points and data.
 
-    `given` are its positional arguments, at least the frame, and `named` those by name. Points and
-    data are two arguments, such as X and y in scikit-learn, but the function needs three.
+    `given` holds the positional arguments of the call, at least the frame, and `named` holds its
+    keyword arguments. A call in the style of scikit-learn has two arguments of data, X and y, but
+    the function needs three: the frame and two columns.
     """
     frame, *columns = given
     required = required_parameters(function)
@@ -145,9 +147,9 @@ def _is_table(x: object) -> bool:
 
 
 def frame_error(got: str, advice: str = "") -> ClusterEvalError:
-    """Return the error of a call without a frame, or without names of its columns.
+    """Return the error for a call that passes no frame, or no names of columns.
 
-    `got` names the types of what was given; `advice`, which may be empty, says what to write.
+    `got` names the types of the arguments, and `advice`, which may be empty, says what to write.
     """
     return ClusterEvalError(
         "frame: expected a Polars DataFrame or LazyFrame and names of its columns, "
@@ -166,7 +168,7 @@ _VALUES = ("reference", "centroids", "edges")
 
 
 def _new_frame(columns: Sequence[str]) -> str:
-    """Return the code that makes a frame from variables; two are named as in scikit-learn."""
+    """Return code that makes a frame with `columns`; two variables are named as in scikit-learn."""
     pair = ("y_true", "y_pred") if columns[0] == "label" else ("X", "y")
     variables = pair if len(columns) == 2 else columns
     named = zip(columns, variables, strict=True)
@@ -200,8 +202,8 @@ def _call_on_frame(
 ) -> str:
     """Return the code that calls a table function on a frame, with the arguments as given.
 
-    `columns` are the positional arguments after the frame, `named` those by name. `conversion` is
-    the code that makes a Polars frame, with {} for the variable.
+    `columns` are the positional arguments after the frame, and `named` are the keyword arguments.
+    `conversion` is the code that makes a Polars frame, with {} for the variable.
     """
     arguments = [conversion.format("frame"), *map(_show_argument, columns)]
     arguments += [f"{name}={_show_argument(x)}" for name, x in named.items() if name != "frame"]

@@ -1,8 +1,8 @@
-"""deferral: calls on a LazyFrame that need rows for their plan, which are read on collection.
+"""deferral: postpones calls on a LazyFrame that must read rows in order to make their plan.
 
-For example, the columns of the plan depend on the number of coordinates in lists. Such a call ends
-where it would read rows, and is repeated when its result is collected. The schema of the result is
-that of the same call on frames without rows.
+For example, the columns of a plan may depend on how many coordinates the lists have. Such a call
+stops at the point where it would read rows, and runs again when you collect its result. The schema
+of the result is that of the same call on frames without rows.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["collect_all_now", "collect_now", "defer_reading", "reading_memory"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-#: Whether a call on a LazyFrame makes its plan, for which it must not read rows.
+#: Whether a call on a LazyFrame is making its plan; if so, the call must not read rows.
 _is_planning: ContextVar[bool] = ContextVar("_is_planning", default=False)
 
 # Before Polars 2 an error of an IO source comes as a ComputeError.
@@ -38,33 +38,34 @@ class _RowsNeededError(Exception):
 def collect_now(lazy: pl.LazyFrame) -> pl.DataFrame:
     """Return the rows of a frame that a call needs to make its plan.
 
-    A call on a LazyFrame ends here, and is repeated when its result is collected.
+    If the user passed a LazyFrame, the call stops here, and is repeated when its result is
+    collected.
     """
     return collect_all_now([lazy])[0]
 
 
 def collect_all_now(frames: Sequence[pl.LazyFrame]) -> list[pl.DataFrame]:
-    """Return the rows of several frames, as collect_now does those of one."""
+    """Return the rows of several frames, under the same rules as collect_now."""
     if _is_planning.get():
         raise _RowsNeededError
     return pl.collect_all(frames, engine="streaming")
 
 
 def reading_memory() -> AbstractContextManager[None]:
-    """Return a context in which collect_now reads frames that are in memory already."""
+    """Return a context in which collect_now reads rows; use it for frames that are in memory."""
     return _planning(is_planning=False)
 
 
 def defer_reading(function: Function) -> Function:
     """Return a table function that reads no row of a LazyFrame before its result is collected.
 
-    Its first parameter is a frame, and the result is of the same kind.
+    The first parameter of `function` is a frame, and its result is a frame of the same kind.
     """
     parameter = function.__code__.co_varnames[0]
 
     @wraps(function)
     def planned(*args: Any, **kwargs: Any) -> Any:
-        """Call the function, later if it reads rows; it has the function's own docstring."""
+        """Call the function, or postpone the call until collection if it reads rows."""
         first = args[0] if args else kwargs.get(parameter)
         if not isinstance(first, pl.LazyFrame):
             with _planning(is_planning=False):
@@ -80,7 +81,7 @@ def defer_reading(function: Function) -> Function:
 
 @contextmanager
 def _planning(*, is_planning: bool) -> Iterator[None]:
-    """Set whether reading rows ends the call, inside the ``with`` block."""
+    """Set, for the ``with`` block, whether a call must stop at the point where it reads rows."""
     token = _is_planning.set(is_planning)
     try:
         yield
@@ -91,7 +92,7 @@ def _planning(*, is_planning: bool) -> Iterator[None]:
 def _defer(
     function: Callable[..., pl.LazyFrame], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> pl.LazyFrame:
-    """Return the result of a call that is made when this is collected."""
+    """Return a LazyFrame that calls the function when it is collected."""
     with _planning(is_planning=False):
         named = {name: _without_rows(x) for name, x in kwargs.items()}
         schema = function(*map(_without_rows, args), **named).collect_schema()
@@ -123,7 +124,7 @@ def _defer(
 
 
 def _without_rows(argument: object) -> object:
-    """Return an argument unchanged, or a LazyFrame without its rows."""
+    """Return the argument itself, or, if it is a LazyFrame, the same frame without rows."""
     if not isinstance(argument, pl.LazyFrame):
         return argument
     return pl.LazyFrame(schema=argument.collect_schema())

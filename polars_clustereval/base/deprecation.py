@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
 
-_PACKAGE = str(Path(__file__).resolve().parent.parent)
+_FOLDER_OF_PACKAGE = str(Path(__file__).resolve().parent.parent)
 
 
 class Deprecation(NamedTuple):
@@ -85,10 +85,10 @@ def renamed_parameter(
 
 def overdue(deprecations: list[Deprecation], version: str) -> list[str]:
     """Return the names of the deprecations that should be gone in a version of the package."""
-    return [x.name for x in deprecations if _numbers(x.removed_in) <= _numbers(version)]
+    return [x.name for x in deprecations if _version_parts(x.removed_in) <= _version_parts(version)]
 
 
-def _numbers(version: str) -> tuple[int, ...]:
+def _version_parts(version: str) -> tuple[int, ...]:
     """Return the numbers of a version for comparison: 1.10 is newer than 1.9, and equals 1.10.0."""
     numbers = [int(part) for part in version.split(".")]
     return tuple(numbers + [0] * (3 - len(numbers)))
@@ -104,7 +104,7 @@ def _record(name: str, since: str, removed_in: str) -> Deprecation:
 def _warn(found: Deprecation, advice: str) -> None:
     """Warn about a deprecated name, at the line outside of the package that uses it."""
     frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_FOLDER_OF_PACKAGE):
         frame, level = frame.f_back, level + 1
     warnings.warn(
         f"{found.name} is deprecated since {found.since} and will be removed in "

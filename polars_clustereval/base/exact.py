@@ -40,12 +40,12 @@ def ratio(x: pl.Expr, y: pl.Expr) -> pl.Expr:
 
 
 def finite_or_null(x: pl.Expr) -> pl.Expr:
-    """Return x, but NULL where it is infinite or NaN: a quotient or a square may overflow."""
+    """Return x, or NULL where a quotient or square has overflowed and x is infinite or NaN."""
     return pl.when(x.is_finite()).then(x)
 
 
 def ratio_or(part: pl.Expr, whole: pl.Expr, otherwise: float) -> pl.Expr:
-    """Return part / whole, or `otherwise` if whole is 0 (part then is 0, too)."""
+    """Return part / whole, or `otherwise` if whole, and therefore part, is 0."""
     return pl.when(whole == 0).then(otherwise).otherwise(part / whole)
 
 
@@ -55,14 +55,16 @@ def ratio_or(part: pl.Expr, whole: pl.Expr, otherwise: float) -> pl.Expr:
 
 
 def clamped_mean(x: pl.Expr) -> pl.Expr:
-    """Return the mean of x, but not beyond its smallest and largest value.
+    """Return the mean of x, limited to the range from its smallest to its largest value.
 
-    So the mean of equal numbers is that number, which the rounding of sums would otherwise change.
+    The limits make the mean of equal numbers exactly that number. Without them, the rounding of
+    sums could change the result.
     """
     return x.mean().clip(x.min(), x.max())
 
 
-#: Binary places of a sum of row counts, up to 1e14 in all, and of a sum of shares, up to 100.
+#: The number of binary places in a sum of row counts (up to 1e14) and in a sum of shares (up to
+#: 100).
 PLACES_OF_ROWS, PLACES_OF_SHARES = 80, 120
 
 
@@ -76,7 +78,7 @@ def to_fixed_point(x: pl.Expr, places: int = PLACES_OF_ROWS) -> pl.Expr:
 
 
 def from_fixed_point(x: pl.Expr, places: int = PLACES_OF_ROWS) -> pl.Expr:
-    """Return the Float64 value of a number, or sum of numbers, of to_fixed_point(.., places)."""
+    """Return the Float64 value of a result of to_fixed_point(.., places), or of a sum of these."""
     return to_double(x) * 2.0**-places
 
 
@@ -105,9 +107,10 @@ def log_ratio(x: pl.Expr, y: pl.Expr) -> pl.Expr:
 
 
 def deviance(x: pl.Expr, m: pl.Expr, d: pl.Expr) -> pl.Expr:
-    """Return Loader's deviance x ln(x / m) + m - x >= 0 of a count x from its mean m, all Float64.
+    """Return Loader's deviance x ln(x / m) + m - x of a count x from its mean m; it is >= 0.
 
-    The parameter d is x - m. The caller computes it from integers, which loses no digits.
+    All are Float64. The parameter d is x - m, which the caller computes from integers, so that no
+    digits are lost.
     """
     v = d / (x + m).clip(1e-300)
     w = v * v
@@ -124,7 +127,7 @@ def deviance(x: pl.Expr, m: pl.Expr, d: pl.Expr) -> pl.Expr:
 def percent_as_text(x: pl.Expr) -> pl.Expr:
     """Return x, from 0 to 1, as text in per cent: '12 %', with one digit below 10 %.
 
-    Only 0 and 1 become 0 % and 100 %.
+    No other number than 0 becomes 0 %, and no other number than 1 becomes 100 %.
     """
     whole = (100 * x + 0.5).floor().cast(pl.Int64)
     tenths = (1000 * x + 0.5).floor().cast(pl.Int64)
@@ -143,12 +146,12 @@ def percent_as_text(x: pl.Expr) -> pl.Expr:
 
 
 def whole_as_text(x: pl.Expr) -> pl.Expr:
-    """Return x >= 0, below 1e15, as the text of the nearest whole number."""
+    """Return the nearest whole number of x as text, for 0 <= x < 1e15."""
     return (x + 0.5).floor().cast(pl.Int64).cast(pl.String)
 
 
 def decimals_as_text(x: pl.Expr) -> pl.Expr:
-    """Return x, of a size below 1e15, as text with two decimals."""
+    """Return x as text with two decimals; the absolute value of x must be below 1e15."""
     hundredths = (100 * x.abs() + 0.5).floor().cast(pl.Int64)
     sign = pl.when((hundredths > 0) & (x < 0)).then(pl.lit("-")).otherwise(pl.lit(""))
     decimals = (hundredths % 100).cast(pl.String).str.zfill(2)
@@ -158,13 +161,13 @@ def decimals_as_text(x: pl.Expr) -> pl.Expr:
 def decimals_below(x: pl.Expr, most: float) -> pl.Expr:
     """Return x, which is below `most`, as text with two decimals.
 
-    If they would be those of `most`, such as 0.25, the text is 'just below 0.25'.
+    If x would round to `most`, such as 0.25, the text is 'just below 0.25'.
     """
     is_near = x >= most - 0.005
     return pl.when(is_near).then(pl.lit(f"just below {most:g}")).otherwise(decimals_as_text(x))
 
 
 def count_as_text(n: pl.Expr, noun: str) -> pl.Expr:
-    """Return a number n and a noun, in the singular if n is 1: '1 row', '2 rows'."""
+    """Return n and the noun as text, in the singular if n is 1: '1 row', '2 rows'."""
     ending = pl.when(n == 1).then(pl.lit("")).otherwise(pl.lit("s"))
     return pl.format(f"{{}} {noun}{{}}", n, ending)

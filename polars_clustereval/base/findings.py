@@ -19,11 +19,11 @@ _SEVERITIES = ("problem", "warning", "note")
 def make_finding(
     rows: pl.LazyFrame, keys: Sequence[str], place: int, code: str, **columns: pl.Expr | str
 ) -> pl.LazyFrame:
-    """Return a finding for each of `rows`: the partition columns `keys`, and its own columns.
+    """Return one finding for each row of `rows`, with the partition columns `keys`.
 
-    `place` is the place of the code among findings of the same severity. `columns` are severity,
-    finding and others; a text is the same in all rows. n and value are NULL if `columns` lacks
-    them.
+    `code` is the code of the finding, and `place` the position of this code among findings of the
+    same severity. `columns` holds severity, finding and any other columns of the result, by name; a
+    text is the same in all rows. The columns n and value are NULL if `columns` does not have them.
     """
     given: dict[str, pl.Expr] = {
         name: pl.lit(x) if isinstance(x, str) else x for name, x in columns.items()
@@ -41,12 +41,12 @@ def findings_on_sizes(
     unit: str,
     complement: str,
 ) -> list[pl.LazyFrame]:
-    """Return findings on the rows of each partition, and on the sizes of its clusters.
+    """Return findings on the row counts of each partition, and on the sizes of its clusters.
 
     `row_counts` has one row per partition with the partition columns `keys`, total, n_dropped,
-    n_noise, n_clusters and total_noise, the rows that are counted or are noise; `cluster_sizes` has
-    rows with `keys`, cluster and cluster_size. `unit` and `complement` are the words for a row and
-    for what a dropped one lacks.
+    n_noise, n_clusters and total_noise, the number of rows that are counted or are noise.
+    `cluster_sizes` has one row per cluster, with `keys`, cluster and cluster_size. `unit` is the
+    word for a row, and `complement` is the word for what a dropped row lacks.
     """
     total, n_dropped, n_noise = pl.col("total"), pl.col("n_dropped"), pl.col("n_noise")
     n_clusters, size = pl.col("n_clusters"), pl.col("cluster_size")
@@ -124,9 +124,9 @@ def findings_on_sizes(
 def sort_findings(
     findings: Sequence[pl.LazyFrame], keys: Sequence[str], subjects: Sequence[str]
 ) -> pl.LazyFrame:
-    """Return the findings of all frames, sorted by partition, the worst first.
+    """Return the findings of all frames, sorted by partition and then by severity, worst first.
 
-    `subjects` are the columns that say what a finding is about.
+    `subjects` are the names of the columns that say what a finding is about.
     """
     rows = pl.concat(findings, how="diagonal_relaxed")
     rank = pl.col("severity").replace_strict(_SEVERITIES, range(len(_SEVERITIES)))

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from .metric_facts import MetricFacts
     from .score_facts import Entry
 
-#: Returns the expression of a column by its name: ``pl.col``, or ``element_field`` inside a list.
+#: A function that returns a column by its name: ``pl.col``, or ``element_field`` inside a list.
 Row = Callable[[str], pl.Expr]
-#: Expressions by the names of the columns that they become.
+#: Expressions by the names of their columns in the result.
 Terms = dict[str, pl.Expr]
-#: Columns to add, as expressions of the columns of a row.
+#: A function from the columns of a row to the columns that are added to it.
 Stage = Callable[[Row], Terms]
 
 
@@ -34,7 +34,7 @@ def sum_by(frame: pl.LazyFrame, by: list[str], terms: Terms) -> pl.LazyFrame:
     """Return the sum of each of the `terms` per group of the columns `by`.
 
     The terms are expressions with one value per row, by the name of their column in the result. The
-    result has one row per group; with no `by` it has one row, even if the frame has none.
+    result has one row per group; if `by` is empty, it has one row, even if the frame has none.
     """
     named = frame.select(*by, **terms)
     sums = [pl.col(name).sum() for name in terms]
@@ -45,7 +45,7 @@ def aggregate_by(frame: pl.LazyFrame, by: list[str], terms: Terms) -> pl.LazyFra
     """Return the aggregates `terms` per group of the columns `by`.
 
     The terms are aggregating expressions, by the name of their column in the result. The result has
-    one row per group; with no `by` it has one row, even if the frame has none.
+    one row per group; if `by` is empty, it has one row, even if the frame has none.
     """
     return frame.group_by(by).agg(**terms) if by else frame.select(**terms)
 
@@ -63,8 +63,8 @@ def join_partitions(
 ) -> pl.LazyFrame:
     """Return `frame` with the columns of `others`, joined on the partition columns `by`.
 
-    A partition is a group of rows that is evaluated separately, and NULL is a value of `by` too.
-    Each of the others has one row per partition; with no `by` it has one row in all.
+    A partition is a group of rows that is evaluated separately. NULL is a value of `by` like any
+    other. Each frame of `others` has one row per partition; if `by` is empty, it has a single row.
     """
     for other in others:
         if by:
@@ -74,7 +74,7 @@ def join_partitions(
     return frame
 
 
-# Polars up to 1.40 does not have this parameter.
+# Polars before 1.41 does not have this parameter.
 _HAS_BUILD_SIDE = "build_side" in signature(pl.LazyFrame.join).parameters
 _BUILD_RIGHT: dict[str, Any] = {"build_side": "force_right"} if _HAS_BUILD_SIDE else {}
 
@@ -98,9 +98,9 @@ def join_small(
 def add_stages(frame: pl.LazyFrame, *stages: Stage) -> pl.LazyFrame:
     """Return `frame` with the columns that the stages add, one stage after the other.
 
-    A stage is a function of `pl.col` that returns new columns as expressions by name; they may use
-    columns of earlier stages. What is used twice should be a stage of its own, because Polars
-    computes a when/then expression again wherever it is used.
+    A stage is a function that is called with `pl.col` and returns new columns, as expressions by
+    name, which may use the columns of earlier stages. Put a column that is used twice into a stage
+    of its own, because Polars computes a when/then expression again wherever it is used.
     """
     for stage in stages:
         frame = frame.with_columns(**stage(pl.col))
@@ -116,10 +116,11 @@ def _has_same_parts(dtype: Any, other: Any) -> bool:
 
 
 def align_structs(frame: pl.LazyFrame, like: Mapping[str, Any]) -> pl.LazyFrame:
-    """Return `frame` with other names for the fields of structs that are compared by position.
+    """Return `frame` with the fields of its structs renamed as in the types of `like`.
 
-    `like` has types by the names of columns of the frame. A struct of the same types in the same
-    places gets the names of that type, so that its values can be equal to those of the other table.
+    `like` has types by the names of columns of the frame. If a column is a struct with the same
+    types in the same places as its type in `like`, its fields get the names of that type. Otherwise
+    its values could not be equal to those of the other table.
     """
     schema = frame.collect_schema()
     return frame.with_columns(
@@ -130,7 +131,7 @@ def align_structs(frame: pl.LazyFrame, like: Mapping[str, Any]) -> pl.LazyFrame:
 
 
 def list_meanings(scores: Iterable[MetricFacts] | Iterable[Entry]) -> pl.LazyFrame:
-    """Return one row per score: metric, its name; place, from 0; best, NULL if none is; meaning."""
+    """Return one row per score, with the columns metric, place (from 0), best and meaning."""
     rows = [(x.name, x.best or None, x.meaning) for x in scores]
     schema = dict.fromkeys(("metric", "best", "meaning"), pl.String)
     return pl.LazyFrame(rows, schema, orient="row").with_row_index("place")
@@ -139,11 +140,11 @@ def list_meanings(scores: Iterable[MetricFacts] | Iterable[Entry]) -> pl.LazyFra
 def to_user_frame(
     frame: Frame, lazy: pl.LazyFrame, keys: dict[str, str], metrics: Sequence[str] | None = None
 ) -> Frame:
-    """Return the result `lazy` as the user gets it: collected if the input `frame` is a DataFrame.
+    """Return the result `lazy` for the user: collected if the input `frame` is a DataFrame.
 
     `keys` maps the inner names of the partition columns (key_0, key_1, ...) to the user's names,
-    which the result gets. `metrics` are the columns that are returned besides them, None for all;
-    what the others need is not computed.
+    which the result gets. `metrics` are the columns to return after the partition columns, or None
+    for all; anything that only the other columns need is not computed.
     """
     if metrics is not None:
         known = [name for name in lazy.collect_schema().names() if name not in keys]
@@ -165,10 +166,10 @@ def element_field(name: str) -> pl.Expr:
 class StructLists(NamedTuple):
     """An expression of lists of structs, which replaces a frame inside an expression.
 
-    `lists` has one list per group of rows of the user's frame. A struct of the list is what a row
-    is in a frame, and `fields` are the names of its fields. An expression has no variables: it
-    would compute again what it uses twice, unless that is an element of a list, which
-    ``list.eval`` computes once for all expressions in it.
+    `lists` has one list per group of rows of the user's frame. Each struct of a list corresponds to
+    a row of a frame, and `fields` are the names of its fields. An expression has no variables, so a
+    value that it uses twice is computed twice. The elements of a list are the exception:
+    ``list.eval`` computes them once for all expressions inside it.
     """
 
     lists: pl.Expr
@@ -198,8 +199,8 @@ class StructLists(NamedTuple):
     def sum_terms(self, terms: Terms) -> StructLists:
         """Return lists of one struct: the sum over the list of each of the `terms`, and `total`.
 
-        The terms are expressions of element_field, by the name of their sum. `total` is the number
-        of rows of the group, a field that all structs of a list share.
+        The terms are expressions of element_field, by the name of their sum. `total`, the number of
+        rows of the group, is a field with the same value in all structs of a list.
         """
         sums = {name: term.sum() for name, term in terms.items()}
         return self.select({"total": element_field("total").first(), **sums})
@@ -207,9 +208,9 @@ class StructLists(NamedTuple):
     def score(self, scores: Callable[[Row], Terms], name: str) -> pl.Expr:
         """Return one score per group of rows, as an expression with the alias `name`.
 
-        Each list has one struct of statistics, among them `total`, the number of rows. `scores` is
-        a function of `element_field` that returns scores as expressions by name, of which `name`
-        selects one. The score is NULL for a group without rows.
+        Each list has a single struct of statistics, one of which is `total`, the number of rows.
+        `scores` is a function that is called with `element_field` and returns scores as expressions
+        by name; `name` selects one of them. The score is NULL for a group without rows.
         """
         score = pl.when(element_field("total") > 0).then(scores(element_field)[name])
         return self.lists.list.eval(score).list.first().alias(name)

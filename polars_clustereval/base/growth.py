@@ -1,9 +1,9 @@
-"""growth: times that grow faster than the rows of a table, and estimates of their seconds.
+"""growth: the tables whose time grows faster than the number of rows, and estimates of that time.
 
 A table declares its growth above its function (see tables). An estimate is a product of sizes, such
-as n n d, times the seconds that were measured for each 10^9 of it. It distinguishes seconds from
-minutes and hours, but no more. The docstrings, the comments of the macros, docs/scale.md, the page
-and the warnings of the command line all use it.
+as n n d, times the seconds that were measured for each 10^9 of this product. An estimate only tells
+whether a call takes seconds, minutes or hours. The docstrings, the comments of the macros,
+docs/scale.md, the report page and the warnings of the command line all use these estimates.
 """
 
 from __future__ import annotations
@@ -40,12 +40,13 @@ __all__ = [
     "find_growth",
 ]
 
-#: What the letters of sizes stand for.
+#: The sizes that the letters stand for.
 SIZES = MappingProxyType(
     {"n": "rows", "k": "clusters", "l": "labels", "r": "runs", "s": "rows per cluster"}
     | {"d": "coordinates"}
 )
-#: The coordinates of the examples in docstrings, and their clusters where these count too.
+#: The number of coordinates in the examples of docstrings, and of clusters if the time depends on
+#: it.
 _EXAMPLE = MappingProxyType({"d": 8.0, "r": 10.0})
 _MINUTE = 60.0
 
@@ -53,27 +54,28 @@ _MINUTE = 60.0
 class Growth(NamedTuple):
     """How the time of a table grows with some of its options."""
 
-    #: Letters of SIZES, whose product is the work.
+    #: Letters of SIZES; the product of these sizes is the amount of work.
     factors: str
     #: By engine: the seconds for each 10^9 of this product, on two cores.
     seconds: Mapping[str, float]
-    #: The values of parameters for which this holds, for those where not all values do.
+    #: The parameters on which the growth depends, with the values for which this record holds.
     when: Mapping[str, tuple[object, ...]] = MappingProxyType({})
     #: Options that are faster.
     faster: tuple[Setting, ...] = ()
-    #: The largest product that is computed as a whole: beyond it, in parts or not at all.
+    #: The largest product that is computed as a whole. A larger one is computed in parts or not at
+    #: all.
     most: float = inf
-    #: What else there is to say of it.
+    #: Further remarks.
     remark: str = ""
 
 
-#: For tables that exclude pairs of points by centers.
+#: A remark for tables that use centers to exclude pairs of points.
 _OVERLAP = "Clusters of which none can be excluded by its center take up to five times as long."
 _A_SAMPLE = (Setting("method", "sample"), Setting("sample_size", 2000))
 
 
 def _exact_silhouettes(*faster: Setting, **when: tuple[object, ...]) -> tuple[Growth, ...]:
-    """Return the growth of a table of exact silhouettes, of the default distance first."""
+    """Return how the time of a table of exact silhouettes grows, for the default distance first."""
     return tuple(
         Growth(
             "nnd",
@@ -90,12 +92,12 @@ def _exact_silhouettes(*faster: Setting, **when: tuple[object, ...]) -> tuple[Gr
     )
 
 
-#: Exact silhouettes, and those of a sweep.
+#: Exact silhouettes of one clustering, and of a series of clusterings.
 SILHOUETTES = _exact_silhouettes(*_A_SAMPLE, method=("exact",), tolerance=(None,))
 SWEPT_SILHOUETTES = _exact_silhouettes(Setting("silhouette", "simplified"), silhouette=("exact",))
 #: The largest and the smallest distances of points, within and between clusters.
 EXTREME_DISTANCES = (Growth("nnd", {"duckdb": 0.01, "polars": 0.005}, remark=_OVERLAP),)
-#: Sums of the distances of all pairs, if they are asked for.
+#: Sums of the distances of all pairs, if the user asks for them.
 GENERALIZED_DISTANCES = (
     Growth(
         "nnd",
@@ -122,7 +124,7 @@ PAIRS_OF_CENTERS = (
         remark="With fewer clusters it grows as the rows do.",
     ),
 )
-#: The best matching of labels and clusters that have nothing to do with each other.
+#: The best matching of labels and clusters that are unrelated.
 ASSIGNMENT = (
     Growth(
         "lkk",
@@ -138,9 +140,9 @@ PAIRS_OF_RUNS = (Growth("nr", {"duckdb": 60.0, "polars": 50.0}),)
 
 
 def find_growth(growths: Sequence[Growth], options: Mapping[str, object]) -> Growth | None:
-    """Return the growth of a table that applies with these options, or None.
+    """Return the record of `growths` that applies with these options, or None if none does.
 
-    `options` are the values of its parameters; texts are in any letter case.
+    `options` maps parameters of the table to values; the letter case of texts does not matter.
     """
     given = {name: x.lower() if isinstance(x, str) else x for name, x in options.items()}
     for growth in growths:
@@ -150,9 +152,9 @@ def find_growth(growths: Sequence[Growth], options: Mapping[str, object]) -> Gro
 
 
 def estimate_seconds(growth: Growth, engine: str, sizes: Mapping[str, float]) -> float:
-    """Return about how many seconds a table takes in an engine, given sizes by their letters.
+    """Return roughly how many seconds a table takes in an engine; `sizes` maps letters to sizes.
 
-    If some factors of the product are unknown, the result is 0.
+    If `sizes` lacks a factor of the product, the result is 0.
     """
     product = prod(float(sizes[x]) for x in growth.factors)
     return product / 1e9 * growth.seconds[engine] if product <= growth.most else 0.0
@@ -164,7 +166,7 @@ def estimate_seconds(growth: Growth, engine: str, sizes: Mapping[str, float]) ->
 
 
 def describe_seconds(seconds: float) -> str:
-    """Return a time in words, with one digit, in the largest unit of which it is more than two."""
+    """Return a time in words, with one digit, in the largest unit that it exceeds twice."""
     for unit, size in (("days", 86400), ("hours", 3600), ("minutes", 60)):
         if seconds > 2 * size:
             return f"{_round(seconds / size, 1):,.0f} {unit}"
@@ -172,7 +174,7 @@ def describe_seconds(seconds: float) -> str:
 
 
 def _round(value: float, digits: int) -> float:
-    """Return a number >= 0 with its first digits only."""
+    """Return a number >= 0, rounded to its first `digits` significant digits."""
     return float(f"{value:.{digits - 1}e}")
 
 
@@ -184,16 +186,16 @@ def describe_product(factors: str) -> str:
 
 
 def _describe_minute(growth: Growth, engine: str) -> str:
-    """Return the size at which a table takes a minute in an engine, such as 240,000."""
+    """Return the size at which a table takes one minute in an engine, as text such as 240,000."""
     free = [x for x in growth.factors if x not in _EXAMPLE]
-    # All rows of the example are in 50 clusters.
+    # In the example, 50 clusters hold all rows.
     known = prod(_EXAMPLE.get(x, 1.0) for x in growth.factors) * (0.02 if "s" in free else 1.0)
     product = min(_MINUTE / growth.seconds[engine] * 1e9, growth.most)
     return f"{_round((product / known) ** (1 / len(free)), 2):,.0f}"
 
 
 def _describe_growth(growth: Growth, parameters: Collection[str]) -> str:
-    """Return what the docstring of a table with these parameters says about its time."""
+    """Return the sentences about time in the docstring of a table with these parameters."""
     sizes = [_describe_minute(growth, engine) for engine in ("duckdb", "polars")]
     what = " and ".join(SIZES[x] for x in dict.fromkeys(growth.factors) if x in "nlk")
     more = {"d": " of 8 coordinates", "r": " of 10 runs"}
@@ -216,7 +218,8 @@ def _describe_growth(growth: Growth, parameters: Collection[str]) -> str:
 def add_growth_note(function: Callable[..., Any], growths: Sequence[Growth]) -> None:
     """Add to the docstring of a table function how the time of its default call grows.
 
-    The note comes first in its Notes. Nothing is added if the time grows as the rows do.
+    The note comes first in the section Notes. Nothing is added if the time grows in proportion to
+    the number of rows.
     """
     parameters = signature(function).parameters
     defaults = {x.name: x.default for x in parameters.values() if x.default is not x.empty}

@@ -1,8 +1,8 @@
 """metric_facts: what is known about each external metric, from the docstring of its expression.
 
-The docstrings are the record. ``make facts`` writes their facts to the file metric_facts.json,
-because Python leaves out docstrings with -OO, and so that importing the package does not have to
-read them.
+The docstrings are the source of these facts. ``make facts`` copies the facts to the file
+metric_facts.json, because Python with -OO removes docstrings, and because importing the package
+should not have to parse them.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ FACTS_FILE = Path(__file__).with_suffix(".json")
 
 
 class MetricFacts(NamedTuple):
-    """One metric. Texts that do not apply are empty."""
+    """The facts about one metric. Texts that do not apply are empty."""
 
     name: str
     title: str
     #: Such as 'pair counting'.
     family: str
-    #: The first report whose column it is: 'external_report' or 'entity_resolution_report'.
+    #: The first report that has it as a column: 'external_report' or 'entity_resolution_report'.
     table: str
     #: What it is in one sentence, and then its formula and other remarks.
     summary: str
@@ -40,10 +40,10 @@ class MetricFacts(NamedTuple):
     special_cases: str
     #: Authors, year, title, and DOI or publisher.
     source: str
-    #: Its value if label and cluster change places: 'the same', 'the negative', 'another value', or
-    #: the name of another metric.
+    #: How its value changes if you swap label and cluster: 'the same', 'the negative', 'another
+    #: value', or the name of another metric.
     swapped: str
-    #: What takes time besides the cells.
+    #: What takes time apart from the counts of the contingency table.
     cost: str
     #: Names in other libraries, by library.
     elsewhere: Mapping[str, str]
@@ -72,5 +72,5 @@ def metric_facts() -> Mapping[str, MetricFacts]:
 
 @cache
 def metrics_of(table: str) -> Mapping[str, MetricFacts]:
-    """Return the facts of the metrics whose first report is `table`, by name, in its order."""
+    """Return the facts of the metrics whose first report is `table`, by name, in report order."""
     return {name: facts for name, facts in metric_facts().items() if facts.table == table}

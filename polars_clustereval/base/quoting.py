@@ -1,4 +1,4 @@
-"""Names and texts of users as parts of an SQL query, and as they are shown."""
+"""Quoting of users' names and texts in SQL queries, and escaping of texts that are shown."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """tables: the declaration of each table function, and look-ups over all declarations.
 
 A table is declared once, above its function: ``@table_function("points", order=("cluster",))``. The
-signature has its parameters, and the docstring describes its columns. Everything that lists tables
-reads these declarations, or is written by ``make facts``.
+signature of the function lists the table's parameters, and the docstring describes its columns. All
+code that lists tables reads these declarations, or is written by ``make facts``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-#: What a table is called with, and what that means: tables of one kind can be called alike.
+#: The kinds of tables. Tables of the same kind take the same main arguments.
 Kind: TypeAlias = Literal[
     "labels",  # a label and a cluster per row, which may have a weight
     "records",  # a label and a cluster per row, which has an id
@@ -52,15 +52,15 @@ class Table(NamedTuple):
 
     function: Callable[..., Any]
     kind: Kind
-    #: The columns by which the rows of a partition are ordered; none if there is one row.
+    #: The columns by which the rows of a partition are sorted; empty if there is a single row.
     order: tuple[str, ...]
     #: The page in docs/ that explains it.
     guide: str
-    #: Whether ``to_sql`` can write it, and Spark compute it if it reads one frame.
+    #: Whether ``to_sql`` can write the table, and Spark can compute it if it reads a single frame.
     is_portable: bool
-    #: Whether there is a macro of its name; numpy draws what the other tables score.
+    #: Whether SQL has a macro of this name. The other tables score random samples that numpy draws.
     has_macro: bool
-    #: How its time grows where that is faster than its rows, one for each choice of options.
+    #: How its time grows if faster than the number of rows: one record for each choice of options.
     growth: tuple[Growth, ...]
 
 
@@ -78,8 +78,8 @@ def table_function(
 ) -> Callable[[Function], Function]:
     """Return the decorator that declares a table function; see Table for the parameters.
 
-    The calls of a function of one frame are checked (see check_calls). No function reads a
-    LazyFrame before its result is collected (see defer_reading).
+    If the function takes a single frame, its calls are checked (see check_calls). The function
+    never reads a LazyFrame before its result is collected (see defer_reading).
     """
 
     def declare(function: Function) -> Function:
@@ -97,9 +97,9 @@ def table_function(
 
 
 def declared_tables(*kinds: Kind) -> Mapping[str, Table]:
-    """Return the tables of some kinds, or of all, by name: kind by kind, as in Kind.
+    """Return the tables of the given kinds, or of all kinds, by name, in the order of Kind.
 
-    The modules that declare them must have been imported, as the package does.
+    The modules that declare the tables must have been imported; importing the package does this.
     """
     asked = kinds or get_args(Kind)
     found = {name: x for kind in asked for name, x in _DECLARED.items() if x.kind == kind}
@@ -107,14 +107,14 @@ def declared_tables(*kinds: Kind) -> Mapping[str, Table]:
 
 
 def orders_of_portable_tables(*kinds: Kind) -> dict[str, tuple[str, ...]]:
-    """Return the columns that order the rows of each table of some kinds that `to_sql` can write.
+    """Return the columns by which rows are sorted, for each table of `kinds` that to_sql can write.
 
-    They begin with the partition, the column partition_key.
+    The first of these columns is partition_key, the partition.
     """
     tables = declared_tables(*kinds).items()
     return {name: ("partition_key", *x.order) for name, x in tables if x.is_portable}
 
 
 def growth_of(table: str, options: Mapping[str, object]) -> Growth | None:
-    """Return how the time of a table grows with these options; None if it grows as its rows do."""
+    """Return how the time of a table grows, or None if it grows in proportion to the rows."""
     return find_growth(_DECLARED[table].growth, options)

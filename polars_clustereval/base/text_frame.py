@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
     from .checks import Frame
 
-#: Characters of a text, and rows of a table: enough for a summary of all scores.
+#: The limits on characters per text and rows per table: enough for a summary of all scores.
 _TEXT_LENGTH, _SHOWN_ROWS = 200, 60
 
 
 class TextFrame(pl.DataFrame):
     """A DataFrame that shows its texts in full, at the prompt and in notebooks.
 
-    Polars cuts a text after 30 characters and a table after 10 rows, and so would hide most of a
-    summary. What a user has set in polars.Config stays.
+    Polars cuts off a text after 30 characters and a table after 10 rows, and would therefore hide
+    most of a summary. Settings that you have made in polars.Config still apply.
     """
 
     def __str__(self) -> str:
@@ -37,7 +37,7 @@ class TextFrame(pl.DataFrame):
 
 
 def show_whole_texts(frame: Frame) -> Frame:
-    """Return a result for the user as a TextFrame if it is a DataFrame; a LazyFrame stays one."""
+    """Return a DataFrame as a TextFrame; return a LazyFrame unchanged."""
     return TextFrame(frame) if isinstance(frame, pl.DataFrame) else frame
 
 

@@ -1,4 +1,4 @@
-"""What the package says about a name or a parameter that it does not have."""
+"""Error texts for names and parameters that the package does not have."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
 
-#: Names elsewhere of what has another name here.
+#: The names here of functions that have other names in other libraries.
 OTHER_NAMES = {
     "ami": "adjusted_mutual_info_score",
     "ari": "adjusted_rand_score",
@@ -27,7 +27,7 @@ OTHER_NAMES = {
     "pair_confusion_matrix": "pair_counts",
 }
 
-#: An argument for each parameter that tables of clusters require, as columns of a frame.
+#: An example argument for each parameter that tables of clusters require.
 _SAMPLE = {
     "label": [0],
     "cluster": [0],
@@ -41,10 +41,11 @@ _SAMPLE = {
 def describe_unknown_name(
     name: str, public: Collection[str], functions: Sequence[Callable[..., Any]]
 ) -> str:
-    """Return what to use in place of `name`, as the end of an error text; empty if nothing is near.
+    """Return the end of an error text that says what to use instead of `name`; may be empty.
 
-    `public` are the names that the package has, and `functions` its functions. A name that is a
-    column of a table, such as calinski_harabasz_score, is answered with the call of that table.
+    The text is empty if no known name is similar. `public` holds the names that the package has,
+    and `functions` its functions. If `name` is a column of a table, such as
+    calinski_harabasz_score, the text shows the call of that table.
     """
     tables = _tables_by_column(tuple(functions))
     twin = _twin_of(name.lower(), public, tables)
@@ -59,7 +60,7 @@ def describe_unknown_name(
 
 
 def _twin_of(name: str, public: Collection[str], columns: Collection[str]) -> str | None:
-    """Return the name of `public` or `columns` that `name` may have meant, or None.
+    """Return the name in `public` or `columns` that the user may have meant by `name`, or None.
 
     Columns have short names, so a column must be more similar than a public name.
     """
@@ -73,11 +74,11 @@ def _twin_of(name: str, public: Collection[str], columns: Collection[str]) -> st
 def _tables_by_column(
     functions: tuple[Callable[..., Any], ...],
 ) -> dict[str, Callable[..., Any]]:
-    """Return the columns of all tables, each with the table that an error text names for it.
+    """Return the columns of all tables, each with the table that an error text should name.
 
-    These are the tables of functions that require a frame, clusters, and at most other columns. If
-    several tables have a column, the one with the fewest required arguments is named, and of these
-    the widest.
+    Only tables that require nothing but a frame, clusters and other columns are included. If
+    several tables have a column, the result names the table with the fewest required arguments; in
+    a tie, the table with the most columns.
     """
     columns = {
         function: _columns_of(function)
@@ -101,7 +102,7 @@ def _columns_of(table: Callable[..., pl.DataFrame]) -> list[str]:
 # ----------------------------------------------------------------------------------------------
 
 _PARAMETERS = "    Parameters\n    ----------\n"
-#: The columns of every aggregate, for its docstring, and how to leave noise out of them.
+#: Documentation of the columns that every aggregate takes, and of how to leave out noise.
 _COLUMNS = """\
     label, cluster : str or Expr
         True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
@@ -118,8 +119,9 @@ def is_aggregate(function: Callable[..., Any]) -> bool:
 def explain_noise(function: Function) -> Function:
     """Return an aggregate whose errors and docstring say how to leave noise out of it.
 
-    Noise is an option of tables. Python's own error would only name the parameter. The docstring in
-    the code has the parameters of the aggregate's own only: label and cluster are those of all.
+    Only tables have options for noise, and Python's own error would only name the parameter. In the
+    code, the docstring of an aggregate leaves out label and cluster, because all aggregates share
+    these two parameters; they are added here.
     """
 
     @wraps(function)
@@ -143,13 +145,13 @@ def _with_columns(docstring: str) -> str:
 
 
 def _clusters_without(noise: object) -> str:
-    """Return the code of the column of clusters with NULL in place of the value of noise."""
+    """Return code for the column of clusters with NULL in place of the noise value."""
     shown = f'"{noise}"' if isinstance(noise, str) else repr(noise)
     return f'pl.when(pl.col("cluster") != {shown}).then("cluster")'
 
 
 def _noise_error(name: str, parameter: str, noise: object) -> TypeError:
-    """Return the error for an aggregate that got a parameter of tables; `noise` is its value."""
+    """Return the error for an aggregate `name` that got `noise` for a `parameter` of tables."""
     return TypeError(
         f"{name}() has no parameter '{parameter}', only tables have it; leave noise out: "
         f'ce.{name}("label", {_clusters_without(noise)})'

@@ -1,7 +1,7 @@
-"""Catalogue: what is known about every score, read from where each fact is written.
+"""Catalogue: the facts about every score, collected from the places where they are recorded.
 
-The facts of an external metric are in the docstring of its expression, those of other scores in
-``base.score_facts``. The package imports this folder when a score is described.
+The facts of an external metric are in the docstring of its expression, and the facts of other
+scores are in ``base.score_facts``. The package imports this folder only when a score is described.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ __all__ = ["Description", "describe_callable", "list_callables", "parameters_of"
 
 
 class Description(NamedTuple):
-    """The text about a name: a title, a definition, facts by their heads, and calls."""
+    """The text about a name: a title, a definition, facts by their headings, and calls."""
 
     title: str
     definition: str
@@ -28,7 +28,7 @@ class Description(NamedTuple):
 
 
 def describe_callable(name: str) -> Description | None:
-    """Return what is known about a table, another function, a criterion or a parameter, or None."""
+    """Return the description of a table, function, criterion or parameter, or None if unknown."""
     if name in _functions():
         return _describe_function(name)
     if name in CRITERIA:
@@ -37,7 +37,7 @@ def describe_callable(name: str) -> Description | None:
 
 
 def list_callables() -> dict[str, dict[str, str]]:
-    """Return what can be described besides scores: a line of text by name, by the kind of name."""
+    """Return everything except scores that can be described: a line by name, by kind of name."""
     lines = {
         name: join_lines(read_sections(function)[""].partition("\n\n")[0])
         for name, function in _functions().items()
@@ -66,16 +66,16 @@ def _functions() -> dict[str, Callable[..., Any]]:
 
 
 def is_table(function: Callable[..., Any]) -> bool:
-    """Return whether a function is a table: whether its first parameter is a frame."""
+    """Return whether a function is a table, that is, whether its first parameter is a frame."""
     return next(iter(inspect.signature(function).parameters), "").startswith("frame")
 
 
-#: The call in SQL, in the notes of a docstring.
+#: The pattern of the SQL call in the notes of a docstring.
 _SQL = re.compile(r"In SQL:\s``(.*?)``", re.DOTALL)
 
 
 def _describe_function(name: str) -> Description:
-    """Return what the docstring of a public function says, without errors and examples."""
+    """Return the docstring of a public function as a Description, without errors and examples."""
     function = _functions()[name]
     sections = read_sections(function)
     notes = sections.get("Notes", "")
@@ -87,7 +87,8 @@ def _describe_function(name: str) -> Description:
     facts = {
         "Parameters": parameters,
         "Returns": join_lines(sections.get("Returns", "").partition("\n")[2]),
-        # The call has a line of its own; a sentence that goes on after it stays as it is.
+        # The call gets a line of its own; a sentence that continues after the call is left
+        # unchanged.
         "Notes": join_lines(re.sub(rf"{_SQL.pattern}\.(\n|$)", "", notes, flags=re.DOTALL)),
         "Source": join_lines(sections.get("References", "")),
     }
@@ -109,7 +110,7 @@ def _describe_function(name: str) -> Description:
 
 
 def _describe_criterion(name: str) -> Description:
-    """Return what a criterion of choose_k is, which k it recommends, and when none."""
+    """Return what a criterion of choose_k is, and when it recommends which k, or none."""
     table = "gap_statistic" if name == "gap" else "elbow"
     sections = read_sections(_functions()[table])
     items = {item: text for text, item in _ITEM.findall(sections.get("Returns", ""))}
@@ -129,7 +130,7 @@ def _describe_criterion(name: str) -> Description:
     )
 
 
-#: An item of a list in a docstring, and its first word.
+#: The pattern of a list item in a docstring, and of its first word.
 _ITEM = re.compile(r"^ *\* ((\w+).*?)(?=^ *\* |\n\n|\Z)", re.MULTILINE | re.DOTALL)
 
 
@@ -138,13 +139,13 @@ _ITEM = re.compile(r"^ *\* ((\w+).*?)(?=^ *\* |\n\n|\Z)", re.MULTILINE | re.DOTA
 # ----------------------------------------------------------------------------------------------
 
 
-#: The text of parameters that another table has, too: 'distance, p : as in internal_report'.
+#: The pattern of parameters that are documented elsewhere: 'distance, p : as in internal_report'.
 _AS_IN = re.compile(r"as in (\w+)\. ")
 
 
 @cache
 def parameters_of(name: str) -> Mapping[str, str]:
-    """Return what the parameters of a public function are, in the order of the call."""
+    """Return the texts about the parameters of a public function, in the order of the call."""
     function = _functions()[name]
     found = read_parameters(function)
     for parameter, text in found.items():
@@ -155,7 +156,7 @@ def parameters_of(name: str) -> Mapping[str, str]:
 
 
 class _Usage(NamedTuple):
-    """What a parameter is, and the tables that say so."""
+    """The text about a parameter, and the tables that have this text."""
 
     text: str
     tables: tuple[str, ...]
@@ -179,7 +180,7 @@ def _parameters() -> dict[str, list[_Usage]]:
 
 
 def _describe_parameter(name: str) -> Description:
-    """Return what a parameter is, and which tables have it."""
+    """Return the description of a parameter, and which tables have it."""
     first, *others = _parameters()[name]
     also = "\n".join(f"{usage.text} In {', '.join(usage.tables)}." for usage in others)
     facts = {"Tables": ", ".join(first.tables), "Otherwise": also}

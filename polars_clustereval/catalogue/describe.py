@@ -1,4 +1,4 @@
-"""describe: what a score, a table, a criterion or a parameter is, as text."""
+"""describe: the text about a score, a table, a criterion or a parameter."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = [
 _WIDTH = 80
 _LIST_WIDTH = 100
 
-#: The letters in the definitions of a family.
+#: The meanings of the letters in the definitions of a family.
 NOTATION = {
     "pair counting": "Pairs of rows: tp have the same label and the same cluster, fp only the "
     "same cluster, fn only the same label, tn neither; P and R are pair_precision and pair_recall.",
@@ -73,7 +73,7 @@ NOTATION = {
     "s⁺ comparisons and larger in s⁻.",
 }
 
-_BEST = {"high": "best high", "low": "best low", "": "no value is best"}
+_BEST = {"high": "best high", "low": "best low", "": "neither high nor low is better"}
 
 
 @cache
@@ -85,7 +85,7 @@ def entries() -> Mapping[str, Entry]:
 def reading(name: str, value: float | None) -> str | None:
     """Return the word that the literature uses for a value of a score, with its source.
 
-    None if there is no value, or no scale for the score.
+    The result is None if there is no value, or no scale for the score.
 
     Examples
     --------
@@ -99,9 +99,9 @@ def reading(name: str, value: float | None) -> str | None:
 
 
 class _Text(str):
-    """Text that Python shows as it is, without quotes, and notebooks as Markdown.
+    """A text that Python shows without quotes, and notebooks show as Markdown.
 
-    `markdown` is None for a text that notebooks show as it is, too.
+    `markdown` is None for a text that notebooks also show unchanged.
     """
 
     __slots__ = ("markdown",)
@@ -135,7 +135,7 @@ def describe(name: str | None = None) -> str:
     Returns
     -------
     str
-        Several lines, which the Python prompt shows as they are, and notebooks as a table.
+        Several lines, which the Python prompt shows as text, and notebooks as a table.
 
     Raises
     ------
@@ -147,8 +147,8 @@ def describe(name: str | None = None) -> str:
     >>> ce.describe("pair_precision")
     Pair precision
     <BLANKLINE>
-    Share of the pairs in the same cluster that have the same label. tp / (tp + fp).
-    It is Wallace's index of the clusters.
+    Share of the pairs in the same cluster that have the same label. It is tp / (tp
+    + fp), and is also known as Wallace's index of the clusters.
     <BLANKLINE>
     Family     pair counting (external)
     Notation   Pairs of rows: tp have the same label and the same cluster, fp only
@@ -158,8 +158,8 @@ def describe(name: str | None = None) -> str:
     Cases      NULL if every cluster has only one row. NULL if there are no rows.
     Source     Wallace (1983), comment on A method for comparing two hierarchical
                clusterings, doi:10.1080/01621459.1983.10478009.
-    Cost       One pass over the rows to count the cells of the contingency table,
-               then one pass over these cells.
+    Cost       One pass over the rows, which counts them for each label and cluster,
+               then one pass over these counts.
     Elsewhere  clusterCrit: Precision
     SQL        SELECT clustereval.pair_precision(label, cluster) FROM tbl
     Polars     frame.select(ce.pair_precision("label", "cluster"))
@@ -171,7 +171,7 @@ def describe(name: str | None = None) -> str:
 
 
 def _find(name: object) -> Description:
-    """Return what is known about a name; otherwise raise an error that suggests a similar one."""
+    """Return the description of a name; raise an error that suggests a similar name if unknown."""
     found = entries()
     if isinstance(name, str):
         known = _describe_score(found[name]) if name in found else describe_callable(name)
@@ -187,9 +187,9 @@ def _find(name: object) -> Description:
 
 
 def _similar_name(name: str, found: Mapping[str, Entry]) -> str | None:
-    """Return the name that `name`, in lower case, may have meant; None if nothing is similar.
+    """Return the name that the user may have meant by `name`; None if no name is similar.
 
-    It may be a name of another library, or an abbreviation.
+    `name` is in lower case, and may be a name in another library, or an abbreviation.
     """
     others = {
         other.lower(): entry.name
@@ -257,7 +257,8 @@ def _lay_out(known: Description) -> str:
     width = max(map(len, heads)) + 2
     lines = [known.title, "", *wrap(known.definition, _WIDTH), ""]
     for fact, text in known.facts.items():
-        # A DOI has hyphens, and calls are not to be broken at all.
+        # Lines are not broken at hyphens, because a DOI has hyphens, and calls are not broken at
+        # all.
         wrapped = [
             line
             for part in text.splitlines()
@@ -278,7 +279,7 @@ def _write_markdown(known: Description) -> str:
 
 
 def _escape_markup(text: str) -> str:
-    """Return plain text as Markdown, in which a notebook takes nothing for markup or a formula."""
+    """Return plain text as Markdown, escaped so that a notebook sees no markup and no formulas."""
     return re.sub(r"([\\`*_{}\[\]<>|$~])", r"\\\1", text)
 
 
@@ -286,11 +287,11 @@ def _list_others() -> str:
     """Return the names of tables, functions, criteria and parameters, each with a line of text."""
     blocks, scores = [], entries()
     for kind, known in list_callables().items():
-        # Expressions are scores, which are listed already.
+        # Expressions are scores, which are already listed.
         texts = {
             x: text for x, text in known.items() if kind != "other functions" or x not in scores
         }
-        # Python leaves docstrings out with -OO.
+        # With -OO, Python removes docstrings.
         if not texts:
             continue
         width = max(map(len, texts)) + 2

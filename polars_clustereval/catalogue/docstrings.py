@@ -15,14 +15,14 @@ _SECTION = re.compile(r"\n\n(\w+)\n-+\n")
 
 
 def read_sections(function: Callable[..., Any]) -> dict[str, str]:
-    """Return the sections of a docstring by title, as they are written; the first has no title."""
-    # Python leaves docstrings out with -OO.
+    """Return the sections of a docstring by title, unchanged; the first section has no title."""
+    # With -OO, Python removes docstrings.
     first, *parts = _SECTION.split(inspect.getdoc(function) or "")
     return {"": first} | dict(zip(parts[::2], parts[1::2], strict=True))
 
 
 def read_parameters(function: Callable[..., Any]) -> dict[str, str]:
-    """Return what a docstring says about each parameter: its type and a text, in one line."""
+    """Return the type and the text of each parameter in a docstring, in one line."""
     entries = re.split(r"\n(?=\S)", read_sections(function).get("Parameters", ""))
     found = {}
     for entry in filter(None, entries):
@@ -34,5 +34,5 @@ def read_parameters(function: Callable[..., Any]) -> dict[str, str]:
 
 
 def join_lines(text: str) -> str:
-    """Return a text of a docstring as one line, without the marks of code."""
+    """Return a text of a docstring as one line, without backticks."""
     return " ".join(text.replace("`", "").split())

@@ -8,8 +8,8 @@ from polars_clustereval.base.score_facts import Entry, Scale
 __all__ = ["list_external_entries"]
 
 _PASS_AND_CELLS = (
-    "One pass over the rows to count the cells of the contingency table, then one pass over these "
-    "cells."
+    "One pass over the rows, which counts them for each label and cluster, then one pass over "
+    "these counts."
 )
 
 #: Words for the values of a metric in the literature.
@@ -47,6 +47,6 @@ def _build_entry(facts: MetricFacts) -> Entry:
 def list_external_entries() -> list[Entry]:
     """Return one entry for each metric of external_report and entity_resolution_report, in order.
 
-    A metric of both reports counts as one of the first.
+    A metric in both reports is listed only with external_report.
     """
     return [_build_entry(facts) for facts in metric_facts().values()]

@@ -1,11 +1,11 @@
 """Command line: reads files, computes a report in DuckDB or Polars, and writes it.
 
-``reports`` has a record of each report. ``arguments`` makes the parser, whose result becomes the
-record in ``options``, which ``commands`` run: ``sources`` finds the input and ``files`` opens it,
-``engines`` computes a report, ``terminal`` renders it by means of ``grid``, and ``output`` encodes
-and writes it. ``schemas`` has the JSON Schemas, ``messages`` turns an error into one line,
-``noise`` and ``doubts`` write notes on the input, ``progress`` draws a bar, and ``interruption``
-handles Ctrl-C. ``page/`` makes what the command ``report`` writes.
+``reports`` has a record of each report. ``arguments`` makes the parser, whose result is stored in
+the record of ``options``. ``commands`` has a function for each command: ``sources`` finds the input
+and ``files`` opens it, ``engines`` computes a report, ``terminal`` renders it by means of ``grid``,
+and ``output`` encodes and writes it. ``schemas`` has the JSON Schemas, ``messages`` turns an error
+into one line, ``noise`` and ``doubts`` write notes on the input, ``progress`` draws a bar, and
+``interruption`` handles Ctrl-C. The folder ``page/`` makes the page of the command ``report``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-# The status of programs that Ctrl-C ended, as shells report it.
+# The exit status that shells report for programs ended by Ctrl-C.
 _INTERRUPTED = 130
 
 
@@ -42,12 +42,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments : sequence of str, optional
-        Arguments after the program's name; by default those of the process.
+        Arguments after the program's name; by default the arguments of the process.
 
     Returns
     -------
     int
-        Exit status: 0, 2 after one line on standard error, or 130 after Ctrl-C.
+        Exit status: 0 on success, 2 after an error, which is one line on standard error, or 130
+        after Ctrl-C.
     """
     parser = make_parser()
     parsed = parser.parse_args(arguments)
@@ -66,7 +67,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(parsed: Namespace) -> None:
     """Run the command of the parsed arguments, and write its output, then its notes."""
-    # Left when Ctrl-C ends the main thread's wait for the worker, so that no file stays behind.
+    # This block is left when Ctrl-C ends the main thread's wait for the worker, so that no files
+    # remain.
     with TemporaryDirectory(prefix="clustereval-", ignore_cleanup_errors=True) as scratch:
         options = Options.read(parsed, Path(scratch))
         outcome: Outcome = run_in_worker(lambda: parsed.command(options))
@@ -76,7 +78,7 @@ def _run(parsed: Namespace) -> None:
 
 
 def _end_interrupted() -> int:
-    """Write one line on Ctrl-C, and return the exit status, or end the process with it."""
+    """Write one line about Ctrl-C, and return the exit status, or end the process with it."""
     sys.stderr.write("clustereval: interrupted\n")
     sys.stderr.flush()
     if is_work_left():

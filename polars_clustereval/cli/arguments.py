@@ -37,10 +37,10 @@ __all__ = ["make_parser"]
 
 
 class _Parser(argparse.ArgumentParser):
-    """Argument parser that reports errors as the other parts of the program do."""
+    """Argument parser that reports errors like the other parts of the program."""
 
     def error(self, message: str) -> NoReturn:
-        """Exit with status 2 after one line with `message`; argparse would print the usage, too."""
+        """Exit with status 2 after one line with `message`; argparse would also print the usage."""
         self.exit(2, f"clustereval: error: {escape_controls(message)}\n")
 
 
@@ -48,7 +48,7 @@ def make_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line.
 
     The result of its parse_args has `command`, a function that takes Options and returns an
-    Outcome; None without a command.
+    Outcome. It is None if there is no command.
     """
     parser = _Parser(
         "clustereval",
@@ -68,7 +68,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def _version_text() -> str:
-    """Return the version, and what this program is if another project has the same name."""
+    """Return the version, and a description in case another project has the same name."""
     text = f"clustereval {__version__}"
     try:
         other = version("clustereval")
@@ -114,7 +114,7 @@ def _add_option(
 ) -> None:
     """Add the option of a parameter to a parser or a group, with its usual help by default.
 
-    Its value is None if it is not given.
+    The value of the option is None if the user does not pass it.
     """
     settings = OPTIONS[parameter] | {"dest": parameter, "required": required, "default": None}
     if help_text:
@@ -125,7 +125,7 @@ def _add_option(
 def _add_inputs(command: argparse.ArgumentParser, parameters: Iterable[str]) -> None:
     """Add the arguments for the tables of a report to the parser of a command.
 
-    `parameters` are those of its function.
+    `parameters` are the parameters of its function.
     """
     for parameter in parameters:
         settings = {"flag": parameter, **INPUTS[parameter]}
@@ -161,7 +161,7 @@ def _add_report(commands: Any, reports: tuple[Report, ...]) -> None:
     command.set_defaults(reports=reports)
 
 
-#: What runs the commands of reports that have a check of their own.
+#: The functions that run the commands of reports which have their own check.
 _RUN = {
     "entity-resolution": run_resolution,
     "findings": run_findings,
@@ -209,7 +209,7 @@ def _add_describe(commands: Any) -> None:
 
 
 def _add_schema(commands: Any) -> None:
-    """Add the command ``schema``: the JSON Schema of what --format json writes."""
+    """Add the command ``schema``: the JSON Schema of the output of --format json."""
     text = "the JSON Schema of what a command writes with --format json"
     texts = (text, f"Print {text}; without REPORT, the list of the reports.")
     command = _add_command(commands, "schema", run_schema, texts)

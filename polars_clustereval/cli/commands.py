@@ -1,4 +1,4 @@
-"""Commands: each takes the options and returns what is to be written."""
+"""Commands: each takes the options and returns the output to write."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .estimates import warn_of_time
 from .messages import USER_ERRORS, summarize_error
 from .noise import describe_unknown_noise
 from .options import option_flag
-from .output import ENCODERS, check_output, infer_format, quote_formulas
+from .output import ENCODERS, check_output, encode_text, infer_format, quote_formulas
 from .reports import REPORTS
 from .schemas import list_schemas, read_schema
 from .sources import find_sources
@@ -47,7 +47,8 @@ __all__ = [
 ]
 
 
-# Endings of a --database that is a file to write, where others are the name of an attached one.
+# The file endings by which --database is a file to write. Any other value is the name of an
+# attached database.
 _DATABASE_ENDINGS = (".duckdb", ".db", ".ddb")
 
 
@@ -56,7 +57,7 @@ class Outcome(NamedTuple):
 
     #: The output in the requested format.
     content: bytes
-    #: The file to write it to; None for standard output.
+    #: The file to which the output is written; None for standard output.
     output: Path | None
     #: Lines for standard error, once the output is written.
     notes: tuple[str, ...] = ()
@@ -97,7 +98,7 @@ def run_report(options: Options) -> Outcome:
 
 
 def _columns_to_compute(options: Options) -> list[str] | None:
-    """Return the columns to compute if the user names scores: these, and counts for notes."""
+    """Return the columns to compute if the user names scores: the scores, and counts for notes."""
     report = options.report
     if options.chosen_metrics is None or report.is_listing or report.has_intervals:
         return None
@@ -106,7 +107,7 @@ def _columns_to_compute(options: Options) -> list[str] | None:
 
 
 def _keep_asked_for(result: pl.DataFrame, options: Options) -> pl.DataFrame:
-    """Return the rows of a report with only the scores that the user asks for, by default all."""
+    """Return the rows of a report with only the scores that the user asks for (by default all)."""
     names, report = options.chosen_metrics, options.report
     if options.metrics is not None and report.is_listing:
         raise ClusterEvalError(
@@ -123,7 +124,7 @@ def _keep_asked_for(result: pl.DataFrame, options: Options) -> pl.DataFrame:
 
 
 def _write_note(note: str) -> None:
-    """Write a note, unless it is empty, on standard error now, before work that may take long."""
+    """Write a note, unless it is empty, to standard error now, before work that may take long."""
     if note:
         sys.stderr.write(f"clustereval: {escape_controls(note)}\n")
         sys.stderr.flush()
@@ -139,7 +140,7 @@ def run_resolution(options: Options) -> Outcome:
 
 
 def run_findings(options: Options) -> Outcome:
-    """Return the findings on labels and clusters, or with --vector those on points."""
+    """Return the findings on labels and clusters, or with --vector the findings on points."""
     if not options.values.keys() & {"label", "vector"}:
         raise ClusterEvalError(
             "findings: expected --label, the true classes, or --vector, the points"
@@ -155,9 +156,9 @@ def run_stability(options: Options) -> Outcome:
 
 
 def _list_misplaced(options: Options) -> list[str]:
-    """Return the options that are given for other reports of a command than the one it computes.
+    """Return the given options that belong to other reports of a command than the computed one.
 
-    An option with its default value does not count.
+    Options that have their default values are not included.
     """
     known = options.report.defaults
     return [
@@ -170,7 +171,7 @@ def _list_misplaced(options: Options) -> list[str]:
 
 def _describe_choice(options: Options) -> str:
     """Return the option that has chosen the report of a command, and its value."""
-    # The first report of a command has no option of its own: its first required column tells it.
+    # The first report of a command has no option; it is recognized by its first required column.
     name = "show" if options.show else options.report.option or options.report.required[0]
     return f"{option_flag(name)} {options.show or options.values[name]}"
 
@@ -185,7 +186,7 @@ def _check_sample_size(options: Options) -> None:
 
 
 def _choose_format(options: Options) -> str:
-    """Return the name of the format that the options ask for, by the output file if not named."""
+    """Return the name of the format that the options name, or else that of the output file."""
     name = options.format or infer_format(options.output)
     if options.quote_formulas and name != "csv":
         raise ClusterEvalError(
@@ -196,10 +197,10 @@ def _choose_format(options: Options) -> str:
 
 
 def _name_inputs(text: str, sources: Sequence[Source], call: Call) -> str:
-    """Return the text of an error after the name of the input that it is about.
+    """Return the text of an error, preceded by the name of the input that it is about.
 
-    The parameter at the start of the text tells which input that is; if the parameter is an input
-    itself, its name takes the parameter's place. If the error may be about any input, all of them
+    The parameter at the start of the text determines the input. If the parameter is itself an
+    input, it is replaced by the name of the input. If the error may be about any input, all inputs
     are named.
     """
     parameter = text.partition(":")[0]
@@ -214,9 +215,9 @@ def _name_inputs(text: str, sources: Sequence[Source], call: Call) -> str:
 
 
 def _sort_rows(result: pl.DataFrame, report: Report) -> pl.DataFrame:
-    """Return the rows of a report, worst first if it has many rows for each clustering.
+    """Return the rows of a report, with the worst first if it has many rows for each clustering.
 
-    Rows that are equally bad keep the report's order.
+    Rows that are equally bad keep the order of the report.
     """
     column = report.worst_first
     if column is None:
@@ -226,7 +227,7 @@ def _sort_rows(result: pl.DataFrame, report: Report) -> pl.DataFrame:
 
 
 def _write_result(result: pl.DataFrame, format_name: str, call: Call, options: Options) -> bytes:
-    """Return the rows of a report in the format of this name, a table or one for programs."""
+    """Return the rows of a report in the format with this name: a table, or one for programs."""
     if options.quote_formulas:
         result = quote_formulas(result)
     if format_name != "table":
@@ -245,7 +246,7 @@ def _write_result(result: pl.DataFrame, format_name: str, call: Call, options: O
 def _describe_engine(options: Options) -> list[str]:
     """Return a note if the report's engine is not DuckDB and the options do not name it.
 
-    It is useful only to a person at a terminal, so a log gets none.
+    The note is useful only at a terminal, so it is not written to a log.
     """
     report = options.report
     if options.engine is not None or report.engine == "duckdb" or not sys.stderr.isatty():
@@ -257,7 +258,7 @@ def _describe_engine(options: Options) -> list[str]:
 def _describe_no_rows(result: pl.DataFrame, source: Source, report: Report) -> list[str]:
     """Return a note if a report was computed from no rows, as far as its own rows can tell.
 
-    `source` is its first input.
+    `source` is the first input of the report.
     """
     if report.option == "labels_are_sample":
         missing = _describe_missing_estimates(result)
@@ -272,7 +273,7 @@ def _describe_no_rows(result: pl.DataFrame, source: Source, report: Report) -> l
 
 
 def _describe_missing_estimates(result: pl.DataFrame) -> str:
-    """Return the reason why a clustering has no estimates at all; of several, the first one's."""
+    """Return the reason why the first clustering without any estimates has none."""
     keys = result.columns[: result.columns.index("metric")]
     has_value = pl.col("value").is_not_null().any()
     if keys:
@@ -331,15 +332,16 @@ def run_page(options: Options) -> Outcome:
 
 
 def run_describe(options: Options) -> Outcome:
-    """Return what the catalogue knows of the name in the options, or a list of all names.
+    """Return the catalogue's text about the name in the options, or a list of all names.
 
     The names are those of scores, tables, criteria and parameters.
     """
-    return Outcome(f"{describe(options.name)}\n".encode(), options.output)
+    text = f"{describe(options.name)}\n"
+    return Outcome(encode_text(text, options.output), options.output)
 
 
 def run_schema(options: Options) -> Outcome:
-    """Return the JSON Schema of the report that the options name, or a list of all."""
+    """Return the JSON Schema of the report that the options name, or a list of all reports."""
     text = list_schemas() if options.name is None else read_schema(options.name)
     return Outcome(text.encode(), options.output)
 
@@ -347,7 +349,7 @@ def run_schema(options: Options) -> Outcome:
 def run_sql(options: Options) -> Outcome:
     """Return all SQL macros as one file, in the schema that the options name, or one query.
 
-    If they name a database file, that file is the output, and the result is its content.
+    If the options name a database file, this file is the output, and the result is its content.
     """
     values = options.values
     if options.name is not None or "dialect" in values:

@@ -1,4 +1,4 @@
-"""Doubts: warnings about input that looks as if its report would mislead."""
+"""Doubts: warnings about input whose report is likely to be misleading."""
 
 from __future__ import annotations
 
@@ -20,19 +20,20 @@ if TYPE_CHECKING:
 
 __all__ = ["PLACEHOLDERS", "doubt_input", "doubt_labels"]
 
-# Texts that stand for a missing label, in lower case and without blanks around them.
+# Texts that represent a missing label, in lower case and without blanks around them.
 PLACEHOLDERS = (
     *("", "-", "?", ".", "null", "none", "nil", "nan", "na", "n/a", "#n/a", "<na>", "nat"),
     *("missing", "unknown", "undefined", "not available"),
 )
 
-# A placeholder in more than this share of the rows is a doubt, and so are edges left out.
+# There is a warning if a placeholder is in more than this share of the rows, or if more than this
+# share of the edges is left out.
 _LARGE_SHARE = 0.1
 _MOST = 0.5
 
 
 def doubt_input(sources: Sequence[Source], call: Call) -> list[str]:
-    """Return what is doubtful about the inputs of a report, one sentence each."""
+    """Return the warnings about the inputs of a report, one sentence each."""
     if any(table.parameter == "edges" for table in call.report.inputs):
         return _doubt_edges(sources, call)
     is_labeled = len(sources) == 1 and "label" in call.report.required
@@ -40,7 +41,7 @@ def doubt_input(sources: Sequence[Source], call: Call) -> list[str]:
 
 
 def doubt_labels(source: Source, call: Call) -> list[str]:
-    """Return a sentence if a label that looks like a missing value has many of the rows."""
+    """Return a sentence if many rows have a label that looks like a missing value."""
     with open_rows(source, call, call.report.inputs[0]) as (connection, rows, arguments):
         label = arguments["label"]
         relation = connection.sql(f"FROM {rows}")
@@ -77,7 +78,7 @@ def _doubt_edges(sources: Sequence[Source], call: Call) -> list[str]:
     edges = edges.select(**by, **named, edge=pl.int_range(pl.len(), dtype=pl.Int64))
     edges = align_structs(edges, {x: types[x] for x in by} | dict.fromkeys(named, types["id"]))
     ends = [edges.select(*by, "edge", id=end, is_node=pl.lit(False)) for end in named]
-    # Grouped by id instead of joined, because ids may be lists.
+    # The rows are grouped by id instead of joined, because ids may be lists.
     ids = pl.concat([nodes, *(end.select(types.names()) for end in ends)])
     is_node = pl.col("is_node").any().over(*by, "id")
     strangers = ids.filter(~is_node, pl.col("edge").is_not_null())

@@ -42,22 +42,24 @@ __all__ = [
 # Arguments
 # ----------------------------------------------------------------------------------------------
 
-# Parameters that take one column and several columns; all others take a value.
+# Parameters that take one column, and parameters that take several columns; all others take a
+# value.
 _SINGLE_COLUMN = ("label", "cluster", "weight", "id", "run", "k", "left", "right")
 _MULTIPLE_COLUMNS = ("vector", "columns", "partition_by")
 
 # Parameters whose columns contain numbers; all other columns identify something by their values.
 _NUMBER_COLUMNS = ("vector", "weight", "k")
 
-# Values that the functions check against the data: the type of `cluster`, the number of dimensions.
+# Values that the functions check against the data, that is, against the type of `cluster` or the
+# number of dimensions.
 _DATA_DEPENDENT = ("noise", "noise_as", "weights", "reference")
 
 
 def _read_arguments(call: Call, columns: Sequence[str]) -> dict[str, Any]:
     """Return the arguments of the Polars function of a report, by parameter.
 
-    `columns` are the columns of the input. An option for a list of columns is a text, or the texts
-    of several such options.
+    `columns` are the columns of the input. The value of an option for a list of columns is a text,
+    or a list of texts if the option is repeated.
     """
     arguments = dict(call.arguments)
     for parameter in arguments.keys() & set(_MULTIPLE_COLUMNS):
@@ -91,9 +93,9 @@ def _list_columns(arguments: dict[str, Any], parameters: Iterable[str]) -> list[
 def _check_arguments(call: Call, columns: Sequence[str], table: Input) -> dict[str, Any]:
     """Return the arguments of a report by parameter, or raise the Polars function's error.
 
-    The function checks them on empty frames, so that there is one error text for both engines.
-    `columns` are those of the input `table`. Any other input gets the columns that the arguments
-    name, so that an error is about `table`.
+    The function checks the arguments on empty frames, so that both engines have the same error
+    texts. `columns` are the columns of the input `table`. Any other input gets the columns that the
+    arguments name, so that an error is always about `table`.
     """
     arguments = _read_arguments(call, columns)
     frames: dict[str, Any] = {}
@@ -113,9 +115,9 @@ def open_rows(
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, str, dict[str, Any]]]:
     """Yield a connection, the SQL after FROM that reads the rows, and the arguments.
 
-    The rows are those of the report's input `table`. The arguments are a dict with the
-    parameters as keys. The vectors of a column of text are parsed. The connection is closed at the
-    end of the ``with`` block.
+    The rows are those of the report's input `table`, and the arguments are a dict by parameter. If
+    vectors are in a column of text, they are parsed. The connection is closed at the end of the
+    ``with`` block.
     """
     with open_source(source, call.scratch) as (connection, rows):
         yield connection, *_format_checked(connection, rows, source, call, table)
@@ -126,7 +128,8 @@ def _format_checked(
 ) -> tuple[str, dict[str, Any]]:
     """Return the SQL that reads the rows for an input of a report, and the report's arguments.
 
-    `rows` is that SQL for any report. The arguments are checked against the columns.
+    `rows` is the SQL of the same rows before their types are adapted to the report. The arguments
+    are checked against the columns.
     """
     arguments = _check_arguments(call, connection.sql(f"FROM {rows}").columns, table)
     own = {name: value for name, value in arguments.items() if name in table.columns}
@@ -138,8 +141,8 @@ def _format_input(
 ) -> str:
     """Return the SQL after FROM that reads the rows of a source for one report.
 
-    `rows` is that SQL for any report, and `arguments` are those of the report that name columns of
-    the source, by parameter.
+    `rows` is the SQL of the same rows before their types are adapted to the report. `arguments` are
+    the arguments of the report that name columns of the source, by parameter.
     """
     relation = connection.sql(f"FROM {rows}")
     numbers = _list_columns(arguments, _NUMBER_COLUMNS)
@@ -226,20 +229,20 @@ def _run_in_duckdb(
             known = connection.sql(query, params=values).columns[len(keys) :]
             shown = ", ".join(map(quote_identifier, [*keys, *check_metrics(columns, known)]))
             query = f"SELECT {shown} FROM ({query})"
-        # Run before Polars reads the result, so that an error is DuckDB's own.
+        # The query runs before Polars reads the result, so that errors are those of DuckDB.
         connection.execute(f"CREATE TEMPORARY TABLE clustereval_report AS {query}", values)
         return _convert_to_polars(connection.sql("FROM clustereval_report"))
 
 
 def _make_folder(call: Call, table: Input) -> Path:
-    """Return the scratch folder of one input: files of two inputs may have the same name."""
+    """Return the scratch folder of one input; files of two inputs may have the same name."""
     folder = call.scratch / table.view
     folder.mkdir(exist_ok=True)
     return folder
 
 
 def _copy_database(source: Source, call: Call, table: Input) -> Source:
-    """Return a source that can be read with another one: a database becomes a Parquet file.
+    """Return a source that can be read together with another: a database becomes a Parquet file.
 
     Only the columns that the report uses are copied.
     """
@@ -252,13 +255,13 @@ def _copy_database(source: Source, call: Call, table: Input) -> Source:
 
 
 def _register_report(connection: duckdb.DuckDBPyConnection, report: Report) -> None:
-    """Create the macro of a report; its check of vectors gives advice for the shell."""
+    """Create the macro of a report, with a check of vectors whose advice is for the shell."""
     register_macro(connection, report.function.__name__)
     if "missing" in report.defaults:
         connection.execute(_SHELL_ADVICE)
 
 
-# The twin of the macro in sql/internal/point_faults.sql, which has the words of SQL.
+# This corresponds to the macro in sql/internal/point_faults.sql, whose advice is for SQL.
 _SHELL_ADVICE = (
     "CREATE OR REPLACE TEMPORARY MACRO clustereval__finite_rows_advice(names, what) AS "
     f"CASE WHEN starts_with(what, 'NULL') THEN ': {write_setting(Setting('missing', 'drop'))}' "
@@ -305,7 +308,7 @@ def _format_call(report: Report, texts: Mapping[str, str]) -> str:
     return f"{report.function.__name__}({arguments})"
 
 
-#: Parameters that DuckDB before 2.0 reads in quotes alone, since they are words of its grammar.
+#: Parameters that DuckDB before 2.0 reads only in quotes, because they are words of its grammar.
 _KEYWORDS = {"between": '"between"'}
 
 
@@ -335,8 +338,8 @@ def _format_vector(columns: list[str], relation: duckdb.DuckDBPyRelation) -> str
     non_numeric = [column for column in columns if types[column].id not in _NUMERIC_TYPES]
     if columns == non_numeric[:1]:
         return quote_identifier(columns[0])
-    # DuckDB refuses a list of mixed types with an error of its own. A list of the first column that
-    # is not numeric reaches the macro, which rejects it with the common error text.
+    # DuckDB rejects a list of mixed types with its own error. Therefore only the first column that
+    # is not numeric is passed in a list, which the macro rejects with the common error text.
     return f"[{', '.join(map(quote_identifier, non_numeric[:1] or columns))}]"
 
 
@@ -347,10 +350,10 @@ def read_arguments(source: Source, call: Call) -> dict[str, Any]:
 
 
 def select_groups(source: Source, call: Call, parts: pl.DataFrame, folder: Path) -> Source:
-    """Return a source of the rows that have the values of a row of `parts`, columns of the source.
+    """Return a source of the rows with the same values as a row of `parts` in its columns.
 
-    It is a Parquet file in the folder, with the columns of the source in the types in which the
-    report of the call reads them.
+    The result is a Parquet file in `folder`, with the columns of the source in the types in which
+    the report of the call reads them.
     """
     path = folder / "parts.parquet"
     with open_rows(source, call, call.report.inputs[0]) as (connection, rows, _):
@@ -377,9 +380,9 @@ def count_groups(source: Source, call: Call, keys: Sequence[str]) -> int:
 
 
 def write_queries(source: Source, calls: Sequence[Call]) -> list[str]:
-    """Return SQL for any DuckDB client that has the macros: the input, then the table of each call.
+    """Return SQL for a DuckDB client with the macros: the input, then the table of each call.
 
-    An engine has checked the arguments of the calls.
+    The arguments of the calls must already have been checked by an engine.
     """
     queries: list[str] = []
     view = ""
@@ -403,9 +406,9 @@ def write_queries(source: Source, calls: Sequence[Call]) -> list[str]:
 def _format_written_call(
     call: Call, arguments: dict[str, Any], relation: duckdb.DuckDBPyRelation
 ) -> str:
-    """Return the call of a report's macro with its arguments as literals, defaults left out.
+    """Return the call of a report's macro with its arguments as literals, without defaults.
 
-    `arguments` are the report's by parameter, and `relation` is the input.
+    `arguments` are the arguments of the report by parameter, and `relation` is the input.
     """
     texts = {
         name: _format_literal(value) if _is_value(name) else _format_argument(name, value, relation)
@@ -473,7 +476,7 @@ def read_rows(source: Source, call: Call, table: Input) -> tuple[pl.LazyFrame, d
 
 
 def _copy_rows(source: Source, call: Call, table: Input) -> pl.LazyFrame:
-    """Return the columns that a report uses, from a DuckDB table or files that Polars cannot read.
+    """Return the columns that a report uses of a DuckDB table, or of files that Polars cannot read.
 
     DuckDB reads text files for both engines, because two readers would read some values
     differently.
@@ -496,7 +499,7 @@ class _ArrowStream:
         self.relation = relation
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Return the relation's Arrow stream, by the Arrow PyCapsule protocol."""
+        """Return the relation's Arrow stream through the Arrow PyCapsule protocol."""
         return self.relation.__arrow_c_stream__(requested_schema)
 
 

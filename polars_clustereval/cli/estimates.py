@@ -33,12 +33,14 @@ if TYPE_CHECKING:
 
 __all__ = ["warn_of_time"]
 
-#: Seconds from which on a report is worth a warning.
+#: A report gets a warning if it is estimated to take at least this many seconds.
 LONG = 60.0
-#: Rows in which labels and clusters are counted if only these count, so that it costs little.
+#: The maximum number of rows in which labels and clusters are counted if only these matter, so that
+#: counting costs little.
 _PREFIX = 1_000_000
 
-#: The parameters whose values are counted, by their letters; s, the rows of a cluster, needs k.
+#: The parameters whose values are counted, by the letters of sizes; s, the rows of a cluster, needs
+#: k.
 _COLUMNS_COUNTED = {"k": "cluster", "l": "label", "r": "run"}
 
 
@@ -64,13 +66,13 @@ def warn_of_time(source: Source, call: Call) -> str:
 
 
 def _estimate(growth: Growth, source: Source, call: Call) -> tuple[int, float]:
-    """Return the rows of the input of a report, and about how many seconds it takes."""
+    """Return the number of rows of the input of a report, and roughly how many seconds it takes."""
     with _open_queries(source, call) as (ask, arguments):
         n = ask("count(*)", "{rows}")
         sizes = dict.fromkeys(growth.factors, float(n))
         if "d" in sizes:
             sizes["d"] = _count_dims(ask, arguments["vector"])
-        # There are no more clusters, labels or runs than rows.
+        # The numbers of clusters, labels and runs cannot exceed the number of rows.
         if growth.most == inf and estimate_seconds(growth, call.engine, sizes) <= LONG:
             return n, 0.0
         return n, ask(*_format_sum(growth, arguments, sizes)) * growth.seconds[call.engine] / 1e9
@@ -80,8 +82,8 @@ def _estimate(growth: Growth, source: Source, call: Call) -> tuple[int, float]:
 def _open_queries(source: Source, call: Call) -> Iterator[tuple[Any, dict[str, Any]]]:
     """Yield a function that queries the rows of a report's first input, and its arguments.
 
-    The function returns the single value of the expression that it gets; {rows} stands for the rows
-    after FROM.
+    The function returns the single value of the expression that is passed to it; {rows} represents
+    the rows after FROM.
     """
     table = call.report.inputs[0]
     if scan_files(source) is None:
@@ -107,7 +109,7 @@ def _open_queries(source: Source, call: Call) -> Iterator[tuple[Any, dict[str, A
 
 
 def _count_dims(ask: Callable[[str, str], Any], columns: list[str]) -> float:
-    """Return the number of coordinates of the columns of a vector, or of the first list in one."""
+    """Return the number of columns of a vector, or the length of the first list in its column."""
     if len(columns) > 1:
         return float(len(columns))
     name = quote_identifier(columns[0])
@@ -118,7 +120,7 @@ def _count_dims(ask: Callable[[str, str], Any], columns: list[str]) -> float:
 def _format_sum(
     growth: Growth, arguments: dict[str, Any], sizes: dict[str, float]
 ) -> tuple[str, str]:
-    """Return the SQL for the work of all partitions: the selection, and what follows FROM."""
+    """Return the SQL for the work of all partitions: the selected expression, and the source."""
     letters = {"k" if x == "s" else x for x in growth.factors}
     counts = ["CAST(count(*) AS DOUBLE) AS n"] + [
         f"CAST(count(DISTINCT {quote_identifier(arguments[_COLUMNS_COUNTED[x]])}) AS DOUBLE) AS {x}"
@@ -138,7 +140,7 @@ def _format_sum(
 
 
 def _list_advice(growth: Growth, call: Call) -> list[str]:
-    """Return the options that are faster than those of a call, in the form for the shell."""
+    """Return options that are faster than the options of a call, in the form for the shell."""
     known = signature(call.report.function).parameters
     settings = [x for x in growth.faster if x.parameter in known]
     advice = [" ".join(map(_write_change, settings))] if settings else []
@@ -148,7 +150,7 @@ def _list_advice(growth: Growth, call: Call) -> list[str]:
 
 
 def _write_change(setting: Setting) -> str:
-    """Return the option that sets a value, or that the user must leave out for it."""
+    """Return the option that sets a value, or the option to leave out to get this value."""
     flag = option_flag(setting.parameter)
     is_left_out = setting.value is False and not flag.startswith("--no-")
     return f"no {flag}" if is_left_out else write_setting(setting)

@@ -52,7 +52,7 @@ def scan_files(source: Source) -> pl.LazyFrame | None:
 
 
 def _scan_parquet(paths: str | list[str]) -> pl.LazyFrame:
-    """Return the rows of Parquet files with the columns of the first one."""
+    """Return the rows of Parquet files with the columns of the first file."""
     # The names of the folders of a file are not data.
     return pl.scan_parquet(paths, glob=False, hive_partitioning=False, extra_columns="ignore")
 
@@ -67,7 +67,7 @@ def _scan_arrow(path: str) -> pl.LazyFrame:
 
 
 def _check_same_columns(paths: Sequence[str], schemas: Sequence[pl.Schema]) -> None:
-    """Raise an error unless every file has the columns of the first one, of the same types.
+    """Raise an error unless every file has the columns of the first file, with the same types.
 
     Additional columns are accepted. `schemas` are the types of the columns in each of `paths`.
     """
@@ -91,20 +91,20 @@ def open_source(source: Source, scratch: Path) -> Iterator[tuple[duckdb.DuckDBPy
 
     The connection is closed at the end of the ``with`` block, and Ctrl-C interrupts its queries. A
     database is opened read-only, and its views cannot read other files. Arrow files, which DuckDB
-    does not read, are converted to a Parquet file in the folder `scratch`. The columns of CSV files
-    are text, as are fractions in JSON files: see `format_rows`.
+    does not read, are converted to a Parquet file in the folder `scratch`. The columns of CSV
+    files, and fractions in JSON files, are read as text; see `format_rows`.
     """
     is_database = source.kind == "database"
     with (
         duckdb.connect(
             source.paths[0] if is_database else ":memory:",
             read_only=is_database,
-            # A view could otherwise read any file and show its content in a report.
+            # Otherwise, a view could read any file and show its content in a report.
             config={"enable_external_access": not is_database},
         ) as connection,
         interruptible(connection),
     ):
-        # DuckDB draws its bar on standard output, after some seconds.
+        # After some seconds, DuckDB would draw its progress bar on standard output.
         connection.execute(f"SET enable_progress_bar = {sys.stdout.isatty()}")
         yield connection, format_source(connection, source, scratch)
 
@@ -141,9 +141,9 @@ def format_rows(
 ) -> str:
     """Return the SQL after FROM that reads the rows of a source in this connection.
 
-    The columns of CSV files are text, because an inferred type would turn 01 and 1 into the same
-    label. `number_columns` are DOUBLE, and `typed_columns` have the type that DuckDB infers from
-    all of their values. In JSON, `number_columns` keep the type of their numbers.
+    The columns of CSV files are read as text, because an inferred type would turn 01 and 1 into the
+    same label. `number_columns` are read as DOUBLE, and `typed_columns` get the type that DuckDB
+    infers from all of their values. In JSON, `number_columns` keep the type of their numbers.
     """
     if source.kind == "database":
         return _find_table_name(connection, source)
@@ -184,7 +184,7 @@ def _infer_csv_types(
 
 
 def _format_paths(paths: Sequence[str]) -> str:
-    """Return the paths of files as an SQL list for one of DuckDB's readers, which take patterns."""
+    """Return the paths of files as an SQL list for DuckDB's readers, which interpret patterns."""
     return f"[{', '.join(quote_literal(glob.escape(path)) for path in paths)}]"
 
 
@@ -193,10 +193,10 @@ def _format_json(
 ) -> str:
     """Return the SQL after FROM that reads JSON files, with types that fit all their values.
 
-    Raise an error if a file lacks a column of the first one. Strings stay text, because otherwise
-    two spellings of a date would be the same label. So do columns with values of several types, and
-    fractions and large whole numbers outside `number_columns`, because DOUBLE would turn two large
-    numbers into the same label.
+    Raise an error if a file lacks a column of the first file. Strings are kept as text, because
+    otherwise two spellings of a date would be the same label. Columns with values of several types
+    are also text. So are fractions and large whole numbers outside `number_columns`, because DOUBLE
+    would turn two large numbers into the same label.
     """
     first_columns = _check_json_columns(connection, paths) if len(paths) > 1 else None
     types = _describe_json(connection, paths)
@@ -226,8 +226,8 @@ def _check_json_columns(
         missing = [name for name in first if name not in columns]
         if missing:
             raise ClusterEvalError(
-                f"{path}: expected the columns of {paths[0]}: {', '.join(first)}; "
-                f"got no column {missing[0]}"
+                f"{path}: expected the columns of {paths[0]} ({', '.join(first)}), "
+                f"but {missing[0]} is missing"
             )
     return first
 
@@ -265,9 +265,9 @@ ORDER BY ALL
 def _find_table_name(connection: duckdb.DuckDBPyConnection, source: Source) -> str:
     """Return the qualified name of a table or view of the database, in quotes, as SQL.
 
-    The source has the name as the user wrote it: after its schema and a dot, unless the schema is
-    main. It is looked up among all names, because a name may itself contain dots. If it is not
-    found, raise an error that lists the existing tables.
+    The source has the name as the user wrote it: with its schema and a dot before it, unless the
+    schema is main. The name is searched among all names, because it may itself contain dots. If it
+    is not found, raise an error that lists the existing tables.
     """
     qualified_names = {}
     for database, schema, name in connection.execute(_TABLES).fetchall():

@@ -1,7 +1,7 @@
 """Grid: lines of cells as text with aligned columns, within the width of the terminal.
 
-A width is a number of cells of the terminal: a letter of Chinese or Japanese takes two of them, and
-a combining accent none.
+A width is a number of cells of the terminal. A Chinese or Japanese character takes two cells, and a
+combining accent takes none.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = [
     "wrap_last_column",
 ]
 
-# Blanks between two columns.
+# The number of blanks between two columns.
 _GAP = 2
 
 _ELLIPSIS = "…"
@@ -42,7 +42,7 @@ _ELLIPSIS = "…"
 
 def get_width() -> int:
     """Return the width of the terminal."""
-    # The default is for output that is not a terminal.
+    # The default is used if the output is not a terminal.
     return shutil.get_terminal_size((100, 24)).columns
 
 
@@ -59,8 +59,8 @@ def columns_width(columns: Iterable[Sequence[str]]) -> int:
 def share_width(widths: Sequence[int], total: int) -> list[int]:
     """Return the widths of columns that fit into `total`, including the gaps after them.
 
-    The widest columns become narrower. Columns at the end are dropped if only a few letters would
-    be left for them.
+    The widest columns are made narrower. Columns at the end are dropped if there would be room for
+    only a few letters.
     """
     if sum(widths) + _GAP * len(widths) <= total:
         return list(widths)
@@ -77,7 +77,7 @@ def _text_width(text: str) -> int:
 
 
 def _letter_width(letter: str) -> int:
-    """Return the width of a letter: 0 for accents that are written over the one before."""
+    """Return the width of a letter; 0 for an accent that is written over the letter before."""
     if category(letter) in ("Mn", "Me"):
         return 0
     return 2 if east_asian_width(letter) in "WF" else 1
@@ -113,7 +113,7 @@ def _take(text: str, width: int) -> str:
 
 
 def cut_column(cells: Iterable[str], width: int) -> list[str]:
-    """Return cells of a user's names, their control characters escaped, each cut to the width."""
+    """Return cells with users' names, cut to the width, with control characters escaped."""
     return [cut_end(escape_controls(cell), width) for cell in cells]
 
 
@@ -136,7 +136,7 @@ def wrap_last_column(lines: list[list[str]]) -> list[list[str]]:
 
 
 def _wrap_text(text: str, width: int) -> list[str]:
-    """Return a text as lines, at least one, with as many words as fit; wide letters count twice."""
+    """Return a text as one or more lines with as many words as fit; wide letters count twice."""
     if text.isascii():
         return wrap(text, width) or [""]
     lines = [""]
@@ -159,8 +159,8 @@ def _wrap_text(text: str, width: int) -> list[str]:
 def wrap_first_column(lines: list[list[str]]) -> list[list[str]]:
     """Return the lines with long names in the first column broken after an underscore.
 
-    The names get the width that the other columns leave. The rest of a name is below its start,
-    indented.
+    The names get the width that the other columns do not need. The rest of a name is indented below
+    its start.
     """
     width = max(12, get_width() - columns_width(list(zip(*lines, strict=True))[1:]))
     wrapped = []
@@ -176,7 +176,7 @@ def wrap_first_column(lines: list[list[str]]) -> list[list[str]]:
 def align_columns(lines: list[list[str]], right: Collection[int] = ()) -> str:
     """Return the lines as one text with aligned columns, control characters escaped.
 
-    A line is a list of cells, all of the same number; `right` holds the indices of the
+    Each line is a list with the same number of cells; `right` holds the indices of the
     right-aligned columns.
     """
     columns = [list(map(escape_controls, column)) for column in zip(*lines, strict=True)]

@@ -1,7 +1,7 @@
 """Interruption: work runs in its own thread, so that Ctrl-C ends the program immediately.
 
 Python handles Ctrl-C in the main thread, and only between two instructions. A query or a numpy
-kernel in that thread would delay it until it ends.
+kernel in the main thread would delay the interruption until the query or kernel ends.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ __all__ = ["interruptible", "is_work_left", "run_in_worker"]
 
 Result = TypeVar("Result")
 
-# Seconds between two looks at the worker, and for which an interrupted one may finish.
+# The interval, in seconds, at which the worker is checked, and the time for which an interrupted
+# worker may continue.
 _POLL_INTERVAL = 0.1
 _GRACE_PERIOD = 0.75
 
-# Open connections, whose queries are interrupted.
+# The open connections whose queries Ctrl-C interrupts.
 _connections: list[duckdb.DuckDBPyConnection] = []
 
 # One event for each call of run_in_worker, set when its thread has finished.
@@ -44,12 +45,14 @@ def interruptible(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
 def run_in_worker(function: Callable[[], Result]) -> Result:
     """Return the result of function(), or raise its error; the function runs in its own thread.
 
-    KeyboardInterrupt interrupts the queries of connections that are `interruptible`, and is raised
-    when the thread has finished, or soon if it does not: see `is_work_left`.
+    On KeyboardInterrupt, the queries of connections that are `interruptible` are interrupted. The
+    exception is raised when the thread has finished, or shortly after if the thread does not
+    finish; see `is_work_left`.
     """
     results: list[Result] = []
     errors: list[BaseException] = []
-    # Not Thread.join, which takes the thread for ended if Ctrl-C interrupts it (Python 3.11).
+    # Thread.join is not used, because in Python 3.11, it assumes that the thread has ended if
+    # Ctrl-C interrupts the join.
     finished = threading.Event()
 
     def work() -> None:
@@ -62,10 +65,10 @@ def run_in_worker(function: Callable[[], Result]) -> Result:
             finished.set()
 
     _work.append(finished)
-    # At exit, Python waits for threads that are no daemons.
+    # At exit, Python waits for all threads that are not daemons.
     threading.Thread(target=work, name="clustereval worker", daemon=True).start()
     try:
-        # Polars makes the system restart a wait without a timeout after Ctrl-C.
+        # Because of Polars, the system restarts a wait without a timeout after Ctrl-C.
         while not finished.wait(_POLL_INTERVAL):
             pass
     except KeyboardInterrupt:
@@ -77,18 +80,19 @@ def run_in_worker(function: Callable[[], Result]) -> Result:
 
 
 def _stop_queries(finished: threading.Event) -> None:
-    """Interrupt the queries of a worker until it has finished, at most for the grace period."""
+    """Interrupt the queries of a worker until it has finished, but not beyond the grace period."""
     deadline = monotonic() + _GRACE_PERIOD
     while not finished.is_set() and monotonic() < deadline:
-        # Again and again, because an interruption between two queries stops neither.
+        # The interruption is repeated, because an interruption between two queries stops neither of
+        # them.
         for connection in _connections:
             connection.interrupt()
         finished.wait(_POLL_INTERVAL / 2)
 
 
 def is_work_left() -> bool:
-    """Return whether a thread of `run_in_worker` still runs, as Polars and numpy do until the end.
+    """Return whether a thread of `run_in_worker` still runs, such as one in Polars or numpy.
 
-    Only the end of the process stops them.
+    Such computations cannot be interrupted; only the end of the process stops them.
     """
     return not all(finished.is_set() for finished in _work)

@@ -14,21 +14,21 @@ from .options import write_setting
 
 __all__ = ["USER_ERRORS", "summarize_error"]
 
-#: Errors caused by the input or its size; any other is a bug and keeps its traceback.
+#: Errors caused by the input or its size. Any other error is a bug and keeps its traceback.
 USER_ERRORS = (ClusterEvalError, duckdb.Error, pl.exceptions.PolarsError, OSError, MemoryError)
 
-# The engines append the position in a generated query and advice on options of their readers,
-# neither of which the user of this program can act on. A line that is quoted may end in an empty
-# one, after which the error goes on.
+# The engines append the position in a generated query, and advice on options of their readers.
+# Users of this program cannot act on either. A quoted line may end with an empty line, after which
+# the error text continues.
 _ENGINE_DETAILS = re.compile(
     r"\n\n(?!Value with)|\nThe search space|\nLINE |\n(?:Possible|Potential) (?:fix|solution)",
     re.IGNORECASE,
 )
 
-# DuckDB names the kind of an error, and Polars says where it got one of DuckDB from.
+# DuckDB names the kind of an error, and Polars adds the origin of an error that comes from DuckDB.
 _ERROR_KIND = re.compile(r"^(got external error: )?[\w ]+ Error: ")
 
-# What DuckDB says of a CSV file that it cannot split into rows and columns.
+# The text of DuckDB for a CSV file that it cannot split into rows and columns.
 _SNIFFING = re.compile(
     r'Error when sniffing file "(.*?)"\.\n.*?Delimiter Candidates: (\S+)\n', re.DOTALL
 )
@@ -43,7 +43,7 @@ _NUMBER_WITH_COMMA = re.compile(r"Could not convert string \"[^\"]*,[^\"]*\" to 
 def summarize_error(error: Exception) -> str:
     """Return the part of an error's message that the user can act on, as one line.
 
-    Positions in a query that the user did not write are cut off, and so is advice on options of the
+    Positions in queries that the user did not write are removed, and so is advice on options of the
     engines' readers.
     """
     if isinstance(error, OSError) and error.filename is not None:
@@ -63,7 +63,7 @@ def summarize_error(error: Exception) -> str:
 
 
 def _write_part(part: object) -> str:
-    """Return a part of an error message in the words of the shell, without Python."""
+    """Return a part of an error message in the form for the shell, without Python code."""
     if isinstance(part, Setting):
         return write_setting(part)
     return "" if isinstance(part, PythonCode) else str(part)

@@ -41,7 +41,7 @@ INPUTS: dict[str, dict[str, Any]] = {
 
 
 def _parse_number(text: str) -> float:
-    """Return the number in a text: an int if it is whole, of up to 18 digits; otherwise a float."""
+    """Return the number in a text: an int if it is whole and has up to 18 digits, else a float."""
     return int(text) if re.fullmatch(r"-?\d{1,18}", text) else float(text)
 
 
@@ -58,7 +58,8 @@ _parse_numbers.__name__ = "list of numbers"
 def _parse_value(text: str) -> str | float:
     """Return the value that an argument stands for: a number or the text itself.
 
-    It is a number if Python writes that number in the same way: 7 is one, 007 stays a text.
+    The value is a number if Python writes this number in the same way: 7 is a number, but 007
+    remains a text.
     """
     if re.fullmatch(r"-?\d{1,18}(\.\d+)?", text):
         number = _parse_number(text)
@@ -81,8 +82,9 @@ def _switch(action: str, help_text: str) -> dict[str, Any]:
     return {"action": action, "help": help_text}
 
 
-#: The option of each parameter of the reports. A command has those of its reports; their functions
-#: have the defaults, and check the values, so that there is one error text for all.
+#: The option of each parameter of the reports. A command has the options of its reports. The
+#: functions of the reports have the defaults and check the values, so that error texts are the same
+#: everywhere.
 OPTIONS: dict[str, dict[str, Any]] = {
     "vector": _option(
         "COLUMNS", "a column of lists or of vectors as text, or numeric columns separated by commas"
@@ -186,18 +188,18 @@ def write_setting(setting: Setting) -> str:
 
 @dataclass(frozen=True)
 class Call:
-    """A report, and what it is computed with."""
+    """A report, and the arguments with which it is computed."""
 
     report: Report
-    #: The arguments of its function by parameter; names of columns as the user wrote them.
+    #: The arguments of its function by parameter; names of columns are as the user wrote them.
     arguments: Mapping[str, Any]
     engine: str
-    #: A folder for files that are needed until the end.
+    #: A folder for files that are needed until the program ends.
     scratch: Path
 
     @property
     def adapted_report(self) -> Report:
-        """The report in the words for these arguments."""
+        """The report, with its texts adapted to these arguments."""
         adapt = self.report.adapt
         return self.report if adapt is None else adapt(self.report, self.arguments)
 
@@ -212,13 +214,13 @@ class Options:
     #: The reports of the command, and the value of --show that chooses one.
     reports: tuple[Report, ...] = ()
     show: str | None = None
-    #: The values that are given for parameters of functions.
+    #: The values that the user gives for parameters of functions.
     values: Mapping[str, Any] = field(default_factory=dict)
     name: str | None = None
     engine: str | None = None
     format: str | None = None
     quote_formulas: bool = False
-    #: The scores to show, or ``all``; None for those that a format has by default.
+    #: The scores to show, or ``all``; None for the default scores of the format.
     metrics: str | None = None
     output: Path | None = None
     html: Path | None = None
@@ -245,14 +247,14 @@ class Options:
 
     @property
     def chosen_metrics(self) -> list[str] | None:
-        """The names of the scores that the user asks for; None if there are no names."""
+        """The names of the scores that the user asks for; None if the user names none."""
         if self.metrics is None or self.metrics == "all":
             return None
         return [name.strip() for name in self.metrics.split(",")]
 
     @property
     def report(self) -> Report:
-        """The report that the command computes: the first one, unless an option asks for others."""
+        """The report that the command computes: the first, unless an option asks for another."""
         first, *others = self.reports
         asked_for = (x for x in others if x.option in self.values or x.variant == self.show)
         return next(asked_for, first)
@@ -260,7 +262,7 @@ class Options:
     def call(self, report: Report, **arguments: Any) -> Call:
         """Return a call of a report with the values given for its parameters, or their defaults.
 
-        `arguments` take the place of other values.
+        `arguments` override other values.
         """
         defaults = report.defaults
         given = {name: self.values[name] for name in defaults if name in self.values}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 import shutil
@@ -22,6 +23,7 @@ __all__ = [
     "ENCODERS",
     "FORMATS",
     "check_output",
+    "encode_text",
     "infer_format",
     "quote_formulas",
     "write_output",
@@ -34,7 +36,7 @@ __all__ = [
 
 def _encode_json(result: pl.DataFrame) -> bytes:
     """Return the report as a JSON array of one object per row."""
-    # Polars writes decimals as strings; counts of pairs are decimals without a fraction.
+    # Polars would write decimals as strings. Counts of pairs are decimals without a fraction.
     counts = [name for name, dtype in result.schema.items() if _is_whole_decimal(dtype)]
     columns = [column_named(name).cast(pl.Int128) for name in counts]
     return _with_bytes_as_text(result).with_columns(columns).write_json().encode() + b"\n"
@@ -47,7 +49,7 @@ def _with_bytes_as_text(result: pl.DataFrame) -> pl.DataFrame:
 
 
 def _is_whole_decimal(dtype: pl.DataType) -> bool:
-    """Return whether a type is that of decimals without digits after the point."""
+    """Return whether a type is a decimal type without digits after the point."""
     return isinstance(dtype, pl.Decimal) and dtype.scale == 0
 
 
@@ -56,14 +58,14 @@ def _encode_csv(result: pl.DataFrame) -> bytes:
     return _with_bytes_as_text(result).write_csv().encode()
 
 
-#: First characters of a text that programs for spreadsheets read as a formula.
+#: The first characters by which spreadsheet programs recognize a formula.
 _FORMULA = r"^[=+\-@\t\r]"
 
 
 def quote_formulas(result: pl.DataFrame) -> pl.DataFrame:
     """Return the report with an apostrophe before each text that a spreadsheet would compute.
 
-    The names of the columns are texts as well; numbers stay as they are.
+    The names of columns are also texts; numbers are left unchanged.
     """
     texts = pl.col(pl.String, pl.Categorical, pl.Enum).cast(pl.String)
     quoted = result.with_columns(texts.str.replace(_FORMULA, "'${0}"))
@@ -87,7 +89,8 @@ _EXTENSIONS = {".txt": "table"} | {f".{name}": name for name in ENCODERS}
 def infer_format(output: Path | None) -> str:
     """Return the format that the extension of the output file stands for, such as ``csv``.
 
-    It is ``table`` without a file (None) and for a device. Raise an error for another extension.
+    The result is ``table`` if there is no file (None), and for a device. Raise an error for any
+    other extension.
     """
     if output is None or (output.exists() and not output.is_file()):
         return "table"
@@ -107,7 +110,7 @@ def infer_format(output: Path | None) -> str:
 def check_output(output: Path | None, sources: Iterable[str]) -> None:
     """Raise an error if the file `output` is one of the input files `sources`, or a link to it.
 
-    Also raise one if its folder does not exist, before the report is computed.
+    Also raise an error if its folder does not exist. This check runs before the report is computed.
     """
     if output is None:
         return
@@ -115,6 +118,18 @@ def check_output(output: Path | None, sources: Iterable[str]) -> None:
         raise ClusterEvalError(f"{output.parent}: no such directory")
     if output.exists() and any(output.samefile(source) for source in sources):
         raise ClusterEvalError(f"--output: expected a file other than the input, got {output}")
+
+
+def encode_text(text: str, output: Path | None) -> bytes:
+    r"""Return a text for people as the bytes to write to the file `output`, or to standard output.
+
+    A file is in UTF-8. Standard output has an encoding of its own, such as cp1252 for a pipe in
+    Windows. Characters that this encoding lacks are written as escapes, such as \u2264. ASCII means
+    that the system does not know the encoding, so the text is in UTF-8, too.
+    """
+    encoding = "utf-8" if output is not None else sys.stdout.encoding or "utf-8"
+    is_unknown = codecs.lookup(encoding).name == "ascii"
+    return text.encode("utf-8" if is_unknown else encoding, errors="backslashreplace")
 
 
 def write_output(output: Path | None, content: bytes) -> None:
@@ -133,8 +148,8 @@ def _print_content(content: bytes) -> None:
         sys.stdout.buffer.write(content)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader has closed the pipe, as `head` does. Python flushes once more at exit, which
-        # would print a second error.
+        # The reader has closed the pipe, as `head` does. Python would flush once more at exit, and
+        # print a second error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -149,6 +164,12 @@ def _replace_file(output: Path, content: bytes) -> None:
             if output.exists():
                 shutil.copymode(output, draft)
             file.write(content)
-        draft.replace(output)
+        try:
+            draft.replace(output)
+        except PermissionError as error:
+            raise ClusterEvalError(
+                f"{output}: the file cannot be replaced ({error.strerror}); if another program has "
+                "it open, close it there"
+            ) from error
     finally:
         draft.unlink(missing_ok=True)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["show_progress"]
 
-#: Seconds before the bar appears, and between two of its states.
+#: The seconds before the bar appears, and between two updates.
 PATIENCE = 2.0
 INTERVAL = 0.1
 
@@ -40,10 +40,10 @@ def show_progress() -> Iterator[None]:
 
 
 class _Bar:
-    """A progress bar on standard error, one for each step of a computation in turn."""
+    """A progress bar on standard error, which starts anew for each step of a computation."""
 
     def __init__(self) -> None:
-        """Start the time after which the bar appears."""
+        """Start the timer after which the bar appears."""
         self._next_time = monotonic() + PATIENCE
         self._width = 0
         self._step = 0
@@ -51,7 +51,7 @@ class _Bar:
     def watch(self, blocks: Iterable[threads.Made], total: int) -> Iterable[threads.Made]:
         """Yield the same blocks, and draw the bar as they are finished.
 
-        `blocks` are the results of the parts of one step, `total` is their number.
+        `blocks` are the results of the parts of one step, and `total` is the number of parts.
         """
         self._step += 1
         for done, block in enumerate(blocks, start=1):
@@ -59,7 +59,7 @@ class _Bar:
             yield block
 
     def _draw(self, done: int, total: int) -> None:
-        """Draw the bar of a step, unless the user has not had time to read its last state."""
+        """Draw the bar of a step, unless it was drawn too recently for the user to read it."""
         if monotonic() < self._next_time:
             return
         self._next_time = monotonic() + INTERVAL
@@ -74,7 +74,7 @@ class _Bar:
             sys.stderr.flush()
 
     def _write(self, text: str) -> None:
-        """Write `text` over the last one."""
+        """Write `text` over the previous text."""
         sys.stderr.write("\r" + text.ljust(self._width))
         sys.stderr.flush()
         self._width = len(text)

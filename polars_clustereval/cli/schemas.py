@@ -1,7 +1,7 @@
-"""Schemas: the JSON Schema of what each report is with --format json, one file for each.
+"""Schemas: the JSON Schema of each report with --format json, in one file per report.
 
-`make facts` writes them from the records of the reports and the catalogue. They are part of the
-package, so that a program can read them without computing a report.
+`make facts` writes the schemas from the records of the reports and the catalogue. The schemas are
+part of the package, so that a program can read them without computing a report.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from .reports import REPORTS
 
 __all__ = ["SCHEMA_VERSION", "list_schemas", "read_schema", "schema_file"]
 
-#: Rises when a column is removed, becomes optional or changes its type; new columns leave it.
+#: The version increases when a column is removed, becomes optional or changes its type, but not for
+#: new columns.
 SCHEMA_VERSION = 1
 
 _FOLDER = Path(__file__).parent / "json_schemas"
@@ -30,6 +31,6 @@ def read_schema(name: str) -> str:
 
 
 def list_schemas() -> str:
-    """Return a line for each report that has a JSON Schema: its name and what it is."""
+    """Return a line for each report that has a JSON Schema: its name and its title."""
     lines = [[name, report.description] for name, report in REPORTS.items()]
     return align_columns(wrap_last_column(lines)) + "\n"

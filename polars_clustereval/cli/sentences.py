@@ -9,7 +9,8 @@ if TYPE_CHECKING:
 
 __all__ = ["SENTENCES", "name_noise", "write_sentence"]
 
-#: By code: what is before and behind the words of a finding. Others are about a cluster, or none.
+#: By code: the text before and after the words of a finding. Other findings are about a cluster, or
+#: about none.
 SENTENCES = {
     "mixed_cluster": ("Cluster {cluster}: ", ": {label}"),
     "split_label": ("Label {label}: ", ": {cluster}"),
@@ -32,6 +33,6 @@ def write_sentence(row: Mapping[str, Any]) -> str:
 def name_noise(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row of findings in which clusters and labels without a name are called noise.
 
-    These are noise points that count as clusters of their own.
+    They are noise points, each of which counts as a cluster.
     """
     return {name: "noise" if value is None else value for name, value in row.items()}

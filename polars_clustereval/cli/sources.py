@@ -1,4 +1,4 @@
-"""Sources: which files the arguments name, and of which kind they are."""
+"""Sources: the files that the arguments name, and their kinds."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ENDINGS = {
     "arrow": (".arrow", ".feather", ".ipc"),
 }
 
-# Separators that a header is searched for, after the one that belongs to the file's ending.
+# The separators for which a header is searched, after the separator of the file's ending.
 _OTHER_SEPARATORS = (";", "\t", "|", ",")
 
 _STANDARD_INPUT = "standard input"
@@ -37,13 +37,13 @@ class Source(NamedTuple):
     #: parquet, csv, json, arrow or database
     kind: str
     paths: tuple[str, ...]
-    #: What errors call the input.
+    #: The name of the input in error texts.
     name: str
-    #: What errors call each of the paths.
+    #: The name of each path in error texts.
     path_names: tuple[str, ...] = ()
-    #: Of a DuckDB database.
+    #: The table, if the input is a DuckDB database.
     table: str = ""
-    #: Of CSV files.
+    #: The separator, if the input is CSV files.
     separator: str = ""
 
     def rename_paths(self, text: str) -> str:
@@ -57,7 +57,7 @@ class _File(NamedTuple):
     """A file of the input."""
 
     path: str
-    #: What errors call it: its path, unless it is the copy of standard input.
+    #: Its name in error texts: its path, unless it is the copy of standard input.
     name: str
 
 
@@ -98,7 +98,7 @@ def _check_unique(files: Sequence[_File]) -> None:
 
 
 def _name_files(files: Sequence[_File]) -> str:
-    """Return the name of the input in errors: its only file, or the first one and how many more."""
+    """Return the name of the input in errors: its only file, or the first and how many more."""
     more = len(files) - 1
     if more == 0:
         return files[0].name
@@ -121,7 +121,7 @@ def _find_database_table(file: str) -> Source:
 
 
 def _is_database(path: str) -> bool:
-    """Return whether a path is that of a DuckDB database."""
+    """Return whether `path` is the path of a DuckDB database."""
     if not Path(path).is_file():
         return False
     with Path(path).open("rb") as file:
@@ -155,7 +155,7 @@ def _list_paths(file: str) -> list[str]:
         return [file]
     if not glob.has_magic(file):
         raise ClusterEvalError(f"{file}: no such file")
-    # Path.glob takes no absolute patterns.
+    # Path.glob does not accept absolute patterns.
     matches = sorted(glob.glob(file, recursive=True))  # noqa: PTH207
     if not matches:
         raise ClusterEvalError(f"{file}: no file matches")
@@ -169,7 +169,8 @@ def _list_paths(file: str) -> list[str]:
 def _list_parquet_files(folder: str) -> list[str]:
     """Return the Parquet files in a folder and its subfolders; raise an error if there are none.
 
-    Names that start with a dot or an underscore are skipped: writers use them for unfinished files.
+    Names that start with a dot or an underscore are skipped, because writers use such names for
+    unfinished files.
     """
     paths = sorted(Path(folder).rglob("*.[pP][aA][rR][qQ][uU][eE][tT]"))
     kept = [
@@ -191,14 +192,14 @@ def _copy_standard_input(scratch: Path) -> str:
     return str(path)
 
 
-# Paths that stand for what the process has open, whatever that is.
+# Paths that represent open files of the process, of any kind.
 _DESCRIPTORS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 
 
 def _check_file(file: _File) -> None:
-    """Raise an error unless the path can be given to the engines, and is a file that is not empty.
+    """Raise an error unless the path is a nonempty file that can be passed to the engines.
 
-    Files are read more than once, and pipes and devices cannot be.
+    Files are read more than once, which is impossible for pipes and devices.
     """
     path, name = file
     if path != path.encode(errors="replace").decode():
@@ -240,7 +241,7 @@ def _describe_files(files: Sequence[_File]) -> Source:
 
 
 def _find_kind(path: str) -> str:
-    """Return the kind of a file, such as parquet, by its ending; raise an error if it is none."""
+    """Return the kind of a file, such as parquet, by its ending; raise an error if unknown."""
     for kind, endings in _ENDINGS.items():
         if path.lower().endswith(endings):
             return kind
@@ -252,7 +253,7 @@ def _find_kind(path: str) -> str:
 
 
 def _detect_separator(file: _File) -> str:
-    """Return the separator of a CSV file: that of its ending, or else another one in its header."""
+    """Return the separator of a CSV file: that of its ending, or else one found in its header."""
     usual = "\t" if file.path.lower().endswith((".tsv", ".tsv.gz")) else ","
     try:
         header = _read_header(file.path)

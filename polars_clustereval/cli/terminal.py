@@ -26,6 +26,7 @@ from .grid import (
     wrap_first_column,
     wrap_last_column,
 )
+from .output import encode_text
 from .sentences import write_sentence
 
 if TYPE_CHECKING:
@@ -37,19 +38,20 @@ if TYPE_CHECKING:
 
 __all__ = ["render_table"]
 
-# Clusterings side by side, where the terminal is wide enough.
+# The maximum number of clusterings side by side, if the terminal is wide enough.
 _MAX_SIDE_BY_SIDE = 5
 
-# A report with more metrics than this shows the first ones to look at.
+# A report with more metrics than this shows only the most important metrics.
 _MOST_METRICS = 24
 
-# Rows of a report that has many for each clustering.
+# The number of rows that are shown of a report with many rows for each clustering.
 _MAX_LISTED = 20
 
-# Width of the meanings beside a table; where less is left, they go below it.
+# The minimum width of the meanings next to a table; if less space is left, they are below the
+# table.
 _MIN_MEANING_WIDTH = 24
 
-# The good direction of a score: higher or lower.
+# The signs for the good direction of a score: higher or lower.
 _HIGHER, _LOWER = "↑", "↓"
 
 
@@ -63,9 +65,9 @@ def render_table(
     """Return a report as the bytes of a text for the terminal: heading, table and legend.
 
     `result` are its rows; the columns that the report does not explain are the partition columns,
-    which come first. `files` are those of each input, and `output` is the file to write to.
-    `metrics` is the option: None to show the first ones of many, 'all', or names of columns of
-    `result`.
+    which come first. `files` are the files of each input, and `output` is the file to write to.
+    `metrics` is the option: None to show only the most important of many metrics, 'all', or names
+    of columns of `result`.
     """
     is_plain = not _can_show(_HIGHER + _LOWER, output)
     report = replace(call.adapted_report, has_arrows=not is_plain)
@@ -73,7 +75,7 @@ def render_table(
     keys = result.columns[:n_keys]
     result = result.drop(report.left_out, strict=False)
     if metrics is not None:
-        # Names have an order of their own, so no groups.
+        # Metrics that the user names have their own order, so there are no groups.
         titles = report.titles if metrics == "all" else {}
         first = report.comparison if metrics == "all" else tuple(result.columns[n_keys:])
         report = replace(report, comparison=first, titles=titles, is_whole=True)
@@ -91,7 +93,7 @@ def render_table(
         text += _render_choices(report.recommend(result, keys), keys, report)
     names = [file for of_input in files for file in of_input]
     text = f"{_render_heading(names, report, call.arguments)}\n\n{text}\n"
-    return (text.replace("…", "~") if is_plain else text).encode()
+    return encode_text(text.replace("…", "~") if is_plain else text, output)
 
 
 def _can_show(signs: str, output: Path | None) -> bool:
@@ -108,7 +110,7 @@ def _can_show(signs: str, output: Path | None) -> bool:
 def _render_heading(files: Sequence[str], report: Report, arguments: Mapping[str, Any]) -> str:
     """Return the lines above the table: the input files, and the options that the report names.
 
-    A weight is left out if there is none.
+    The weight is left out if there is none.
     """
     missing = "weight" if arguments.get("weight") is None else None
     first, *more = (
@@ -118,7 +120,7 @@ def _render_heading(files: Sequence[str], report: Report, arguments: Mapping[str
     names = ["standard input" if file == "-" else file for file in files]
     title = escape_controls(f"{', '.join(names)}:")
     line = f"{title} {first}"
-    # A long path gets a line of its own, which shows its end.
+    # A long path gets its own line, which shows the end of the path.
     width = get_width()
     lines = [line] if fits_terminal(line) else [cut_start(title, width), cut_end(first, width)]
     return "\n".join(lines + [cut_end(line, width) for line in more])
@@ -137,11 +139,11 @@ def _format_option(name: str, value: object) -> str:
 def _choose_first(
     metrics: Sequence[str], report: Report, result: pl.DataFrame
 ) -> tuple[list[str], Report, str]:
-    """Return the metrics that a table shows, its report, and a line on those that are left out.
+    """Return the metrics that a table shows, its report, and a line on omitted metrics.
 
-    Of many metrics, it shows those by which the report compares clusterings, and the numbers of
-    rows that were left out or are noise, if there are any. The titles of the report are before the
-    first of the metrics in each group.
+    If there are many metrics, the table shows those by which the report compares clusterings, and
+    the numbers of rows that were left out or are noise, if there are any. In the returned report,
+    the titles of groups are before the first shown metric of each group.
     """
     counts = [x for x in ("n_dropped", "n_noise") if x in result.columns and result[x].sum()]
     first = [metric for metric in metrics if metric in (*report.comparison, *counts)]
@@ -159,7 +161,7 @@ def _choose_first(
 
 
 def _render_one(result: pl.DataFrame, report: Report) -> str:
-    """Return the table of a report of one clustering: a line per metric, with its meaning."""
+    """Return the table of a report on one clustering: a line per metric, with its meaning."""
     metrics, report, hint = _choose_first(result.columns, report, result)
     lines = [["metric", "value", "best", "meaning"]]
     for metric in metrics:
@@ -190,7 +192,7 @@ def _render_readings(result: pl.DataFrame, report: Report) -> str:
 
 
 def _render_intervals(result: pl.DataFrame, keys: list[str], report: Report) -> str:
-    """Return the tables of a report of intervals: for each clustering a line per metric.
+    """Return the tables of a report of intervals: a line per metric for each clustering.
 
     `keys` are the partition columns of `result`, which name the clusterings. The meanings are below
     the tables, and so is the number of clusterings that are left out, if there are too many.
@@ -251,7 +253,7 @@ def _name_clustering(part: pl.DataFrame, keys: list[str]) -> str:
 
 
 def _render_several(result: pl.DataFrame, keys: list[str], report: Report) -> str:
-    """Return the table of a report of several clusterings: side by side if the terminal has room.
+    """Return the table of several clusterings, side by side if the terminal has room.
 
     `keys` are the partition columns of `result`, which name the clusterings.
     """
@@ -263,7 +265,7 @@ def _render_several(result: pl.DataFrame, keys: list[str], report: Report) -> st
 
 
 def _render_side_by_side(result: pl.DataFrame, keys: list[str], report: Report) -> str:
-    """Return the table of a report of a few clusterings: a line per metric, a column for each.
+    """Return the table of a few clusterings: a line per metric, a column per clustering.
 
     `keys` are the partition columns of `result`, which name the clusterings. The legend is below
     the table.
@@ -278,7 +280,7 @@ def _render_side_by_side(result: pl.DataFrame, keys: list[str], report: Report) 
 
 
 def _list_title_lines(metric: str, report: Report, width: int) -> list[list[str]]:
-    """Return the lines before a metric: an empty one and a title if a group of metrics starts here.
+    """Return the lines before a metric: a blank line and a title if a group starts there.
 
     Otherwise the list is empty. A line is a list of `width` cells.
     """
@@ -303,7 +305,7 @@ def _show_best(meaning: Meaning, report: Report) -> str:
 
 
 def _show_direction(meaning: Meaning, report: Report) -> str:
-    """Return the arrow of the good direction; nothing if there is none, or it cannot be shown."""
+    """Return the arrow of the good direction; empty if there is none or it cannot be shown."""
     if not meaning.best or not report.has_arrows:
         return ""
     return _HIGHER if meaning.is_high_best else _LOWER
@@ -315,10 +317,10 @@ def _show_direction(meaning: Meaning, report: Report) -> str:
 
 
 def _render_row_by_row(result: pl.DataFrame, keys: list[str], report: Report) -> str:
-    """Return the table of a report of many clusterings: a line for each.
+    """Return the table of a report on many clusterings, with one line for each.
 
-    `keys` are the partition columns of `result`, which name the clusterings. The best one comes
-    first. It shows as many columns as fit into the terminal. The legend is below.
+    `keys` are the partition columns of `result`, which name the clusterings. The best clustering
+    comes first. The table has as many columns as fit into the terminal, and the legend is below it.
     """
     metrics = [metric for metric in report.comparison if metric in result.columns]
     result = _sort_best_first(result, metrics, report)
@@ -340,7 +342,7 @@ def _render_row_by_row(result: pl.DataFrame, keys: list[str], report: Report) ->
 def _sort_best_first(result: pl.DataFrame, metrics: Iterable[str], report: Report) -> pl.DataFrame:
     """Return the rows of a report, sorted by the first of the metrics that has a best value.
 
-    Metrics that are NULL in all rows do not count. Equal rows stay in the report's order.
+    Metrics that are NULL in all rows are ignored. Equal rows keep the order of the report.
     """
     for metric in metrics:
         meaning = report.meanings[metric]
@@ -363,7 +365,7 @@ def _format_metric_column(values: pl.Series, metric: str, report: Report) -> lis
     marks = ["*" if best is not None and value == best else " " for value in values]
     numbers = [_format_number(value, report) for value in values]
     cells = [number + mark for number, mark in zip(numbers, marks, strict=True)]
-    # One word per line, so that long names fit on the screen.
+    # Each word gets its own line, so that long names fit on the screen.
     *words, last = metric.split("_")
     direction = _show_direction(meaning, report) or " "
     return [*(f"{word} " for word in words), last + direction, *cells]
@@ -372,7 +374,7 @@ def _format_metric_column(values: pl.Series, metric: str, report: Report) -> lis
 def _format_key_columns(result: pl.DataFrame, keys: list[str], room: int) -> list[list[str]]:
     """Return the columns of cells of the partition columns, cut so that they fit together.
 
-    If there are very many, the last ones are left out.
+    If there are very many columns, the last are left out.
     """
     columns = [cut_column([key, *map(_format_value, result[key])], get_width()) for key in keys]
     widths = share_width([columns_width([column]) - 2 for column in columns], room) if keys else []
@@ -380,7 +382,7 @@ def _format_key_columns(result: pl.DataFrame, keys: list[str], room: int) -> lis
 
 
 def _level_columns(columns: list[list[str]]) -> list[list[str]]:
-    """Return the lines of columns of cells; those with fewer cells get empty ones at their top."""
+    """Return columns of cells as lines; columns with fewer cells get empty cells at the top."""
     height = max(map(len, columns))
     level = [[""] * (height - len(column)) + column for column in columns]
     return [list(line) for line in zip(*level, strict=True)]
@@ -392,11 +394,11 @@ def _level_columns(columns: list[list[str]]) -> list[list[str]]:
 
 
 def _render_listing(result: pl.DataFrame, keys: list[str], report: Report) -> str:
-    """Return the table of a report of many rows for each clustering: the first ones, and a legend.
+    """Return the table of a report with many rows per clustering: the first rows, and a legend.
 
     `keys` are the partition columns of `result`. If the terminal is too narrow for all columns,
-    those before the last one, by which the rows are sorted, are left out. So is std_error if
-    nothing has one.
+    columns before the last column, by which the rows are sorted, are left out. The column std_error
+    is left out if all its values are NULL.
     """
     if "std_error" in result.columns and not result["std_error"].count():
         result = result.drop("std_error")
@@ -422,9 +424,10 @@ def _render_listing(result: pl.DataFrame, keys: list[str], report: Report) -> st
 
 
 def _render_findings(result: pl.DataFrame, keys: list[str]) -> str:
-    """Return the first findings, rows of a report in words: a sentence each, with its severity.
+    """Return the first findings, one sentence each, with its severity.
 
-    `keys` are the partition columns, whose values are before the sentences.
+    `result` has the rows of a report of findings. `keys` are the partition columns, whose values
+    are before the sentences.
     """
     lines = []
     for row in result.head(_MAX_LISTED).iter_rows(named=True):
@@ -438,11 +441,11 @@ def _render_findings(result: pl.DataFrame, keys: list[str]) -> str:
 
 
 def _render_choices(choices: pl.DataFrame, keys: list[str], report: Report) -> str:
-    """Return the lines of what each criterion recommends, rows of choose_k, below a listing.
+    """Return the lines below a listing with the recommendation of each criterion.
 
-    If it recommends no k, the reason follows its rule. `keys` are the partition columns. If the
-    terminal is too narrow, the last columns are left out; of many clusterings, the first ones are
-    shown.
+    `choices` has the rows of choose_k. If a criterion recommends no k, the reason follows its rule.
+    `keys` are the partition columns. If the terminal is too narrow, the last columns are left out.
+    If there are many clusterings, the first are shown.
     """
     head = choices.head(_MAX_LISTED).with_columns(
         rule=pl.concat_str("rule", "reason", separator=": ", ignore_nulls=True)
@@ -463,7 +466,7 @@ def _render_choices(choices: pl.DataFrame, keys: list[str], report: Report) -> s
     return f"\n\n{grid}" + (f"\n{count(n_more, 'more row')}" if n_more else "")
 
 
-# Columns with texts, or with values of the user's columns, of any type.
+# Columns with texts, or with values of the user's columns, which may have any type.
 _USERS_COLUMNS = {
     *("id", "label", "cluster", "run", "neighbor", "left", "right"),
     *("majority_label", "majority_cluster", "column_name", "kind", "category"),
@@ -486,19 +489,20 @@ def _format_listed_column(values: pl.Series, report: Report) -> list[str]:
 # ----------------------------------------------------------------------------------------------
 
 
-# Larger floats of counts are not exact, and their last digits say nothing.
+# Counts larger than this are not exact as floats, and their last digits are meaningless.
 _MOST_EXACT = 1e15
 
 
 def _format_value(value: object) -> str:
-    """Return a value of a column of the user as text, NULL for None."""
+    """Return a value of a user's column as text; NULL for None."""
     return "NULL" if value is None else str(value)
 
 
 def _format_number(value: float | Decimal | None, report: Report) -> str:
     """Return a metric as text: a count without decimals, a score with six, NULL for None.
 
-    If the report has values of any magnitude, very large and very small ones have seven digits.
+    If the values of the report can have any magnitude, very large and very small values have seven
+    digits.
     """
     if value is None:
         return "NULL"
@@ -515,6 +519,6 @@ def _format_number(value: float | Decimal | None, report: Report) -> str:
 
 
 def _shorten_number(value: float | None, report: Report) -> str:
-    """Return a metric as `_format_number` does, but large ones with five digits."""
+    """Return a metric as `_format_number` does, but with five digits if it is large."""
     is_large = value is not None and abs(value) >= 1e3
     return f"{value:.5g}" if is_large else _format_number(value, report)

@@ -1,12 +1,12 @@
 """to_sql: a table macro as one standalone query for another SQL engine.
 
-``queries`` has to_sql and ``arguments`` its checks. ``pipeline`` lists the steps of a query from
-top to bottom: ``expansion`` (macros in macros, whose ``bodies`` are trees), ``plans`` (forms that
-engines plan well), ``columns`` (stars, and what nothing reads), ``coordinates`` (``lists`` as
-columns), ``functions`` (of each of the ``engines``), ``folding`` (conditions on literals) and
-``portable`` (forms that mean the same everywhere). ``trees`` has what they share, and ``sql_names``
-what they know of ``sql/``. sqlglot is in an extra, so the package imports this folder when `to_sql`
-is used.
+``queries`` has to_sql, and ``arguments`` has its checks. ``pipeline`` lists the steps that make a
+query, in order: ``expansion`` (of macros in macros, whose ``bodies`` are trees), ``plans`` (forms
+that engines plan well), ``columns`` (stars, and columns that are never read), ``coordinates``
+(``lists`` as columns), ``functions`` (of each of the ``engines``), ``folding`` (conditions on
+literals) and ``portable`` (forms that mean the same everywhere). ``trees`` has the code that the
+steps share, and ``sql_names`` has the names in ``sql/`` that they use. sqlglot is in an extra, so
+the package imports this folder only when `to_sql` is used.
 """
 
 from __future__ import annotations

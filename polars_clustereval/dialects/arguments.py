@@ -19,7 +19,7 @@ from .identifiers import parse_column
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-# Distances whose silhouettes follow from sums over clusters; the others need pairs of points.
+# Distances whose silhouettes follow from sums over clusters. Other distances need pairs of points.
 _SUMMED_DISTANCES = ("sqeuclidean", "cosine")
 
 
@@ -63,9 +63,9 @@ def check_weights(weights: Sequence[float] | None, n_dims: int) -> None:
 
 
 def check_silhouette(name: str, options: Mapping[str, Any]) -> None:
-    """Raise an error for a bad option of silhouettes, or if their distance needs pairs of points.
+    """Raise an error for an invalid silhouette option, or a distance that needs pairs of points.
 
-    `options` are those of the table macro `name`.
+    `options` are the options of the table macro `name`.
     """
     distance, method = str(options["distance"]).lower(), options["method"]
     if not name.startswith("silhouette_"):
@@ -93,8 +93,9 @@ def name_coordinates(
 ) -> list[exp.Expr]:
     """Return the coordinates of a point, as expressions of the user's columns.
 
-    They are the columns `vector`, or the `size` elements of the one column `vector`. Raise an error
-    if a vector has no coordinates or an unknown length, or if the number of weights differs.
+    The coordinates are the columns `vector`, or the `size` elements of the single column `vector`.
+    Raise an error if a vector has no coordinates or an unknown length, or if the number of weights
+    differs from that of the coordinates.
     """
     if isinstance(vector, str):
         if not isinstance(size, int) or isinstance(size, bool) or size < 1:
@@ -141,7 +142,7 @@ def refuse_unknown_parameters(name: str, given: Iterable[str]) -> None:
 
 
 def unknown_choice_text(parameter: str, value: str, known: Iterable[str]) -> str:
-    """Return an error text for a `value` that is not among `known`; it names the most similar one.
+    """Return an error text for a `value` not in `known`, which names the most similar choice.
 
     `parameter` is the parameter of to_sql that has this value.
     """
@@ -152,7 +153,7 @@ def unknown_choice_text(parameter: str, value: str, known: Iterable[str]) -> str
 
 @functools.cache
 def _registered_connection() -> duckdb.DuckDBPyConnection:
-    """Return a DuckDB connection in which the macros are registered, the same one for all calls."""
+    """Return a DuckDB connection with the macros, which is the same for all calls."""
     con = duckdb.connect()
     register(con)
     return con

@@ -25,22 +25,22 @@ def macro_parameters(name: str) -> list[str]:
 
 
 def _find_macro(name: str) -> tuple[list[str], str]:
-    """Return the parameters and the body of a macro, which may be only for other engines."""
+    """Return the parameters and the body of a macro, which may exist only for other engines."""
     return PAIR_MACROS.get(name) or macro_definitions()[name]
 
 
 def parse_body(text: str) -> exp.Expr:
     """Return the syntax tree of the body of a macro, prepared for other engines.
 
-    Qualified output columns have aliases (_name_columns). CASE x WHEN y becomes CASE WHEN x = y,
-    because that can be decided if x is an option.
+    Qualified output columns get aliases (_name_columns). CASE x WHEN y becomes CASE WHEN x = y,
+    because x = y can be decided if x is an option.
     """
     return _parse(text).copy()
 
 
 @functools.cache
 def _parse(text: str) -> exp.Expr:
-    """Return the tree of parse_body, the same one for all calls."""
+    """Return the tree of parse_body, which is the same object for all calls."""
     body = sqlglot.parse_one(text, dialect="duckdb").unnest()
     for node in body.find_all(exp.Case):
         _write_conditions(node)
@@ -70,7 +70,7 @@ def _name_parameters(function: exp.Lambda) -> None:
 def _name_element(node: exp.Expr) -> exp.Expr | None:
     """Return list_element(x, i) for x[i], i from 1; None for other nodes.
 
-    sqlglot counts from 0 where i is a literal, and from 1 where it is not.
+    sqlglot counts from 0 if i is a literal, and from 1 otherwise.
     """
     if not isinstance(node, exp.Bracket) or node.expressions[0].is_string:
         return None

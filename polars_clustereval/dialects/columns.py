@@ -50,9 +50,10 @@ def keep_first_branch(query: exp.Select, prefix: str) -> exp.Select:
 
 
 def name_outputs(query: exp.Select) -> exp.Select:
-    """Return a query without stars: SELECT *, t.* and * EXCLUDE (…) name each column.
+    """Return a query in which SELECT *, t.* and * EXCLUDE are replaced by the columns.
 
-    The branches of a UNION ALL have the names of the first one, so that any may be left out.
+    The branches of a UNION ALL get the names of the first branch, so that any branch may be left
+    out.
     """
     known: dict[str, list[str]] = {}
     for cte in query.ctes:
@@ -62,9 +63,9 @@ def name_outputs(query: exp.Select) -> exp.Select:
 
 
 def _name_outputs(query: exp.Expr, known: dict[str, list[str]]) -> list[str]:
-    """Write stars out, in place, and return the names of the output columns.
+    """Replace stars by columns, in place, and return the names of the output columns.
 
-    `known` has those of the CTEs before.
+    `known` has the output columns of the previous CTEs, by CTE.
     """
     first: list[str] = []
     for select in selects_of(query):
@@ -77,7 +78,7 @@ def _name_outputs(query: exp.Expr, known: dict[str, list[str]]) -> list[str]:
 
 
 def _name_columns_of(select: exp.Select, known: dict[str, list[str]]) -> list[str]:
-    """Write the stars of one SELECT out, in place; see _name_outputs."""
+    """Replace the stars of one SELECT by columns, in place; see _name_outputs."""
     sources = {
         source_name(source): _name_outputs(source, known)
         if isinstance(source, exp.Subquery)
@@ -92,7 +93,7 @@ def _name_columns_of(select: exp.Select, known: dict[str, list[str]]) -> list[st
 
 
 def _star_columns(star: exp.Expr, sources: dict[str, list[str]]) -> list[exp.Expr]:
-    """Return the columns that a star stands for, of all sources or of the one it names."""
+    """Return the columns that a star stands for, of all sources or of the source that it names."""
     inner = star.this if isinstance(star, exp.Column) else star
     left_out = {column.name for column in inner.args.get("except_") or ()}
     table = star.table if isinstance(star, exp.Column) else ""
@@ -106,14 +107,14 @@ def _star_columns(star: exp.Expr, sources: dict[str, list[str]]) -> list[exp.Exp
     ]
 
 
-# What nothing reads
+# Columns and CTEs that are never read
 
 
 def prune(query: exp.Select) -> exp.Select:
-    """Return a query without the columns and CTEs that nothing reads.
+    """Return a query without columns and CTEs that are never read.
 
-    As far as this is known, it also has no joins and branches of UNION ALL without rows, and no
-    joins that change nothing. The query has no stars (see name_outputs).
+    Joins and branches of UNION ALL that are known to have no rows are also left out, and so are
+    joins that are known to change nothing. The query must have no stars (see name_outputs).
     """
     _drop_empty_sources(query)
     groups = find_groups(query)
@@ -156,7 +157,7 @@ def _all_selects_of(query: exp.Expr) -> Iterator[exp.Select]:
 def _names_read(select: exp.Select, source: str) -> set[str]:
     """Return the names of the columns that a SELECT itself may read from one of its sources.
 
-    What the queries in FROM and WITH read is not its own.
+    Columns that only the queries in FROM and WITH read are not included.
     """
     others = {id(part) for part in sources_of(select) if isinstance(part, exp.Subquery)}
     own = select.walk(prune=lambda node: isinstance(node, exp.With) or id(node) in others)
@@ -171,7 +172,7 @@ def _keep_columns(query: exp.Query, names: set[str]) -> None:
         select.set("expressions", [select.expressions[i] for i in places])
 
 
-# What has no rows
+# Sources without rows
 
 
 def _drop_empty_sources(query: exp.Select) -> None:
@@ -187,7 +188,7 @@ def _drop_empty_sources(query: exp.Select) -> None:
 
 
 def _drop_empty_branch(union: exp.Union, empty: set[str]) -> None:
-    """Leave out a side of UNION ALL that has no rows, in place."""
+    """Remove a side of UNION ALL that has no rows, in place."""
     for branch, other in ((union.left, union.right), (union.right, union.left)):
         if _has_no_rows(branch, empty):
             union.replace(other.unnest())
@@ -195,7 +196,7 @@ def _drop_empty_branch(union: exp.Union, empty: set[str]) -> None:
 
 
 def _drop_empty_joins(select: exp.Select, empty: set[str]) -> None:
-    """Leave out LEFT JOINs with CTEs that have no rows: their columns are NULL."""
+    """Remove LEFT JOINs with CTEs that have no rows; their columns are NULL."""
     joins = select.args.get("joins") or []
     dropped = {
         source_name(join.this)
@@ -212,7 +213,7 @@ def _drop_empty_joins(select: exp.Select, empty: set[str]) -> None:
 
 
 def _has_no_rows(query: exp.Expr, empty: set[str]) -> bool:
-    """Return whether a query is known to have no rows, as the CTEs named in `empty` have none."""
+    """Return whether a query is known to have no rows; the CTEs named in `empty` have none."""
     return all(_selects_nothing(select, empty) for select in selects_of(query))
 
 

@@ -1,8 +1,8 @@
-"""Lists of coordinates as one column per coordinate: a step of ``to_sql``.
+"""A step of ``to_sql`` that replaces lists of coordinates by one column per coordinate.
 
 The macros for points hold a vector in a list. Engines differ in what they can do with lists, but
-not in what they can do with numbers. Where the number of coordinates is known, a list column x
-becomes the columns x_1, x_2, …, and a list function one expression per coordinate.
+not in what they can do with numbers. If the number of coordinates is known, a list column x becomes
+the columns x_1, x_2, …, and a list function becomes one expression per coordinate.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from sqlglot import exp
 from .lists import Lengths, Lists, coordinate_name
 from .trees import nested_queries, selects_of, source_name, sources_of
 
-# Decimal digits that count the coordinates of a vector, in rows of one column.
+# The number of decimal digits that count the coordinates of a vector, in rows of a single column.
 _DIGITS = "__ce_digits"
 
 
@@ -25,7 +25,7 @@ def check_lengths(query: exp.Select) -> exp.Select:
 
 
 def split_lists(query: exp.Select) -> exp.Select:
-    """Return a query with one column per coordinate in place of lists.
+    """Return a query in which lists are replaced by one column per coordinate.
 
     The query has no stars (see columns.name_outputs). Lists in the result itself, such as a
     centroid, become arrays of these columns.
@@ -42,9 +42,10 @@ def split_lists(query: exp.Select) -> exp.Select:
 
 
 def _split(query: exp.Expr, known: dict[str, Lengths], *, is_result: bool = False) -> Lengths:
-    """Replace the lists of a query in place, and return the lengths of those that it returns.
+    """Replace the lists of a query in place, and return the lengths of the lists that it returns.
 
-    `known` has those of the CTEs before, and `is_result` says that the query is the final one.
+    `known` has the lengths of the lists in the previous CTEs, and `is_result` tells whether the
+    query is the final query.
     """
     returned: list[Lengths] = []
     for select in selects_of(query):
@@ -56,7 +57,7 @@ def _split(query: exp.Expr, known: dict[str, Lengths], *, is_result: bool = Fals
 
 
 def _open_sources(select: exp.Select, known: dict[str, Lengths]) -> Lists:
-    """Return the lists that a SELECT reads, after those of the queries inside it are replaced."""
+    """Replace the lists in the queries inside a SELECT, and return the lists that it reads."""
     sources = {
         source_name(source): _split(source, known)
         if isinstance(source, exp.Subquery)
@@ -73,8 +74,8 @@ def _open_sources(select: exp.Select, known: dict[str, Lengths]) -> Lists:
 def _split_columns(select: exp.Select, lists: Lists, first: Lengths, *, is_result: bool) -> Lengths:
     """Replace the output columns of a SELECT that are lists, in place; return their lengths.
 
-    `first` has the lengths in the first branch of a UNION ALL. `is_result` says that the SELECT is
-    the final query.
+    `first` has the lengths in the first branch of a UNION ALL. `is_result` tells whether the SELECT
+    is the final query.
     """
     returned: Lengths = {}
     columns: list[exp.Expr] = []
@@ -120,9 +121,9 @@ def _split_clauses(select: exp.Select, lists: Lists) -> None:
 
 
 def _unnest(select: exp.Select, lists: Lists) -> None:
-    """Write unnest(list) as the element at the row's place, and unnest(range(…)) as the place.
+    """Replace unnest(list) by the element at the row's position, and unnest(range) by the position.
 
-    The SELECT is joined with a row for each place, in place.
+    To this end, the SELECT is joined, in place, with one row for each position.
     """
     unnested = list(select.find_all(exp.Explode))
     if not unnested:

@@ -1,8 +1,8 @@
-"""The dialects that the tests execute: one object has everything that a dialect needs.
+"""The dialects that the tests execute; one object holds everything about a dialect.
 
-sqlglot writes most of a dialect, and only this module has what sqlglot does not know. For a dialect
-without an object, sqlglot writes the forms that all engines share. A new object needs an engine in
-tests/support/sql_engines.py.
+sqlglot writes most of a dialect. This module has the rules that sqlglot does not know. For a
+dialect without an object here, sqlglot writes the forms that all engines share. If you add an
+object, add an engine to tests/support/sql_engines.py.
 """
 
 from __future__ import annotations
@@ -34,16 +34,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Engine:
-    """What an engine writes in its own form.
+    """The constructs that an engine writes in its own form.
 
-    `parser` is sqlglot's name of its dialect. `functions` has the form of a function by its name,
-    with {0}, {1}, … for the arguments, and `macros` the body of a macro by its name. `mark_ctes` is
-    the step that marks CTEs as MATERIALIZED in a query, and `mark_steps` the one that marks those
-    of a script that become temporary tables. `create_table` is the statement that stores the rows
-    of such a table, {0}, or None if the engine has none, and `count_rows` is a statement that
-    follows it. `words` need quotes if they are names, in addition to those in
-    identifiers.reserved_words. pipeline.py has the place of the `last_steps`, and of the steps for
-    queries of one partition. `suffix` follows a query, on its own line.
+    `parser` is sqlglot's name of the dialect. `functions` has the form of a function by its name,
+    with {0}, {1}, … for the arguments, and `macros` has the body of a macro by its name.
+    `mark_ctes` is the step that marks CTEs as MATERIALIZED in a query, and `mark_steps` is the step
+    that marks the CTEs of a script that become temporary tables. `create_table` is the statement
+    that stores the rows of such a table, {0}, or None if the engine has no temporary tables, and
+    `count_rows` is a statement that follows it. `words` are words that need quotes if they are
+    names, in addition to those in identifiers.reserved_words. pipeline.py shows where the
+    `last_steps`, and the steps for queries of one partition, are applied. `suffix` is a line that
+    follows a query.
     """
 
     name: str
@@ -80,7 +81,7 @@ _DATAFUSION = Engine(
         "value_at_least_key": "first_value({0} ORDER BY {1}, {0}) FILTER (WHERE {2})",
         "median": _PERCENTILE,
     },
-    # It reads a CLUSTER BY in the name.
+    # The engine would read the name as CLUSTER BY.
     words=frozenset({"cluster"}),
     create_table="CREATE TABLE {0} AS",
 )
@@ -95,26 +96,27 @@ _POSTGRES = Engine(
     macros=POSTGRES_BODIES,
     mark_ctes=materialize_or_stream,
     mark_steps=materialize_shared_or_stream,
-    # Otherwise it does not expect thousands of clusters, and compiles no expressions for them.
+    # Without this setting, the engine does not expect thousands of clusters, and does not compile
+    # expressions.
     count_rows="ANALYZE {0}",
     one_partition_steps=(drop_partition_numbers,),
     last_steps=(hash_comparisons,),
 )
 
-# ClickHouse tells the case of most names of functions apart. By default it fills outer joins with
-# zeros, an output column hides an input column of the same name, and a plan of many steps is an
-# error.
+# Most function names of ClickHouse are case-sensitive. By default, ClickHouse fills outer joins
+# with zeros, lets an output column hide an input column of the same name, and raises an error for a
+# plan of many steps.
 _CLICKHOUSE = Engine(
     name="clickhouse",
     parser="clickhouse",
     functions={
-        # In a tuple, a NULL is not passed over; in a key, it would be the least.
+        # In a tuple, a NULL is not skipped; in a key, it would be the smallest.
         "value_at_least_key": (
             "tupleElement(argMinIf(tuple(toNullable({0})), ({1}, isNull({0}), {0}), {2}), 1)"
         ),
-        # Tuples take five times as long as one number of both: the bits of the key, which are in
-        # its order once those of a number below 0 are turned and the sign of others is set, and
-        # the whole number.
+        # Tuples take five times as long as a single number that combines the bits of the key with
+        # the whole number. The bits of keys sort correctly if all bits of negative numbers are
+        # inverted, and the sign bit of other numbers is set.
         "number_at_least_key": (
             "toUInt64(bitAnd(minIf(toNullable(bitOr(bitShiftLeft(toUInt128(if({1} < 0, "
             "bitNot(reinterpretAsUInt64(ifNull({1}, inf))), "
@@ -126,7 +128,7 @@ _CLICKHOUSE = Engine(
         "atanh": "atanh({0})",
     },
     macros={"_number_at_least_key": "number_at_least_key(number, key, condition)"},
-    # It computes a CTE again wherever it is read, unless it is MATERIALIZED.
+    # The engine computes a CTE again each time it is read, unless the CTE is MATERIALIZED.
     mark_ctes=materialize_shared,
     one_partition_steps=(drop_partition_numbers,),
     suffix="SETTINGS join_use_nulls = 1, prefer_column_name_to_alias = 1, "
@@ -140,19 +142,19 @@ _SPARK = Engine(
     functions={
         "value_at_least_key": "min_by({0}, struct({1}, {0})) FILTER (WHERE {2})",
         "median": "median({0})",
-        # An error for the vector {0}, whose coordinate at the place {1} is the first wrong one.
+        # An error for the vector {0}, whose first invalid coordinate is at the position {1}.
         "not_finite_error": "CAST(raise_error(concat('vector: expected finite numbers, got ', "
         "coalesce(CAST(element_at({0}, {1}) AS STRING), 'NULL'), ' in coordinate ', "
         "CAST({1} AS STRING), '; fix such rows or leave them out')) AS INT)",
     },
-    # Spark takes 2^d steps to plan a filter on d columns that others are copies of.
+    # Spark takes 2^d steps to plan a filter on d columns that have copies.
     macros={"_has_coordinates": "FALSE"},
     create_table=None,
 )
 
 ENGINES = {x.name: x for x in (_CLICKHOUSE, _DATAFUSION, _DUCKDB, _POSTGRES, _SPARK)}
 
-# Dialects whose queries the tests execute and compare with DuckDB.
+# The dialects whose queries the tests execute and compare with DuckDB.
 EXECUTED_DIALECTS = tuple(ENGINES)
 
 

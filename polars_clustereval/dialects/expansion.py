@@ -1,7 +1,7 @@
 """The body of a table macro of ``sql/`` as one query without macro calls.
 
-The macros that the body calls are expanded, and the parameters are replaced by arguments. What only
-DuckDB needs, such as checks of the data, is left out.
+The macros that the body calls are expanded, and the parameters are replaced by arguments. Parts
+that only DuckDB needs, such as checks of the data, are left out.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 class Expansion:
     """Expansion of all macro calls of one query, with the CTEs of all macros in one list.
 
-    Some engines cannot read WITH inside FROM. Two macros may have different CTEs with the same
-    name, so each CTE gets the number of its call. CTEs that nothing reads are left out.
+    There is only one list, because some engines cannot read WITH inside FROM. Two macros may have
+    different CTEs with the same name, so each CTE gets the number of its call. CTEs that are never
+    read are left out.
     """
 
     def __init__(
@@ -34,10 +35,10 @@ class Expansion:
     ) -> None:
         """Begin with an empty list of CTEs.
 
-        `macros` are bodies of macros that the engine has in place of those of sql/, by name.
-        `row_id` is the column that to_sql got for `id`, which `numbered` says is the number of a
-        row. `kept` says whether the table is a saved contingency table, from which _groups_of_cells
-        makes the rows that _row_groups makes from rows.
+        `macros` has, by name, the bodies of macros that the engine has in place of those of sql/.
+        `row_id` is the column that to_sql got for `id`, and `numbered` tells whether it is a row
+        number. `kept` tells whether the table is a saved contingency table. If so, _groups_of_cells
+        returns the rows that _row_groups would return for the original rows.
         """
         self._macros = macros
         self._numbered = numbered
@@ -63,8 +64,8 @@ class Expansion:
     def _expand_table(self, name: str, arguments: Mapping[str, exp.Expr]) -> exp.Expr:
         """Return the final query of the table macro `name` without macro calls and CTEs.
 
-        Those of its CTEs that it reads are expanded too, the last one first, and added to the list
-        of the whole query. `arguments` are syntax trees by parameter.
+        The CTEs that it reads are also expanded, in reverse order, and added to the list of the
+        whole query. `arguments` are syntax trees by parameter.
         """
         self._calls += 1
         body = self._parse(PLAIN_FORMS.get(name, name))
@@ -91,14 +92,14 @@ class Expansion:
     def _expand(self, body: exp.Expr, arguments: Mapping[str, exp.Expr]) -> exp.Expr:
         """Return a macro's body with arguments in place of parameters and macro calls expanded.
 
-        `arguments` are syntax trees by parameter. Conditions on them are evaluated first, so the
-        branches that they rule out are not expanded.
+        `arguments` are syntax trees by parameter. Conditions on arguments are evaluated first, so
+        that branches which they rule out are not expanded.
         """
         filled = fold_conditions(fill_columns(body, arguments))
         return fold_conditions(rewrite_tree(filled, self._replacement_of))
 
     def _replacement_of(self, node: exp.Expr) -> exp.Expr | None:
-        """Return the tree that replaces `node`, or None if it stays as it is.
+        """Return the tree that replaces `node`, or None if `node` is left unchanged.
 
         Calls of macros and of query_table are expanded. A condition on the column valid, the
         result of a check of the data, becomes TRUE.
@@ -169,7 +170,7 @@ class Expansion:
         return rewrite_tree(call.expressions[place].copy(), self._replacement_of)
 
     def _plain_scalar(self, call: exp.Anonymous) -> exp.Expr | None:
-        """Return what replaces a macro that only DuckDB can run; None for the others.
+        """Return the replacement of a macro that only DuckDB can run; None for other macros.
 
         Macros that test whether an argument is the default become TRUE or FALSE, and _check_options
         becomes TRUE.
@@ -249,7 +250,7 @@ def _is_passed_check(node: exp.Expr) -> bool:
 
 
 def _is_check(node: exp.Expr, result: str = VALID) -> bool:
-    """Return whether a node is a subquery that reads the column `result`, that of a check."""
+    """Return whether a node is a subquery that reads the column `result` of a check."""
     columns = node.find_all(exp.Column) if isinstance(node, exp.Subquery) else ()
     return any(column.name == result for column in columns)
 
@@ -260,10 +261,10 @@ def _tables_of(*trees: exp.Expr) -> set[str]:
 
 
 def _number_ctes(body: exp.Query, number: int) -> None:
-    """Write `number` into the names of the CTEs of a macro's body, in place, wherever they stand.
+    """Add `number` to the names of the CTEs of a macro's body, in place, wherever they occur.
 
-    They are defined in WITH, read as tables, and passed as arguments to table macros. A call of
-    query() gets the number too, because its text names a CTE.
+    The names occur in WITH, as tables, and as arguments of table macros. A call of query() also
+    gets the number, because its text names a CTE.
     """
     names = {cte.alias: _number_name(cte.alias, number) for cte in body.ctes}
     for cte in body.ctes:
@@ -281,5 +282,5 @@ def _number_ctes(body: exp.Query, number: int) -> None:
 
 
 def _number_name(cte: str, number: int) -> str:
-    """Return the name of a CTE in the query, which is different from all of the user's tables."""
+    """Return the name of a CTE in the query, which differs from all of the user's tables."""
     return f"{PREFIX}{cte.removeprefix(PREFIX)}_{number}"

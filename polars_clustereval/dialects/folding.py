@@ -1,4 +1,4 @@
-"""Expressions of literals replaced by their values: a macro's options decide its branches."""
+"""Replacement of expressions of literals by their values; options decide a macro's branches."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ def fold_query(query: exp.Select) -> exp.Select:
 def fold_conditions(node: exp.Expr) -> exp.Expr:
     """Return the tree with conditions on literals replaced by their values, from the bottom up.
 
-    Functions of text literals are replaced too, and a cast or a list function of NULL becomes NULL.
+    Functions of text literals are also replaced, and a cast or a list function of NULL becomes
+    NULL.
     """
     for child in list(node.iter_expressions()):
         folded = fold_conditions(child)
@@ -84,23 +85,23 @@ def _fold_concat(node: exp.Concat) -> exp.Expr:
 
 
 def _fold_null(node: exp.Expr) -> exp.Expr:
-    """Return NULL for a function of nothing but NULL, and other calls as they are."""
+    """Return NULL for a function whose arguments are all NULL, and other calls unchanged."""
     return exp.null() if isinstance(node.this, exp.Null) else node
 
 
 def _fold_list_element(node: exp.Anonymous) -> exp.Expr:
-    """Return NULL for the element of NULL, and other calls as they are."""
+    """Return NULL for the element of NULL, and other calls unchanged."""
     of_null = node.name == "list_element" and isinstance(node.expressions[0], exp.Null)
     return exp.null() if of_null else node
 
 
 def _fold_list_cast(node: exp.Cast) -> exp.Expr:
-    """Return NULL for NULL that is cast to a list, because no list is left in the end."""
+    """Return NULL for NULL that is cast to a list, because the final query has no lists."""
     return _fold_null(node) if node.to.is_type(exp.DType.ARRAY) else node
 
 
 def _fold_coalesce(node: exp.Coalesce) -> exp.Expr:
-    """Return COALESCE without NULLs; its first argument, if that is a literal or the only one."""
+    """Return COALESCE without NULLs, or its first argument if it is a literal or the only one."""
     values: list[exp.Expr] = [
         value for value in (node.this, *node.expressions) if not isinstance(value, exp.Null)
     ]
@@ -122,7 +123,7 @@ def _fold_connector(node: exp.And | exp.Or) -> exp.Expr:
 
 
 def _fold_case(node: exp.Case) -> exp.Expr:
-    """Return CASE without branches that are FALSE, and without those after one that is TRUE."""
+    """Return CASE without branches that are FALSE, and without branches after a TRUE branch."""
     if node.this:
         return node
     kept, default = [], node.args.get("default")
@@ -140,7 +141,7 @@ def _fold_case(node: exp.Case) -> exp.Expr:
     return node
 
 
-# Type of node -> the function that returns its value, where that is known without any row.
+# Type of node -> the function that returns its value if the value is known without any row.
 _FOLDS: dict[type[exp.Expr], Callable[[Any], exp.Expr]] = {
     exp.Paren: _fold_paren,
     exp.Not: _fold_not,

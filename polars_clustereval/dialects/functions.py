@@ -1,4 +1,4 @@
-"""Functions that each engine writes in its own form, written for the engine of a query."""
+"""Functions that differ between engines, written in the form of the engine of a query."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .trees import fill_columns, rewrite_tree
 if TYPE_CHECKING:
     from .engines import Engine
 
-# The greatest DOUBLE. NaN is above it wherever it can be compared, as infinity is.
+# The largest DOUBLE. Infinity is above it, and so is NaN in engines that can compare NaN.
 _GREATEST_DOUBLE = "1.7976931348623157e308"
 
 # Functions that sqlglot has a class for.
@@ -25,7 +25,7 @@ _CLASSES: dict[type[exp.Expr], str] = {
     exp.Atanh: "atanh",
 }
 
-# Functions that have one name in all engines but those with a form.
+# Functions that have the same name in all engines, except in engines with a form.
 _SHARED = ("var_pop", "atanh")
 
 # Functions that an engine without a form does not have.
@@ -36,13 +36,13 @@ _LEAST_KEY = "__ce_least_key"
 
 
 def write_functions(query: exp.Select, engine: Engine) -> exp.Select:
-    """Return a query with the functions that engines write differently in the form of `engine`.
+    """Return a query in which functions that differ between engines have the form of `engine`.
 
     Raise an error for a function that has no known form there.
     """
 
     def write(node: exp.Expr) -> exp.Expr | None:
-        """Return the form of a function in the engine, None for other nodes."""
+        """Return the form of a function in the engine; None for other nodes."""
         is_named = isinstance(node, exp.Anonymous)
         name = node.name if is_named else _CLASSES.get(type(node), "")
         arguments = node.expressions if is_named else [node.this]
@@ -83,7 +83,7 @@ def _write_least_keys(query: exp.Select) -> None:
 
 
 def _form(function: str, arguments: list[exp.Expr], engine: Engine) -> exp.Expr:
-    """Return a call of a function, written as `engine` has it."""
+    """Return a call of a function in the form of `engine`."""
     if function not in engine.functions:
         known = sorted(other.name for other in ENGINES.values() if function in other.functions)
         raise ClusterEvalError(

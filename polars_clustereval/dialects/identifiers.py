@@ -1,9 +1,9 @@
-"""Names in queries of ``to_sql``: as the user writes them, and as the engine folds them.
+"""Names in queries of ``to_sql``: quoting, and the case to which engines fold them.
 
 Engines fold the case of a name without quotes: Snowflake to upper case, Postgres to lower case. A
-name that the user writes without quotes has none in the query either, so it means the same column
-as in any of the user's queries. A name in quotes stays as it is. Words of the engine's grammar need
-quotes, and are then written as the engine would fold them.
+name that the user writes without quotes also has no quotes in the query, so it means the same
+column as in any other query of the user. A name in quotes is left unchanged. Words of the engine's
+grammar need quotes, and are written in the case to which the engine would fold them.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _QUOTED = re.compile(r'"((?:[^"]|"")+)"|`((?:[^`]|``)+)`')
 
-# Dialects whose words are reserved where sqlglot has none for a dialect.
+# The dialects whose reserved words are used if sqlglot has no reserved words for a dialect.
 _WELL_KNOWN = ("bigquery", "presto", "redshift")
 
 
 def parse_column(text: str) -> exp.Column:
     """Return the column that a user names.
 
-    In double quotes or backticks the name is taken as it is; otherwise the engine folds its case.
+    A name in double quotes or backticks is exact; the case of other names is folded by the engine.
 
-    A name with characters that a word cannot have, such as a space, is taken as it is, too.
+    A name with characters that a word cannot have, such as a space, is also exact.
     """
     found = _QUOTED.fullmatch(text)
     if found:
@@ -62,7 +62,7 @@ def parse_table(parameter: str, name: str, dialect: str) -> exp.Table:
 
 
 def quote_words(query: exp.Select, dialect: str, words: Collection[str]) -> exp.Select:
-    """Return a query that quotes the names that are words of the dialect's grammar, or `words`."""
+    """Return a query that quotes names that are in `words` or in the dialect's grammar."""
     reserved = reserved_words(dialect).union(words)
     for name in query.find_all(exp.Identifier):
         if not name.quoted and name.name.lower() in reserved:
@@ -72,7 +72,7 @@ def quote_words(query: exp.Select, dialect: str, words: Collection[str]) -> exp.
 
 
 def fold_name(name: str, dialect: str) -> str:
-    """Return a name without quotes as the engines of a dialect read it."""
+    """Return the name as which the engines of a dialect read a name without quotes."""
     strategy = Dialect.get_or_raise(dialect).normalization_strategy
     if strategy is NormalizationStrategy.UPPERCASE:
         return name.upper()

@@ -26,7 +26,7 @@ def merge_selects(query: exp.Select) -> exp.Select:
 def _merge(query: exp.Expr) -> exp.Expr:
     """Return the inner query of SELECT columns FROM (inner query), and any other query as it is.
 
-    The inner query then has the columns of the outer one, with its order and its names.
+    The inner query gets the columns of the outer query, with their order and names.
     """
     if isinstance(query, exp.Union):
         for side in ("this", "expression"):
@@ -50,7 +50,7 @@ def _merge(query: exp.Expr) -> exp.Expr:
 
 
 def _passed_on(query: exp.Expr) -> exp.Query | None:
-    """Return the subquery if a SELECT only passes on its columns, each at most once; else None."""
+    """Return the subquery whose columns a SELECT only passes on, each at most once; or None."""
     if not isinstance(query, exp.Select):
         return None
     source = query.args["from_"].this if query.args.get("from_") else None
@@ -67,7 +67,7 @@ def _passed_on(query: exp.Expr) -> exp.Query | None:
 
 
 def merge_ctes(query: exp.Select) -> exp.Select:
-    """Return a query without CTEs that only repeat columns of another one, now read instead."""
+    """Return a query without CTEs that only repeat columns of another CTE."""
     for cte in list(query.ctes):
         source = _copied_cte(cte.this)
         if source is None:
@@ -126,6 +126,6 @@ def drop_repeated_names(query: exp.Select) -> exp.Select:
 def _is_named(column: exp.Column) -> bool:
     """Return whether a column certainly has its own name in a result.
 
-    Engines differ for t.x, so only a column without its table has.
+    Engines differ for t.x, so only a column without its table certainly has its own name.
     """
     return not column.table

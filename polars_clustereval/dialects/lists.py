@@ -1,4 +1,4 @@
-"""Expressions of lists of coordinates: their lengths, and numbers in place of list functions."""
+"""Expressions of lists of coordinates: the lengths of lists, and list functions as numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .trees import fill_columns, rewrite_tree
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-# Length of each column that is a list, by the name of the column; 0 for one that is NULL.
+# The length of each list column, by the name of the column; 0 for a column that is NULL.
 Lengths: TypeAlias = dict[str, int]
 
 _Result = TypeVar("_Result")
@@ -35,7 +35,7 @@ class Lists:
         self._bound: dict[str, exp.Expr] = {}
 
     def length(self, node: exp.Expr) -> int | None:
-        """Return the length of an expression that is a list, None for one that is not."""
+        """Return the length of an expression that is a list; None for other expressions."""
         if isinstance(node, exp.Column):
             return self._column_length(node)
         if isinstance(node, exp.Array):
@@ -123,7 +123,7 @@ class Lists:
         return exp.column(coordinate_name(column.name, place), table=column.args.get("table"))
 
     def _values_of(self, node: exp.Transform, place: int) -> dict[str | None, exp.Expr]:
-        """Return what the parameters of a lambda stand for at `place` of list_transform's list."""
+        """Return the values of a lambda's parameters at `place` of the list of list_transform."""
         value, number = [*(name.name for name in node.expression.expressions), None][:2]
         items = node.this.expressions
         is_list = isinstance(node.this, exp.Array) and self.length(items[0]) is not None
@@ -175,7 +175,7 @@ class Lists:
         return fold_conditions(rewrite_tree(node, self._number_of))
 
     def _number_of(self, node: exp.Expr) -> exp.Expr | None:
-        """Return what replaces a function of lists that returns a number; None for other nodes."""
+        """Return the replacement of a function of lists that returns a number; else None."""
         if isinstance(node, exp.Query):
             return node  # done already
         if isinstance(node, exp.Anonymous):
@@ -195,7 +195,7 @@ class Lists:
         return None
 
     def _named_number(self, call: exp.Anonymous) -> exp.Expr | None:
-        """Return what replaces a list function that sqlglot has no class for; None for others."""
+        """Return the replacement of a list function without a class in sqlglot; else None."""
         name, values = call.name.lower(), call.expressions
         if name == "list_sum":
             return exp.paren(_sum(self._elements(values[0])))
@@ -223,7 +223,7 @@ class Lists:
         return exp.paren(_sum(_square(one - other) for one, other in pairs))
 
     def _element_at(self, node: exp.Expr, place: exp.Expr) -> exp.Expr | None:
-        """Return the element of a list at a place that may be a column; None for no list."""
+        """Return the element of a list at a place that may be a column; None if not a list."""
         length = self.length(node)
         if length is None:
             return exp.null() if self.is_null(node) else None
@@ -243,7 +243,7 @@ class Lists:
         return [self.element(node.copy(), i + 1) for i in range(length)]
 
 
-# Nodes around a list that are a list of the same length.
+# Types of nodes that contain a list and are themselves a list of the same length.
 _WRAPPERS = (exp.Paren, exp.Cast, exp.Transform, exp.Max)
 
 
@@ -282,9 +282,9 @@ def _sum(terms: Iterable[exp.Expr]) -> exp.Expr:
 
 
 def _combine(kind: type[exp.Binary], terms: Iterable[exp.Expr]) -> exp.Expr:
-    """Return at least one term, combined by an operator.
+    """Return the terms, of which there is at least one, combined by an operator.
 
-    They are combined in pairs of pairs, because parsers limit the depth of nesting.
+    The terms are combined pairwise, like a tree, because parsers limit the depth of nesting.
     """
     parts = list(terms)
     while len(parts) > 1:

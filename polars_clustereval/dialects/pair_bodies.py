@@ -1,16 +1,16 @@
 """Bodies of the table macros that compare all pairs of clusters, for thousands of clusters.
 
-They have the same rows as the macros in ``sql/``, where the comments describe them. Pairs that
-cannot matter are left out early, because n clusters have n² pairs, which DuckDB holds in memory.
+They return the same rows as the macros in ``sql/``, whose comments describe them. Pairs that cannot
+matter are left out early, because n clusters have n² pairs; DuckDB holds all of them in memory.
 """
 
 from __future__ import annotations
 
 #: Macros that sql/ does not have -> their parameters and body.
 PAIR_MACROS = {
-    # Distance of x and y, points or centers with a height, as a metric: one that the triangle
-    # inequality holds for. The distance 'raised' is that of points with the height as one more
-    # coordinate.
+    # Distance of x and y, which are points or centers with a height, as a metric, that is, a
+    # distance that obeys the triangle inequality. The distance 'raised' treats the height as an
+    # additional coordinate.
     "_metric": (
         ["x", "y", "x_height", "y_height", "distance", "p"],
         """
@@ -26,8 +26,8 @@ PAIR_MACROS = {
         END
         """,
     ),
-    # Rows of _join_with_clusters: at least those of the target that is the point's own cluster, and
-    # of those that are nearest to it of all others. The distance is one of _metric.
+    # Rows of _join_with_clusters: at least the rows whose target is the point's own cluster, and
+    # the rows whose targets are the nearest other clusters. The distance is one of _metric.
     "_join_with_near_clusters": (
         ["queries", "clusters", "distance", "p"],
         "SELECT * FROM clustereval._join_with_clusters(queries, clusters)",
@@ -91,11 +91,11 @@ PAIR_BODIES = {
         FROM squares
         GROUP BY row_no, number, is_zero
     """,
-    # A target that is further from the center of the cluster than the furthest point and the radius
-    # together has no point near it; most pairs of clusters have no other targets. Where all points
-    # are at the center and the radius is 0, so is the width, and all are in the ring 0. The radii
-    # are joined to the clusters first: with the three tables in one FROM, DataFusion loses the
-    # points of the partition NULL.
+    # A target has no point near it if its distance from the center of the cluster exceeds the sum
+    # of the radius and the distance of the furthest point. Most pairs of clusters have only such
+    # targets. If all points are at the center and the radius is 0, the width is also 0, and all
+    # points are in ring 0. The radii are joined to the clusters first, because with the three
+    # tables in one FROM, DataFusion loses the points of the partition NULL.
     "_nearby_counts": """
         WITH wide_clusters AS (
           SELECT
@@ -256,10 +256,11 @@ PAIR_BODIES = {
 
 #: Macros -> their bodies in Postgres, which takes a second for ten million distances.
 POSTGRES_BODIES = {
-    # A cluster near the own one, here one of every sixteenth (guide), bounds the distance of a
-    # point to the nearest other cluster. By the triangle inequality, the center of that is no
-    # further from the center of the own cluster than both distances together (reach). Both bounds
-    # are wider by more than rounding errors, for cosine those of _zero_if_parallel.
+    # A cluster near the own cluster (guide, chosen among every sixteenth cluster) bounds the
+    # distance of a point to the nearest other cluster. By the triangle inequality, the center of
+    # the nearest cluster is no further from the center of the own cluster than both distances
+    # together (reach). Both bounds are widened by more than the rounding errors, which for cosine
+    # are those of _zero_if_parallel.
     "_join_with_near_clusters": """
         WITH raised_clusters AS (
           SELECT *, sqrt(total_variance) AS height FROM query_table(clusters)
@@ -337,8 +338,8 @@ POSTGRES_BODIES = {
           TRUE
         )
     """,
-    # The nearest cluster is searched only among those at the least distance: without FILTER or
-    # ORDER BY in an aggregate, Postgres sorts no pairs.
+    # The nearest cluster is searched only among the clusters at the smallest distance. Without
+    # FILTER or ORDER BY in an aggregate, Postgres need not sort pairs.
     "_centroid_gaps": """
         WITH cluster_pairs AS (
           SELECT

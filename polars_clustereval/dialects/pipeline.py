@@ -1,6 +1,7 @@
-"""How a query of ``to_sql`` is made: the query of a macro, and the steps from it to the text.
+"""The pipeline of ``to_sql``: the query of a macro, and the steps from this query to the text.
 
-A step is a function from tree to tree. The first line of its docstring tells what is true after it.
+A step is a function from tree to tree. The first line of its docstring tells what holds after the
+step.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ ADJUSTED_COLUMNS = ("adjusted_mutual_info_score", "expected_mutual_info")
 
 @dataclass(frozen=True)
 class Request:
-    """What a query computes: a table macro with its arguments, and the engine.
+    """The request for a query: a table macro with its arguments, and the engine.
 
-    `tables` are the tables, `columns` the names of their columns (None for the default), and
-    `options` the values of the other parameters, each by parameter. `coordinates` are those of a
-    point, for tables of points; `outputs` are the columns of the result, by default all. With
-    `numbered`, the id is a number that is different in every row; with `checked`, coordinates that
-    are not finite are a Spark error.
+    `tables`, `columns` and `options` have values by parameter: the tables, the names of their
+    columns (None for the default), and all other parameters. `coordinates` are the coordinates of a
+    point, for tables of points. `outputs` are the columns of the result, by default all. With
+    `numbered`, the id is a number that is different in every row. With `checked`, coordinates that
+    are not finite are an error in Spark.
     """
 
     name: str
@@ -110,7 +111,7 @@ def build_query(request: Request) -> exp.Select:
 
 def _steps(request: Request) -> Iterator[Step]:
     """Yield the steps from a macro's query to one that all engines read in the same way."""
-    # The macro's query without what the arguments make superfluous.
+    # The query of the macro without the parts that the arguments make superfluous.
     if not request.options["adjusted"]:
         yield partial(columns.drop_outputs, names=ADJUSTED_COLUMNS)
     if request.is_of_labels:
@@ -120,7 +121,7 @@ def _steps(request: Request) -> Iterator[Step]:
     yield plans.drop_row_count_checks
     if request.options["noise_as"] != "singletons" and not request.reads_cells:
         yield plans.equate_clusters
-    # Lists become columns once no star hides a column, and lists that nothing reads are gone.
+    # Lists become columns after stars are replaced and lists that are never read are removed.
     yield columns.name_outputs
     if request.outputs is not None:
         yield partial(columns.keep_outputs, names=request.outputs)
@@ -132,12 +133,14 @@ def _steps(request: Request) -> Iterator[Step]:
         yield coordinates.check_lengths
     yield coordinates.split_lists
     yield partial(write_functions, engine=request.engine)
-    # Conditions on literals are decided, which shows more that nothing reads or that has no rows.
+    # Conditions on literals are decided, which reveals more columns that are never read, and more
+    # sources without rows.
     yield fold_query
     yield columns.prune
     yield portable.write_constant_rows
     yield portable.drop_true_clauses
-    # Forms that mean the same everywhere: numbers of conditions are fractions, which need a type.
+    # Forms that mean the same everywhere. Conditions become numbers before fractions get a type,
+    # because these numbers are fractions.
     yield portable.type_nulls
     yield portable.guard_divisions
     yield portable.number_conditions
@@ -175,8 +178,8 @@ def _expand_macro(request: Request) -> exp.Select:
     arguments = {
         **dict.fromkeys(macro_definitions()[name][0], exp.null()),
         **{key: exp.convert(value) for key, value in request.options.items()},
-        # Without a value of noise it is not compared, so any way will do. A NULL would be compared
-        # with texts, and has no type in some engines.
+        # Without a noise value, noise_as has no effect, so any value will do. A NULL would be
+        # compared with texts, and has no type in some engines.
         "noise_as": exp.convert(request.options["noise_as"] or "cluster"),
         "weight": exp.Literal.number(1),
         "vector": exp.Array(expressions=_complete_or_null(request)),
@@ -187,10 +190,10 @@ def _expand_macro(request: Request) -> exp.Select:
 
 
 def _complete_or_null(request: Request) -> list[exp.Expr]:
-    """Return coordinates; with missing = 'drop', the first one is NULL if another one is.
+    """Return coordinates; with missing = 'drop', the first is NULL if any other is NULL.
 
-    The first one then decides whether a point is left out. For a condition on all d coordinates,
-    Spark would plan 2^d steps.
+    In this way, the first coordinate decides whether a point is left out. For a condition on all d
+    coordinates, Spark would plan 2^d steps.
     """
     coordinates = list(request.coordinates)
     if request.options["missing"] == "drop" and len(coordinates) > 1:

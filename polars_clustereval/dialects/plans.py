@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 def drop_row_count_checks(query: exp.Select) -> exp.Select:
     """Return a query with TRUE for each (SELECT COUNT(*) ...) >= 0.
 
-    In the macros it keeps the checks of the data in the plan, which other engines do not have.
+    In the macros, this condition keeps the checks of the data in the plan. Other engines do not
+    have these checks.
     """
     for node in list(query.find_all(exp.GTE)):
         counted = node.left.unnest()
@@ -56,10 +57,10 @@ def drop_partitions(query: exp.Select) -> exp.Select:
 
 
 def drop_partition_numbers(query: exp.Select) -> exp.Select:
-    """Return a query with TRUE for each comparison of two numbers of partitions, all of them equal.
+    """Return a query with TRUE for each comparison of two partition numbers, which are all equal.
 
-    Postgres and ClickHouse would hash them, and find all rows under the same hash. A nested loop is
-    faster.
+    Postgres and ClickHouse would hash the numbers, and find all rows under the same hash. A nested
+    loop is faster.
     """
     for node in list(query.find_all(exp.EQ)):
         sides = (node.left, node.right)
@@ -92,7 +93,7 @@ def hash_comparisons(query: exp.Select) -> exp.Select:
     """Return a query with an equality of arrays next to each IS NOT DISTINCT FROM.
 
     Postgres can hash or sort only for =, and for arrays, {NULL} = {NULL} is TRUE. The original
-    condition stays, because an array of arrays does not distinguish NULL from an empty one.
+    condition is kept, because an array of arrays does not distinguish NULL from an empty array.
     """
     for node in list(query.find_all(exp.NullSafeEQ)):
         sides = (exp.Array(expressions=[side.copy()]) for side in (node.left, node.right))
@@ -104,7 +105,7 @@ def hash_comparisons(query: exp.Select) -> exp.Select:
 def materialize_shared(query: exp.Select) -> exp.Select:
     """Return a query in which a CTE that is read more than once is MATERIALIZED.
 
-    CTEs that stream in DuckDB too are not.
+    CTEs that also stream in DuckDB are not marked.
     """
     names = [table.name for table in query.find_all(exp.Table)]
     for cte in query.ctes:
@@ -116,8 +117,8 @@ def materialize_shared(query: exp.Select) -> exp.Select:
 def materialize_all(query: exp.Select) -> exp.Select:
     """Return a query in which every CTE is MATERIALIZED.
 
-    Postgres inlines the expressions of a CTE that is read once, each time that its reader uses
-    their columns. Over a chain of CTEs they would grow exponentially.
+    If a CTE is read once, Postgres inlines its expressions wherever the reader uses their columns.
+    In a chain of CTEs, the expressions would grow exponentially.
     """
     for cte in query.ctes:
         cte.set("materialized", True)
@@ -138,7 +139,7 @@ def materialize_or_stream(query: exp.Select) -> exp.Select:
 
 
 def materialize_shared_or_stream(query: exp.Select) -> exp.Select:
-    """Return a query whose shared CTEs are MATERIALIZED, as are joined groups; the others stream.
+    """Return a query whose shared CTEs and joined groups are MATERIALIZED; other CTEs stream.
 
     Postgres expects a tenth as many groups as rows, and might then join them by nested loops. For a
     temporary table, it knows the number of rows.
@@ -179,7 +180,7 @@ def _stream_ctes(ctes: Iterable[exp.CTE]) -> None:
 
 
 def unmark_ctes(query: exp.Select) -> exp.Select:
-    """Return a query whose CTEs are not marked as [NOT] MATERIALIZED."""
+    """Return a query whose CTEs are not marked as MATERIALIZED or NOT MATERIALIZED."""
     for cte in query.ctes:
         cte.set("materialized", None)
     return query

@@ -30,9 +30,9 @@ _PORTABLE_FUNCTIONS = frozenset(
 
 
 def write_constant_rows(query: exp.Select) -> exp.Select:
-    """Return a query in which a SELECT of aggregates over no rows, which is one row, reads nothing.
+    """Return a query in which a SELECT of aggregates over no rows reads no source.
 
-    Aggregates of no rows are NULL, and counts are 0.
+    Such a SELECT has a single row, where aggregates are NULL, and counts are 0.
     """
     for select in query.find_all(exp.Select):
         where, having = select.args.get("where"), select.args.get("having")
@@ -92,8 +92,8 @@ def guard_divisions(query: exp.Select) -> exp.Select:
     """Return a query that divides by NULL in place of 0 inside CASE.
 
     Some engines also evaluate the branches that are not taken. DuckDB does not, and the guard would
-    make the report a tenth slower there, so it is not part of the macros. A divisor that contains a
-    division is left as it is, because it is NULL if the inner one is.
+    make the report a tenth slower in DuckDB, so the guard is not part of the macros. A divisor that
+    contains a division is left unchanged, because it is NULL if the inner division is NULL.
     """
     for case in query.find_all(exp.Case):
         for node in case.walk(prune=lambda node: isinstance(node, exp.Query)):
@@ -129,7 +129,7 @@ def type_fractions(query: exp.Select) -> exp.Select:
 
 
 def order_row_numbers(query: exp.Select) -> exp.Select:
-    """Return a query in which all row numbers have an order, even a constant: Spark needs one."""
+    """Return a query in which all row numbers have an order, maybe a constant, for Spark."""
     for window in query.find_all(exp.Window):
         if isinstance(window.this, exp.RowNumber) and not window.args.get("order"):
             constant = exp.cast(exp.null(), "INT")
@@ -194,7 +194,7 @@ def drop_parentheses(query: exp.Select) -> exp.Select:
 
 
 def _needs_none(paren: exp.Paren) -> bool:
-    """Return whether an operator in parentheses needs none before another one: (a * b) + c."""
+    """Return whether the parentheses around an operator are redundant: (a * b) + c."""
     inner, outer = paren.this, paren.parent
     if outer is None or paren is not outer.this:
         return False

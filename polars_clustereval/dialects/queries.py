@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from polars_clustereval.internal.kernels.other_clusters import Between
     from polars_clustereval.internal.vectors import Missing
 
-# Table macros of labels, of points and of two runs -> the columns that order the rows of each; the
-# query of the last is ordered already.
+# Table macros of labels, of points and of two runs -> the columns by which their rows are sorted.
+# Queries of two runs are already sorted.
 _LABEL_TABLES = orders_of_portable_tables("labels", "records")
 _POINT_TABLES = orders_of_portable_tables("points")
 _RUN_TABLES = orders_of_portable_tables("two runs")
@@ -97,9 +97,9 @@ def to_sql(
         column of one of these, such as ``adjusted_rand_score``; the query then returns only that
         column.
     dialect : str
-        ``duckdb``, ``datafusion``, ``clickhouse``, ``postgres`` or ``spark``, where the queries of
-        every table have been executed; or another dialect of sqlglot (``snowflake``, ``bigquery``,
-        ...), where none has been executed, so that you get a warning.
+        ``duckdb``, ``datafusion``, ``clickhouse``, ``postgres`` or ``spark``, for which the queries
+        of every table have been executed; or another dialect of sqlglot (``snowflake``,
+        ``bigquery``, ...), for which no query has been executed, so that you get a warning.
     tbl, tbl_before, tbl_after : str
         The table to read, as ``table``, ``schema.table`` or ``database.schema.table``. Quote a name
         that contains a dot (``"my.table"``). Tables of two runs take ``tbl_before`` and
@@ -118,18 +118,18 @@ def to_sql(
         For tables of points: the columns with the coordinates, or one column of arrays together
         with `size`.
     size : int
-        Number of coordinates in a column of arrays. The query has one expression for each, so it
-        needs no list functions, but it grows with `size`.
+        Number of coordinates in a column of arrays. The query has one expression for each
+        coordinate, so it needs no list functions, but it grows with `size`.
     noise, noise_as, average_method, beta, adjusted, split_cost, merge_cost, threshold, min_share
         As in the macro, for the tables whose macro takes them.
     distance, p, center, weights, missing, method, between
         As in the macro, for the tables whose macro takes them. Silhouettes need the distance
-        ``sqeuclidean`` or ``cosine``, because those of other distances need pairs of points.
+        ``sqeuclidean`` or ``cosine``, because silhouettes of other distances need pairs of points.
         ``silhouette_score`` with method ``simplified`` takes every distance.
     metrics : sequence of str
-        The columns of the result, in this order, after those that identify its rows
+        The columns of the result, in this order, after the columns that identify its rows
         (``partition_key`` with `partition_by`, and the cluster in a report by cluster); by default
-        all columns of the table. Anything that they do not need is not computed.
+        all columns of the table. Anything that these columns do not need is not computed.
     steps : bool
         True writes a script instead of one query. Its statements, separated by ``;`` and a new
         line, store intermediate results that are read more than once in temporary tables, whose
@@ -218,7 +218,7 @@ def to_sql(
 def keep_metrics(request: Request, metrics: Sequence[str] | None) -> Request:
     """Return a request for only the columns `metrics`, after those that identify its rows.
 
-    None asks for all columns. Raise an error for anything but a list of names.
+    None asks for all columns. Raise an error if `metrics` is not a list of names.
     """
     if metrics is None:
         return request
@@ -227,7 +227,7 @@ def keep_metrics(request: Request, metrics: Sequence[str] | None) -> Request:
 
 
 def _order_of(request: Request) -> tuple[str, ...]:
-    """Return the columns that identify the rows of a request, and order them."""
+    """Return the columns that identify the rows of a request, and by which they are sorted."""
     return tuple(_ROW_ORDER[request.name][request.has_one_partition :])
 
 
@@ -245,8 +245,8 @@ OPTIONS: dict[str, Any] = {
 def check_macro_options(name: str, options: Mapping[str, Any]) -> None:
     """Raise the macro's own error if one of its `options`, values by parameter, is invalid.
 
-    DuckDB runs the macro that checks the options of the macro `name`; no table is needed. If its
-    error would name an option in the form of SQL, the check in Python takes its place.
+    DuckDB runs the macro that checks the options of the macro `name`, for which no table is needed.
+    If the error text would name an option in the form of SQL, Python does the check instead.
     """
     if name == "external_report":
         names = ("average_method", "beta", "adjusted")

@@ -1,6 +1,7 @@
-"""A step of ``to_sql``: joins that, according to GROUP BY, do not change the rows of a SELECT.
+"""A step of ``to_sql`` that removes joins which, by GROUP BY, do not change the rows of a SELECT.
 
-Such a join is left out if nothing reads its columns, and so is everything that only they need.
+Such a join is left out if its columns are never read, and so is everything that only these columns
+need.
 """
 
 from __future__ import annotations
@@ -89,7 +90,8 @@ def drop_unread_joins(select: exp.Select, known: Mapping[str, Groups]) -> None:
 
     `known` has the groups of find_groups.
     """
-    # The last one first: its condition may be all that reads another one.
+    # The last join comes first, because its condition may be the only place where another join is
+    # read.
     for join in reversed(select.args.get("joins") or []):
         if _changes_nothing(join, select, known):
             select.set("joins", [other for other in select.args["joins"] if other is not join])
@@ -111,8 +113,8 @@ def _changes_nothing(join: exp.Join, select: exp.Select, known: Mapping[str, Gro
         return False
     if join.side == "LEFT":
         return True
-    # Each row of a table is in one of its own groups. Where a key may be NULL, the macros compare
-    # by IS NOT DISTINCT FROM.
+    # Each row of a table is in one of the groups of the table. If a key may be NULL, the macros
+    # compare by IS NOT DISTINCT FROM.
     tables = {source_name(x): x.name for x in sources_of(select) if isinstance(x, exp.Table)}
     return (
         not (join.side or join.kind)

@@ -1,6 +1,6 @@
 """A query of ``to_sql`` as a script: CTEs that are read more than once become temporary tables.
 
-Engines that compute a CTE again each time it is read need it.
+Use a script for engines that compute a CTE again each time it is read.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def write_statements(
 
 
 def _keep_ctes(query: exp.Query, ctes: Sequence[exp.CTE]) -> exp.Query:
-    """Return a copy of a query with those of the CTEs, given in order, that it needs."""
+    """Return a copy of a query with the CTEs that it needs; `ctes` are given in order."""
     query = query.copy()
     query.set("with_", None)
     needed = {table.name for table in query.find_all(exp.Table)}

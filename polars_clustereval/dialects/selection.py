@@ -1,4 +1,4 @@
-"""What a call of ``to_sql`` asks for: a table or a score, its columns, and its description."""
+"""The table or score that a call of ``to_sql`` asks for, its columns, and its description."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Selection(NamedTuple):
 
 
 def select_columns(name: str, metrics: Sequence[str] | None, tables: Collection[str]) -> Selection:
-    """Return what a name means: one of the `tables`, or a score that is a column of one."""
+    """Return the selection of `name`: one of the `tables`, or a score that is a column of one."""
     if name in tables:
         return Selection(name, metrics)
     score = entries().get(name)
@@ -50,7 +50,7 @@ def select_columns(name: str, metrics: Sequence[str] | None, tables: Collection[
 
 
 def describe_call(name: str, arguments: Mapping[str, Any]) -> str:
-    """Return the comment of a query: what `name` is, and the call with its `arguments`."""
+    """Return the comment of a query: the title of `name`, and the call with its `arguments`."""
     call = ", ".join([repr(name), *(f"{key}={value!r}" for key, value in arguments.items())])
     version = f"polars_clustereval {macros_version()}: to_sql({call})"
     lines = [line for text in (_title(name), version) for line in _wrap(text)]

@@ -1,4 +1,4 @@
-"""What ``to_sql`` knows about ``sql/`` by name: columns, CTEs, and macros with other forms."""
+"""Names in ``sql/`` that ``to_sql`` uses: columns, CTEs, and macros with other forms."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ CLUSTER = "cluster"
 VALID = "valid"
 N_FAULTS = "n_faults"
 
-# How the names of all CTEs begin.
+# The prefix of the names of all CTEs.
 PREFIX = "__ce_"
 
-# How those of some begin: the measured points, with a second branch for the row that shows the one
-# partition of a table without points; and the numbers of rows by group, which are sums of weights,
-# with two of its columns.
+# The prefixes of some CTEs: the measured points, which have a second branch for the row that shows
+# the single partition of a table without points; and the numbers of rows by group, which are sums
+# of weights, with two of the columns of this CTE.
 SPREAD_ROWS = "__ce_spread_rows_"
 GROUP_COUNTS = "__ce_group_counts"
 GROUP_PARTITION = "__ce_partition"
 GROUP_ROWS = "__ce_n"
 
-# Table macro -> the one that takes its place in other engines: the same rows, without the form that
-# only DuckDB is faster with.
+# Table macro -> the macro that replaces it in other engines. It returns the same rows, without the
+# form that is faster only in DuckDB.
 PLAIN_FORMS = {
     "_unnested_moments": "_coordinate_moments",
     "_own_and_other_squares": "_grouped_squares",
@@ -33,12 +33,12 @@ PLAIN_FORMS = {
     "_center_distances": "_grouped_center_distances",
 }
 
-# Table macros that have another body in other engines. In _coordinate_blocks one block takes the
-# place of those of 16 coordinates: list_transform with an aggregate stands for one aggregate a
-# coordinate, which DuckDB cannot write for vectors of any length, and checked_length for the
-# length, or an error where a coordinate is not finite. It has the extents of all coordinates, from
-# which the origins follow without another reading, and no coordinate is left for
-# _exact_coordinates: engines that copy CTEs could not take longer queries.
+# Table macros that have another body in other engines. In _coordinate_blocks, a single block
+# replaces the blocks of 16 coordinates. list_transform with an aggregate represents one aggregate
+# per coordinate, which DuckDB cannot write for vectors of any length. checked_length represents the
+# length, or an error if a coordinate is not finite. The block has the extents of all coordinates,
+# from which the origins follow without another pass, and no coordinate is left for
+# _exact_coordinates, because engines that copy CTEs could not process longer queries.
 PLAIN_BODIES = {
     "_coordinate_blocks": """
         SELECT

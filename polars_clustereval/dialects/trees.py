@@ -11,15 +11,15 @@ from polars_clustereval.errors import ClusterEvalError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-#: A step of to_sql: it returns the query in another form, the same tree or another one.
+#: A step of to_sql, which returns the query in another form, as the same tree or as a new tree.
 Step: TypeAlias = "Callable[[exp.Select], exp.Select]"
 
 
 def rewrite_tree(node: exp.Expr, replacement: Callable[[exp.Expr], exp.Expr | None]) -> exp.Expr:
     """Return the tree with nodes replaced from the top down.
 
-    `replacement` returns what replaces a node, or None to keep the node and go on with its
-    children. A replacement is not searched again.
+    `replacement` returns the new node, or None to keep the node and continue with its children.
+    Replacements are not searched again.
     """
     new = replacement(node)
     if new is not None:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 def _phi_index(row: Row) -> pl.Expr:
     """Return the Pearson correlation of "same label" and "same cluster" over all pairs of rows.
 
-    `row(name)` is a pair count as a share of all pairs, tp_share to tn_share. NULL if either
-    partition is trivial, NaN for a single row, which has no pairs.
+    `row(name)` is a pair count as a share of all pairs, tp_share to tn_share. The result is NULL if
+    either partition is trivial, and NaN for a single row, which has no pairs.
     """
     tp, fp, fn, tn = pair_shares(row)
     together, apart = ((tp + fn) * (tp + fp)).sqrt(), ((fn + tn) * (fp + tn)).sqrt()
@@ -38,10 +38,11 @@ def _phi_index(row: Row) -> pl.Expr:
 def _correlation_distance(row: Row) -> pl.Expr:
     """Return arccos(phi) / pi, where phi is the correlation of _phi_index; 0 for equal partitions.
 
-    The arc cosine of a number near 1 would lose half of the digits. With counts as shares of all
-    pairs, tan(angle) = sqrt(1 - phi^2) / phi has the numerator sqrt(tp tn (fp + fn) + fp fn (tp +
-    tn)), a sum of products. `row(name)` is a field of pair_statistics. NULL if one of two different
-    partitions is trivial.
+    The arc cosine of a number near 1 would lose half of the digits, so the angle is computed from
+    its tangent sqrt(1 - phi^2) / phi. With counts as shares of all pairs, the numerator of the
+    tangent is sqrt(tp tn (fp + fn) + fp fn (tp + tn)), the root of a sum of products. `row(name)`
+    is a field of pair_statistics. The result is NULL if the two partitions differ and one of them
+    is trivial.
     """
     tp, fp, fn, tn = pair_shares(row)
     opposite, adjacent = tp * tn * (fp + fn) + fp * fn * (tp + tn), tp * tn - fn * fp
@@ -81,10 +82,11 @@ def association_scores(row: Row) -> Terms:
 
 
 def _angle_of(phi: Quotient, row: Row) -> Quotient:
-    """Return a quotient with the slopes of arccos(phi) / pi, given that of the correlation phi.
+    """Return the quotient with the slopes of arccos(phi) / pi, given the quotient of phi.
 
-    It is phi times the derivative of the arc cosine, treated as a constant; see
-    correlation_distance for its sine. `row(name)` is a statistic of a partition.
+    phi is the correlation of "same label" and "same cluster". The result is phi times the
+    derivative of the arc cosine, which is treated as a constant; see correlation_distance for the
+    sine in this derivative. `row(name)` is a statistic of a partition.
     """
     tp, fp, fn, tn = (row(f"{name}_share") for name in ("tp", "fp", "fn", "tn"))
     sine = (tp * tn * (fp + fn) + fp * fn * (tp + tn)).sqrt()
@@ -96,9 +98,10 @@ def _angle_of(phi: Quotient, row: Row) -> Quotient:
 def association_quotients(row: Row) -> dict[str, Quotient]:
     """Return the metrics of this module with their derivatives, by name.
 
-    The statistics are shares of all pairs: s have the same label and the same cluster, x only the
-    same cluster, and y only the same label. So b = s + y have the same label, and c = s + x the
-    same cluster. `row(name)` is a statistic of a partition.
+    The statistics are shares of all pairs of rows: s is the share of pairs with the same label and
+    the same cluster, x of pairs with only the same cluster, and y of pairs with only the same
+    label. Therefore b = s + y is the share of pairs with the same label, and c = s + x that of
+    pairs with the same cluster. `row(name)` is a statistic of a partition.
     """
     s, x, y = row("tp_share"), row("fp_share"), row("fn_share")
     b, c, differ = s + y, s + x, x + y
@@ -148,7 +151,7 @@ def association_quotients(row: Row) -> dict[str, Quotient]:
 def hubert_index(label: Column, cluster: Column) -> pl.Expr:
     """Share of pairs on which label and cluster agree, minus the share on which they disagree.
 
-    (tp + tn - fp - fn) / all pairs, which equals 2 rand_score - 1.
+    It is (tp + tn - fp - fn) / all pairs, which equals 2 rand_score - 1.
 
     Facts
     -----
@@ -164,7 +167,7 @@ def hubert_index(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    Ten pairs of 15 agree and five do not:
+    Label and cluster agree on ten of the 15 pairs, and disagree on five:
 
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.hubert_index("label", "cluster")).item()
@@ -176,7 +179,7 @@ def hubert_index(label: Column, cluster: Column) -> pl.Expr:
 def kulczynski_index(label: Column, cluster: Column) -> pl.Expr:
     """Arithmetic mean of pair precision and pair recall.
 
-    (tp / (tp + fp) + tp / (tp + fn)) / 2.
+    It is (tp / (tp + fp) + tp / (tp + fn)) / 2.
 
     Facts
     -----
@@ -191,7 +194,7 @@ def kulczynski_index(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    The mean of 2/3 and 1/3:
+    The index is the mean of 2/3 and 1/3:
 
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.kulczynski_index("label", "cluster")).item()
@@ -203,10 +206,10 @@ def kulczynski_index(label: Column, cluster: Column) -> pl.Expr:
 def mcnemar_index(label: Column, cluster: Column) -> pl.Expr:
     """Signed root of McNemar's statistic: positive if more pairs are split than joined.
 
-    (fn - fp) / sqrt(fn + fp); 0 if as many pairs are split as joined. Split are the fn pairs with
-    the same label but different clusters; joined are the fp pairs in the same cluster but with
-    different labels. If pairs are split and joined at random, the index is approximately standard
-    normal.
+    It is (fn - fp) / sqrt(fn + fp), which is 0 if the two numbers of pairs are equal. The fn split
+    pairs have the same label but different clusters; the fp joined pairs are in the same cluster
+    but have different labels. If pairs are split and joined at random, the index is approximately
+    standard normal.
 
     Facts
     -----
@@ -224,7 +227,7 @@ def mcnemar_index(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    More pairs of one label are split (4) than pairs of two labels are joined (1):
+    Four pairs with the same label are split, and only one pair with different labels is joined:
 
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.mcnemar_index("label", "cluster")).item()
@@ -236,7 +239,8 @@ def mcnemar_index(label: Column, cluster: Column) -> pl.Expr:
 def phi_index(label: Column, cluster: Column) -> pl.Expr:
     """Correlation of "same label" and "same cluster" over all pairs of rows.
 
-    (tp tn - fp fn) / sqrt((tp + fp) (tp + fn) (fp + tn) (fn + tn)), Hubert's normalized gamma.
+    It is (tp tn - fp fn) / sqrt((tp + fp) (tp + fn) (fp + tn) (fn + tn)), and is also known as
+    Hubert's normalized gamma.
 
     Facts
     -----
@@ -254,13 +258,13 @@ def phi_index(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    Rows of one label are never together:
+    Rows with the same label are never in the same cluster:
 
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 1, 0, 1]})
     >>> flowers.select(ce.phi_index("label", "cluster")).item()
     -0.5
 
-    Equal partitions:
+    For equal partitions, the correlation is 1:
 
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [1, 1, 0, 0]})
     >>> flowers.select(ce.phi_index("label", "cluster")).item()
@@ -301,7 +305,7 @@ def correlation_distance(label: Column, cluster: Column) -> pl.Expr:
 def rogers_tanimoto_index(label: Column, cluster: Column) -> pl.Expr:
     """Share of pairs on which label and cluster agree, with disagreements counted twice.
 
-    (tp + tn) / (tp + tn + 2 (fp + fn)).
+    It is (tp + tn) / (tp + tn + 2 (fp + fn)).
 
     Facts
     -----
@@ -317,7 +321,7 @@ def rogers_tanimoto_index(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    Ten pairs agree and five do not, 10 / (10 + 2 x 5):
+    Label and cluster agree on ten pairs and disagree on five, so the index is 10 / (10 + 2 x 5):
 
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.rogers_tanimoto_index("label", "cluster")).item()
@@ -355,9 +359,9 @@ def russell_rao_index(label: Column, cluster: Column) -> pl.Expr:
 
 
 def sokal_sneath_1_index(label: Column, cluster: Column) -> pl.Expr:
-    """Jaccard index of pairs, with pairs on which label and cluster disagree counted twice.
+    """Jaccard index of pairs, in which pairs on which label and cluster disagree count twice.
 
-    tp / (tp + 2 (fp + fn)).
+    It is tp / (tp + 2 (fp + fn)).
 
     Facts
     -----
@@ -372,7 +376,7 @@ def sokal_sneath_1_index(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    Two pairs are together in both and five disagree, 2 / (2 + 2 x 5):
+    Two pairs are together in both and five in only one, so the index is 2 / (2 + 2 x 5):
 
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.sokal_sneath_1_index("label", "cluster")).item()
@@ -384,7 +388,7 @@ def sokal_sneath_1_index(label: Column, cluster: Column) -> pl.Expr:
 def sokal_sneath_2_index(label: Column, cluster: Column) -> pl.Expr:
     """Share of pairs on which label and cluster agree, with agreements counted twice.
 
-    (tp + tn) / (tp + tn + (fp + fn) / 2).
+    It is (tp + tn) / (tp + tn + (fp + fn) / 2).
 
     Facts
     -----
@@ -399,7 +403,7 @@ def sokal_sneath_2_index(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    Ten pairs agree and five do not, 10 / (10 + 5 / 2):
+    Label and cluster agree on ten pairs and disagree on five, so the index is 10 / (10 + 5 / 2):
 
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.sokal_sneath_2_index("label", "cluster")).item()
@@ -409,9 +413,9 @@ def sokal_sneath_2_index(label: Column, cluster: Column) -> pl.Expr:
 
 
 def southwood_index(label: Column, cluster: Column) -> pl.Expr:
-    """Pairs together by both label and cluster, per pair together by only one of them.
+    """Number of pairs together by both label and cluster, per pair together by only one of them.
 
-    tp / (fp + fn), which equals J / (1 - J), where J is jaccard_index.
+    It is tp / (fp + fn), which equals J / (1 - J), where J is jaccard_index.
 
     Facts
     -----
@@ -426,7 +430,7 @@ def southwood_index(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    Two pairs are together in both, and five in one only:
+    Two pairs are together in both, and five in only one:
 
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.southwood_index("label", "cluster")).item()

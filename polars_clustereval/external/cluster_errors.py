@@ -45,7 +45,7 @@ def record_error_table(
     noise_as: NoiseAs | None = None,
     count_unlabeled: bool = False,
 ) -> Frame:
-    """Number of rows that the cluster of each record has too many, and of rows that it lacks.
+    """Numbers of extra and of missing rows in the cluster of each record.
 
     The true cluster of a record is the set of rows with its label. Extra rows are in its cluster
     but not in its true cluster; missing rows are in its true cluster but not in its cluster. In an
@@ -72,9 +72,8 @@ def record_error_table(
         Same kind as `frame`, one row per record, sorted by partition and id: the partition columns;
         id; label; cluster; label_size and cluster_size, the numbers of rows of its label and of its
         cluster; extra; missing; relative_extra = extra / cluster_size; and relative_missing =
-        missing / label_size. The last two range from 0, the best value, to below 1. For a row of
-        noise that counts as a singleton, cluster is NULL. If there are no rows, the result is
-        empty.
+        missing / label_size. The last two range from 0, the best value, to below 1. For a noise row
+        that counts as a singleton, cluster is NULL. If there are no rows, the result is empty.
 
     Raises
     ------
@@ -84,8 +83,9 @@ def record_error_table(
 
     Notes
     -----
-    relative_extra is 1 - bcubed_precision of bcubed_samples, and relative_missing is 1 -
-    bcubed_recall. In SQL: ``FROM clustereval.record_error_table(tbl, label, cluster, id)``.
+    relative_extra is 1 - bcubed_precision, and relative_missing is 1 - bcubed_recall, where
+    bcubed_precision and bcubed_recall are those of bcubed_samples. In SQL: ``FROM
+    clustereval.record_error_table(tbl, label, cluster, id)``.
 
     References
     ----------
@@ -135,9 +135,9 @@ def cluster_error_table(
     noise_as: NoiseAs | None = None,
     count_unlabeled: bool = False,
 ) -> Frame:
-    """Mean errors of the records of each true cluster, which is the rows of a label.
+    """Mean errors of the records of each true cluster, that is, of the rows with the same label.
 
-    The expected values are the means of the columns of record_error_table over the rows of a label.
+    Each expected value is the mean of a column of record_error_table over the rows of a label.
 
     Parameters
     ----------
@@ -155,12 +155,12 @@ def cluster_error_table(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per label, sorted by partition and label: the partition
-        columns; label; n, its rows, and n_clusters, the clusters that they are in; expected_extra
-        and expected_missing, at least 0, and expected_relative_extra and expected_relative_missing,
-        from 0 to below 1, where 0 is the best value of all four; error_indicator, which is 0 if a
-        cluster has exactly these rows, else 1; and splitting_entropy, the exponential of the
-        entropy of its clusters, from 1, the best value, to n_clusters. If there are no rows, the
-        result is empty.
+        columns; label; n, the number of its rows; n_clusters, the number of clusters that contain
+        them; expected_extra and expected_missing, at least 0, and expected_relative_extra and
+        expected_relative_missing, from 0 to below 1, where 0 is the best value of all four;
+        error_indicator, which is 0 if a cluster has exactly the rows of the label, and 1 otherwise;
+        and splitting_entropy, the exponential of the entropy of the label's clusters, from 1, the
+        best value, to n_clusters. If there are no rows, the result is empty.
 
     Raises
     ------
@@ -179,7 +179,7 @@ def cluster_error_table(
 
     Examples
     --------
-    The rows of b are in one cluster, which has one row of a too many, and a is in two clusters:
+    The rows of b are in one cluster, which also has a row of a; the rows of a are in two clusters:
 
     >>> four = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 1, 1, 1]})
     >>> errors = ce.cluster_error_table(four, "label", "cluster")
@@ -209,7 +209,7 @@ def _check_count_unlabeled(count_unlabeled: object) -> None:
 
 
 def _count_unlabeled(table: ContingencyTable) -> pl.LazyFrame:
-    """Return table.sized_cells with the rows without a label counted in cluster_size."""
+    """Return table.sized_cells, with rows that have no label included in cluster_size."""
     unlabeled = table.groups.filter(pl.col("label").is_null() & pl.col("cluster").is_not_null())
     sizes = unlabeled.select(*table.keys, "cluster", n_unlabeled="n_dropped")
     cells = join_small(table.sized_cells, [*table.keys, "cluster"], sizes, how="left")
@@ -218,7 +218,7 @@ def _count_unlabeled(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _cell_sums() -> Terms:
-    """Return the sums over the cells of a label that its errors are made of, by name."""
+    """Return the sums over the cells of a label from which its errors are computed, by name."""
     n, copies = pl.col("n"), pl.col("copies")
     label_size, cluster_size = pl.col("label_size"), pl.col("cluster_size")
     extra, missing = cluster_size - n, label_size - n

@@ -1,4 +1,4 @@
-"""What a clustering tells without labels: sizes of clusters, and names in them."""
+"""Summary of a clustering without labels: the sizes of clusters, and the names in them."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def clustering_summary(
     noise: Any = None,
     noise_as: NoiseAs | None = None,
 ) -> Frame:
-    """Sizes of the clusters and names in them, to compare clusterings if you do not know the truth.
+    """Statistics of cluster sizes and names, to compare clusterings if you do not know the truth.
 
     If a clustering differs much from the previous one, or from what you know about the entities,
-    something is probably wrong with it. None of the numbers has a best value.
+    something is probably wrong with it. None of these statistics has a best value.
 
     Parameters
     ----------
@@ -57,21 +57,24 @@ def clustering_summary(
     cluster : str or Expr
         Assigned cluster, of any groupable type. Rows with a NULL are left out.
     name : str or Expr, optional
-        Name of each record, of any groupable type. A row with a NULL has no name, but still counts.
+        Name of each record, of any groupable type. A row with a NULL has no name, but is still
+        counted.
     weight, partition_by, noise, noise_as : as in external_report
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the rows that
-        count; n_dropped, the rows with a NULL cluster; n_noise, the rows of noise; n_clusters; and
+        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the number of
+        rows that are counted; n_dropped, the number of rows with a NULL cluster; n_noise, the
+        number of noise rows; n_clusters; and
 
         - matching_rate: the share of the rows that are in a cluster of more than one row, 0 to 1.
         - average_cluster_size: n / n_clusters, at least 1.
         - hill_number_0, hill_number_1, hill_number_2, hill_number_inf: the Hill numbers of the
-          distribution of sizes. If p_i is the share of clusters that have i rows, they are the
-          number of different sizes, exp(-sum of p_i ln p_i), 1 / sum of p_i^2 and 1 / max of p_i.
-          They range from 1, if all clusters have the same size, to the number of different sizes.
+          distribution of sizes. If p_i is the share of clusters that have i rows, the four numbers
+          are the number of different sizes, exp(-sum of p_i ln p_i), 1 / sum of p_i^2 and 1 / max
+          of p_i. Each ranges from 1, if all clusters have the same size, to the number of different
+          sizes.
         - homonymy_rate: the share of the clusters with a name that share a name with another
           cluster, 0 to 1.
         - name_variation_rate: the share of the clusters that have more than one name, 0 to 1.
@@ -112,7 +115,7 @@ def clustering_summary(
     statistics = [_size_statistics(table)]
     if name is not None:
         statistics += [_name_statistics(table)]
-    # Partitions without a cluster, or without a name, have no statistics.
+    # A partition without any cluster, or without any name, has no row of statistics.
     summary = join_partitions(table.row_counts, list(table.keys), *statistics, how="left")
     if name is None:
         unknown = pl.lit(None, pl.Int64)
@@ -137,8 +140,9 @@ def _read_names(
 ) -> ContingencyTable:
     """Check the user's arguments; count the rows of `frame` by partition, name and cluster.
 
-    The labels of the result are structs of a name, which are not NULL if the name is, because rows
-    without a name count too. Without the column `name`, all labels are the same.
+    In the result, each label is a struct that holds a name. Such a struct is not NULL even if the
+    name is, so that rows without a name are counted. Without the column `name`, all labels are the
+    same.
     """
     lazy = check_frame(frame)
     check_noise_as(options.noise, options.noise_as)
@@ -189,9 +193,9 @@ def _size_statistics(table: ContingencyTable) -> pl.LazyFrame:
 def _name_statistics(table: ContingencyTable) -> pl.LazyFrame:
     """Return counts of clusters by their names, one row per partition of `table` with any names.
 
-    named is the number of clusters that have a name; homonyms, of those that share a name with
-    another cluster; and varied, of those that have more than one name. Without partition columns
-    there is always one row.
+    named is the number of clusters that have a name, homonyms is the number of clusters that share
+    a name with another cluster, and varied is the number of clusters that have more than one name.
+    Without partition columns, the result always has one row.
     """
     keys, copies = list(table.keys), pl.col("copies")
     name = pl.col("label").struct.field("name")

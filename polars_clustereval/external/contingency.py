@@ -1,12 +1,12 @@
-"""Cells of the contingency table, sizes of labels and clusters, counts of pairs.
+"""Cells of the contingency table, sizes of labels and clusters, and counts of pairs.
 
-A cell is a pair of a label and a cluster with common rows. It represents `copies` equal cells of
-`n` rows each; copies is 1, except for noise that counts as singletons. Every sum over cells is
-weighted by copies. `label_size` and `cluster_size` are the numbers of rows of a cell's label and
-cluster, `total` is that of the partition. A pair is two rows.
+A cell is a pair of a label and a cluster with common rows. A row of the table represents `copies`
+equal cells of `n` rows each; copies is 1, except for noise that counts as singletons. Every sum
+over cells is weighted by copies. `label_size`, `cluster_size` and `total` are the numbers of rows
+of a cell's label, of its cluster, and of its partition. A pair is two rows.
 
-Functions named after terms take a function that returns a column by its name, and return
-expressions by name, which the callers sum over the cells, labels or clusters of a partition.
+Functions whose names end with _terms take a function that returns a column by its name. They return
+expressions by name, which their callers sum over the cells, labels or clusters of a partition.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from polars_clustereval.base.tables import table_function
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: Counts of rows, labels and clusters that reports start with.
+#: The counts of rows, labels and clusters with which reports begin.
 ROW_COUNTS = ("n", "n_dropped", "n_noise", "n_labels", "n_clusters")
 
 
@@ -62,8 +62,8 @@ class LabelOptions:
     """Arguments that the frame functions of labels and clusters share, as the user passes them.
 
     `weight` is the column of row multiplicities, `partition_by` names columns whose groups are
-    evaluated separately, `noise` is the value of cluster that marks noise, and `noise_as` is how
-    noise counts.
+    evaluated separately, `noise` is the value of cluster that marks noise, and `noise_as` says how
+    noise is counted.
     """
 
     weight: Column | None = None
@@ -76,20 +76,21 @@ class LabelOptions:
 class ContingencyTable:
     """Contingency table of a user's frame, and the frames that are made from it.
 
-    There is one table per partition, a group of the user's partition columns; `keys` maps the inner
-    names of these columns (key_0, ...) to the user's. `groups` has one row per (partition, label,
-    cluster): these columns, n rows, copies (how many cells of n rows it stands for, 0 if it is left
-    out), n_dropped and n_noise.
+    There is one contingency table per partition, which is a group of rows with the same values of
+    the partition columns. `keys` maps the inner names of these columns (key_0, ...) to the user's
+    names. `groups` has one row per (partition, label, cluster), with the number n of its rows,
+    copies (the number of cells of n rows that it stands for, 0 if it is left out), n_dropped and
+    n_noise.
 
-    Frames from which several others are made are cached. Otherwise the optimizer would push a
-    projection into each use, find the uses different, and compute all of them again.
+    A frame from which several others are made is cached. Otherwise the optimizer would push a
+    different projection into each use of the frame, and compute the frame again for each of them.
     """
 
     groups: pl.LazyFrame
     keys: dict[str, str]
 
     def cache_groups(self) -> ContingencyTable:
-        """Return the same table with `groups` cached, for callers of both row_counts and cells."""
+        """Return the same table with `groups` cached, for callers that use row_counts and cells."""
         return ContingencyTable(self.groups.cache(), self.keys)
 
     @cached_property
@@ -97,8 +98,8 @@ class ContingencyTable:
         """One row per contingency cell: the partition columns, label, cluster, n rows and copies.
 
         Rows with a NULL label or cluster, and noise that is dropped, are in no cell. copies is 1,
-        except where noise is counted as singletons: the noise rows of a label are one cell with
-        cluster NULL, n 1, and copies = number of these rows.
+        except if noise is counted as singletons. In that case, all noise rows of a label are one
+        cell, where cluster is NULL, n is 1, and copies is the number of these rows.
         """
         columns = [*self.keys, "label", "cluster", "n", "copies"]
         return self.groups.filter(pl.col("copies") > 0).select(columns).cache()
@@ -107,9 +108,10 @@ class ContingencyTable:
     def row_counts(self) -> pl.LazyFrame:
         """One row per partition: the partition columns, total, n_dropped and n_noise.
 
-        total is the number of rows in cells, n_dropped that of rows with a NULL label or cluster,
-        and n_noise that of other rows with the noise value as cluster. With partition columns, a
-        partition with total 0 is left out; without them, there is always one row.
+        total is the number of rows in cells, n_dropped is the number of rows with a NULL label or
+        cluster, and n_noise is the number of other rows whose cluster is the noise value. With
+        partition columns, a partition with total 0 is left out; without them, there is always one
+        row.
         """
         terms = {
             "total": pl.col("n") * pl.col("copies"),
@@ -123,9 +125,9 @@ class ContingencyTable:
     def label_sizes(self) -> pl.LazyFrame:
         """One row per label, with label_size, n_cells, label_majority_n and copies.
 
-        The key is the partition columns and label. label_size is the label's number of rows,
-        n_cells its number of cells, and label_majority_n the number of rows of its largest cell.
-        copies is 1; the column exists because cluster_sizes has it.
+        The key is the partition columns and label. label_size is the number of rows of the label,
+        n_cells is the number of its cells, and label_majority_n is the number of rows of its
+        largest cell. copies is 1; the column exists because cluster_sizes has it.
         """
         sizes = self.cells.group_by(*self.keys, "label").agg(
             (pl.col("n") * pl.col("copies")).sum().alias("label_size"),
@@ -138,10 +140,11 @@ class ContingencyTable:
     def cluster_sizes(self) -> pl.LazyFrame:
         """One row per cluster, with cluster_size, n_cells, cluster_majority_n and copies.
 
-        The key is the partition columns and cluster. cluster_size is the cluster's number of rows,
-        n_cells its number of cells, and cluster_majority_n the number of rows of its largest cell.
-        copies is 1, except where noise is counted as singletons: all singletons of a partition are
-        one row with cluster NULL, cluster_size 1, and copies = their number.
+        The key is the partition columns and cluster. cluster_size is the number of rows of the
+        cluster, n_cells is the number of its cells, and cluster_majority_n is the number of rows of
+        its largest cell. copies is 1, except if noise is counted as singletons. In that case, all
+        singletons of a partition are one row, where cluster is NULL, cluster_size is 1, and copies
+        is their number.
         """
         singleton, one = pl.col("cluster").is_null(), pl.lit(1, pl.Int64)
         sizes = self.cells.group_by(*self.keys, "cluster").agg(
@@ -160,7 +163,7 @@ class ContingencyTable:
     def sized_cells(self) -> pl.LazyFrame:
         """The contingency cells of `cells` with label_size, cluster_size and total.
 
-        These are the numbers of rows of the cell's label, of its cluster, and of its partition.
+        These three columns are the numbers of rows of the cell's label, cluster and partition.
         """
         labels = self.label_sizes.select(*self.keys, "label", "label_size")
         clusters = self.cluster_sizes.select(*self.keys, "cluster", "cluster_size")
@@ -179,7 +182,8 @@ class ContingencyTable:
     def join_partitions(self, frame: pl.LazyFrame, *others: pl.LazyFrame) -> pl.LazyFrame:
         """Return the rows of `frame`, any number per partition, with the columns of `others`.
 
-        Each of the others has one row per partition; rows of other partitions are left out.
+        Each frame of `others` has one row per partition. Rows of `frame` are left out if their
+        partition is missing in one of them.
         """
         return join_partitions(frame, list(self.keys), *others)
 
@@ -210,10 +214,10 @@ def read_contingency_table(
     """Check the user's arguments; group the rows of `frame` into a ContingencyTable.
 
     `label` and `cluster` are columns of `frame`. `results` are the names of the other columns of
-    the final result, which no partition column may have. The table functions and reports are
-    computed from the ContingencyTable, so that the rows are read once (and once more to check a
-    weight). With `keep_nulls`, the groups without a label keep their cluster, and the groups
-    without a cluster keep their label; otherwise they may be one group.
+    the final result, which no partition column may have. All tables and reports are computed from
+    the result, so that the user's rows are read only once, or twice if there is a weight to check.
+    With `keep_nulls`, groups without a label keep their cluster, and groups without a cluster keep
+    their label; otherwise all rows with a NULL may be a single group.
     """
     lazy = check_frame(frame)
     check_noise_as(options.noise, options.noise_as)
@@ -230,7 +234,8 @@ def read_contingency_table(
     )
 
 
-# Types of whole numbers by the bits of their signed form. Two UInt64 do not fit into one Int128.
+# Types of whole numbers, by the bits of the signed type that holds them. Two UInt64 do not fit into
+# one Int128.
 _SIGNED_BITS: dict[type[pl.DataType], int] = {
     **dict.fromkeys((pl.Int8, pl.Int16, pl.Int32, pl.UInt8, pl.UInt16), 32),
     **dict.fromkeys((pl.Int64, pl.UInt32), 64),
@@ -240,10 +245,11 @@ _SIGNED_BITS: dict[type[pl.DataType], int] = {
 def _count_cells(rows: pl.LazyFrame, keys: list[str], *, keep_nulls: bool) -> pl.LazyFrame:
     """Return one row per (partition, label, cluster) with n, the sum of its multiplicities.
 
-    `rows` has one row per row of the user: the partition columns `keys`, label, cluster, and its
-    multiplicity n. Without `keys` and `keep_nulls`, two whole numbers are grouped as one number,
-    because the engine serializes several keys, which takes two to three times as long. All rows
-    with a NULL label or cluster are one group then; they do not count.
+    `rows` has the user's rows, with the partition columns `keys`, label, cluster, and the
+    multiplicity n. If there are no `keys`, `keep_nulls` is False, and label and cluster are whole
+    numbers, these are packed into one number: the engine serializes several keys, and grouping by
+    these takes two to three times as long. In that case, all rows with a NULL label or cluster form
+    one group, which is not counted.
     """
     label, cluster, n = pl.col("label"), pl.col("cluster"), pl.col("n").sum()
     schema = rows.collect_schema()
@@ -261,7 +267,7 @@ def _count_cells(rows: pl.LazyFrame, keys: list[str], *, keep_nulls: bool) -> pl
 
 
 def is_noise(rows: pl.LazyFrame, noise: object) -> pl.Expr:
-    """Return an expression: whether the column `cluster` equals the noise value `noise`.
+    """Return an expression that tells whether the column `cluster` equals the value `noise`.
 
     It is False if `noise` is None, because no value marks noise then. `rows` is the frame of that
     column. Raise an error if the noise value is not a value of the column's type.
@@ -274,9 +280,9 @@ def flag_groups(groups: pl.LazyFrame, noisy: pl.Expr, options: LabelOptions) -> 
 
     `groups` has one row per (partition, label, cluster) with n rows, and the expression `noisy`
     tells whether its cluster is the noise value. copies is 1, or 0 if a NULL or options.noise_as
-    leaves the group out. Noise that counts as singletons gets cluster NULL, n = 1, and copies =
-    number of its rows. n_dropped is n for a group with a NULL, n_noise is n for noise; both are 0
-    otherwise.
+    leaves the group out. For noise that counts as singletons, cluster is NULL, n is 1, and copies
+    is the number of noise rows. n_dropped is n for a group with a NULL and 0 otherwise; n_noise is
+    n for noise and 0 otherwise.
     """
     n, zero, one = pl.col("n"), pl.lit(0, pl.Int64), pl.lit(1, pl.Int64)
     complete = pl.col("label").is_not_null() & pl.col("cluster").is_not_null()
@@ -306,16 +312,16 @@ def flag_groups(groups: pl.LazyFrame, noisy: pl.Expr, options: LabelOptions) -> 
 
 
 def cell_pair_terms(row: Row) -> Terms:
-    """Return {cell_pairs: n (n - 1) copies}, the ordered pairs of rows in a contingency cell.
+    """Return {cell_pairs: n (n - 1) copies}, the number of ordered pairs of rows in a cell.
 
     `row(name)` is a column of the cells: n, the number of rows, and copies, how many equal cells it
-    represents. Callers sum the result over cells.
+    represents. Callers sum the result over the cells of the contingency table.
     """
     return {"cell_pairs": count_ordered_pairs(row("n")) * row("copies")}
 
 
 def label_pair_terms(row: Row) -> Terms:
-    """Return {label_pairs: label_size (label_size - 1)}, the ordered pairs of its rows.
+    """Return {label_pairs: label_size (label_size - 1)}, ordered pairs of rows with a label.
 
     `row(name)` is a column of a frame of one row per label. Callers sum the result over labels.
     """
@@ -323,7 +329,7 @@ def label_pair_terms(row: Row) -> Terms:
 
 
 def cluster_pair_terms(row: Row) -> Terms:
-    """Return {cluster_pairs: cluster_size (cluster_size - 1)}, the ordered pairs of its rows.
+    """Return {cluster_pairs: cluster_size (cluster_size - 1)}, ordered pairs of rows in a cluster.
 
     `row(name)` is a column of a frame of one row per cluster. Callers sum the result over clusters.
     A noise row that is counted as a cluster of its own has no pairs.
@@ -334,10 +340,10 @@ def cluster_pair_terms(row: Row) -> Terms:
 def pair_count_terms(row: Row) -> Terms:
     """Return tp, fp, fn and tn by name, the counts of unordered pairs of rows, as Int128.
 
-    tp pairs have the same label and the same cluster, fp only the same cluster, fn only the same
-    label, tn neither. `row(name)` is a statistic of a partition: total, its number of rows, and
-    cell_pairs, label_pairs and cluster_pairs, its ordered pairs of rows with the same cell, label
-    or cluster.
+    tp counts the pairs with the same label and the same cluster, fp those with only the same
+    cluster, fn those with only the same label, and tn those with neither. `row(name)` is a
+    statistic of a partition: total, the number of its rows, or cell_pairs, label_pairs or
+    cluster_pairs, the number of ordered pairs of its rows in the same cell, label or cluster.
     """
     cells, labels, clusters = row("cell_pairs"), row("label_pairs"), row("cluster_pairs")
     return {
@@ -356,10 +362,10 @@ def pair_count_terms(row: Row) -> Terms:
 def cells_as_list(label: Column, cluster: Column) -> StructLists:
     """Return the contingency cells of two columns, one list of structs per group of rows.
 
-    It is the form of a contingency table inside an expression. A struct is a cell with the fields
-    label, cluster, n, copies (always 1), label_size, cluster_size, and total, the rows of the
-    group. The flags is_first_of_label and is_first_of_cluster mark one cell per label and one per
-    cluster. Rows with a NULL are left out.
+    This is the form that a contingency table has inside an expression. A struct is a cell with the
+    fields label, cluster, n, copies (always 1), label_size, cluster_size, and total, the number of
+    rows of the group. The flag is_first_of_label marks one cell per label, and is_first_of_cluster
+    marks one cell per cluster. Rows with a NULL are left out.
     """
     sides = as_single_column(label, "label"), as_single_column(cluster, "cluster")
     complete = sides[0].is_not_null() & sides[1].is_not_null()
@@ -416,7 +422,7 @@ def contingency_matrix(
     noise: Any = None,
     noise_as: NoiseAs | None = None,
 ) -> Frame:
-    """Sparse contingency table of labels and clusters: one row per cell that has rows.
+    """Sparse contingency table of labels and clusters, with one row per nonempty cell.
 
     Parameters
     ----------
@@ -426,9 +432,9 @@ def contingency_matrix(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, sorted by partition, label and cluster: the partition columns; label;
-        cluster; n, the number of rows with both; and copies, which is 1. With noise_as
-        'singletons', the rows of noise with the same label are one row of the result, with cluster
-        NULL, n = 1 and copies = the number of these rows.
+        cluster; n, the number of rows with this label and cluster; and copies, which is 1. With
+        noise_as 'singletons', all noise rows with the same label are one row of the result, where
+        cluster is NULL, n is 1, and copies is the number of these noise rows.
 
     Raises
     ------
@@ -445,7 +451,8 @@ def contingency_matrix(
 
     Examples
     --------
-    The table determines all scores: with its counts as weights, it has the same report as the rows.
+    The table determines all scores. With its counts as weights, you get the same report as from the
+    rows:
 
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> import polars.testing
@@ -503,7 +510,7 @@ def pair_counts(
 
     Examples
     --------
-    Six rows make 15 pairs:
+    Six rows form 15 pairs:
 
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> [int(pairs) for pairs in ce.pair_counts(six, "label", "cluster").row(0)]

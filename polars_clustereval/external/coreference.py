@@ -1,9 +1,9 @@
 """Measures of coreference resolution: MUC, LEA and BLANC. The rows are the mentions.
 
 A link is a pair of rows with the same label, or in the same cluster. MUC counts the smallest number
-of links that hold each group together, which is one less than its rows. LEA counts all links of a
-group, weighted by its size. BLANC counts the links, and also the pairs of rows that are not links.
-See contingency for n, copies and the sizes.
+of links that connect the rows of a group, which is the number of its rows minus one. LEA counts all
+links of a group, and weights each group by its size. BLANC counts the links, and also the pairs of
+rows that are not links. See the module contingency for n, copies and the sizes.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ if TYPE_CHECKING:
 
 
 def _lea_rows(n: pl.Expr, size: pl.Expr, other_size: pl.Expr) -> pl.Expr:
-    """Return the part of a cell of n rows in size times LEA resolution of a group of `size` rows.
+    """Return the term of a cell of n rows in the size times LEA resolution of a group.
 
-    It is n (n - 1) / (size - 1). A group of one row has a link to itself, which is found if the
-    row's other group, of `other_size` rows, also has one row.
+    A group is a label or a cluster. The group that contains the cell has `size` rows, and the term
+    is n (n - 1) / (size - 1). If the group has a single row, this row has a link to itself, which
+    is found if the row's group on the other side, of `other_size` rows, also has a single row.
     """
     links = to_double(n) * (to_double(n - 1) / to_double(size - 1))
     own_link = to_double(other_size == 1)
@@ -42,9 +43,10 @@ def _lea_rows(n: pl.Expr, size: pl.Expr, other_size: pl.Expr) -> pl.Expr:
 def cell_lea_terms(row: Row) -> Terms:
     """Return n_cells, fixed_lea_precision_rows and fixed_lea_recall_rows of a cell, by name.
 
-    They are copies, and the cell's parts in size times LEA resolution of its cluster and of its
-    label, in fixed point. Callers sum them over cells. `row(name)` is a column of the contingency
-    cells: n rows, copies (how many equal cells it stands for), label_size and cluster_size.
+    n_cells is copies. The other two are the terms of the cell in the size times LEA resolution of
+    its cluster and of its label, in fixed point. Callers sum the result over cells. `row(name)` is
+    a column of the contingency cells: n rows, copies (the number of equal cells that it
+    represents), label_size and cluster_size.
     """
     n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
     copies = to_double(row("copies"))
@@ -58,7 +60,7 @@ def cell_lea_terms(row: Row) -> Terms:
 def lea_terms(row: Row) -> Terms:
     """Return lea_precision_rows and lea_recall_rows as Float64 expressions by name.
 
-    `row(name)` is one of their fixed-point sums over a partition.
+    `row(name)` is a fixed-point sum over a partition, such as fixed_lea_precision_rows.
     """
     names = ("lea_precision_rows", "lea_recall_rows")
     return {name: from_fixed_point(row(f"fixed_{name}")) for name in names}
@@ -89,9 +91,10 @@ def coreference_statistics(label: Column, cluster: Column) -> StructLists:
 def coreference_scores(row: Row, beta: float = 1.0) -> Terms:
     """Return the scores of MUC and LEA as expressions by name.
 
-    `row(name)` is a statistic of a partition. total, n_labels, n_clusters and n_cells are numbers
-    of rows, labels, clusters and contingency cells; lea_precision_rows and lea_recall_rows are sums
-    over clusters and labels of size times LEA resolution. beta is the weight of recall in F scores.
+    `row(name)` is a statistic of a partition. total, n_labels, n_clusters and n_cells are the
+    numbers of its rows, labels, clusters and contingency cells. lea_precision_rows is the sum over
+    clusters of size times LEA resolution, and lea_recall_rows is the same sum over labels. beta is
+    the weight of recall in F scores.
     """
     total, square = row("total"), beta * beta
     found, of_clusters, of_labels = (
@@ -117,9 +120,9 @@ def _ratio_or_0(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
 def blanc_scores(row: Row, beta: float = 1.0) -> Terms:
     """Return the scores of BLANC as expressions by name.
 
-    Each is the mean of a score for pairs of rows together and of a score for pairs apart, where 0 /
-    0 counts as 0; for equal partitions they are 1. `row(name)` is a count of pairs, tp, fp, fn or
-    tn, and beta the weight of recall in the F scores.
+    Each score is the mean of two: one for pairs of rows that are together, and one for pairs that
+    are apart. In these, 0 / 0 counts as 0. For equal partitions, all scores are 1. `row(name)` is a
+    count of pairs, tp, fp, fn or tn, and beta is the weight of recall in the F scores.
     """
     tp, fp, fn, tn = (to_double(row(name)) for name in ("tp", "fp", "fn", "tn"))
     weight, square = 1 + beta * beta, beta * beta
@@ -150,8 +153,8 @@ def _coreference_expression(
 def muc_precision(label: Column, cluster: Column) -> pl.Expr:
     """MUC precision: the share of the links within clusters that are right.
 
-    (n - cells) / (n - clusters): b - 1 links hold a cluster of b rows together, and one of them is
-    wrong for each label in the cluster after the first.
+    It is (n - cells) / (n - clusters). A cluster of b rows is held together by b - 1 links, and one
+    of these links is wrong for each label in the cluster after the first.
 
     Facts
     -----
@@ -167,7 +170,7 @@ def muc_precision(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    Two links hold the clusters together, and both are right:
+    The clusters are held together by two links, and both are right:
 
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.muc_precision("label", "cluster")).item()
@@ -179,8 +182,8 @@ def muc_precision(label: Column, cluster: Column) -> pl.Expr:
 def muc_recall(label: Column, cluster: Column) -> pl.Expr:
     """MUC recall: the share of the links within labels that the clusters contain.
 
-    (n - cells) / (n - labels): a - 1 links hold a label of a rows together, and one of them is
-    missing for each of its clusters after the first.
+    It is (n - cells) / (n - labels). A label of a rows is held together by a - 1 links, and one of
+    these links is missing for each cluster of the label after the first.
 
     Facts
     -----
@@ -196,7 +199,7 @@ def muc_recall(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    Three links hold the labels together, and one of them is missing:
+    The labels are held together by three links, and one of them is missing:
 
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.muc_recall("label", "cluster")).item()
@@ -208,7 +211,8 @@ def muc_recall(label: Column, cluster: Column) -> pl.Expr:
 def muc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
     """Weighted harmonic mean of MUC precision and recall.
 
-    (1 + beta^2) P R / (beta^2 P + R): with beta > 1, recall weighs more.
+    It is (1 + beta^2) P R / (beta^2 P + R), where P is the precision and R the recall. With
+    beta > 1, recall weighs more.
 
     Facts
     -----
@@ -248,7 +252,7 @@ def lea_precision(label: Column, cluster: Column) -> pl.Expr:
 
     A link between two rows of a cluster is right if they have the same label. The shares of right
     links are averaged over the clusters, with their sizes as weights. A singleton has one link, to
-    itself, which is right if its label is a singleton too.
+    itself, which is right if its label is also a singleton.
 
     Facts
     -----
@@ -264,7 +268,7 @@ def lea_precision(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    Two clusters of 2 rows have one right link each; the singleton has a label of 3 rows:
+    Each cluster of 2 rows has one link, which is right; the label of the singleton has 3 rows:
 
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.lea_precision("label", "cluster")).item()
@@ -278,7 +282,7 @@ def lea_recall(label: Column, cluster: Column) -> pl.Expr:
 
     A link between two rows of a label is found if they are in the same cluster. The shares of found
     links are averaged over the labels, with their sizes as weights. A singleton has one link, to
-    itself, which is found if its cluster is a singleton too.
+    itself, which is found if its cluster is also a singleton.
 
     Facts
     -----
@@ -294,7 +298,7 @@ def lea_recall(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    The label of 2 rows is found, and of the label of 3 rows one link of 3:
+    The link of the label with 2 rows is found, and one of the 3 links of the other label:
 
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.lea_recall("label", "cluster")).item()
@@ -306,7 +310,8 @@ def lea_recall(label: Column, cluster: Column) -> pl.Expr:
 def lea_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
     """Weighted harmonic mean of LEA precision and recall.
 
-    (1 + beta^2) P R / (beta^2 P + R): with beta > 1, recall weighs more.
+    It is (1 + beta^2) P R / (beta^2 P + R), where P is the precision and R the recall. With
+    beta > 1, recall weighs more.
 
     Facts
     -----
@@ -341,9 +346,9 @@ def lea_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr
 
 
 def blanc_precision(label: Column, cluster: Column) -> pl.Expr:
-    """BLANC precision: mean of the precision for pairs together and for pairs apart.
+    """BLANC precision: the mean of the precisions for pairs together and for pairs apart.
 
-    (tp / (tp + fp) + tn / (tn + fn)) / 2.
+    It is (tp / (tp + fp) + tn / (tn + fn)) / 2.
 
     Facts
     -----
@@ -360,7 +365,7 @@ def blanc_precision(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    Both pairs together are right, and six of the eight pairs apart:
+    Both pairs that are together are right, and so are six of the eight pairs that are apart:
 
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.blanc_precision("label", "cluster")).item()
@@ -370,9 +375,9 @@ def blanc_precision(label: Column, cluster: Column) -> pl.Expr:
 
 
 def blanc_recall(label: Column, cluster: Column) -> pl.Expr:
-    """BLANC recall: mean of the recall for pairs together and for pairs apart.
+    """BLANC recall: the mean of the recalls for pairs together and for pairs apart.
 
-    (tp / (tp + fn) + tn / (tn + fp)) / 2.
+    It is (tp / (tp + fn) + tn / (tn + fp)) / 2.
 
     Facts
     -----
@@ -389,7 +394,7 @@ def blanc_recall(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    Two of the four pairs of one label are found, and all six of two labels:
+    Two of the four pairs with the same label are found, and all six pairs with different labels:
 
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.blanc_recall("label", "cluster")).item()
@@ -399,10 +404,10 @@ def blanc_recall(label: Column, cluster: Column) -> pl.Expr:
 
 
 def blanc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
-    """BLANC F score: mean of the F scores for pairs together and for pairs apart.
+    """BLANC F score: the mean of the F scores for pairs together and for pairs apart.
 
-    One F score combines tp / (tp + fp) with tp / (tp + fn), the other one tn / (tn + fn) with tn /
-    (tn + fp); with beta > 1, recall weighs more.
+    The first F score combines tp / (tp + fp) with tp / (tp + fn), and the second combines tn / (tn
+    + fn) with tn / (tn + fp). With beta > 1, recall weighs more.
 
     Facts
     -----

@@ -1,13 +1,13 @@
-"""covers: overlapping labels and clusters, of which an id may have several.
+"""covers: overlapping clusterings, in which an id may have several labels and several clusters.
 
-The labels and the clusters are two frames of memberships, with one row per id and label, and one
-per id and cluster. A membership that is given twice counts once. Rows with a NULL are left out, and
-counted in n_dropped. Only ids that are in both frames are scored.
+The labels and the clusters are two frames of memberships: one has a row per id and label, and the
+other a row per id and cluster. A repeated membership counts once. Rows with a NULL are left out,
+and counted in n_dropped. Only ids that are in both frames are scored.
 
-A label profile is the set of labels that an id has, a cluster profile the set of clusters. A cell
-is the set of ids with the same label profile and the same cluster profile. Pairs of ids are counted
-by cells. Only pairs with a common label or cluster are listed; the number of the others is what
-remains of all pairs.
+A label profile is the set of labels that an id has, and a cluster profile is the set of its
+clusters. A cell is the set of ids with the same label profile and the same cluster profile. Pairs
+of ids are counted by cells. Only pairs with a common label or cluster are listed; the number of
+other pairs is the number of all pairs minus the number of listed ones.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ if TYPE_CHECKING:
 def _read_memberships(
     frame: pl.LazyFrame, parameter: str, columns: dict[str, Column], keys: dict[str, str]
 ) -> pl.LazyFrame:
-    """Return one row per membership: the partition columns, `columns` and times, its rows.
+    """Return one row per membership: the partition columns, `columns` and times.
 
-    `frame` is the argument of `parameter`, `columns` are the arguments id and label or cluster by
-    name, and `keys` maps the inner names of the partition columns to the user's. An error names the
-    frame.
+    times is the number of rows that repeat the membership. `frame` is the user's argument of
+    `parameter`, which error texts name. `columns` holds the user's arguments id and label, or id
+    and cluster, by name, and `keys` maps the inner names of the partition columns to the user's.
     """
     try:
         check_column_names(list(keys.values()), "partition_by", frame.collect_schema().names())
@@ -61,7 +61,7 @@ def _read_memberships(
 
 
 def _check_types(labels: pl.LazyFrame, clusters: pl.LazyFrame, keys: dict[str, str]) -> None:
-    """Raise an error if id or a partition column has another type in the frame of clusters."""
+    """Raise an error if the type of id or of a partition column differs between the two frames."""
     types, others = labels.collect_schema(), clusters.collect_schema()
     for name in (*keys, "id"):
         if others[name] != types[name]:
@@ -73,9 +73,10 @@ def _check_types(labels: pl.LazyFrame, clusters: pl.LazyFrame, keys: dict[str, s
 
 
 def _number_members(memberships: pl.LazyFrame, keys: list[str], member: str) -> pl.LazyFrame:
-    """Return the memberships without NULLs: the partition columns, id and `member` as a number.
+    """Return the memberships without NULLs: the partition columns, id, and `member` as a number.
 
-    The numbers of the labels or clusters are in their order, and no two partitions share one.
+    `member` is label or cluster. The numbers follow the order of the labels or clusters, and no
+    number occurs in two partitions.
     """
     present = memberships.filter(pl.col("id").is_not_null() & pl.col(member).is_not_null())
     names = present.select(*keys, member).unique().sort(*keys, member, nulls_last=True)
@@ -85,9 +86,10 @@ def _number_members(memberships: pl.LazyFrame, keys: list[str], member: str) -> 
 
 
 def _member_sets(memberships: pl.LazyFrame, keys: list[str], member: str) -> pl.LazyFrame:
-    """Return one row per id: the partition columns, id, and its set of `member` as a text.
+    """Return one row per id: the partition columns, id, and its set of members as a text.
 
-    The text lists the numbers of the labels or clusters in ascending order.
+    `member` is label or cluster. The text lists the numbers of the labels or clusters in ascending
+    order.
     """
     numbered = _number_members(memberships, keys, member)
     numbers = pl.col(member).sort().cast(pl.String)
@@ -96,7 +98,7 @@ def _member_sets(memberships: pl.LazyFrame, keys: list[str], member: str) -> pl.
 
 @dataclass(frozen=True)
 class Covers:
-    """Labels and clusters of ids, and the frames that are made from them.
+    """The labels and clusters of ids, and the frames that are computed from them.
 
     `labels` and `clusters` have one row per membership, as _read_memberships returns them. `keys`
     maps the inner names of the partition columns (key_0, ...) to the user's.
@@ -115,8 +117,8 @@ class Covers:
     def groups(self) -> pl.LazyFrame:
         """Ids with the same labels and clusters, one row per group.
 
-        The columns are the partition columns, label_set and cluster_set, texts, NULL for ids that
-        are not in that frame, and n, the number of ids.
+        The columns are the partition columns; label_set and cluster_set, two texts, each of which
+        is NULL for ids that are not in its frame; and n, the number of ids.
         """
         nothing = pl.lit(None, pl.String)
         labels = _member_sets(self.labels, self.by, "label")
@@ -134,9 +136,10 @@ class Covers:
 
     @cached_property
     def counts(self) -> pl.LazyFrame:
-        """One row per partition of either frame; without partition columns always one.
+        """One row per partition of either frame; without partition columns, always one row.
 
-        The columns are n, the ids in both frames, n_only_labels, n_only_clusters and n_dropped.
+        The columns are n, the number of ids in both frames; n_only_labels and n_only_clusters, the
+        numbers of ids in only one frame; and n_dropped.
         """
         n = pl.col("n")
         no_labels, no_clusters = (pl.col(f"{x}_set").is_null() for x in ("label", "cluster"))
@@ -155,9 +158,11 @@ class Covers:
         return sum_by(pl.concat(parts), self.by, sums).cache()
 
     def _profiles(self, member: str) -> pl.LazyFrame:
-        """Return one row per profile of the ids in both frames: keys, set, profile, its number, n.
+        """Return one row per profile of the ids in both frames.
 
-        `member` is label or cluster; the columns of set and number start with it.
+        The columns are the partition columns; the set as a text; profile, the number of the set;
+        and n, the number of ids. `member` is 'label' or 'cluster', and is the prefix of the names
+        of set and profile.
         """
         present = pl.col("label_set").is_not_null() & pl.col("cluster_set").is_not_null()
         groups = self.groups.filter(present).group_by(*self.by, f"{member}_set")
@@ -177,10 +182,10 @@ class Covers:
 
     @cached_property
     def cell_members(self) -> pl.LazyFrame:
-        """One row per cell, label and cluster of it.
+        """One row per cell and pair of a label and a cluster of the cell.
 
-        The columns are the partition columns, label_profile and cluster_profile, which identify the
-        cell, n, its ids, label and cluster.
+        The columns are the partition columns; label_profile and cluster_profile, which identify the
+        cell; n, the number of its ids; label; and cluster.
         """
         cells = self.groups.join(self.label_profiles.drop(*self.by, "n"), on="label_set")
         cells = cells.join(self.cluster_profiles.drop(*self.by, "n"), on="cluster_set")
@@ -200,7 +205,7 @@ class Covers:
 
     @cached_property
     def _n_pairs(self) -> pl.LazyFrame:
-        """One row with the number of pairs that the joins of profiles and of cells make."""
+        """One row with the number of pairs that result from the joins of profiles and of cells."""
         parts = [
             frame.group_by(by).agg(times=pl.len())
             for frame, by in (
@@ -213,7 +218,7 @@ class Covers:
         return times.select(n_pairs=(pl.col("times") * pl.col("times")).sum()).cache()
 
     def _with_size_check(self, members: pl.LazyFrame) -> pl.LazyFrame:
-        """Return `members` with the error of too many pairs, which is raised on collection."""
+        """Return `members` with a check that raises an error if there are too many pairs."""
         return raise_on_collect(members, self._n_pairs, _check_profile_pairs)
 
     @cached_property
@@ -230,10 +235,11 @@ class Covers:
     def cell_pairs(self) -> pl.LazyFrame:
         """One row per ordered pair of cells that have a common label and a common cluster.
 
-        A cell paired with itself counts too. The columns are the partition columns, label_profile
-        and cluster_profile, their twins with _2, n and n_2, their ids, and shared_labels and
-        shared_clusters, the numbers of common ones. Cells are joined by pairs of a label and a
-        cluster; the number of common pairs is the product of these two numbers.
+        A cell paired with itself is included. The columns are the partition columns; label_profile
+        and cluster_profile of the first cell; label_profile_2 and cluster_profile_2 of the second;
+        n and n_2, the numbers of their ids; and shared_labels and shared_clusters, the numbers of
+        labels and clusters that they share. Cells are joined on pairs of a label and a cluster; the
+        number of common pairs is shared_labels times shared_clusters.
         """
         cells = ["label_profile", "cluster_profile", "n"]
         others = self.cell_members.select(
@@ -252,12 +258,13 @@ class Covers:
         return joined.with_columns(shared_clusters=n_clusters).cache()
 
 
-#: Pairs of profiles or cells that have a member in common, which are held in memory.
+#: The largest number of pairs of profiles or cells with a common member; the pairs are held in
+#: memory.
 _MAX_PROFILE_PAIRS = 20_000_000
 
 
 def _check_profile_pairs(n_pairs: pl.DataFrame) -> None:
-    """Raise an error if the only cell of the frame, a number of pairs, is too large."""
+    """Raise an error if the number of pairs, which is the only value of the frame, is too large."""
     pairs = int(n_pairs.item() or 0)
     if pairs > _MAX_PROFILE_PAIRS:
         raise ClusterEvalError(
@@ -268,13 +275,13 @@ def _check_profile_pairs(n_pairs: pl.DataFrame) -> None:
 
 
 def _numbers(member: str) -> pl.Expr:
-    """Return the lists of numbers that the column of sets of `member` has as texts."""
+    """Return the sets of `member` ('label' or 'cluster'), which are texts, as lists of numbers."""
     numbers = pl.col(f"{member}_set").str.split(",").cast(pl.List(pl.Int64))
     return numbers.alias(member)
 
 
 def _profile_members(profiles: pl.LazyFrame, keys: list[str], member: str) -> pl.LazyFrame:
-    """Return one row per profile and label or cluster of it: keys, profile, member and n."""
+    """Return one row per profile and label or cluster in it: `keys`, profile, member and n."""
     columns = {"profile": pl.col(f"{member}_profile"), "member": _numbers(member)}
     return profiles.select(*keys, "n", **columns).explode("member").cache()
 
@@ -282,8 +289,8 @@ def _profile_members(profiles: pl.LazyFrame, keys: list[str], member: str) -> pl
 def _profile_pairs(members: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
     """Return one row per ordered pair of profiles that have a common member.
 
-    A profile paired with itself counts too. The columns are the partition columns, profile,
-    profile_2, n and n_2, their ids, and shared, the number of common members.
+    A profile paired with itself is included. The columns are the partition columns; profile and
+    profile_2; n and n_2, the numbers of their ids; and shared, the number of common members.
     """
     others = members.select("member", profile_2="profile", n_2="n")
     pairs = members.join(others, on="member")
@@ -300,9 +307,9 @@ def read_covers(
 ) -> Covers:
     """Check the user's arguments; return the labels and clusters of ids.
 
-    `frames` are the arguments frame_labels and frame_clusters, `members` those of label and
-    cluster. `results` are the names of the other columns of the final result, which no partition
-    column may have.
+    `frames` holds the user's arguments frame_labels and frame_clusters, and `members` the arguments
+    label and cluster by name. `results` are the names of the other columns of the final result,
+    which no partition column may have.
     """
     parameters = ("frame_labels", "frame_clusters")
     lazy = [check_is_frame(frame, name) for frame, name in zip(frames, parameters, strict=True)]
@@ -323,10 +330,10 @@ def read_covers(
 
 
 def _cover_sizes(members: pl.LazyFrame, covers: Covers, member: str) -> pl.LazyFrame:
-    """Return one row per label or cluster: the partition columns, its number, size and total.
+    """Return one row per label or cluster: the partition columns, its number, its size and total.
 
-    The columns are named by `member`: label and label_size. total is the number of ids of the
-    partition.
+    `member`, 'label' or 'cluster', is the name of the column of numbers and the prefix of the
+    column of sizes, such as label_size. total is the number of ids of the partition.
     """
     sizes = members.group_by(*covers.by, "member").agg(pl.col("n").sum().alias(f"{member}_size"))
     total = covers.counts.select(*covers.by, total="n")
@@ -336,11 +343,11 @@ def _cover_sizes(members: pl.LazyFrame, covers: Covers, member: str) -> pl.LazyF
 def cover_pairs(covers: Covers) -> pl.LazyFrame:
     """Return pairs of a label and a cluster.
 
-    The columns are the partition columns, label, cluster, shared, their common ids, label_size,
-    cluster_size and total, the ids of the partition. Pairs without common ids are left out unless
-    one of the two has more than half of the ids, because only then can it inform about ids that are
-    not in the other. There are few such labels and clusters: fewer than twice the mean number of
-    them that an id has.
+    The columns are the partition columns; label; cluster; shared, the number of common ids;
+    label_size; cluster_size; and total, the number of ids of the partition. A pair without common
+    ids is left out unless its label or cluster has more than half of all ids, because only such a
+    large set can be informative about ids outside of it. There are few such large sets: fewer
+    labels than twice the mean number of labels of an id, and likewise for clusters.
     """
     keys = covers.by
     labels = _cover_sizes(covers.label_members, covers, "label")

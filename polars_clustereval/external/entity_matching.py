@@ -1,10 +1,11 @@
 """Measures of entity resolution.
 
-Labels are the entities, and clusters are the sets of records that were resolved to one entity. The
-closest cluster of a label is the one with the highest Jaccard index, that is, common rows divided
-by the rows of either. A merge distance is the cost of turning the clusters into the labels, by
-splits of the clusters into their contingency cells and merges of these. See contingency for n,
-copies and sizes.
+Labels are the true entities, and each cluster is a set of records that were resolved to the same
+entity. The closest cluster of a label is the cluster with the highest Jaccard index, which is the
+number of common rows divided by the number of rows in at least one of the two. A merge distance is
+the cost of turning the clusters into the labels: first the clusters are split into their
+contingency cells, and then the cells are merged. See the module contingency for n, copies and
+sizes.
 """
 
 from __future__ import annotations
@@ -52,20 +53,20 @@ def cell_jaccard(row: Row) -> pl.Expr:
 
 
 def closest_label_terms(row: Row) -> Terms:
-    """Return {fixed_closest_labels: the best Jaccard index of a label}, in fixed point.
+    """Return {fixed_closest_labels: the best Jaccard index of a label, in fixed point}.
 
-    `row(name)` is a column of a frame of one row per label, of which label_jaccard is used, the
-    maximum of cell_jaccard over its cells. Callers sum the result over labels.
+    `row(name)` is a column of a frame with one row per label. The column label_jaccard is the
+    maximum of cell_jaccard over the cells of the label. Callers sum the result over labels.
     """
     return {"fixed_closest_labels": to_fixed_point(row("label_jaccard"))}
 
 
 def closest_cluster_terms(row: Row) -> Terms:
-    """Return {fixed_closest_clusters: the best Jaccard index of a cluster}, in fixed point.
+    """Return {fixed_closest_clusters: the best Jaccard index of a cluster, in fixed point}.
 
-    `row(name)` is a column of a frame of one row per cluster, of which cluster_jaccard is used, the
-    maximum of cell_jaccard over its cells, or the sum over singletons that share one row. Callers
-    sum the result over clusters.
+    `row(name)` is a column of a frame with one row per cluster. The column cluster_jaccard is the
+    maximum of cell_jaccard over the cells of the cluster. If a row represents several singletons,
+    cluster_jaccard is the sum of their indices. Callers sum the result over clusters.
     """
     return {"fixed_closest_clusters": to_fixed_point(row("cluster_jaccard"))}
 
@@ -73,7 +74,8 @@ def closest_cluster_terms(row: Row) -> Terms:
 def closest_terms(row: Row) -> Terms:
     """Return closest_labels and closest_clusters as Float64 expressions by name.
 
-    `row(name)` is one of their fixed-point sums over a partition.
+    `row(name)` is a fixed-point sum over a partition, fixed_closest_labels or
+    fixed_closest_clusters.
     """
     names = ("closest_labels", "closest_clusters")
     return {name: from_fixed_point(row(f"fixed_{name}")) for name in names}
@@ -101,8 +103,8 @@ def resolution_statistics(label: Column, cluster: Column) -> StructLists:
 def _closest_jaccards(row: Row) -> Terms:
     """Return label_jaccard and cluster_jaccard of a cell, by name.
 
-    They are the maxima of cell_jaccard over the cells of its label and over those of its cluster.
-    `row(name)` is a field of cells_as_list.
+    They are the maximum of cell_jaccard over the cells of the same label, and over the cells of the
+    same cluster. `row(name)` is a field of cells_as_list.
     """
     jaccard = cell_jaccard(row)
     return {
@@ -114,9 +116,10 @@ def _closest_jaccards(row: Row) -> Terms:
 def edit_statistics(label: Column, cluster: Column) -> StructLists:
     """Return the statistics of two columns for merge_distance, one struct per group of rows.
 
-    The struct is the only element of a list. Its fields are total, n_labels, n_clusters, n_cells,
-    fp, fn, hl and hc: numbers of rows, groups and cells, of pairs of rows, and entropies in nats of
-    the label given the cluster and of the cluster given the label.
+    The struct is the only element of a list. Its fields are total, n_labels, n_clusters and
+    n_cells, the numbers of rows, labels, clusters and cells; fp and fn, counts of pairs of rows;
+    and hl and hc, the entropies in nats of the label given the cluster and of the cluster given the
+    label.
     """
     terms = {
         "n_labels": element_field("is_first_of_label"),
@@ -146,9 +149,9 @@ def edit_statistics(label: Column, cluster: Column) -> StructLists:
 def closest_scores(row: Row, beta: float = 1.0) -> Terms:
     """Return closest_cluster_precision, closest_cluster_recall and closest_cluster_f_score by name.
 
-    `row(name)` is a statistic of a partition: n_labels and n_clusters, and closest_labels and
-    closest_clusters, the sums over these of their best Jaccard indices. beta is the weight of
-    recall in the F score.
+    `row(name)` is a statistic of a partition: n_labels, n_clusters, closest_labels or
+    closest_clusters. The last two are the sums of the best Jaccard indices over labels and over
+    clusters. beta is the weight of recall in the F score.
     """
     precision = row("closest_clusters") / to_double(row("n_clusters"))
     recall = row("closest_labels") / to_double(row("n_labels"))
@@ -162,7 +165,8 @@ def closest_scores(row: Row, beta: float = 1.0) -> Terms:
 def k_measure_terms(row: Row) -> Terms:
     """Return {k_measure: the geometric mean of B-cubed precision and recall}.
 
-    `row(name)` is a statistic of matching_scores. It takes two roots, so that nothing underflows.
+    `row(name)` is a statistic of matching_scores. Each root is taken separately, because the
+    product of the two factors could underflow.
     """
     scores = matching_scores(row)
     return {"k_measure": scores["bcubed_precision"].sqrt() * scores["bcubed_recall"].sqrt()}
@@ -184,10 +188,11 @@ def overlap_scores(row: Row) -> Terms:
 def _edit_cost(row: Row, cost: str, groups: str, pairs: str, entropy: str) -> pl.Expr:
     """Return the cost of all splits of groups into cells, or of all merges of cells into groups.
 
-    `cost` is one of _EDIT_COSTS, all of the form h(x + y) - h(x) - h(y), so that the order of the
-    splits does not matter: their sum is h of the groups minus h of the cells. `groups`, `pairs` and
-    `entropy` name statistics of the partition, which `row` returns: the number of groups, the pairs
-    of rows of the same group in different cells, and the entropy of the cell given the group.
+    A group is a label or a cluster. `cost` is one of _EDIT_COSTS, all of which have the form h(x +
+    y) - h(x) - h(y). Therefore the order of the splits does not matter: the costs add up to the sum
+    of h over the groups minus the sum of h over the cells. `groups`, `pairs` and `entropy` are the
+    names of statistics that `row` returns: the number of groups, the number of pairs of rows in the
+    same group but different cells, and the entropy of the cell given the group.
     """
     costs = {
         "unit": to_double(row("n_cells") - row(groups)),
@@ -200,8 +205,8 @@ def _edit_cost(row: Row, cost: str, groups: str, pairs: str, entropy: str) -> pl
 def merge_distance(row: Row, split_cost: str, merge_cost: str) -> Terms:
     """Return {generalized_merge_distance: the cost of all splits and merges}.
 
-    `row(name)` is a statistic of a partition, a field of edit_statistics; `split_cost` and
-    `merge_cost` are options of generalized_merge_distance. An invalid one is an error.
+    `row(name)` is a statistic of a partition, one of the fields of edit_statistics; `split_cost`
+    and `merge_cost` are options of generalized_merge_distance. An invalid one is an error.
     """
     check_choice("split_cost", split_cost, _EDIT_COSTS)
     check_choice("merge_cost", merge_cost, _EDIT_COSTS)
@@ -218,7 +223,8 @@ def merge_distance(row: Row, split_cost: str, merge_cost: str) -> Terms:
 def k_measure(label: Column, cluster: Column) -> pl.Expr:
     """Geometric mean of B-cubed precision and recall.
 
-    These two are also called average cluster purity and average entity purity.
+    B-cubed precision is also called average cluster purity, and B-cubed recall average entity
+    purity.
 
     Facts
     -----
@@ -248,7 +254,7 @@ def _closest_expression(label: Column, cluster: Column, name: str, beta: float =
 
 
 def closest_cluster_precision(label: Column, cluster: Column) -> pl.Expr:
-    """Mean over the clusters of the best Jaccard index with any label.
+    """Mean over the clusters of their best Jaccard index with any label.
 
     Each cluster counts the same, whatever its size.
 
@@ -276,7 +282,7 @@ def closest_cluster_precision(label: Column, cluster: Column) -> pl.Expr:
 
 
 def closest_cluster_recall(label: Column, cluster: Column) -> pl.Expr:
-    """Mean over the labels of the best Jaccard index with any cluster.
+    """Mean over the labels of their best Jaccard index with any cluster.
 
     Each label counts the same, whatever its size.
 
@@ -306,7 +312,8 @@ def closest_cluster_recall(label: Column, cluster: Column) -> pl.Expr:
 def closest_cluster_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
     """Weighted harmonic mean of closest_cluster_precision and closest_cluster_recall.
 
-    (1 + beta^2) P R / (beta^2 P + R): with beta > 1, recall weighs more.
+    It is (1 + beta^2) P R / (beta^2 P + R), where P is the precision and R the recall. With
+    beta > 1, recall weighs more.
 
     Facts
     -----
@@ -348,8 +355,8 @@ def _overlap_expression(label: Column, cluster: Column, name: str) -> pl.Expr:
 def talburt_wang_index(label: Column, cluster: Column) -> pl.Expr:
     """Geometric mean of the numbers of labels and clusters, divided by the number of cells.
 
-    sqrt(labels x clusters) / cells, where a cell is a pair of a label and a cluster with common
-    rows.
+    It is sqrt(labels x clusters) / cells, where a cell is a pair of a label and a cluster with
+    common rows.
 
     Facts
     -----
@@ -364,7 +371,7 @@ def talburt_wang_index(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    Two labels and three clusters in three cells, sqrt(6) / 3:
+    Two labels and three clusters form three cells, so the index is sqrt(6) / 3:
 
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.talburt_wang_index("label", "cluster")).item()
@@ -376,7 +383,7 @@ def talburt_wang_index(label: Column, cluster: Column) -> pl.Expr:
 def basic_merge_distance(label: Column, cluster: Column) -> pl.Expr:
     """Number of splits and merges that turn the clusters into the labels.
 
-    2 cells - labels - clusters. All splits come first, so no merge joins rows with different
+    It is 2 cells - labels - clusters. All splits come first, so no merge joins rows with different
     labels.
 
     Facts
@@ -392,7 +399,7 @@ def basic_merge_distance(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    One merge:
+    A single merge is enough:
 
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.basic_merge_distance("label", "cluster")).item()
@@ -412,9 +419,9 @@ def generalized_merge_distance(
 
     Splitting a cluster into x and y rows, or merging clusters of x and y rows, costs 1 ('unit'),
     x · y ('product') or (x + y) ln(x + y) - x ln x - y ln y ('entropy'). All splits come first, so
-    no merge joins rows with different labels; their order does not matter then. With 'unit' for
-    both costs this is basic_merge_distance; with 'product' it is fp + fn, half of mirkin_metric;
-    with 'entropy' it is n times variation_of_information.
+    no merge joins rows with different labels, and the order of the splits and of the merges does
+    not matter. With 'unit' for both costs, this is basic_merge_distance; with 'product', it is fp +
+    fn, half of mirkin_metric; with 'entropy', it is n times variation_of_information.
 
     Facts
     -----
@@ -432,7 +439,7 @@ def generalized_merge_distance(
     Parameters
     ----------
     split_cost, merge_cost : {'unit', 'product', 'entropy'}
-        What a split of a cluster costs, and what a merge costs.
+        The cost of a split of a cluster, and of a merge of clusters.
 
     Raises
     ------
@@ -441,7 +448,7 @@ def generalized_merge_distance(
 
     Examples
     --------
-    A merge of 2 rows and 1 row:
+    One merge joins a cluster of 2 rows and a cluster of 1 row:
 
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.generalized_merge_distance("label", "cluster")).item()

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
     from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
 
-#: The scores of pairs, of matching and of association that are measures of entity resolution too.
+#: The scores of pairs, matching and association that are also measures of entity resolution.
 _PAIR_SCORES = ("pair_precision", "pair_recall", "pair_f_score")
 _BCUBED_SCORES = ("bcubed_precision", "bcubed_recall", "bcubed_f_score")
 _EXACT_SCORES = ("exact_match_precision", "exact_match_recall", "exact_match_f_score")
@@ -68,10 +68,10 @@ _EXACT_SCORES = ("exact_match_precision", "exact_match_recall", "exact_match_f_s
 def resolution_totals(table: ContingencyTable) -> pl.LazyFrame:
     """Return one row per partition of `table`: everything that the measures of the report need.
 
-    Columns: the partition columns; total, n_dropped and n_noise (rows); n_labels, n_clusters and
-    n_cells; tp, fp, fn and tn (pairs of rows) and their shares; mi, hl and hc (mutual information
-    and conditional entropies); and the statistics of B-cubed, exact matches, LEA, closest clusters
-    and the number of tables.
+    The columns are the partition columns; total, n_dropped and n_noise, numbers of rows; n_labels,
+    n_clusters and n_cells; tp, fp, fn and tn, counts of pairs of rows, and their shares; mi, hl and
+    hc, the mutual information and the conditional entropies; and the statistics of B-cubed, exact
+    matches, LEA, closest clusters and the number of contingency tables.
     """
     labels, clusters = _labels_with_jaccard(table), _clusters_with_jaccard(table)
     counts = table.join_partitions(
@@ -96,7 +96,7 @@ def resolution_totals(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _labels_with_jaccard(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per label: table.label_sizes and label_jaccard, the best with any cluster."""
+    """Return table.label_sizes with label_jaccard, the best Jaccard index with any cluster."""
     by = [*table.keys, "label"]
     jaccards = table.sized_cells.select(*by, jaccard=cell_jaccard(pl.col))
     best = jaccards.group_by(by).agg(label_jaccard=pl.col("jaccard").max())
@@ -104,9 +104,10 @@ def _labels_with_jaccard(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _clusters_with_jaccard(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per cluster: table.cluster_sizes and cluster_jaccard, the best with any label.
+    """Return table.cluster_sizes with cluster_jaccard, the best Jaccard index with any label.
 
-    All singletons of a partition are one row, where cluster is NULL, with the sum of their indices.
+    All noise singletons of a partition are one row, where cluster is NULL and cluster_jaccard is
+    the sum of their indices.
     """
     by = [*table.keys, "cluster"]
     jaccards = table.sized_cells.select(*by, "copies", jaccard=cell_jaccard(pl.col))
@@ -125,14 +126,14 @@ def _count_sizes(
     """Return one row per partition and size of a label or cluster, with the columns of `counts`.
 
     `sizes` is table.label_sizes or table.cluster_sizes, and `size` its column of sizes; copies is
-    the number of labels or clusters of one size.
+    the number of labels or clusters of that size.
     """
     histogram = sizes.group_by(*table.keys, size).agg(pl.col("copies").sum())
     return table.join_partitions(histogram, counts)
 
 
 def _count_cells_by_size(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per partition and number n of rows of a cell: copies, the cells of n rows."""
+    """Return one row per partition and cell size n, with copies, the number of cells of n rows."""
     return table.cells.group_by(*table.keys, "n").agg(pl.col("copies").sum())
 
 
@@ -224,7 +225,7 @@ def entity_resolution_report(
         True entity and assigned entity, of any groupable type. Rows with a NULL in one of them are
         left out.
     split_cost, merge_cost : {'unit', 'product', 'entropy'}
-        What a split of a cluster costs, and what a merge costs, in generalized_merge_distance.
+        The cost of a split of a cluster, and of a merge of clusters, in generalized_merge_distance.
     beta : float
         Weight of recall in the F scores, at least 0; exact_match_f_score does not use it.
     weight, partition_by, noise, noise_as : as in external_report
@@ -235,11 +236,11 @@ def entity_resolution_report(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the rows that
-        count; n_dropped, the rows with a NULL label or cluster; n_noise, the rows of noise;
-        n_labels; n_clusters; and one column per measure, named as its expression, which is NULL if
-        the measure is undefined. If there are no rows, n is 0 and every measure is NULL; with
-        partition_by, the result is empty.
+        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the number of
+        rows that are counted; n_dropped, the number of rows with a NULL label or cluster; n_noise,
+        the number of noise rows; n_labels; n_clusters; and one column per measure, with the name of
+        its expression, which is NULL if the measure is undefined. If there are no rows, n is 0 and
+        every measure is NULL; with partition_by, the result is empty.
 
     Raises
     ------
@@ -252,7 +253,7 @@ def entity_resolution_report(
 
     Examples
     --------
-    There are two kinds of errors: one person is split, or two persons are joined:
+    In run 1, one person is split into two clusters; in run 2, two persons are joined:
 
     >>> runs = pl.DataFrame(
     ...     {

@@ -1,7 +1,8 @@
 """Mutual information, and the entropies of labels and clusters, in nats.
 
-The entropies are sums of the mutual information mi and the two conditional entropies hl and hc,
-never differences, so they lose no digits for independent, identical and nearly trivial labelings.
+The entropies are computed as sums, and never as differences, of the mutual information mi and the
+two conditional entropies hl and hc. Therefore they lose no digits for independent, identical and
+nearly trivial labelings.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ if TYPE_CHECKING:
 def cell_difference_terms(row: Row) -> Terms:
     """Return the columns size_product, mean and difference of a contingency cell.
 
-    `row` returns a column by name. size_product is label_size x cluster_size, mean is
-    size_product / total, the rows expected if label and cluster were independent, and difference is
-    n - mean, from exact integers.
+    `row` returns a column by name. size_product is label_size x cluster_size. mean is size_product
+    / total, the number of rows that would be expected if label and cluster were independent.
+    difference is n - mean, computed from exact integers.
     """
     n, total = widen(row("n")), widen(row("total"))
     size_product = widen(row("label_size")) * widen(row("cluster_size"))
@@ -49,10 +50,11 @@ def cell_difference_terms(row: Row) -> Terms:
 def cell_information_terms(row: Row) -> Terms:
     """Return the columns fixed_deviance, size_products, fixed_hl, fixed_hc of a contingency cell.
 
-    information_terms computes mutual information and conditional entropies from their sums over
-    cells, which are exact: `fixed` means fixed point. `row` returns a column by name: n, copies
-    (how often the cell counts), label_size, cluster_size, size_product (of these two), mean (rows
-    expected by chance) and difference, n - mean.
+    information_terms computes the mutual information and the conditional entropies from the sums of
+    these columns over cells. The sums are exact, because `fixed` means fixed point. `row` returns a
+    column by name: n, copies (how often the cell counts), label_size, cluster_size, size_product
+    (the product of the two sizes), mean (the number of rows expected by chance) or difference (n -
+    mean).
     """
     n, copies = row("n"), to_double(row("copies"))
     rows = copies * to_double(n)
@@ -68,9 +70,9 @@ def cell_information_terms(row: Row) -> Terms:
 def information_terms(row: Row) -> Terms:
     """Return the columns mi (mutual information), hl = H(label|cluster), hc = H(cluster|label).
 
-    They are those of a partition, in nats. `row` returns a column by name: total (rows), and the
-    sums of cell_information_terms over cells with rows. An empty cell also has a deviance: the
-    number of rows expected in it.
+    They describe a partition, and are in nats. `row` returns a column by name: total, the number of
+    rows, or one of the sums of cell_information_terms over the nonempty cells. An empty cell also
+    has a deviance, which is the number of rows expected in the cell.
     """
     n = to_double(row("total"))
     of_empty_cells = widen(row("total")) * widen(row("total")) - row("size_products")
@@ -82,7 +84,7 @@ def information_terms(row: Row) -> Terms:
 
 
 def information_statistics(label: Column, cluster: Column) -> StructLists:
-    """Return one struct per group: total rows, mi, hl = H(label|cluster), hc = H(cluster|label)."""
+    """Return one struct per group: total, mi, hl = H(label|cluster) and hc = H(cluster|label)."""
     cells = cells_as_list(label, cluster).add_stages(cell_difference_terms)
     sums = cells.sum_terms(cell_information_terms(element_field))
     return sums.select({"total": element_field("total"), **information_terms(element_field)})
@@ -111,7 +113,7 @@ def entropy_scores(row: Row) -> Terms:
 
 
 def _entropy_expression(label: Column, cluster: Column, name: str) -> pl.Expr:
-    """Return one score of entropy_scores of two columns as an expression: the one called `name`."""
+    """Return the score `name` of entropy_scores as an expression of two columns."""
     return information_statistics(label, cluster).score(entropy_scores, name)
 
 

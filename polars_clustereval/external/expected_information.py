@@ -1,21 +1,21 @@
 """Expected mutual information of random labelings with the same sizes.
 
-Under random permutation of the rows it is a sum over pairs of a label size a and a cluster size b
-of E[deviance(x, ab / n)] / n, where n is the number of rows and x, the overlap, the number of rows
-that the label and the cluster share: a hypergeometric variable. Pairs of equal sizes are summed
-once, with their multiplicity.
+This is the expectation over all permutations of the rows: the sum of E[deviance(x, ab / n)] / n
+over all pairs of a label size a and a cluster size b. Here n is the number of rows, and the overlap
+x is the number of rows that the label and the cluster share, which is hypergeometric. A pair of
+sizes that occurs several times is computed once, and weighted by its multiplicity.
 
-Overlaps: the probabilities come from Loader's saddle-point form, which does not cancel. The x that
-are summed over are nodes. If the standard deviation of x is 6 or more, its probabilities are
-smooth, and a sum over every stride-th x, times stride, has the same value to 1e-15 (Poisson's
-summation formula), so a pair needs at most about 140 nodes, whatever n is. Sums with stride 1 are
-named `fine`, others `strided`.
+Overlaps: the probabilities come from Loader's saddle-point form, which does not cancel. The values
+of x over which the sum runs are called nodes. If the standard deviation of x is 6 or more, its
+probabilities are smooth. By Poisson's summation formula, the sum over every stride-th x, times
+stride, then has the same value to 1e-15. Therefore a pair needs at most about 140 nodes, whatever n
+is. Sums with stride 1 are named `fine`, others `strided`.
 
-Sizes: the terms of the pairs are smooth in both sizes too. Many sizes are replaced by a few nodes
-with multiplicities that give the same sum, so that the number of pairs is bounded.
+Sizes: the terms of the pairs are also smooth functions of both sizes. Many sizes are replaced by a
+few nodes with multiplicities that give the same sum, so that the number of pairs is bounded.
 
-mi is the mutual information, hl the entropy of the label given the cluster, hc that of the cluster
-given the label; emi, ehl and ehc are their expectations.
+mi is the mutual information, hl the entropy of the label given the cluster, and hc the entropy of
+the cluster given the label; emi, ehl and ehc are the expectations of mi, hl and hc.
 """
 
 from __future__ import annotations
@@ -60,12 +60,13 @@ if TYPE_CHECKING:
 def _mean_entropy_above_chance(row: Row, average_method: str) -> pl.Expr:
     """Return the mean entropy minus the expected mutual information, M - emi.
 
-    It is the denominator of the adjusted mutual information. M is the mean of the label entropy
-    mi + hl and the cluster entropy mi + hc that `average_method` names: 'arithmetic', 'geometric',
-    'min' or 'max'. `row` takes the name of a column and returns it: mi (mutual information), hl
-    (entropy of the label given the cluster), hc (of the cluster given the label), ehl and ehc; emi,
-    ehl and ehc are the expectations of mi, hl and hc for random labelings. The difference would
-    lose digits, so it is computed from ehl = mi + hl - emi and ehc = mi + hc - emi.
+    It is the denominator of the adjusted mutual information. M is the mean of the label entropy mi
+    + hl and the cluster entropy mi + hc that `average_method` names: 'arithmetic', 'geometric',
+    'min' or 'max'. `row` takes the name of a column and returns the column: mi (mutual
+    information), hl (entropy of the label given the cluster), hc (entropy of the cluster given the
+    label), ehl or ehc. emi, ehl and ehc are the expectations of mi, hl and hc for random labelings.
+    Subtracting emi would lose digits, so the result is computed from ehl = mi + hl - emi and ehc =
+    mi + hc - emi.
     """
     ehl, ehc = row("ehl"), row("ehc")
     root_l, root_c = (row("mi") + row("hl")).sqrt(), (row("mi") + row("hc")).sqrt()
@@ -81,10 +82,11 @@ def _mean_entropy_above_chance(row: Row, average_method: str) -> pl.Expr:
 def _mutual_info_above_chance(row: Row) -> pl.Expr:
     """Return the numerator of the adjusted mutual information, mi - emi.
 
-    `row` takes the name of a column and returns it: mi (mutual information), hl (entropy of the
-    label given the cluster), hc (of the cluster given the label), and emi, ehl and ehc, their
-    expectations for random labelings. mi - emi equals ehl - hl and ehc - hc. The difference of the
-    smallest terms is the most exact of the three, which matters if most rows are singletons.
+    `row` takes the name of a column and returns the column: mi (mutual information), hl (entropy of
+    the label given the cluster), hc (entropy of the cluster given the label), or one of their
+    expectations for random labelings, emi, ehl and ehc. The difference mi - emi equals ehl - hl and
+    ehc - hc. Of these three differences, the one with the smallest terms is the most exact, which
+    matters if most rows are singletons.
     """
     emi, ehl, ehc = row("emi"), row("ehl"), row("ehc")
     return (
@@ -104,8 +106,8 @@ def adjusted_mutual_info(row: Row, average_method: str) -> pl.Expr:
     it: mi (mutual information), hl (entropy of the label given the cluster), hc (of the cluster
     given the label), and emi, ehl and ehc, their expectations for random labelings.
 
-    0 / 0 is 0 if mi is 0, as in scikit-learn. Otherwise 0 / 0 is NULL: it occurs with 'min' if one
-    side has only singletons, and scikit-learn returns rounding errors around 1.
+    If mi is 0, the result for 0 / 0 is 0, as in scikit-learn. Otherwise it is NULL; this occurs
+    with 'min' if one side has only singletons, where scikit-learn returns rounding errors around 1.
     """
     mean_entropy = _mean_entropy_above_chance(row, average_method)
     # Rounding may take the ratio above 1.
@@ -124,7 +126,7 @@ def adjusted_mutual_info(row: Row, average_method: str) -> pl.Expr:
 # Pairs of sizes
 # ----------------------------------------------------------------------------------------------
 
-# ln(x!) - [(x + 1/2) ln x - x + ln(2 pi) / 2] for x = 0 .. 6, with 0 for x = 0, ...
+# The values of ln(x!) - [(x + 1/2) ln x - x + ln(2 pi) / 2] for x = 0 .. 6, with 0 for x = 0, ...
 _STIRLING_ERRORS = (
     0.0,
     0.08106146679532726,
@@ -134,7 +136,7 @@ _STIRLING_ERRORS = (
     0.016644691189821193,
     0.013876128823070748,
 )
-# ... and the terms of its continued fraction by Stieltjes, which is exact to 1e-17 from 7 on.
+# ... and the terms of Stieltjes's continued fraction for it, which is exact to 1e-17 for x >= 7.
 _STIELTJES_TERMS = (
     8.333333333333333e-2,
     3.333333333333333e-2,
@@ -172,10 +174,10 @@ def stirling_scale(x: pl.Expr) -> pl.Expr:
 def _overlap_limits(row: Row) -> Terms:
     """Return the columns n, a, b, mean, deviation, least, most of a label size and a cluster size.
 
-    n, a and b are the columns total, label_size and cluster_size, which `row` returns by name, as
-    Float64. The others describe the overlap, the number of rows that a label of a rows and a
-    cluster of b rows share if n rows are permuted at random: its mean, its standard deviation, and
-    its smallest and largest possible value.
+    `row` returns the columns total, label_size and cluster_size by name; n, a and b are these
+    columns as Float64. The others describe the overlap, the number of rows that a label of a rows
+    and a cluster of b rows share if n rows are permuted at random: its mean, its standard
+    deviation, and its smallest and largest possible value.
     """
     n = to_double(row("total"))
     a, b = to_double(row("label_size")), to_double(row("cluster_size"))
@@ -198,11 +200,12 @@ def _overlap_node_range(row: Row) -> Terms:
     random. `row` returns its mean, deviation (standard deviation), least and most (possible values)
     by name.
 
-    center is a whole number near the mean. The sum is evaluated there and at every stride-th
-    overlap on both sides, up to the distance reach; the probability beyond is less than 1e-15.
-    stride is 1 if the deviation is less than 6. Otherwise the probabilities are so smooth that the
-    sum, times stride, has the same value. The overlap of small clusters is skewed to the right like
-    a Poisson variable, which explains the 8.
+    center is a whole number near the mean. The sum is evaluated at center and at every stride-th
+    overlap on both sides of it, up to the distance reach; overlaps beyond that have a probability
+    of less than 1e-15. stride is 1 if the deviation is less than 6. Otherwise the probabilities are
+    so smooth that the sum over every stride-th overlap, times stride, has the same value. The
+    constant 8 in the code accounts for small clusters, whose overlap is skewed to the right like a
+    Poisson variable.
     """
     deviation = row("deviation")
     center = row("mean").floor()
@@ -218,10 +221,10 @@ def _overlap_node_counts(row: Row) -> Terms:
     """Return the columns below, n_nodes and offset of a label size and a cluster size.
 
     The nodes are the overlaps (numbers of shared rows) at which a sum is evaluated: center and
-    every stride-th one on both sides, as far as reach. below is how many are less than center,
-    n_nodes how many there are in all, and offset is center minus the mean overlap, from exact
-    integers. `row` returns a column by name: those of the data, total, label_size, cluster_size,
-    and those of _overlap_limits and _overlap_node_range.
+    every stride-th overlap on both sides, up to the distance reach. below is the number of nodes
+    less than center, and n_nodes is the number of all nodes. offset is center minus the mean
+    overlap, computed from exact integers. `row` returns a column by name: total, label_size,
+    cluster_size, or a column of _overlap_limits or _overlap_node_range.
     """
     total, a, b = widen(row("total")), widen(row("label_size")), widen(row("cluster_size"))
     center, reach, stride = row("center"), row("reach"), row("stride")
@@ -237,11 +240,11 @@ def _overlap_node_counts(row: Row) -> Terms:
 def _probability_factors(row: Row) -> Terms:
     """Return the columns scale, errors and node_share of a label size and a cluster size.
 
-    The probability that a label of a rows and a cluster of b rows share x of n rows is a ratio of
-    factorials, computed by Stirling's formula. scale and errors are the factor and the exponent of
-    the factorials of a, n - a, b, n - b and n, which do not depend on x. node_share is multiplicity
-    x stride / n, the factor of each probability in the expected mutual information. `row` returns
-    n, a, b, multiplicity and stride by name.
+    Consider the probability that a label of a rows and a cluster of b rows share x of n rows. It is
+    a ratio of factorials, which are computed by Stirling's formula. The factorials of a, n - a, b,
+    n - b and n do not depend on x; scale is their factor, and errors is their exponent. node_share
+    is multiplicity x stride / n, the factor of each probability in the expected mutual information.
+    `row` returns n, a, b, multiplicity and stride by name.
     """
     n, a, b = row("n"), row("a"), row("b")
     scale = stirling_scale(a) * stirling_scale(n - a) * stirling_scale(b)
@@ -253,7 +256,7 @@ def _probability_factors(row: Row) -> Terms:
     }
 
 
-# Columns of a pair of sizes that the terms of its nodes need.
+# The columns of a pair of sizes that are needed to compute the terms of its nodes.
 _NODE_COLUMNS = (
     "n",
     "a",
@@ -269,7 +272,7 @@ _NODE_COLUMNS = (
 
 
 def _node_overlaps(row: Row) -> Terms:
-    """Return the columns x1 and d of a node: its overlap, and the overlap minus its mean, exactly.
+    """Return the columns x1 and d of a node: its overlap, and the exact overlap minus its mean.
 
     A node is an overlap (number of rows that a label and a cluster share) at which a sum is
     evaluated. `row` returns a column by name: node, the number of the node from 0; center, the
@@ -283,9 +286,9 @@ def _node_overlaps(row: Row) -> Terms:
 def _node_tables(row: Row) -> Terms:
     """Return the columns x2, x3, x4 and m1 .. m4: the rest of a 2 x 2 table, and its means.
 
-    `row` returns a column by name: x1 of n rows have a label of a rows and a cluster of b rows. x2
-    have the label only, x3 the cluster only, x4 neither; m1 .. m4 are the means of x1 .. x4 under
-    random permutation of the rows.
+    `row` returns a column by name. Of n rows, x1 have both a label of a rows and a cluster of b
+    rows, x2 have only the label, x3 have only the cluster, and x4 have neither. m1 .. m4 are the
+    means of x1 .. x4 under random permutation of the rows.
     """
     n, a, b, x1 = row("n"), row("a"), row("b"), row("x1")
     return {
@@ -332,13 +335,13 @@ def _node_weights(row: Row) -> Terms:
 
 
 def _node_terms(row: Row) -> Terms:
-    """Return the columns emi, strided_emi, fine_ehl and fine_ehc: terms of an overlap x1 in sums.
+    """Return the columns emi, strided_emi, fine_ehl and fine_ehc: the terms of an overlap x1.
 
-    emi is weight x d1, its term in the expected mutual information. strided_emi is the same if
-    stride > 1, otherwise 0. fine_ehl and fine_ehc are its terms in the expected entropies of the
-    label given the cluster and of the cluster given the label if stride is 1, otherwise 0: for
-    other strides these entropies are computed from emi. `row` returns weight, d1, x1, stride and
-    the sizes a and b of label and cluster by name.
+    emi is weight x d1, the term of the overlap in the expected mutual information. strided_emi is
+    the same if stride > 1, and otherwise 0. If stride is 1, fine_ehl is its term in the expected
+    entropy of the label given the cluster, and fine_ehc its term in that of the cluster given the
+    label. For other strides, both are 0, because these entropies are then computed from emi. `row`
+    returns weight, d1, x1, stride and the sizes a and b of label and cluster by name.
     """
     weight, x1, fine = row("weight"), row("x1"), row("stride") == 1
     ehl = weight * x1 * log_ratio(row("b"), x1.clip(1.0))
@@ -354,10 +357,11 @@ def _node_terms(row: Row) -> Terms:
 def _strided_terms(row: Row) -> Terms:
     """Return the columns strided_ehl and strided_ehc of a label size and a cluster size.
 
-    They are the terms of all pairs of a label and a cluster with these sizes in the entropy of the
-    labels and in that of the clusters if stride > 1, otherwise 0. These terms minus that of the
-    expected mutual information are those of the expected conditional entropies. `row` returns a
-    column by name: n rows, the sizes a and b, stride, and multiplicity, the number of such pairs.
+    If stride > 1, they are the terms of all pairs of a label and a cluster with these sizes in the
+    entropy of the labels and in the entropy of the clusters; otherwise they are 0. Subtract the
+    term of the expected mutual information to get the terms of the expected conditional entropies.
+    `row` returns a column by name: n rows, the sizes a and b, stride, and multiplicity, the number
+    of such pairs.
     """
     n, a, b, fine = row("n"), row("a"), row("b"), row("stride") == 1
     share = row("multiplicity") * (a / n) * (b / n)
@@ -370,10 +374,10 @@ def _strided_terms(row: Row) -> Terms:
 def expected_entropy_terms(row: Row) -> Terms:
     """Return the columns ehl and ehc of a partition, from its sums of _EXPECTED_SUMS.
 
-    ehl is the expectation, for random labelings, of the entropy of the label given the cluster, ehc
-    that of the entropy of the cluster given the label. `row` returns the sums by name: fine_ehl and
-    fine_ehc are parts of ehl and ehc; strided_ehl and strided_ehc are the other parts after
-    strided_emi is subtracted.
+    For random labelings, ehl is the expected entropy of the label given the cluster, and ehc the
+    expected entropy of the cluster given the label. `row` returns the sums by name: fine_ehl is one
+    part of ehl, and strided_ehl minus strided_emi is the other part; ehc has the corresponding
+    parts.
     """
     return {
         "ehl": row("fine_ehl") + (row("strided_ehl") - row("strided_emi")),
@@ -400,8 +404,8 @@ _SIZE_COLUMNS = ["total", "label_size", "cluster_size"]
 def expected_totals(table: ContingencyTable) -> pl.LazyFrame:
     """Return one row per partition: the partition columns, emi, ehl and ehc, in nats.
 
-    They are the expectations, for random labelings with the sizes in `table`, of the mutual
-    information, of the entropy of the label given the cluster and of the entropy of the cluster
+    For random labelings with the sizes in `table`, emi is the expected mutual information, ehl the
+    expected entropy of the label given the cluster, and ehc the expected entropy of the cluster
     given the label.
     """
     sums = _expected_sums(table)
@@ -409,19 +413,19 @@ def expected_totals(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _expected_sums(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per partition of `table`: the partition columns and those of _EXPECTED_SUMS.
+    """Return one row per partition of `table`: the partition columns and the sums _EXPECTED_SUMS.
 
-    They are sums over all pairs of a label size and a cluster size, in nats. emi is the expected
-    mutual information of random labelings. The other five are parts of their expected conditional
-    entropies, of the label given the cluster (ehl) and the reverse (ehc), which
-    expected_entropy_terms puts together: fine_ehl and fine_ehc are the whole of pairs of small
-    sizes; for other pairs, whose sums take only every k-th overlap, strided_ehl and strided_ehc
-    are the unconditional entropies, from which strided_emi has to be subtracted.
+    The sums run over all pairs of a label size and a cluster size, and are in nats. emi is the
+    expected mutual information of random labelings. The other five sums are parts of the expected
+    entropy of the label given the cluster (ehl) and of the cluster given the label (ehc), which
+    expected_entropy_terms puts together. fine_ehl and fine_ehc are the complete terms of pairs of
+    small sizes. The sums of other pairs take only every k-th overlap. For these pairs, strided_ehl
+    and strided_ehc are the unconditional entropies, from which strided_emi must be subtracted.
     """
     pairs = _size_pairs(table)
     if not table.keys:
         return _sum_size_pairs(pairs, [])
-    # Partitions share most of their pairs of sizes, whose terms are computed once for all.
+    # Partitions share most of their pairs of sizes, so the terms of a pair are computed only once.
     distinct_pairs = pairs.select(_SIZE_COLUMNS).unique().with_columns(multiplicity=pl.lit(1.0))
     sums = _sum_size_pairs(distinct_pairs, _SIZE_COLUMNS)
     terms = _as_shares({name: pl.col("multiplicity") * pl.col(name) for name in _EXPECTED_SUMS})
@@ -434,12 +438,13 @@ def _expected_sums(table: ContingencyTable) -> pl.LazyFrame:
 def _sum_size_pairs(pairs: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
     """Return the columns `by` and the sums of _EXPECTED_SUMS, one row per group of `by`.
 
-    The sums are those of the columns of _node_terms and _strided_terms. `pairs` has one row per
-    pair of a label size and a cluster size: total (all rows), label_size, cluster_size and
-    multiplicity, how often the pair occurs. Without `by` the result is one row.
+    The sums add up the columns of _node_terms and _strided_terms. `pairs` has one row per pair of a
+    label size and a cluster size, with total (the number of all rows), label_size, cluster_size and
+    multiplicity (how often the pair occurs). If `by` is empty, the result is one row.
     """
     pairs = add_stages(pairs, *_SIZE_PAIR_STAGES).cache()
-    # A join makes the nodes in batches of the engine's size; explode makes batches 30 times larger.
+    # A join creates the nodes in batches of the engine's size; explode would create batches 30
+    # times larger.
     last_node, node = np.tril_indices(_MAX_NODES)
     numbers = pl.LazyFrame({"n_nodes": last_node + 1, "node": node})
     nodes = join_small(pairs, ["n_nodes"], numbers).select(*by, *_NODE_COLUMNS, "node")
@@ -451,7 +456,7 @@ def _sum_size_pairs(pairs: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
 
 
 def _as_shares(terms: Terms) -> Terms:
-    """Return `terms` in fixed point, because the nodes come in a different order in every call."""
+    """Return `terms` in fixed point, so that sums do not depend on the order of the nodes."""
     return {name: to_fixed_point(term, PLACES_OF_SHARES) for name, term in terms.items()}
 
 
@@ -478,26 +483,27 @@ def _size_pairs(table: ContingencyTable) -> pl.LazyFrame:
     return pairs.with_columns(multiplicity=pl.col("labels") * pl.col("clusters"))
 
 
-#: Whole numbers near the Chebyshev points of 64 .. 128 ...
+#: Whole numbers near the Chebyshev points of the interval 64 .. 128 ...
 OCTAVE_NODES = (64, 65, 67, 70, 73, 78, 82, 88, 93, 99, 104, 110, 114, 119, 122, 125, 127, 128)
 #: ... and the weights of the barycentric form of the polynomial through them, up to a factor.
 OCTAVE_WEIGHTS = tuple(
     1 / prod((node - other) / 16 for other in OCTAVE_NODES if other != node)
     for node in OCTAVE_NODES
 )
-# An octave of more sizes is reduced to the nodes.
+# An octave that has more sizes than this is reduced to the nodes.
 _MAX_OCTAVE_SIZES = 32
 
 
 def _reduce_sizes(sizes: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
-    """Return `sizes` with fewer rows: 18 nodes in place of many sizes from 64 to 128, and so on.
+    """Return `sizes` with fewer rows: 18 nodes replace many sizes from 64 to 128, and so on.
 
-    `sizes` has one row per partition (columns `keys`) and size of a label or of a cluster: size, a
-    number of rows, and multiplicity, how many labels or clusters have it. Where a partition has
-    more than 32 sizes in a range 64 .. 128, 128 .. 256, ..., 18 whole numbers of that range (nodes)
-    replace them. Their multiplicities are real numbers that give the same sum of any polynomial of
-    degree 17 over the sizes, and to 1e-14 the same sum of the terms of the expected mutual
-    information. This bounds the number of pairs of a label size and a cluster size.
+    `sizes` has one row per partition (columns `keys`) and size of a label or cluster, with the
+    columns size, a number of rows, and multiplicity, the number of labels or clusters that have
+    this size. If a partition has more than 32 sizes in a range 64 .. 128, 128 .. 256, ..., they are
+    replaced by 18 whole numbers of that range, the nodes. The multiplicities of the nodes are real
+    numbers. They give the same sum over the sizes for any polynomial of degree 17, and to 1e-14 the
+    same sum of the terms of the expected mutual information. This bounds the number of pairs of a
+    label size and a cluster size.
     """
     size, by = pl.col("size"), [*keys, "unit"]
     unit = pl.lit(2.0).pow((size + 0.5).log(2).floor() - 6)
@@ -513,10 +519,10 @@ def _reduce_sizes(sizes: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
 def _replace_by_nodes(sizes: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
     """Return 18 rows for each group of `by`: the nodes that replace its sizes.
 
-    `by` are the partition columns and unit: a group is the sizes from 64 unit to 128 unit of a
-    partition. `sizes` has one row per size, with size and multiplicity (how often it occurs). The
-    result has the columns `by`, size (a node: a number of OCTAVE_NODES x unit), and its
-    multiplicity.
+    `by` has the names of the partition columns and of unit; a group has the sizes of a partition
+    from 64 unit to 128 unit. `sizes` has one row per size, with size and multiplicity (how often
+    the size occurs). The result has the columns `by`, size (the node, a number of OCTAVE_NODES
+    times unit) and the multiplicity of the node.
     """
 
     def node_weights(row: Row) -> Terms:
@@ -552,8 +558,8 @@ _STRIDED_SUMS = ("strided_ehl", "strided_ehc")
 def _sum_strided_terms(row: Row) -> Terms:
     """Return strided_ehl and strided_ehc of _strided_terms, summed over a list of size pairs.
 
-    A struct of the list is a pair of a label size and a cluster size; `row` returns its fields by
-    name. Each gets the same sums.
+    A struct of the list is a pair of a label size and a cluster size; `row` returns the fields of
+    the struct by name. All structs of a list get the same sums.
     """
     return {name: term.sum() for name, term in _strided_terms(row).items()}
 
@@ -561,11 +567,11 @@ def _sum_strided_terms(row: Row) -> Terms:
 def expected_sums_as_list(cells: StructLists, carried: Terms) -> StructLists:
     """Return lists of one struct per group of rows: `carried` and the sums of _EXPECTED_SUMS.
 
-    These are the sums of _node_terms and _strided_terms, of which emi is the expected mutual
-    information. `cells` has a list of one struct per contingency cell for each group (see
-    cells_as_list). `carried` are expressions by name that aggregate such a list to one value. They
-    are in the result because an expression has no variables: values that are used together with the
-    sums must be in the same struct.
+    The sums add up the terms of _node_terms and _strided_terms; one of them, emi, is the expected
+    mutual information. `cells` has a list for each group, with one struct per contingency cell (see
+    cells_as_list). `carried` holds expressions by name, each of which aggregates such a list to one
+    value. The result includes these values because an expression has no variables: values that are
+    used together with the sums must be in the same struct.
     """
     pairs = cells.select({**carried, **_size_pairs_as_list()}).add_stages(*_SIZE_PAIR_STAGES)
     names = (*carried, *_STRIDED_SUMS)
@@ -578,9 +584,9 @@ def expected_sums_as_list(cells: StructLists, carried: Terms) -> StructLists:
 def _size_pairs_as_list() -> Terms:
     """Return the fields label_size, cluster_size and multiplicity of all pairs of distinct sizes.
 
-    The expressions are for StructLists.select, on a list of contingency cells (see cells_as_list):
-    each has one element per pair of a label size and a cluster size. multiplicity is the number of
-    pairs of a label and a cluster that have these sizes.
+    The result is an argument for StructLists.select on a list of contingency cells (see
+    cells_as_list). Each expression returns one element per pair of a label size and a cluster size.
+    multiplicity is the number of pairs of a label and a cluster that have these sizes.
     """
     labels, clusters = label_field("label_size"), cluster_field("cluster_size")
     # unique and unique_counts both keep the order of first appearance.
@@ -599,11 +605,11 @@ def _size_pairs_as_list() -> Terms:
 
 
 def _nodes_as_list(pairs: StructLists, carried: tuple[str, ...]) -> StructLists:
-    """Return lists of one struct per node: an overlap at which a sum for two sizes is evaluated.
+    """Return lists with one struct per node, an overlap at which the sum of two sizes is evaluated.
 
     `pairs` has one struct per pair of a label size and a cluster size, with the fields `carried`,
-    _NODE_COLUMNS and n_nodes, its number of nodes. A struct of the result has the fields `carried`
-    and _NODE_COLUMNS of its pair, and node, the number of the node from 0.
+    _NODE_COLUMNS and n_nodes, the number of its nodes. A struct of the result has the fields
+    `carried` and _NODE_COLUMNS of its pair, and node, the number of the node, from 0.
     """
     most = element_field("n_nodes").max().fill_null(0)
     number = pl.int_range(pl.len().cast(pl.Int64) * most, dtype=pl.Int64)
@@ -616,9 +622,9 @@ def _nodes_as_list(pairs: StructLists, carried: tuple[str, ...]) -> StructLists:
 
 
 def expected_mutual_info(label: Column, cluster: Column) -> pl.Expr:
-    """Mutual information that random labelings with the same sizes have on average, in nats.
+    """Mean mutual information of random labelings with the same sizes, in nats.
 
-    It is the mean over all permutations of the rows.
+    The mean is taken over all permutations of the rows.
 
     Facts
     -----
@@ -629,14 +635,14 @@ def expected_mutual_info(label: Column, cluster: Column) -> pl.Expr:
     Special cases : 0 for a single label or a single cluster. NULL if there are no rows.
     Source : Vinh, Epps and Bailey (2009), Information theoretic measures for clusterings
         comparison: is a correction for chance necessary?, doi:10.1145/1553374.1553511.
-    Cost : On top of that, a sum for each distinct pair of the size of a label and the size of a
-        cluster, which is by far the slowest part.
+    Cost : On top of that, a sum is computed for each distinct pair of a label size and a cluster
+        size, which is by far the slowest part.
     Names elsewhere : scikit-learn: cluster.expected_mutual_information
     SQL : clustereval.expected_mutual_info(label, cluster)
 
     Examples
     --------
-    Singletons always have all the information about two labels of equal size, ln 2:
+    Singletons always have all the information about two labels of equal size, which is ln 2:
 
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 1, 2, 3]})
     >>> flowers.select(ce.expected_mutual_info("label", "cluster")).item()

@@ -1,4 +1,4 @@
-"""findings: what users should know about a clustering with labels, in words and numbers."""
+"""findings: what you should know about a clustering with labels, in words and numbers."""
 
 from __future__ import annotations
 
@@ -41,20 +41,23 @@ def external_findings(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per finding, sorted by partition, then the worst first, then
-        the largest first: the partition columns; severity ('problem', 'warning' or 'note'); code;
-        cluster and label, those that the finding is about (NULL if there are none); n, the rows
-        concerned; value, the number behind the finding; and finding, the text. The codes are
+        Same kind as `frame`, one row per finding, sorted by partition, then by severity with the
+        worst first, then by size with the largest first: the partition columns; severity
+        ('problem', 'warning' or 'note'); code; cluster and label, which the finding is about (NULL
+        if it is not about a cluster or label); n, the number of rows concerned; value, the number
+        behind the finding; and finding, the text. The codes are
 
-        - dropped_rows: rows without a label or a cluster; value is their share. From half of all
-          rows on, this is a problem.
-        - noise_rows: rows of noise; value is their share.
+        - dropped_rows: there are rows without a label or a cluster; value is the share of these
+          rows. If it is half of all rows or more, this is a problem.
+        - noise_rows: there are noise rows; value is the share of these rows.
         - one_cluster: all rows are in one cluster.
-        - giant_cluster: a cluster of more than 80 % of the rows; value is its share.
-        - mixed_cluster: a cluster in which the most frequent label (in the column label) has less
-          than 80 % of the rows; value is the purity. Below one half, this is a problem.
-        - split_label: a label with less than 80 % of its rows in its most frequent cluster (in the
-          column cluster); value is the recall. Below one half, this is a problem.
+        - giant_cluster: a cluster has more than 80 % of the rows; value is its share of the rows.
+        - mixed_cluster: the most frequent label of a cluster (in the column label) has less than 80
+          % of its rows; value is the purity of the cluster. If the purity is below one half, this
+          is a problem.
+        - split_label: the most frequent cluster of a label (in the column cluster) has less than 80
+          % of its rows; value is the recall of the label. If the recall is below one half, this is
+          a problem.
 
         If nothing is found, the result is empty.
 
@@ -65,8 +68,8 @@ def external_findings(
 
     Notes
     -----
-    The limits are conventions, not tests. If you prefer other limits, judge by value.
-    In SQL: ``FROM clustereval.external_findings(tbl, label, cluster)``.
+    The limits are conventions, not statistical tests. If you prefer other limits, judge the
+    findings by their value. In SQL: ``FROM clustereval.external_findings(tbl, label, cluster)``.
 
     Examples
     --------
@@ -101,7 +104,7 @@ def external_findings(
 
 
 def _rows_of_partitions(table: ContingencyTable, noise_as: str | None) -> pl.LazyFrame:
-    """Return the row counts of partitions, with n_clusters and total_noise."""
+    """Return one row per partition: its row counts, n_clusters and total_noise."""
     keys = list(table.keys)
     copies = {"n_clusters": pl.col("copies")}
     counts = table.sum_by_partition(table.cluster_sizes, copies)
@@ -115,9 +118,11 @@ def _rows_of_partitions(table: ContingencyTable, noise_as: str | None) -> pl.Laz
 def _find_divided(
     table: ContingencyTable, side: str, other: str, place: int, code: str, words: str
 ) -> pl.LazyFrame:
-    """Return a finding for each value of `side`, a cluster or label, that is divided.
+    """Return a finding for each cluster, or each label, whose rows are divided.
 
-    `words` describe the share of its largest part.
+    `side` is the column to report on, 'cluster' or 'label', and `other` is the other of the two.
+    `place` and `code` are arguments of make_finding. `words` is the text that follows the share of
+    the largest part.
     """
     by = [*table.keys, side]
     sizes = getattr(table, f"{side}_sizes")

@@ -1,6 +1,6 @@
-"""Metrics as functions of few statistics, with their derivatives, for standard errors.
+"""Metrics as functions of a few statistics, with their derivatives, for standard errors.
 
-See relative.intervals. A metric is a function of the three statistics of a family:
+The module relative.intervals uses them. A metric is a function of the statistics of its family:
 
 ===========  ================  ==============  ==  ===========================
 family       first             second          third
@@ -23,24 +23,24 @@ from polars_clustereval.base.exact import ratio
 if TYPE_CHECKING:
     from polars_clustereval.base.frames import Terms
 
-#: An expression, or a number or NULL in its place.
+#: An expression, or a number or None (for NULL) in its place.
 Term = pl.Expr | float | None
-#: The derivatives by the three statistics of a family.
+#: The derivatives with respect to the three statistics of a family.
 Slopes = tuple[Term, Term, Term]
 
 PAIRS, INFORMATION, BCUBED, MAJORITY = "pairs", "information", "bcubed", "majority"
 
 
 def as_expression(term: Term) -> pl.Expr:
-    """Return the term, an expression or a number, as a Float64 expression."""
+    """Return `term`, which is an expression or a number, as a Float64 expression."""
     return term if isinstance(term, pl.Expr) else pl.lit(term, pl.Float64)
 
 
 class Quotient(NamedTuple):
     """A metric as the quotient of two functions, top and bottom, of the statistics of its family.
 
-    The slopes are the derivatives of these functions by the statistics. A linear function of the
-    statistics has the bottom 1, and its top is not used.
+    The slopes are the derivatives of top and bottom with respect to the statistics. If the metric
+    is a linear function of the statistics, bottom is 1, and top is not used.
     """
 
     family: str
@@ -55,7 +55,7 @@ class Quotient(NamedTuple):
         return not isinstance(self.bottom, pl.Expr)
 
     def fields(self) -> Terms:
-        """Return top, bottom, t0 to t2 and b0 to b2, the slopes, as expressions by name."""
+        """Return top, bottom and their slopes, t0 to t2 and b0 to b2, as expressions by name."""
         terms = {"top": self.top, "bottom": self.bottom}
         terms |= {f"t{i}": self.top_slopes[i] for i in range(3)}
         terms |= {f"b{i}": self.bottom_slopes[i] for i in range(3)}
@@ -63,11 +63,11 @@ class Quotient(NamedTuple):
 
 
 def linear(family: str, *coefficients: Term) -> Quotient:
-    """Return a metric that is a linear function of its statistics with these coefficients."""
+    """Return a metric that is a linear function of the statistics of `family`."""
     first, second, third = coefficients
     return Quotient(family, 0.0, 1.0, (first, second, third), (0.0, 0.0, 0.0))
 
 
 def root_slopes(b: pl.Expr, c: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
-    """Return the derivatives of sqrt(b c) by b and by c; NULL if b or c is 0."""
+    """Return the derivatives of sqrt(b c) with respect to b and to c; NULL if b or c is 0."""
     return 0.5 * ratio(c, b).sqrt(), 0.5 * ratio(b, c).sqrt()

@@ -1,4 +1,4 @@
-"""graph: tables of the clusters of a graph, such as records that entity resolution has linked."""
+"""graph: tables on the clusters of a graph, such as records that entity resolution has linked."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def graph_report(
     id, cluster : str or Expr
         Columns of frame: the node, and its cluster. Each id has one row with a cluster.
     edges : DataFrame or LazyFrame
-        The edges, which are undirected. Rows of the same two ids, in either order, are one edge,
+        The edges, which are undirected. Rows with the same two ids, in either order, are one edge,
         and their weights are added.
     left, right : str or Expr
         Columns of edges: the ids of the two ends, of the same type as id. An edge is left out if
@@ -104,7 +104,7 @@ def graph_report(
         A column of edges: finite numbers >= 0. By default, each row has weight 1.
     partition_by : str, Expr or sequence of these, optional
         Columns of both frames. Each partition is a graph of its own: an edge joins nodes of its own
-        partition. NULL is a partition too.
+        partition. NULL is also a partition.
     noise : object, optional
         The value of cluster that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
@@ -120,15 +120,15 @@ def graph_report(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per partition: the partition columns; n_nodes; n_dropped, the
-        rows without a cluster; n_noise, the nodes of noise; n_clusters; n_edges; n_self_loops;
+        rows without a cluster; n_noise, the noise nodes; n_clusters; n_edges; n_self_loops;
         n_dropped_edges, the rows of edges that are left out; n_duplicate_edges, the rows that
         repeat an edge; modularity (range up to 1, best high); coverage (range [0, 1], best high),
         the share of the weight of edges within clusters; performance (range [0, inf), best high),
         the share of pairs of nodes that are joined within a cluster, or not joined and in different
         clusters; mean_conductance (range [0, 1], best low) and worst_conductance (range [0, 1],
         best low) of the clusters; and inter_cluster_edge_share (range [0, 1], best low), the share
-        of edges between clusters. If no weight is above 0, they are NULL, except for performance
-        and inter_cluster_edge_share.
+        of edges between clusters. If no weight is above 0, all scores except performance and
+        inter_cluster_edge_share are NULL.
 
     Raises
     ------
@@ -140,8 +140,8 @@ def graph_report(
 
     Notes
     -----
-    As in networkx, a self-loop adds two to the degree of its node, and one to the edges within its
-    cluster. With many self-loops, performance can therefore exceed 1. In SQL: ``FROM
+    As in networkx, a self-loop adds two to the degree of its node, and one to the number of edges
+    within its cluster. With many self-loops, performance can therefore exceed 1. In SQL: ``FROM
     clustereval.graph_report(tbl, id, cluster, edges, "left", "right")``.
 
     References
@@ -193,8 +193,8 @@ def graph_cluster_report(
     Parameters
     ----------
     max_diameter_nodes : int
-        Clusters with more nodes than this get no diameter, because it takes a search from every
-        node; 0 turns the diameter off.
+        The diameter is NULL for clusters with more nodes than this, because it takes a search from
+        every node. With 0, no diameters are computed.
     frame, id, cluster, edges, left, right, weight, partition_by, noise : as in graph_report
     noise_as : as in graph_report
 
@@ -202,12 +202,13 @@ def graph_cluster_report(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per cluster, sorted by partition and cluster: the partition
-        columns; cluster; n_nodes; n_edges, the edges within the cluster, and weight, their weight;
-        n_cut_edges, the edges to other clusters, and cut_weight, their weight; density, the edges
-        divided by the pairs of nodes; centralization (Freeman's; 1 for a star); conductance;
-        n_components (if there are several, the cluster is not connected); n_bridges, the edges
-        whose removal splits a component; and diameter, which is NULL if there are several
-        components. A value that would be 0/0 is NULL. Noise that counts as singletons has no rows.
+        columns; cluster; n_nodes; n_edges, the number of edges within the cluster, and weight,
+        their total weight; n_cut_edges, the number of edges to other clusters, and cut_weight,
+        their total weight; density, the number of edges divided by the number of pairs of nodes;
+        centralization (Freeman's, which is 1 for a star); conductance; n_components (if there are
+        several, the cluster is not connected); n_bridges, the number of edges whose removal splits
+        a component; and diameter, which is NULL if there are several components. A value that would
+        be 0/0 is NULL. Noise that counts as singletons is not listed.
 
     Raises
     ------
@@ -351,9 +352,9 @@ def graph_edge_report(
     DataFrame or LazyFrame
         Same kind as `frame`, one row per edge between two ids that have a cluster, sorted by
         partition, left and right: the partition columns; left and right, the two ids, the lower one
-        first; weight, the sum over the rows of the edge; n_rows, the number of these rows; cluster,
-        or NULL for an edge between clusters; and is_bridge, whether its removal splits a component
-        of the cluster, or NULL for an edge between clusters.
+        first; weight, the sum of the weights of its rows; n_rows, the number of these rows;
+        cluster, or NULL for an edge between clusters; and is_bridge, whether its removal splits a
+        component of the cluster, or NULL for an edge between clusters.
 
     Raises
     ------
@@ -362,8 +363,8 @@ def graph_edge_report(
 
     Notes
     -----
-    Bridges are found by a breadth-first search that takes one step per level. In DuckDB, a cluster
-    that is a chain of many thousands of nodes therefore takes long. In SQL: ``FROM
+    Bridges are found by a breadth-first search, which takes one step per level. In DuckDB, it
+    therefore takes long if a cluster is a chain of many thousands of nodes. In SQL: ``FROM
     clustereval.graph_edge_report(tbl, id, cluster, edges, "left", "right")``.
 
     References

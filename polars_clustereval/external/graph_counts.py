@@ -1,13 +1,14 @@
-"""The nodes, edges, degrees and clusters of a graph, and what is computed from them.
+"""The nodes, edges, degrees and clusters of a graph, and the statistics computed from them.
 
-The graph is a frame of edges, each between the ids `left` and `right`, in either order. Rows of the
-same two ids are one edge, and their weights are added. A self-loop is an edge from an id to itself;
-it adds two to the degree of its node, as in networkx. The nodes are the ids of a second frame that
-have a cluster. Edges with an end that is in no cluster are left out, and counted.
+The graph is a frame of edges, each between the ids `left` and `right`, in either order. Rows with
+the same two ids are one edge, and their weights are added. A self-loop is an edge from an id to
+itself; it adds two to the degree of its node, as in networkx. The nodes are those ids of a second
+frame that have a cluster. An edge is left out, and counted as dropped, if one of its ends is in no
+cluster.
 
-Nodes and clusters have numbers, which are shorter than ids and cheaper to join and to group. The
-number of a cluster is that of one of its nodes. An inner edge joins two nodes of the same cluster;
-a cut edge joins two clusters.
+Nodes and clusters have numbers, which are shorter than ids and cheaper to join and to group by. A
+cluster has the number of one of its nodes. An inner edge joins two nodes of the same cluster; a cut
+edge joins two clusters.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
 
     from .contingency import LabelOptions
 
-# A pair of nodes is one number, which is quicker to group by: low * 2^32 + high.
+# A pair of nodes is packed into one number, low * 2^32 + high, which is faster to group by.
 _NODES = 2**32
 
 
@@ -65,7 +66,7 @@ _NODES = 2**32
 
 @dataclass(frozen=True, kw_only=True)
 class GraphColumns:
-    """Columns of the frame of nodes and of that of edges, as the user passes them."""
+    """The columns of the frame of nodes and of the frame of edges, as the user passes them."""
 
     id: Column
     cluster: Column
@@ -89,7 +90,7 @@ def check_max_diameter_nodes(number: object) -> None:
 
 
 def _check_end_types(nodes: pl.LazyFrame, edges: pl.LazyFrame, keys: dict[str, str]) -> None:
-    """Raise an error if the types of the ends and ids, or of the keys, differ.
+    """Raise an error if ends and ids, or the partition columns of both frames, differ in type.
 
     All types of whole numbers count as the same.
     """
@@ -111,11 +112,12 @@ def _check_end_types(nodes: pl.LazyFrame, edges: pl.LazyFrame, keys: dict[str, s
 def _read_edges(
     frame: object, columns: GraphColumns, keys: dict[str, str]
 ) -> tuple[pl.LazyFrame, pl.LazyFrame | None]:
-    """Return the rows of edges: the partition columns, left, right and weight; and bad weights.
+    """Return the rows of edges, and the invalid weights among them.
 
-    `frame` is the user's argument edges, `keys` maps the inner names of the partition columns to
-    the user's. The second frame has the first weight that is not a number >= 0; it is None without
-    weights.
+    `frame` is the user's argument edges, and `keys` maps the inner names of the partition columns
+    to the user's. The first result has the partition columns, left, right and weight. The second
+    result is a frame with the first weight that is not a number >= 0, or None if there is no column
+    of weights.
     """
     lazy = check_is_frame(frame, "edges")
     check_column_names(list(keys.values()), "edges: partition_by", lazy.collect_schema().names())
@@ -139,7 +141,7 @@ def _read_edges(
 
 
 def _edge_weight_error(got: str) -> ClusterEvalError:
-    """Return the error for an invalid weight; `got` is the value or type, as text."""
+    """Return the error for an invalid edge weight; `got` is its value or type, as text."""
     return ClusterEvalError(
         f"weight: expected finite numbers >= 0, got {got}; leave out edges without a weight, or "
         "give them one"
@@ -147,14 +149,14 @@ def _edge_weight_error(got: str) -> ClusterEvalError:
 
 
 def _check_edge_weights(facts: pl.DataFrame) -> None:
-    """Raise an error if there is a bad weight; `facts` has one row: the first one, and how many."""
+    """Raise an error if `facts`, one row with the first bad weight and their number, has any."""
     value, n = facts.row(0)
     if n:
         raise _edge_weight_error(show_value(value))
 
 
 def _check_weight_sums(facts: pl.DataFrame) -> None:
-    """Raise an error if the sum of the weights of a partition is not finite; `facts` is a row."""
+    """Raise an error if `facts`, one row, has a partition whose weights have no finite sum."""
     if not facts.item():
         raise ClusterEvalError(
             "weight: expected weights with a finite sum over all edges, got a sum that overflows; "
@@ -163,7 +165,7 @@ def _check_weight_sums(facts: pl.DataFrame) -> None:
 
 
 def _check_node_ids(facts: pl.DataFrame) -> None:
-    """Raise an error if an id is NULL or has several rows, according to `facts`, a row."""
+    """Raise an error if `facts`, one row, has an id that is NULL or has several rows."""
     n_null, twice, is_twice = facts.row(0)
     if n_null:
         raise ClusterEvalError(
@@ -222,10 +224,11 @@ def read_graph(
 
 
 def is_dense(row_min_neighbors: pl.Expr, n_nodes: pl.Expr) -> pl.Expr:
-    """Return whether a cluster has so many edges that it is one part without a bridge.
+    """Return whether a cluster has so many edges that it must be connected and without bridges.
 
-    Every node has at least two neighbors, and is joined to half of the nodes (Chartrand 1966: then
-    only as many edges as these neighbors, or more, can divide it).
+    The condition is that every node has at least two neighbors, and that it is joined to half of
+    the nodes (rounded down). According to Chartrand (1966), you then have to remove at least as
+    many edges as the smallest number of neighbors to divide the cluster.
     """
     return (row_min_neighbors >= 2) & (row_min_neighbors >= n_nodes // 2)
 
@@ -233,8 +236,8 @@ def is_dense(row_min_neighbors: pl.Expr, n_nodes: pl.Expr) -> pl.Expr:
 def _conductance(row_total: pl.Expr) -> pl.Expr:
     """Return the conductance of a cluster, given the weight of all edges of the partition.
 
-    It is the weight of its cut edges divided by the volume of the cluster or of the rest of the
-    graph, whichever is smaller. The volume is the sum of the weighted degrees.
+    It is the weight of the cluster's cut edges divided by the volume of the cluster or of the rest
+    of the graph, whichever is smaller. The volume is the sum of the weighted degrees.
     """
     inner, cut = pl.col("weight"), pl.col("cut_weight")
     rest = pl.max_horizontal(2 * (row_total - inner) - cut, cut)
@@ -243,12 +246,12 @@ def _conductance(row_total: pl.Expr) -> pl.Expr:
 
 @dataclass(frozen=True)
 class Graph:
-    """A graph with clusters, and the frames that are made from it.
+    """A graph with clusters, and the frames that are computed from it.
 
     `rows` has one row per row of the user's nodes: the partition columns, id and cluster. `ends`
     has one row per row of the edges: the partition columns, left, right and weight. `keys` maps the
-    inner names of the partition columns (key_0, ...) to the user's. `options` are what marks noise,
-    and how it counts; `id_type` is the type of the ids in the user's frame.
+    inner names of the partition columns (key_0, ...) to the user's. `options` says what marks noise
+    and how noise is counted. `id_type` is the type of the ids in the user's frame.
     """
 
     rows: pl.LazyFrame
@@ -261,8 +264,8 @@ class Graph:
     def ids(self) -> pl.LazyFrame:
         """One row per id: the partition columns, id, cluster, times, n_dropped, is_noise, node.
 
-        times is the number of its rows with a cluster, n_dropped the number of the others. If an id
-        with a cluster is NULL or occurs twice, an error is raised on collection.
+        times is the number of rows of the id with a cluster, and n_dropped the number of its other
+        rows. If an id with a cluster is NULL or occurs twice, an error is raised on collection.
         """
         schema = self.rows.collect_schema()
         cluster = pl.col("cluster")
@@ -281,12 +284,13 @@ class Graph:
             twice=pl.col("id").filter(is_twice).sort(nulls_last=True).first(),
             is_twice=is_twice.any(),
         )
-        # The cache keeps filters behind the check, which Polars leaves out where no row is left.
+        # The cache keeps filters behind the check: Polars would skip the check if no row passes a
+        # filter.
         return raise_on_collect(groups, facts, _check_node_ids).cache()
 
     @cached_property
     def nodes(self) -> pl.LazyFrame:
-        """One row per node: the partition columns, id, cluster, node and cluster_no, numbers.
+        """One row per node: the partition columns, id, cluster, node (its number) and cluster_no.
 
         cluster is NULL for noise that counts as singletons.
         """
@@ -307,10 +311,11 @@ class Graph:
     def joined_edges(self) -> pl.LazyFrame:
         """One row per edge, with n_rows, the rows of the user's frame, and the sum of weight.
 
-        The other columns are the partition columns, low and high, its nodes, the lower first, and
-        low_cluster and high_cluster, numbers of clusters. Edges with an end in no cluster are one
-        row per partition, with low NULL. If the weights have no finite sum, an error is raised on
-        collection; the volumes of clusters are up to twice that sum.
+        The other columns are the partition columns; low and high, the nodes of the edge, the lower
+        one first; and low_cluster and high_cluster, the numbers of their clusters. In each
+        partition, all edges with an end in no cluster are one row, where low is NULL. If the
+        weights have no finite sum, an error is raised on collection, because the volumes of
+        clusters are up to twice that sum.
         """
         rows = self.ends
         for end, number, cluster in (("left", "one", "of_one"), ("right", "two", "of_two")):
@@ -344,7 +349,7 @@ class Graph:
 
     @cached_property
     def edges(self) -> pl.LazyFrame:
-        """The rows of joined_edges with both ends in a cluster, and is_inner and is_loop."""
+        """The rows of joined_edges with both ends in a cluster, with is_inner and is_loop."""
         return self.joined_edges.filter(pl.col("pair").is_not_null()).with_columns(
             is_inner=pl.col("low_cluster") == pl.col("high_cluster"),
             is_loop=pl.col("low") == pl.col("high"),
@@ -352,11 +357,11 @@ class Graph:
 
     @cached_property
     def degrees(self) -> pl.LazyFrame:
-        """One row per node with an edge: node, cluster_no, and sums over its edges.
+        """One row per node that has an edge: node, cluster_no, and sums over the edges of the node.
 
-        These are inner_degree and inner_weight, of its inner edges, self-loops twice, cut_degree
-        and cut_weight, of its cut edges, and n_neighbors, the other nodes of its cluster to which
-        it has an edge.
+        The sums are inner_degree and inner_weight, the number and weight of its inner edges, where
+        self-loops count twice; cut_degree and cut_weight, the number and weight of its cut edges;
+        and n_neighbors, the number of other nodes of its cluster to which it has an edge.
         """
         columns = ("weight", "is_inner", "is_loop")
         ends = pl.concat(
@@ -390,9 +395,10 @@ class Graph:
     def clusters(self) -> pl.LazyFrame:
         """One row per cluster: the partition columns, cluster, cluster_no, n_nodes and sums.
 
-        These are n_edges and weight, number and weight of its inner edges; n_links, those that are
-        not self-loops; n_cut_edges and cut_weight; max_degree of its nodes in it; min_neighbors and
-        max_neighbors; total, the weight of all edges of the partition; and conductance.
+        The sums are n_edges and weight, the number and weight of its inner edges; n_links, the
+        number of inner edges that are not self-loops; n_cut_edges and cut_weight; max_degree, the
+        largest degree of its nodes within the cluster; min_neighbors and max_neighbors; total, the
+        weight of all edges of the partition; and conductance.
         """
         by_number = self.nodes.group_by("cluster_no")
         kept = (pl.col(name).first() for name in (*self.keys, "cluster"))
@@ -426,9 +432,10 @@ class Graph:
         return rows.with_columns(conductance=_conductance(pl.col("total"))).cache()
 
     def links_of(self, chosen: pl.LazyFrame) -> pl.LazyFrame:
-        """Return the links of some clusters, as graph_paths takes them.
+        """Return the links of some clusters, in the form that graph_paths takes.
 
-        They are the inner edges that are not self-loops. `chosen` is a frame of their cluster_no.
+        Links are the inner edges that are not self-loops. `chosen` is a frame with the column
+        cluster_no of these clusters.
         """
         links = self.edges.filter(pl.col("is_inner") & ~pl.col("is_loop"))
         links = links.select(pl.col("low_cluster").alias("cluster_no"), "low", "high")
@@ -438,8 +445,8 @@ class Graph:
     def tree_edges(self) -> pl.LazyFrame:
         """One row per edge of a spanning forest of the clusters: its link columns and is_bridge.
 
-        Clusters about which is_dense tells enough are left out. Clusters of two nodes need no
-        search.
+        Clusters for which is_dense is True are left out, because they have no bridges. Clusters of
+        two nodes need no search.
         """
         n_nodes = pl.col("n_nodes")
         open_clusters = self.clusters.filter(
@@ -452,9 +459,10 @@ class Graph:
 
     @cached_property
     def components(self) -> pl.LazyFrame:
-        """The rows of clusters with n_bridges and n_components, the number of parts.
+        """The rows of `clusters` with n_bridges and n_components, the number of connected parts.
 
-        For each part, a forest has one edge less than it has nodes.
+        The number of parts follows from the spanning forest, which has one edge less than nodes in
+        each part.
         """
         counts = self.tree_edges.group_by("cluster_no").agg(
             n_tree_edges=pl.len().cast(pl.Int64), n_bridges=pl.col("is_bridge").sum()
@@ -469,10 +477,10 @@ class Graph:
         return rows.with_columns(n_components=n_components).cache()
 
     def diameters(self, max_nodes: int) -> pl.LazyFrame:
-        """Return cluster_no and diameter of the connected clusters of at most max_nodes nodes.
+        """Return cluster_no and diameter of connected clusters that have at most max_nodes nodes.
 
-        A complete graph has diameter 1. If any other graph has a node that is a neighbor of all
-        others, its diameter is 2.
+        Two cases need no search. A complete graph has diameter 1; any other graph has diameter 2 if
+        one of its nodes is a neighbor of all others.
         """
         n, is_small = pl.col("n_nodes"), pl.col("n_nodes") <= max_nodes
         known = self.components.filter(is_small & (pl.col("n_components") == 1)).select(
@@ -490,10 +498,11 @@ class Graph:
         return pl.concat([known, measure_diameters(self.links_of(chosen))])
 
     def row_counts(self) -> pl.LazyFrame:
-        """Return one row per partition with the rows of both frames that are counted separately.
+        """Return one row per partition with the numbers of rows that are reported separately.
 
-        These are n_dropped, rows without a cluster, n_noise, n_dropped_edges, with an end in no
-        cluster, and n_duplicate_edges, further rows of the same edge.
+        They are n_dropped, the number of rows without a cluster; n_noise; n_dropped_edges, the
+        number of rows of edges with an end in no cluster; and n_duplicate_edges, the number of rows
+        that repeat an edge.
         """
         by, rows = list(self.keys), pl.col("n_rows")
         is_dropped = pl.col("pair").is_null()
@@ -508,7 +517,7 @@ class Graph:
         return counts.with_columns(pl.col(*of_edges).fill_null(0))
 
     def sums(self, resolution: float) -> pl.LazyFrame:
-        """Return one row per partition: numbers, scores and sums of all its clusters.
+        """Return one row per partition: counts and scores of all its clusters together.
 
         The columns are n_clusters, n_nodes, n_edges, n_self_loops, modularity, coverage,
         performance, mean_conductance, worst_conductance and inter_cluster_edge_share.
@@ -550,5 +559,5 @@ def centralization(n_nodes: pl.Expr, max_degree: pl.Expr, n_edges: pl.Expr) -> p
 
 
 def density(n_nodes: pl.Expr, n_edges: pl.Expr) -> pl.Expr:
-    """Return the number of edges divided by that of pairs of nodes, NULL for one node."""
+    """Return the number of edges divided by the number of pairs of nodes; NULL for one node."""
     return ratio(to_double(n_edges), count_pairs(n_nodes))

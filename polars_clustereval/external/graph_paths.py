@@ -20,30 +20,31 @@ from .kernels.parts import Booleans, Integers, label_parts
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# The columns of the links of clusters.
+# The columns of a frame of links.
 LINK_COLUMNS = ("cluster_no", "low", "high")
-# Filters and selections of the result must not be applied to the input.
+# The optimizer must not push filters and selections of the result into the input.
 _WHOLE_INPUT = {"predicate_pushdown": False, "projection_pushdown": False, "slice_pushdown": False}
-# Neighbors that are looked at together.
+# The number of neighbors that are processed together.
 _BLOCK = 4_000_000
 
 
 def _join_ranges(starts: Integers, counts: Integers) -> Integers:
-    """Return the numbers from each of the starts (k,) on, as many as its count (k,), in a row."""
+    """Return k ranges of numbers, one after the other, given the start and count (k,) of each."""
     before = np.cumsum(counts) - counts
     return np.asarray(np.repeat(starts - before, counts) + np.arange(counts.sum()))
 
 
 class _Adjacency(NamedTuple):
-    """The neighbors of all nodes: those of node i are neighbors[starts[i] : starts[i + 1]]."""
+    """The neighbors of all nodes; node i has neighbors[starts[i] : starts[i + 1]]."""
 
     starts: Integers
     neighbors: Integers
 
     def expand(self, nodes: Integers) -> Iterator[tuple[Integers, Integers]]:
-        """Yield in blocks the place of a node in `nodes` and a neighbor of it, for each neighbor.
+        """Yield blocks of pairs: the position of a node in `nodes`, and a neighbor of that node.
 
-        A block has about _BLOCK neighbors, or all of a single node.
+        Each neighbor of each node is in one pair. A block has about _BLOCK neighbors, or all
+        neighbors of a single node.
         """
         counts = self.starts[nodes + 1] - self.starts[nodes]
         ends = np.cumsum(counts)
@@ -58,7 +59,7 @@ class _Adjacency(NamedTuple):
 
 
 def _make_adjacency(low: Integers, high: Integers, n: int) -> _Adjacency:
-    """Return the neighbors of n nodes, given the ends (m,) of the links."""
+    """Return the neighbors of n nodes, given the lower and the higher end (m,) of each link."""
     ends, others = np.concatenate([low, high]), np.concatenate([high, low])
     starts = np.zeros(n + 1, np.int64)
     np.cumsum(np.bincount(ends, minlength=n), out=starts[1:])
@@ -67,9 +68,9 @@ def _make_adjacency(low: Integers, high: Integers, n: int) -> _Adjacency:
 
 
 def _take_firsts(values: Integers, marks: Integers) -> Booleans:
-    """Return for each of the values (m,) whether it is the first occurrence.
+    """Return for each of the values (m,) whether it is the first occurrence of that value.
 
-    `marks` is an array with a place for each value, which is overwritten.
+    `marks` is a working array with an element for each possible value; it is overwritten.
     """
     places = np.arange(values.size)
     marks[values[::-1]] = places[::-1]
@@ -92,7 +93,7 @@ class _Forest(NamedTuple):
 
 
 def _grow_forest(adjacency: _Adjacency, roots: Integers) -> _Forest:
-    """Return the forest of the breadth-first search from the roots, one for each part."""
+    """Return the forest of a breadth-first search from `roots`, which has one node of each part."""
     n = adjacency.starts.size - 1
     parents, marks = np.full(n, -1), np.empty(n, np.int64)
     is_known = np.zeros(n, np.bool_)
@@ -121,7 +122,7 @@ def _grow_forest(adjacency: _Adjacency, roots: Integers) -> _Forest:
 def _number_nodes(forest: _Forest) -> tuple[Integers, Integers]:
     """Return the preorder number (n,) of each node, and the number (n,) of nodes in its subtree.
 
-    The numbers of a subtree follow each other, and its root has the lowest.
+    The numbers of a subtree are consecutive, and its root has the lowest.
     """
     levels, parents = forest
     sizes = np.ones(parents.size, np.int64)
@@ -140,9 +141,9 @@ def _number_nodes(forest: _Forest) -> tuple[Integers, Integers]:
 def _find_bridges(low: Integers, high: Integers, forest: _Forest) -> Booleans:
     """Return for each node (n,) whether the edge to its parent is a bridge.
 
-    It is a bridge unless a link that is not in the forest leads from the node's subtree to a node
-    outside it, that is, to a preorder number that is not in the subtree. `low` and `high` (m,) are
-    the ends of the links.
+    The edge is a bridge unless a link that is not in the forest leads from the node's subtree to a
+    node outside the subtree, that is, to a preorder number outside its range. `low` and `high` (m,)
+    are the ends of the links.
     """
     levels, parents = forest
     numbers, sizes = _number_nodes(forest)
@@ -199,10 +200,11 @@ def find_tree_edges(links: pl.LazyFrame) -> pl.LazyFrame:
 
 
 class _Searches(NamedTuple):
-    """Searches from 64 nodes of a cluster at a time, each in a copy of the cluster.
+    """Breadth-first searches, each from 64 nodes of a cluster at a time in its own copy of it.
 
-    The arrays are the number of each search (s,), the first node (s,) of its copy, the search (n,)
-    of each node, the number (n,) of neighbors of each node, and all neighbors (2m,), node by node.
+    The fields are the number (s,) of each search, the first node (s,) of the copy of each search,
+    the search (n,) to which each node belongs, the number (n,) of neighbors of each node, and all
+    neighbors (2m,), node by node.
     """
 
     numbers: Integers
@@ -212,7 +214,7 @@ class _Searches(NamedTuple):
     neighbors: Integers
 
     def keep(self, is_kept: Booleans) -> tuple[_Searches, Booleans]:
-        """Return the searches that are marked in is_kept (s,), and which nodes (n,) they have."""
+        """Return the searches that is_kept (s,) marks, and a mask (n,) of their nodes."""
         of_nodes = is_kept[self.owners]
         renumbered = np.cumsum(of_nodes) - 1
         owners = (np.cumsum(is_kept) - 1)[self.owners[of_nodes]]
@@ -230,8 +232,9 @@ class _Searches(NamedTuple):
 def _longest_paths(adjacency: _Adjacency, firsts: Integers) -> Integers:
     """Return the diameter (c,) of each cluster, given the first node (c + 1,) of each.
 
-    A search finds the nodes that are at most k links from 64 nodes, for k = 1, 2, ...: each node
-    has a bit for each of the 64. Searches of about _BLOCK neighbors are made together.
+    For k = 1, 2, ..., a search finds the nodes that are at most k links away from 64 start nodes;
+    each node stores one bit for each of the 64. Searches with about _BLOCK neighbors in total are
+    made together.
     """
     sizes, n_neighbors = np.diff(firsts), np.diff(adjacency.starts[firsts])
     n_searches = -(-sizes // 64)
@@ -253,10 +256,11 @@ def _longest_paths(adjacency: _Adjacency, firsts: Integers) -> Integers:
 def _search_blocks(
     adjacency: _Adjacency, firsts: Integers, sizes: Integers, blocks: Integers
 ) -> Integers:
-    """Return for each search (s,) how many links the furthest node is away from one of its 64.
+    """Return for each search (s,) the largest distance, in links, from its 64 start nodes.
 
-    `firsts` (s,) are the first nodes of the clusters that are searched, `sizes` (s,) the numbers of
-    their nodes. The searches from the block b start at the nodes from 64 b on.
+    `firsts` (s,) are the first nodes of the clusters that are searched, and `sizes` (s,) are the
+    numbers of their nodes. `blocks` (s,) are the numbers of the blocks of start nodes: block b
+    begins at node 64 b of its cluster.
     """
     nodes = _join_ranges(firsts, sizes)
     owners = np.repeat(np.arange(sizes.size), sizes)
@@ -280,7 +284,7 @@ def _search_blocks(
         if 2 * np.count_nonzero(is_open) < is_open.size:
             searches, of_nodes = searches.keep(is_open)
             bits, all_bits = bits[of_nodes], all_bits[is_open]
-        # Each node has a neighbor, so no range is empty.
+        # Every node has a neighbor, so no range is empty.
         starts = np.cumsum(searches.degrees) - searches.degrees
         bits |= np.bitwise_or.reduceat(bits[searches.neighbors], starts)
 
@@ -290,7 +294,7 @@ def _diameters_of(links: pl.DataFrame) -> pl.DataFrame:
     cluster_no, low, high = (links[name].to_numpy() for name in LINK_COLUMNS)
     if not low.size:
         return pl.DataFrame(schema={"cluster_no": pl.Int64, "diameter": pl.Int64})
-    # Nodes get new numbers, so that those of a cluster follow each other.
+    # The nodes are renumbered, so that the numbers of a cluster are consecutive.
     own = np.full(int(high.max()) + 1, -1)
     own[low] = own[high] = cluster_no
     nodes = np.flatnonzero(own >= 0)

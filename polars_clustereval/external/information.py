@@ -1,6 +1,7 @@
-"""Scores of mutual information and entropies: normalized, and corrected for chance.
+"""Scores from mutual information and entropies, normalized or corrected for chance.
 
-They are ratios of sums of the mutual information mi and the two conditional entropies hl and hc.
+The scores are ratios of sums of the mutual information mi and the two conditional entropies hl and
+hc.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ NORMALIZED_AVERAGES = (*_AVERAGES, "joint")
 def adjusted_information_statistics(label: Column, cluster: Column) -> StructLists:
     """Return one struct per group: total (rows), mi, hl, hc, and emi, ehl, ehc.
 
-    mi (mutual information), hl = H(label | cluster) and hc = H(cluster | label); emi, ehl and ehc
-    are the expectations of these for random labelings of the same sizes.
+    mi is the mutual information, hl = H(label | cluster) and hc = H(cluster | label). emi, ehl and
+    ehc are the expectations of mi, hl and hc for random labelings with the same sizes.
     """
     cells = cells_as_list(label, cluster).add_stages(cell_difference_terms)
     totals = {name: term.sum() for name, term in cell_information_terms(element_field).items()}
@@ -59,8 +60,8 @@ def adjusted_information_statistics(label: Column, cluster: Column) -> StructLis
 def _v_measure_score(row: Row, beta: float) -> pl.Expr:
     """Return (1 + beta) h c / (beta h + c) for homogeneity h and completeness c; 0 if h = c = 0.
 
-    h = mi / (mi + hl) and c = mi / (mi + hc). `row` returns by name mi (mutual information),
-    hl = H(label | cluster) and hc = H(cluster | label).
+    They are h = mi / (mi + hl) and c = mi / (mi + hc). `row` returns by name mi (mutual
+    information), hl = H(label | cluster) and hc = H(cluster | label).
     """
     mi, hl, hc = row("mi"), row("hl"), row("hc")
     score = ratio((1 + beta) * mi, mi + hl + beta * (mi + hc))
@@ -101,9 +102,9 @@ def information_scores(
     """Return a column for each score of this module, from the statistics of a partition.
 
     `row` returns mi (mutual information), hl = H(label | cluster) and hc = H(cluster | label) by
-    name. If `adjusted`, it returns their expectations emi, ehl and ehc too, and the adjusted and
-    the expected mutual information are among the scores. `average_method` is for the normalized and
-    the adjusted mutual information, `beta` for the V-measure.
+    name. If `adjusted`, it also returns their expectations emi, ehl and ehc, and the result
+    includes the adjusted and the expected mutual information. `average_method` applies to the
+    normalized and the adjusted mutual information, and `beta` to the V-measure.
     """
     mi, hl, hc = row("mi"), row("hl"), row("hc")
     larger = pl.max_horizontal(hl, hc)
@@ -127,9 +128,10 @@ def information_scores(
 def _information_expression(
     label: Column, cluster: Column, name: str, scores: Callable[[Row], Terms] = information_scores
 ) -> pl.Expr:
-    """Return one score of two columns as an expression: the one called `name` among `scores`.
+    """Return the score `name` as an expression of two columns.
 
-    `scores` takes a function that returns the fields of information_statistics by name.
+    `scores` is a function that returns several scores by name, one of which is `name`. Its argument
+    is a function that returns the fields of information_statistics by name.
     """
     return information_statistics(label, cluster).score(scores, name)
 
@@ -139,9 +141,9 @@ def normalized_mutual_info_score(
 ) -> pl.Expr:
     """Mutual information divided by a mean of the two entropies.
 
-    average_method is the mean: 'arithmetic', 'geometric', 'min' or 'max', or 'joint' for the joint
-    entropy. The more clusters there are, the higher this score is for random ones; that of
-    adjusted_mutual_info_score does not grow.
+    average_method names the mean: 'arithmetic', 'geometric', 'min', 'max', or 'joint' for the joint
+    entropy. For random clusters, this score increases with the number of clusters, while
+    adjusted_mutual_info_score does not.
 
     Facts
     -----
@@ -188,9 +190,9 @@ def adjusted_mutual_info_score(
 ) -> pl.Expr:
     """Mutual information corrected for chance, divided by a mean entropy corrected in the same way.
 
-    (MI - E) / (M - E), where E is the expectation of MI for random labelings, and M is the mean of
-    the entropies that average_method names: 'arithmetic', 'geometric', 'min' or 'max'. Random
-    labelings have score 0 on average.
+    It is (MI - E) / (M - E), where E is the expectation of MI for random labelings, and M is the
+    mean of the entropies that average_method names: 'arithmetic', 'geometric', 'min' or 'max'.
+    Random labelings have score 0 on average.
 
     Facts
     -----
@@ -199,11 +201,12 @@ def adjusted_mutual_info_score(
     Range : up to 1
     Best value : 1
     Special cases : 1 for equal partitions. Otherwise 0 for one label or one cluster, and NULL with
-        'min' if all labels or all clusters are singletons, because it is then 0 / 0. NULL if there
-        are no rows.
+        'min' if all labels or all clusters are singletons, because the score is 0 / 0 in that case.
+        NULL if there are no rows.
     Source : Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings
         comparison, JMLR 11:2837-2854.
-    Cost : On top of that, the cost of expected_mutual_info, which is by far the slowest part.
+    Cost : On top of that, it has the cost of expected_mutual_info, which is by far the slowest
+        part.
     Names elsewhere : scikit-learn: adjusted_mutual_info_score
     Differs : scikit-learn before 0.22, and aricode, take the larger entropy.
     SQL : clustereval.adjusted_mutual_info_score(label, cluster, average_method := 'max')
@@ -220,8 +223,8 @@ def adjusted_mutual_info_score(
 
     Examples
     --------
-    Singletons determine the label of every row, but only by chance; their normalized score is
-    0.6667:
+    Singletons determine the label of every row, but only by chance. Their normalized score is
+    0.6667, and their adjusted score is 0:
 
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [0, 1, 2, 3]})
     >>> flowers.select(ce.adjusted_mutual_info_score("label", "cluster")).item()
@@ -286,7 +289,8 @@ def completeness_score(label: Column, cluster: Column) -> pl.Expr:
 def v_measure_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
     """Weighted harmonic mean of homogeneity and completeness.
 
-    (1 + beta) h c / (beta h + c): with beta > 1, completeness weighs more. With beta = 1 it equals
+    It is (1 + beta) h c / (beta h + c), where h is the homogeneity and c the completeness. With
+    beta > 1, completeness weighs more. With beta = 1, the score equals
     normalized_mutual_info_score.
 
     Facts
@@ -338,8 +342,8 @@ def variation_of_information(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    Entropy of the labels given the clusters (0.2310) plus that of the clusters given the labels
-    (0.6365):
+    The two entropies are 0.2310 for the labels given the clusters, and 0.6365 for the clusters
+    given the labels:
 
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.variation_of_information("label", "cluster")).item()

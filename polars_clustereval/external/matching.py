@@ -1,11 +1,13 @@
 """Indices of the best one-to-one matching of labels and clusters.
 
 A matching pairs each label with at most one cluster and each cluster with at most one label. The
-best one has the largest sum of the weights of its cells. There are several kinds of weights, each
-with its own best matching. Polars counts the cells, and numpy finds the matchings.
+best matching has the largest sum of the weights of its cells. There are several kinds of weights,
+each with its own best matching. Polars computes the contingency table, and numpy finds the
+matchings.
 
-A row of noise that counts as a cluster has rows of only one label, which is matched with at most
-one such cluster. So all singletons of a label are one column, which no other label has.
+If each noise row counts as a cluster, such a cluster has cells with only one label, and the label
+is matched with at most one such cluster. Therefore all singletons of a label are treated as a
+single column, in which no other label has a cell.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def _weight_terms(row: Row) -> Terms:
-    """Return the weights of a cell by the name of the sum of those that are matched.
+    """Return the weights of a contingency cell, each by the name of the sum of matched weights.
 
     `row(name)` is a column of the contingency cells: n rows, label_size and cluster_size.
     """
@@ -53,16 +55,16 @@ _WEIGHTS = tuple(_weight_terms(pl.col))
 
 
 def _matched_totals(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per partition: the sum of the weights of each best matching.
+    """Return one row per partition: for each kind of weight, the sum over its best matching.
 
-    Columns: the partition columns and the names of _weight_terms. Partitions without cells are
-    left out; without partition columns there is always one row.
+    The columns are the partition columns and the names of _weight_terms. Partitions without cells
+    are left out; without partition columns, there is always one row.
     """
     keys = list(table.keys)
     rows = table.label_sizes.select(*keys, "label").with_row_index("row")
     columns = table.cluster_sizes.select(*keys, "cluster").with_row_index("column")
     partitions = table.row_counts.with_row_index("partition_no").select(*keys, "partition_no")
-    # Int64 holds the numbers of singletons, which are negative.
+    # The numbers of singletons are negative, so the type is Int64.
     numbers = pl.col("row", "column", "partition_no").cast(pl.Int64)
     cells = (
         table.sized_cells.join(rows, on=[*keys, "label"], nulls_equal=True)
@@ -79,7 +81,7 @@ def _matched_totals(table: ContingencyTable) -> pl.LazyFrame:
     totals = numbered.map_batches(
         _sum_matched_weights,
         schema={"partition_no": pl.Int64(), **dict.fromkeys(_WEIGHTS, pl.Float64())},
-        # Filters and selections of the result must not be applied to the cells.
+        # The optimizer must not push filters and selections of the result into the cells.
         predicate_pushdown=False,
         projection_pushdown=False,
         slice_pushdown=False,
@@ -89,9 +91,10 @@ def _matched_totals(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _sum_matched_weights(cells: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per partition_no: the sum of the weights of each best matching.
+    """Return one row per partition_no: for each kind of weight, the sum over its best matching.
 
-    `cells` has partition_no, row and column, numbers from 0, and the columns of _weight_terms.
+    `cells` has the columns partition_no, row and column, which are numbers from 0, and the columns
+    of _weight_terms.
     """
     problems, rows, columns = (cells[name].to_numpy() for name in ("partition_no", "row", "column"))
     n_problems = int(problems.max()) + 1 if problems.size else 0
@@ -105,8 +108,9 @@ def _sum_matched_weights(cells: pl.DataFrame) -> pl.DataFrame:
 def _ranked_rows(table: ContingencyTable) -> pl.LazyFrame:
     """Return one row per partition with expected_rows, for the pair sets index.
 
-    It is the sum over ranks of the smaller one of two sizes: that of the label and that of the
-    cluster with this rank by size. Noise rows that count as singletons have the last ranks.
+    Labels and clusters are ranked by size. expected_rows is the sum over all ranks of the smaller
+    of two sizes: that of the label and that of the cluster with this rank. Noise rows that count as
+    singletons have the last ranks.
     """
     keys = list(table.keys)
     labels = _rank_by_size(table.label_sizes, keys, "label_size")
@@ -129,9 +133,10 @@ def _ranked_rows(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _rank_by_size(sizes: pl.LazyFrame, keys: list[str], size: str) -> pl.LazyFrame:
-    """Return the partition columns `keys`, the column `size` and rank, 1 for the largest of each.
+    """Return the columns `keys` and `size`, and rank, which is 1 for the largest of a partition.
 
-    Equal sizes have different ranks.
+    `keys` are the partition columns, and `size` is the column of sizes. Equal sizes get different
+    ranks.
     """
     rank = pl.col(size).rank("ordinal", descending=True)
     ranks = rank.over(keys) if keys else rank
@@ -141,8 +146,8 @@ def _rank_by_size(sizes: pl.LazyFrame, keys: list[str], size: str) -> pl.LazyFra
 def _matching_scores(row: Row, beta: float) -> Terms:
     """Return the scores of matching_report by name, as expressions.
 
-    `row(name)` is a statistic of a partition: total, n_labels, n_clusters, expected_rows, and the
-    names of _weight_terms.
+    `row(name)` is a statistic of a partition: total, n_labels, n_clusters, expected_rows, or one of
+    the sums that _weight_terms names. beta is the weight of recall in the F score.
     """
     size = pl.max_horizontal(row("n_labels"), row("n_clusters"))
     shares, sets = row("matched_label_shares"), row("matched_set_shares")
@@ -183,7 +188,7 @@ def matching_report(
     """Indices of the best one-to-one matching of labels and clusters.
 
     A matching pairs each label with at most one cluster and each cluster with at most one label.
-    For each index, the matching that is best for it is found exactly.
+    For each index, the best matching is found exactly.
 
     Parameters
     ----------
@@ -197,18 +202,18 @@ def matching_report(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the rows that
-        count; n_dropped, the rows with a NULL label or cluster; n_noise, the rows of noise;
-        n_labels; n_clusters; and:
+        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the number of
+        rows that are counted; n_dropped, the number of rows with a NULL label or cluster; n_noise,
+        the number of noise rows; n_labels; n_clusters; and:
 
-        - clustering_accuracy (range [0, 1], best 1), the share of rows that are matched. It is also
-          the mention-based CEAF.
+        - clustering_accuracy (range [0, 1], best 1), the share of rows in matched cells. It is also
+          known as mention-based CEAF.
         - normalized_clustering_accuracy (range [-0.5, 1], best 1), (s - 1) / (k - 1), where s is
-          the sum over the labels of the share of their rows that is matched, and k is the number of
-          labels or of clusters, whichever is larger.
+          the sum over the labels of the share of their rows in matched cells, and k is the number
+          of labels or of clusters, whichever is larger.
         - pair_sets_index (range [0, 1], best 1), (s - E) / (k - E), or 0 if that is negative, where
-          s is the sum of n / max(sizes) over the matched sets, and E is its expectation for random
-          sets of these sizes.
+          s is the sum of n / max(sizes) over the matched sets, and E is the expectation of s for
+          random sets of these sizes.
         - ceaf_precision (range [0, 1], best 1) and ceaf_recall (range [0, 1], best 1), the sum of
           the F1 scores of the matched sets, divided by n_clusters and by n_labels; and ceaf_f_score
           (range [0, 1], best 1), their harmonic mean.
@@ -224,11 +229,11 @@ def matching_report(
 
     Notes
     -----
-    Most labels and clusters are matched immediately, because their common cell weighs at least as
-    much as the best other cell of the label and the best other cell of the cluster together. The
-    rest is divided into parts that share no label or cluster, and each part is solved by the
-    Hungarian method. In the worst case, its time grows with the third power of the number of labels
-    in a part.
+    Most labels and clusters are matched immediately, because the weight of their common cell is at
+    least the sum of two weights: that of the best other cell of the label, and that of the best
+    other cell of the cluster. The remaining cells are divided into parts that share no label or
+    cluster, and each part is solved by the Hungarian method. In the worst case, its time grows with
+    the third power of the number of labels in a part.
 
     In SQL: ``FROM clustereval.matching_report(tbl, label, cluster)``.
 

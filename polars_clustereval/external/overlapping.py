@@ -1,7 +1,7 @@
-"""overlapping: scores of clusters against labels if an id may have several of both.
+"""overlapping: scores of overlapping clusterings, where an id may have several labels and clusters.
 
-Scores of pairs of ids are sums over the pairs of profiles and cells of Covers; scores of pairs of a
-label and a cluster are sums over those of cover_pairs.
+Scores that compare pairs of ids are sums over the pairs of profiles and cells of Covers. Scores
+that compare a label with a cluster are sums over the rows of cover_pairs.
 """
 
 from __future__ import annotations
@@ -36,10 +36,11 @@ if TYPE_CHECKING:
 
 
 def _pairs_by_shared(profile_pairs: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
-    """Return one row per partition and number of shared members, which is above 0.
+    """Return one row per partition and positive number of shared members.
 
-    The columns are the partition columns, shared and pairs, the ordered pairs of different ids that
-    share this number. The argument has the rows of covers.
+    The columns are the partition columns; shared, the number of shared members; and pairs, the
+    number of ordered pairs of different ids that share so many members. `profile_pairs` is
+    Covers.label_pairs or Covers.cluster_pairs, and `keys` are the partition columns.
     """
     is_same = (pl.col("profile") == pl.col("profile_2")).cast(pl.Int64)
     pairs = widen(pl.col("n")) * widen(pl.col("n_2") - is_same)
@@ -49,13 +50,14 @@ def _pairs_by_shared(profile_pairs: pl.LazyFrame, keys: list[str]) -> pl.LazyFra
 def _omega_indices(covers: Covers) -> pl.LazyFrame:
     """Return one row per partition: the partition columns and omega_index.
 
-    A pair of ids agrees if it shares as many labels as clusters. The index is 1 - disagreement /
-    expected disagreement; both are sums without cancellation.
+    Labels and clusters agree on a pair of ids if the two ids share equally many labels and
+    clusters. The index is 1 - disagreement / expected disagreement, and both are sums without
+    cancellation.
     """
     keys = covers.by
     by_labels = _pairs_by_shared(covers.label_pairs, keys)
     by_clusters = _pairs_by_shared(covers.cluster_pairs, keys)
-    # Sums of no rows are cast, because they would be of another type.
+    # Sums over no rows would have another type, so they are cast.
     pairs: Terms = {"pairs": widen(pl.col("pairs"))}
     with_labels = sum_by(by_labels, keys, pairs).rename({"pairs": "with_labels"})
     with_clusters = sum_by(by_clusters, keys, pairs).rename({"pairs": "with_clusters"})
@@ -85,9 +87,9 @@ def _expected_disagreements(
 ) -> pl.LazyFrame:
     """Return one row per partition: the partition columns and expected, a share of all pairs.
 
-    It is the sum over j of the share of pairs with j shared labels, times the share of pairs that
-    do not have j shared clusters. `totals` has all, with_labels and with_clusters, numbers of
-    pairs; the other arguments are rows of _pairs_by_shared.
+    expected is the sum over j of the share of pairs with j shared labels, times the share of pairs
+    that do not have j shared clusters. `totals` has three numbers of pairs: all, with_labels and
+    with_clusters. `by_labels` and `by_clusters` are results of _pairs_by_shared.
     """
     n = pl.col("all")
     without_labels = ratio(n - pl.col("with_labels"), n)
@@ -102,9 +104,10 @@ def _expected_disagreements(
 
 
 def _near_ids(profile_pairs: pl.LazyFrame, member: str) -> pl.LazyFrame:
-    """Return one row per profile: its number and the ids that share a member with it.
+    """Return one row per profile: its number, and the number of ids that share a member with it.
 
-    The columns are those of `member`, label or cluster: label_profile and near_labels.
+    If `member` is 'label', the columns are label_profile and near_labels, and likewise for
+    'cluster'.
     """
     sums = profile_pairs.group_by("profile").agg(pl.col("n_2").sum().alias(f"near_{member}s"))
     return sums.rename({"profile": f"{member}_profile"})
@@ -113,7 +116,7 @@ def _near_ids(profile_pairs: pl.LazyFrame, member: str) -> pl.LazyFrame:
 def _extended_bcubed(covers: Covers) -> pl.LazyFrame:
     """Return one row per partition: the partition columns, precision_rows and recall_rows.
 
-    These are the sums over the ids of extended B-cubed precision and recall.
+    The last two are the sums over the ids of extended B-cubed precision and recall.
     """
     cell = [*covers.by, "label_profile", "cluster_profile", "n"]
     shared = {x: pl.col(f"shared_{x}s") for x in ("label", "cluster")}
@@ -136,19 +139,20 @@ def _extended_bcubed(covers: Covers) -> pl.LazyFrame:
 
 
 def _surprise(x: pl.Expr, whole: pl.Expr) -> pl.Expr:
-    """Return x ln(whole / x) of two counts x <= whole, 0 if x is 0."""
+    """Return x ln(whole / x) for two counts x <= whole; 0 if x is 0."""
     return x * log_ratio(whole.clip(1), x.clip(1))
 
 
 def _membership_entropy(size: pl.Expr, n: pl.Expr) -> pl.Expr:
-    """Return n times the entropy of whether an id is in a set of `size` of n ids."""
+    """Return n times the entropy of the membership of an id in a set of `size` out of n ids."""
     return _surprise(size, n) + _surprise(n - size, n)
 
 
 def _entropy_given(shared: pl.Expr, size: pl.Expr, given: pl.Expr, n: pl.Expr) -> pl.Expr:
-    """Return n times the entropy of whether an id is in a set, given whether it is in another.
+    """Return n times the entropy of membership in a set, given the membership in another set.
 
-    The sets have `size` and `given` of n ids; `shared` ids are in both. All terms are >= 0.
+    Of n ids, `size` are in the first set, `given` in the second, and `shared` in both. All terms of
+    the sum are >= 0.
     """
     return (
         _surprise(shared, given)
@@ -161,9 +165,10 @@ def _entropy_given(shared: pl.Expr, size: pl.Expr, given: pl.Expr, n: pl.Expr) -
 def _is_informative(shared: pl.Expr, size_1: pl.Expr, size_2: pl.Expr, n: pl.Expr) -> pl.Expr:
     """Return whether two sets may inform about each other.
 
-    They may if ids in both or in neither contribute more to their joint entropy than ids in only
-    one of them. Without this condition of Lancichinetti et al., a set would tell everything about
-    its complement. The tolerance makes equal numbers equal after rounding.
+    They may do so if the ids in both sets or in neither contribute more to the joint entropy than
+    the ids in only one of the sets. Without this condition of Lancichinetti et al., a set would be
+    fully informative about its complement. The tolerance treats numbers as equal that differ only
+    by rounding errors.
     """
     alike = _surprise(shared, n) + _surprise(n - size_1 - size_2 + shared, n)
     different = _surprise(size_1 - shared, n) + _surprise(size_2 - shared, n)
@@ -173,10 +178,11 @@ def _is_informative(shared: pl.Expr, size_1: pl.Expr, size_2: pl.Expr, n: pl.Exp
 def _sum_entropies(pairs: pl.LazyFrame, keys: list[str], member: str) -> pl.LazyFrame:
     """Return one row per partition: sums over the labels or clusters.
 
-    The columns start with `member`: label_entropy, the sum of the entropies; label_left, the sum of
-    what remains of them given the best set of the other side; label_shares, the sum of the ratios
-    of the two; and n_labels. A set of all ids has no entropy: its ratio is 0 if the other side has
-    the same set, otherwise 1. `pairs` has the rows of cover_pairs.
+    If `member` is 'label', the columns are label_entropy, the sum of the entropies of the labels;
+    label_left, the sum of the entropies that remain given the best cluster; label_shares, the sum
+    of the ratios of remaining to whole entropy; and n_labels. For 'cluster', the roles are swapped.
+    A set of all ids has entropy 0: its ratio is 0 if the other side has the same set, and 1
+    otherwise. `pairs` has the rows of cover_pairs.
     """
     size, given = pl.col("label_size"), pl.col("cluster_size")
     if member == "cluster":
@@ -206,9 +212,10 @@ def _sum_entropies(pairs: pl.LazyFrame, keys: list[str], member: str) -> pl.Lazy
 def _best_matches(pairs: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
     """Return one row per partition: the partition columns, matched_f1 and n_matched.
 
-    A cluster is matched with the label that has most of its ids; of several such labels, with the
-    smallest one, and of these with the lowest. matched_f1 is the sum of the F1 scores, n_matched
-    how many labels are matched. `pairs` has the rows of cover_pairs.
+    A cluster is matched with the label that has most of its ids. In a tie, the smallest label is
+    used, and of several smallest labels the first in order. matched_f1 is the sum of the F1 scores
+    of the matches, and n_matched is the number of labels that are matched. `pairs` has the rows of
+    cover_pairs.
     """
     order = ["shared", "label_size", "label"]
     columns = pl.col("shared", "label_size", "label", "cluster_size")
@@ -280,7 +287,7 @@ def overlapping_report(
     beta: float = 1.0,
     metrics: Sequence[str] | None = None,
 ) -> Frame:
-    """Scores of clusters against labels if an id may have several labels and several clusters.
+    """Scores of overlapping clusterings, in which an id may have several labels and clusters.
 
     Parameters
     ----------
@@ -289,12 +296,12 @@ def overlapping_report(
     frame_clusters : DataFrame or LazyFrame
         One row per id and cluster. Repeated rows count once.
     id : str or Expr
-        What identifies the clustered object: a column of both frames, with the same type.
+        Identifier of the clustered object, a column that both frames have with the same type.
     label, cluster : str or Expr
-        A true class of the id, in the first frame, and one of its clusters, in the second frame, of
-        any groupable type. Rows with a NULL id, label or cluster are left out.
+        A true class of the id (in the first frame) and a cluster of the id (in the second frame),
+        of any groupable type. Rows with a NULL id, label or cluster are left out.
     partition_by : str, Expr or sequence of these, optional
-        Columns of both frames whose groups are evaluated separately. NULL is a group too.
+        Columns of both frames whose groups are evaluated separately. NULL is also a group.
     beta : float
         Weight of recall in extended_bcubed_f_score, at least 0.
     metrics : sequence of str, optional
@@ -305,27 +312,29 @@ def overlapping_report(
     -------
     DataFrame or LazyFrame
         Same kind as `frame_labels`, one row per partition of either frame, sorted: the partition
-        columns; n, the ids that are in both frames, and the only ones that count in the scores;
-        n_only_labels and n_only_clusters, the ids that are in one frame only; n_dropped, the rows
-        with a NULL; n_labels and n_clusters; and:
+        columns; n, the number of ids in both frames, from which the scores are computed;
+        n_only_labels and n_only_clusters, the numbers of ids in only one of the frames; n_dropped,
+        the number of rows with a NULL; n_labels and n_clusters; and:
 
-        - omega_index (range up to 1, best 1), the share of pairs of ids that share as many labels
-          as clusters, adjusted for chance. If nothing overlaps, it is the adjusted Rand index.
+        - omega_index (range up to 1, best 1), the share of pairs of ids whose numbers of shared
+          labels and shared clusters are equal, adjusted for chance. If nothing overlaps, it is the
+          adjusted Rand index.
         - overlapping_nmi_lfk (range [0, 1], best 1), the normalized mutual information of
           Lancichinetti et al., and overlapping_nmi_mgh (range [0, 1], best 1), that of McDaid et
           al., which divides by the larger entropy.
         - extended_bcubed_precision (range [0, 1], best 1), extended_bcubed_recall (range [0, 1],
           best 1) and extended_bcubed_f_score (range [0, 1], best 1), which are the usual B-cubed
           scores if nothing overlaps.
-        - best_match_f1 (range [0, 1], best 1), the mean F1 of a cluster and its match, the label
-          that has most of its ids; label_coverage (range [0, 1], best 1), the share of labels that
-          are the match of a cluster; cluster_redundancy (range [1, inf), best 1), the number of
-          clusters per label that is a match; and nf1 (range [0, 1], best 1), which is best_match_f1
+        - best_match_f1 (range [0, 1], best 1), the mean F1 score of a cluster and its match, which
+          is the label that has most of the cluster's ids; label_coverage (range [0, 1], best 1),
+          the share of labels that are the match of a cluster; cluster_redundancy (range [1, inf),
+          best 1), the number of clusters per label that is a match; and nf1 (range [0, 1], best 1),
+          which is best_match_f1
           * label_coverage / cluster_redundancy.
 
         If labels and clusters are the same sets of ids, every score is 1. omega_index is also 1 if
-        all pairs of ids share equally many labels and equally many clusters, and these two numbers
-        are the same. With n = 0, every score is NULL. If there are no rows, n is 0; with
+        all pairs of ids share the same number of labels, and the same number of clusters, and the
+        two numbers are equal. With n = 0, every score is NULL. If there are no rows, n is 0; with
         partition_by, the result is empty.
 
     Raises
@@ -333,16 +342,17 @@ def overlapping_report(
     ClusterEvalError
         If a column does not exist or cannot be grouped, if id or a partition column has different
         types in the two frames, or if beta is not a number >= 0; and, when you collect the result,
-        if there are more than 20 million of the pairs that the notes describe.
+        if there are more than 20 million pairs as described in the notes.
 
     Notes
     -----
     Ids with the same labels and the same clusters are counted together. The time grows with the
-    rows, and with pairs of sets: for each label, the square of the number of different sets of
-    labels that contain it; for each cluster, the same with sets of clusters; and for each label and
-    cluster, the square of the number of different combinations that contain both. If nothing
-    overlaps, each of these numbers is 1. In the worst case, when all ids of a large cluster differ
-    from each other, it is every pair of ids in that cluster.
+    number of rows, and with the number of pairs of sets, which has three parts. For each label, it
+    is the square of the number of different sets of labels that contain the label. For each
+    cluster, it is the same with sets of clusters. For each pair of a label and a cluster, it is the
+    square of the number of different combinations that contain both. If nothing overlaps, each of
+    these numbers is 1. In the worst case, all ids of a large cluster have different combinations,
+    and every pair of ids in that cluster is a pair of sets.
 
     In SQL: ``FROM clustereval.overlapping_report(tbl_labels, tbl_clusters, id, label, cluster)``.
 

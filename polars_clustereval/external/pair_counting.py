@@ -7,9 +7,9 @@ A pair of rows counts as
 * fn: same label, different cluster;
 * tn: different in both.
 
-`links` counts the triples of a row, another row of its label and another row of its cluster; the
-other two may be the same row. Products are computed from the counts as shares of all pairs, in
-double precision, because products of the exact counts could overflow.
+`links` counts the triples of a row, another row with its label, and another row in its cluster; the
+second and third may be the same row. Products are computed from the counts as shares of all pairs,
+in double precision, because products of the exact counts could overflow.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ if TYPE_CHECKING:
 def cell_link_terms(row: Row) -> Terms:
     """Return {links: n (label_size - 1) (cluster_size - 1) copies} of a cell, as Int128.
 
-    `row(name)` is a column of the contingency cells: n rows, copies (how many equal cells it stands
-    for), and the numbers of rows of its label and cluster. Summed over cells, links counts the
-    triples of a row, another row of its label, and another row of its cluster, which the
-    multinomial adjusted Rand index needs.
+    `row(name)` is a column of the contingency cells: n rows, copies (the number of equal cells that
+    it represents), label_size or cluster_size. Summed over cells, links counts the triples of a
+    row, another row with its label, and another row in its cluster. The multinomial adjusted Rand
+    index needs this count.
     """
-    # Widened first: the product of two sizes may exceed Int64.
+    # The factors are widened first, because the product of two sizes may exceed Int64.
     with_label = widen(row("n")) * (row("label_size") - 1)
     return {"links": with_label * (row("cluster_size") - 1) * row("copies")}
 
@@ -58,9 +58,9 @@ def pair_share_terms(row: Row) -> Terms:
     """Return tp_share, fp_share, fn_share, tn_share and links_share as Float64 expressions by name.
 
     They are the pair counts divided by the number of all pairs, and links (see cell_link_terms)
-    divided by its square. Products of shares cannot overflow, but products of the exact counts
-    could. `row(name)` is the tp, fp, fn, tn or links of a partition. The shares of a single row are
-    NaN.
+    divided by the square of that number. Products of shares cannot overflow, but products of the
+    exact counts could. `row(name)` is tp, fp, fn, tn or links of a partition. If the partition has
+    a single row, the shares are NaN.
     """
     tp, fp, fn, tn = (row(name) for name in ("tp", "fp", "fn", "tn"))
     pairs = to_double(tp + fp + fn + tn)
@@ -74,7 +74,7 @@ def pair_share_terms(row: Row) -> Terms:
 
 
 def pair_statistics(label: Column, cluster: Column) -> StructLists:
-    """Return the statistics of pairs of rows by two columns, one struct per group of rows.
+    """Return the statistics of pairs of rows for two columns, one struct per group of rows.
 
     The struct is the only element of a list. Its fields are total (the number of rows), tp, fp, fn,
     tn, links (see cell_link_terms), and tp_share, fp_share, fn_share, tn_share and links_share (see
@@ -99,7 +99,8 @@ def pair_statistics(label: Column, cluster: Column) -> StructLists:
 def pair_shares(row: Row) -> list[pl.Expr]:
     """Return the four pair counts [tp, fp, fn, tn] as shares of all pairs of rows.
 
-    `row(name)` is a statistic of a partition, of which tp_share, ..., tn_share are used.
+    `row(name)` is a statistic of a partition; only tp_share, fp_share, fn_share and tn_share are
+    used.
     """
     return [row(name) for name in ("tp_share", "fp_share", "fn_share", "tn_share")]
 
@@ -114,18 +115,18 @@ def _one_if_equal(row: Row, score: pl.Expr) -> pl.Expr:
 
 
 def _adjusted_rand_score(row: Row) -> pl.Expr:
-    """Return the adjusted Rand index, not yet replaced by 1 for equal trivial partitions.
+    """Return the adjusted Rand index, except that equal trivial partitions are not set to 1.
 
-    These are NULL or NaN here. It is 2 (tp tn - fn fp) / ((tp + fn) (fn + tn) + (tp + fp) (fp +
-    tn)). The denominator is a sum of products and does not cancel. `row(name)` is a pair count as a
-    share of all pairs, tp_share to tn_share.
+    For these, the result is NULL or NaN. The index is 2 (tp tn - fn fp) / ((tp + fn) (fn + tn) +
+    (tp + fp) (fp + tn)). The denominator is a sum of products, so no digits cancel. `row(name)` is
+    a pair count as a share of all pairs, tp_share to tn_share.
     """
     tp, fp, fn, tn = pair_shares(row)
     return ratio(2 * (tp * tn - fn * fp), (tp + fn) * (fn + tn) + (tp + fp) * (fp + tn))
 
 
 def _fowlkes_mallows_score(row: Row) -> pl.Expr:
-    """Return sqrt(tp / (tp + fp) x tp / (tp + fn)), or 0 if tp is 0, as in scikit-learn.
+    """Return sqrt(tp / (tp + fp) x tp / (tp + fn)), or 0 if tp is 0, which scikit-learn also does.
 
     `row(name)` is a pair count, tp, fp or fn.
     """
@@ -139,7 +140,8 @@ def _fowlkes_mallows_score(row: Row) -> pl.Expr:
 def _pair_f_score(row: Row, beta: float) -> pl.Expr:
     """Return the F score of pair precision tp / (tp + fp) and pair recall tp / (tp + fn).
 
-    `row(name)` is a pair count, tp, fp or fn; with beta > 1, recall weighs more. NULL for 0 / 0.
+    `row(name)` is a pair count, tp, fp or fn. With beta > 1, recall weighs more. The result is NULL
+    for 0 / 0.
     """
     weighted = (1 + beta * beta) * to_double(row("tp"))
     return ratio(weighted, weighted + beta * beta * to_double(row("fn")) + to_double(row("fp")))
@@ -148,9 +150,9 @@ def _pair_f_score(row: Row, beta: float) -> pl.Expr:
 def _adjusted_fowlkes_mallows_score(row: Row) -> pl.Expr:
     """Return the Fowlkes-Mallows score FM corrected for chance, (FM - E) / (1 - E).
 
-    E = sqrt(p q), where p is the share of pairs with the same label, and q of pairs in the same
-    cluster. 1 - E is computed as ((1 - p) + p (1 - q)) / (1 + E), which does not cancel near 1.
-    `row(name)` is a pair count as a share of all pairs, tp_share to tn_share.
+    E is sqrt(p q), where p is the share of pairs with the same label, and q the share of pairs in
+    the same cluster. 1 - E is computed as ((1 - p) + p (1 - q)) / (1 + E), which does not cancel
+    near 1. `row(name)` is a pair count as a share of all pairs, tp_share to tn_share.
     """
     tp, fp, fn, tn = pair_shares(row)
     expected = ((tp + fn) * (tp + fp)).sqrt()
@@ -163,9 +165,9 @@ def _adjusted_fowlkes_mallows_score(row: Row) -> pl.Expr:
 def _multinomial_adjusted_rand_score(row: Row) -> pl.Expr:
     """Return MARI, the multinomial adjusted Rand index; NULL below 4 rows and for 0 / 0.
 
-    The expected agreement is estimated from two pairs that share no row. Multiplied out, the
-    leading terms are those of adjusted_rand_score, the others are smaller by a factor of n.
-    `row(name)` is a field of pair_statistics.
+    The expected agreement is estimated from two pairs that share no row. If the formula is
+    multiplied out, its leading terms are those of adjusted_rand_score, and the other terms are
+    smaller by a factor of n. `row(name)` is a field of pair_statistics.
     """
     tp, fp, fn, tn = pair_shares(row)
     n, links = to_double(row("total")), row("links_share")
@@ -183,7 +185,7 @@ def _multinomial_adjusted_rand_score(row: Row) -> pl.Expr:
 def _is_multinomial_score_undefined(row: Row) -> pl.Expr:
     """Return whether MARI, the multinomial adjusted Rand index, is 0 / 0, decided in integers.
 
-    It is 0 / 0 for two equal trivial partitions, and for some other partitions of four rows.
+    The score is 0 / 0 for two equal trivial partitions, and for some other partitions of four rows.
     `row(name)` is the total (number of rows), tp, fp, fn, tn or links of pair_statistics.
     """
     tp, fp, fn, tn = (row(name) for name in ("tp", "fp", "fn", "tn"))
@@ -194,7 +196,7 @@ def _is_multinomial_score_undefined(row: Row) -> pl.Expr:
 
 
 def pair_scores(row: Row, beta: float = 1.0) -> Terms:
-    """Return the scores of pair counts that need no correction term, as expressions by name.
+    """Return the scores that are computed from pair counts alone, as expressions by name.
 
     They are rand_score, adjusted_rand_score, fowlkes_mallows_score, pair_precision, pair_recall,
     pair_f_score, jaccard_index and mirkin_metric. `row(name)` is a field of pair_statistics, and
@@ -236,8 +238,9 @@ def pair_expression(
 ) -> pl.Expr:
     """Return one score of two columns as an expression with the alias `name`.
 
-    `scores`, such as pair_scores, is a function that returns several scores by name, of which
-    `name` selects one. Its argument is a function that returns a field of pair_statistics by name.
+    `scores` is a function such as pair_scores, which returns several scores by name; `name` selects
+    one of them. The argument of `scores` is a function that returns a field of pair_statistics by
+    name.
     """
     return pair_statistics(label, cluster).score(scores, name)
 
@@ -245,8 +248,8 @@ def pair_expression(
 def rand_score(label: Column, cluster: Column) -> pl.Expr:
     """Rand index: the share of pairs of rows on which label and cluster agree.
 
-    (tp + tn) / all pairs. With many small clusters it is always large, because most pairs are apart
-    in both; adjusted_rand_score corrects for that.
+    It is (tp + tn) / all pairs. If there are many small clusters, the index is always large,
+    because most pairs are apart in both; adjusted_rand_score corrects for that.
 
     Facts
     -----
@@ -268,7 +271,7 @@ def rand_score(label: Column, cluster: Column) -> pl.Expr:
     >>> six.select(ce.rand_score("label", "cluster")).item()
     0.6666...
 
-    One value per group:
+    You can compute one value per group:
 
     >>> runs = six.with_columns(run=pl.Series([1, 1, 2, 2, 2, 2]))
     >>> runs.group_by("run").agg(ce.rand_score("label", "cluster")).sort("run").rows()
@@ -280,7 +283,8 @@ def rand_score(label: Column, cluster: Column) -> pl.Expr:
 def adjusted_rand_score(label: Column, cluster: Column) -> pl.Expr:
     """Rand index RI corrected for chance, (RI - E) / (1 - E).
 
-    E is its expectation for random labelings with the same sizes, which have score 0 on average.
+    E is the expectation of RI for random labelings with the same sizes. Random labelings have score
+    0 on average.
 
     Facts
     -----
@@ -314,7 +318,7 @@ def adjusted_rand_score(label: Column, cluster: Column) -> pl.Expr:
 def fowlkes_mallows_score(label: Column, cluster: Column) -> pl.Expr:
     """Geometric mean of pair precision and pair recall.
 
-    tp / sqrt((tp + fp) (tp + fn)).
+    It is tp / sqrt((tp + fp) (tp + fn)).
 
     Facts
     -----
@@ -331,7 +335,7 @@ def fowlkes_mallows_score(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    The root of 2/3 (pair precision) times 1/3 (pair recall):
+    The score is the square root of 2/3 (pair precision) times 1/3 (pair recall):
 
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.fowlkes_mallows_score("label", "cluster")).item()
@@ -343,7 +347,7 @@ def fowlkes_mallows_score(label: Column, cluster: Column) -> pl.Expr:
 def pair_precision(label: Column, cluster: Column) -> pl.Expr:
     """Share of the pairs in the same cluster that have the same label.
 
-    tp / (tp + fp). It is Wallace's index of the clusters.
+    It is tp / (tp + fp), and is also known as Wallace's index of the clusters.
 
     Facts
     -----
@@ -372,7 +376,7 @@ def pair_precision(label: Column, cluster: Column) -> pl.Expr:
 def pair_recall(label: Column, cluster: Column) -> pl.Expr:
     """Share of the pairs with the same label that are in the same cluster.
 
-    tp / (tp + fn). It is Wallace's index of the labels.
+    It is tp / (tp + fn), and is also known as Wallace's index of the labels.
 
     Facts
     -----
@@ -401,8 +405,9 @@ def pair_recall(label: Column, cluster: Column) -> pl.Expr:
 def pair_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
     """Weighted harmonic mean of pair precision and pair recall.
 
-    (1 + beta^2) P R / (beta^2 P + R): with beta > 1, recall weighs more. With beta = 1 it is the
-    index of Czekanowski, Dice and Sorensen.
+    It is (1 + beta^2) P R / (beta^2 P + R), where P is the pair precision and R the pair recall.
+    With beta > 1, recall weighs more. With beta = 1, it is the index of Czekanowski, Dice and
+    Sorensen.
 
     Facts
     -----
@@ -445,7 +450,7 @@ def pair_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Exp
 def jaccard_index(label: Column, cluster: Column) -> pl.Expr:
     """Share of the pairs together by label or by cluster that are together by both.
 
-    tp / (tp + fp + fn).
+    It is tp / (tp + fp + fn).
 
     Facts
     -----
@@ -473,7 +478,7 @@ def jaccard_index(label: Column, cluster: Column) -> pl.Expr:
 def mirkin_metric(label: Column, cluster: Column) -> pl.Expr:
     """Number of ordered pairs of rows on which label and cluster disagree.
 
-    It is 2 (fp + fn), a metric on partitions.
+    It is 2 (fp + fn), and is a metric on partitions.
 
     Facts
     -----
@@ -501,8 +506,8 @@ def mirkin_metric(label: Column, cluster: Column) -> pl.Expr:
 def adjusted_fowlkes_mallows_score(label: Column, cluster: Column) -> pl.Expr:
     """Fowlkes-Mallows score corrected for chance.
 
-    (FM - E) / (1 - E), where E is the expectation of the score FM for random labelings with the
-    same sizes. Random labelings have score 0 on average.
+    It is (FM - E) / (1 - E), where E is the expectation of the score FM for random labelings with
+    the same sizes. Random labelings have score 0 on average.
 
     Facts
     -----
@@ -529,24 +534,25 @@ def adjusted_fowlkes_mallows_score(label: Column, cluster: Column) -> pl.Expr:
 def multinomial_adjusted_rand_score(label: Column, cluster: Column) -> pl.Expr:
     """Adjusted Rand index under a multinomial model (MARI).
 
-    adjusted_rand_score treats the sizes of labels and clusters as fixed. Here they are random too,
-    and the correction is unbiased. Random labelings have score 0 on average.
+    adjusted_rand_score treats the sizes of labels and clusters as fixed. Here these sizes are also
+    random, and the correction is unbiased. Random labelings have score 0 on average.
 
     Facts
     -----
     Title : Multinomial adjusted Rand index (MARI)
-    Meaning : adjusted Rand index for a sample of labels
+    Meaning : adjusted Rand index if group sizes are random
     Range : up to 1
     Best value : 1
-    Special cases : NULL for fewer than 4 rows and for 0 / 0. Equal partitions are 0 / 0 if they are
-        one cluster, all singletons, or two clusters of two rows. NULL if there are no rows.
+    Special cases : NULL for fewer than 4 rows and for 0 / 0. The score of equal partitions is 0 / 0
+        if they are one cluster, all singletons, or two clusters of two rows. NULL if there are no
+        rows.
     Source : Sundqvist, Chiquet and Rigaill (2023), Adjusting the adjusted Rand index,
         doi:10.1007/s00180-022-01230-7.
     SQL : clustereval.multinomial_adjusted_rand_score(label, cluster)
 
     Examples
     --------
-    For many rows it approaches adjusted_rand_score, 0.2424 here:
+    For many rows, it approaches adjusted_rand_score, which is 0.2424 here:
 
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.multinomial_adjusted_rand_score("label", "cluster")).item()

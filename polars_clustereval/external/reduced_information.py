@@ -1,16 +1,18 @@
 """Mutual information without the information in the contingency table itself.
 
-Imagine that the labels of n rows are transmitted with the help of the clusters: first the
-contingency table, then which rows of a cluster have which label. Mutual information assumes that
-the table is known. The reduced information subtracts ln(tables) / n, where tables is the number of
-contingency tables with the same sizes of labels and clusters. ln(tables) is estimated by a closed
-form (see _log_tables), which is exact if one side has a single group or only singletons.
+Imagine that the labels of n rows are transmitted to a receiver who knows the clusters. First the
+contingency table is sent, and then the information which rows of each cluster have which label.
+Mutual information assumes that the table is already known. The reduced information subtracts
+ln(tables) / n, where tables is the number of contingency tables with the same sizes of labels and
+clusters. ln(tables) is estimated by a closed form (see _log_tables), which is exact if one side has
+a single group or only singletons.
 
-For whole numbers, ln(x!) = x ln x - x + r(x). Written with the remainders r, the terms x ln x of
-the microcanonical information ln(n! prod n_ij! / (prod a_i! prod b_j!)) are n times the mutual
-information, which loses no digits. If most cells have few rows, this form cancels, because
-ln(tables) is nearly as large. In that case all factorials of sizes cancel exactly in the
-difference, which leaves sum ln(n_ij!) and the terms of _log_excess.
+For whole numbers, ln(x!) is x ln x - x + r(x) with a remainder r. If the microcanonical information
+ln(n! prod n_ij! / (prod a_i! prod b_j!)) is written in this way, its terms x ln x add up to n times
+the mutual information, which loses no digits. If most cells have few rows, ln(tables) is nearly as
+large as this information, and their difference loses digits. In that case, the difference is
+simplified: all factorials of sizes cancel exactly, which leaves sum ln(n_ij!) and the terms of
+_log_excess.
 """
 
 from __future__ import annotations
@@ -52,7 +54,7 @@ if TYPE_CHECKING:
 
 
 def factorial_remainder(x: pl.Expr) -> pl.Expr:
-    """Return r(x) = ln(x!) - x ln x + x of a whole number x > 0 as Float64; r(1) = 1."""
+    """Return r(x) = ln(x!) - x ln x + x for a whole number x > 0, as Float64; r(1) is exactly 1."""
     x = to_double(x)
     return 0.5 * stirling_scale(x).log() + stirling_error(x)
 
@@ -72,7 +74,7 @@ def _product(factors: Iterable[pl.Expr]) -> pl.Expr:
 def _log_excess_large(z: pl.Expr, k: pl.Expr) -> pl.Expr:
     """Return the sum of ln(1 + i / z) over i = 0 .. k - 1 for Float64 k, z >= 7, k whole.
 
-    It is Stirling's formula, in a form that does not cancel for large z.
+    The sum is computed by Stirling's formula, in a form that does not cancel for large z.
     """
     main = deviance(z + k, z, k) - 0.5 * (k / z).log1p()
     return main + stirling_error(z + k) - stirling_error(z)
@@ -81,8 +83,8 @@ def _log_excess_large(z: pl.Expr, k: pl.Expr) -> pl.Expr:
 def _log_excess(z: pl.Expr, k: pl.Expr) -> pl.Expr:
     """Return ln(z (z + 1) .. (z + k - 1) / z^k), the sum of ln(1 + i / z) over i = 0 .. k - 1.
 
-    Both are Float64, k > 0 is whole, and z >= 1. For small k it is a product; small z are shifted
-    by 7.
+    z and k are Float64, k > 0 is whole, and z >= 1. For small k, the result is computed as a
+    product; a small z is shifted by 7.
     """
     product = _product(pl.when(k > i).then(1 + i / z).otherwise(1.0) for i in range(1, 6))
     shift = _product((z + i) / (z + k + i) for i in range(7))
@@ -94,7 +96,8 @@ def _log_excess(z: pl.Expr, k: pl.Expr) -> pl.Expr:
 def _log_choose_large(x: pl.Expr, y: pl.Expr) -> pl.Expr:
     """Return ln of the binomial coefficient C(x + y, x) for Float64 x, y >= 7.
 
-    It is Stirling's formula, in a form in which all terms except the smallest are positive.
+    It is computed by Stirling's formula, in a form where all terms except the smallest are
+    positive.
     """
     main = x * (y / x).log1p() + y * (x / y).log1p()
     root = 0.5 * ((1 + x / y) / stirling_scale(x)).log()
@@ -104,8 +107,8 @@ def _log_choose_large(x: pl.Expr, y: pl.Expr) -> pl.Expr:
 def _log_choose(x: pl.Expr, y: pl.Expr) -> pl.Expr:
     """Return ln of the binomial coefficient C(x + y, x), both as Float64.
 
-    x is a whole number > 0, and y >= 0 need not be whole. For small x it is a product; small y are
-    shifted by 7.
+    x is a whole number > 0, and y >= 0 need not be whole. For small x, the result is computed as a
+    product; a small y is shifted by 7.
     """
     product = _product(pl.when(x >= i).then(1 + y / i).otherwise(1.0) for i in range(1, 7))
     shift = _product((y + i) / (x + y + i) for i in range(1, 8))
@@ -117,9 +120,10 @@ def _log_choose(x: pl.Expr, y: pl.Expr) -> pl.Expr:
 def _table_concentration(total: pl.Expr, n_rows: pl.Expr, column_pairs: pl.Expr) -> pl.Expr:
     """Return the concentration minus 1 of a Dirichlet distribution of the shares of n_rows groups.
 
-    These are the rows of a contingency table of `total` rows of data; column sums with
-    `column_pairs` ordered pairs of rows of data lead to the same variance of the row sums over all
-    tables. NULL if each column has one row of data.
+    The groups are the rows of a contingency table that counts `total` rows of data. The
+    concentration is chosen to match the variance of the row sums over all tables with the given
+    column sums. `column_pairs` is the number of ordered pairs of rows of data in the same column.
+    The result is NULL if each column has one row of data.
     """
     apart = ratio(count_ordered_pairs(total) - column_pairs, column_pairs)
     return apart * to_double(n_rows + 1) / to_double(n_rows)
@@ -128,10 +132,10 @@ def _table_concentration(total: pl.Expr, n_rows: pl.Expr, column_pairs: pl.Expr)
 def _log_tables(
     total: pl.Expr, n_rows: pl.Expr, concentration: pl.Expr, group_logs: pl.Expr
 ) -> pl.Expr:
-    """Return ln of the estimated number of contingency tables with given sums, Float64.
+    """Return the logarithm of the estimated number of contingency tables with given sums.
 
-    The table has `total` rows of data in `n_rows` rows. Each column can divide its sum among the
-    rows in any way. The share of these tables that has the given row sums is that of a
+    The table counts `total` rows of data in `n_rows` rows. Each column can divide its sum among the
+    rows in any way. The share of the resulting tables that has the given row sums is estimated by a
     Dirichlet-multinomial distribution with `concentration`, the result of _table_concentration.
     `group_logs` is the sum of _log_choose(column sum, n_rows - 1) over the columns, and of
     _log_choose(row sum, concentration) over the rows.
@@ -143,10 +147,11 @@ def _log_tables(
 def _table_excess(
     total: pl.Expr, n_rows: pl.Expr, concentration: pl.Expr, group_excess: pl.Expr
 ) -> pl.Expr:
-    """Return _log_excess of the total of a table minus `group_excess`, those of rows and columns.
+    """Return _log_excess of the total of a table minus `group_excess`, the sum over its groups.
 
-    It is the reduced information of `total` rows minus the sum of ln(n!) over the cells of n rows.
-    The other parameters are those of _log_tables.
+    The result is the reduced information of `total` rows minus the sum of ln(n!) over the cells of
+    n rows. `group_excess` is the sum of _log_excess over the rows and columns of the table. The
+    other parameters are the same as in _log_tables.
     """
     return _log_excess(to_double(n_rows) * (concentration + 1), to_double(total)) - group_excess
 
@@ -159,11 +164,12 @@ def _table_excess(
 def table_options(row: Row) -> Terms:
     """Return label_y, cluster_y, of_rows, of_labels and n_table_rows of a partition, by name.
 
-    The rows of the contingency table are the side with more groups, n_table_rows of them; in a tie,
-    the clusters. of_rows is their result of _table_concentration, and of_labels that of the table
-    of the labels with themselves. label_y and cluster_y are the second arguments of _log_choose for
-    sizes of labels and of clusters. `row(name)` is a statistic of a partition: total, n_labels and
-    n_clusters, and label_pairs and cluster_pairs, ordered pairs of rows.
+    The side with more groups, n_table_rows of them, forms the rows of the contingency table; in a
+    tie, it is the clusters. of_rows is the result of _table_concentration for this table, and
+    of_labels is the result for the table of the labels with themselves. label_y and cluster_y are
+    the second arguments of _log_choose for the sizes of labels and of clusters. `row(name)` is a
+    statistic of a partition: total, n_labels, n_clusters, label_pairs or cluster_pairs. The last
+    two count ordered pairs of rows.
     """
     total, labels, clusters = row("total"), row("n_labels"), row("n_clusters")
     label_pairs, cluster_pairs = row("label_pairs"), row("cluster_pairs")
@@ -183,11 +189,11 @@ def table_options(row: Row) -> Terms:
 def label_table_terms(row: Row) -> Terms:
     """Return fixed_label_remainders and other terms of a label, all in fixed point, by name.
 
-    They are factorial_remainder and log_factorial of its size, its terms of group_logs of
-    _log_tables and of group_excess of _table_excess, and, as fixed_own_logs and fixed_own_excess,
-    those of the table of the labels with themselves. Callers sum them over labels. `row(name)` is a
-    column of a frame of labels: label_size, copies (how many labels have this size), n_labels and
-    the columns of table_options.
+    They are factorial_remainder and log_factorial of the label's size; its terms of group_logs in
+    _log_tables and of group_excess in _table_excess; and, as fixed_own_logs and fixed_own_excess,
+    the same two terms for the table of the labels with themselves. Callers sum the result over
+    labels. `row(name)` is a column of a frame of labels: label_size, copies (the number of labels
+    of this size), n_labels or a column of table_options.
     """
     size, copies = to_double(row("label_size")), to_double(row("copies"))
     of_columns = to_double(row("n_labels") - 1)
@@ -206,10 +212,10 @@ def label_table_terms(row: Row) -> Terms:
 def cluster_table_terms(row: Row) -> Terms:
     """Return fixed_cluster_remainders, fixed_cluster_logs and fixed_cluster_excess by name.
 
-    They are, in fixed point, factorial_remainder of the size of a cluster, and its terms of
-    group_logs of _log_tables and of group_excess of _table_excess. Callers sum them over clusters.
-    `row(name)` is a column of a frame of clusters: cluster_size, copies (clusters of this
-    size), and the columns of table_options.
+    They are, in fixed point, factorial_remainder of the size of a cluster, its term of group_logs
+    in _log_tables, and its term of group_excess in _table_excess. Callers sum the result over
+    clusters. `row(name)` is a column of a frame of clusters: cluster_size, copies (the number of
+    clusters of this size) or a column of table_options.
     """
     size, copies = to_double(row("cluster_size")), to_double(row("copies"))
     return {
@@ -235,11 +241,11 @@ def cell_table_terms(row: Row) -> Terms:
 def table_terms(row: Row) -> Terms:
     """Return log_tables, label_tables, table_excess, label_excess and sums, by name.
 
-    log_tables and label_tables are ln of the numbers of tables of labels and clusters, and of
-    labels and labels; table_excess and label_excess are the results of _table_excess for them. The
-    sums are those of remainders and logarithms of factorials, such as cell_remainders.
-    `row(name)` is a statistic of a partition: total, n_labels, a column of table_options, or a
-    fixed-point sum of the terms of labels, clusters and cells.
+    log_tables and label_tables are the logarithms of two numbers: of tables of labels and clusters,
+    and of tables of labels and labels. table_excess and label_excess are the results of
+    _table_excess for the two kinds of tables. The sums add up remainders and logarithms of
+    factorials, such as cell_remainders. `row(name)` is a statistic of a partition: total, n_labels,
+    a column of table_options, or a fixed-point sum of the terms of labels, clusters and cells.
     """
     logs = {
         name: from_fixed_point(row(f"fixed_{name}_logs")) for name in ("label", "cluster", "own")
@@ -267,7 +273,7 @@ def reduced_statistics(label: Column, cluster: Column) -> StructLists:
     """Return the statistics of two columns for reduced_scores, one struct per group of rows.
 
     The struct is the only element of a list. Its fields are total, n_labels, n_clusters, mi, hl
-    and hc (mutual information and conditional entropies), and those of table_terms.
+    and hc (mutual information and conditional entropies), and the terms of table_terms.
     """
     cells = cells_as_list(label, cluster).add_stages(
         cell_difference_terms, _group_counts, table_options, label_table_terms, cluster_table_terms
@@ -304,8 +310,8 @@ def _group_counts(_: Row) -> Terms:
 def _is_trivial(row: Row) -> pl.Expr:
     """Return whether label or cluster is a single group, or singletons only.
 
-    In that case the clusters tell nothing beyond their table, and the reduced information is 0.
-    `row(name)` is a statistic of a partition: total, n_labels or n_clusters.
+    In that case, the clusters tell nothing beyond the contingency table, and the reduced
+    information is 0. `row(name)` is a statistic of a partition: total, n_labels or n_clusters.
     """
     total, labels, clusters = row("total"), row("n_labels"), row("n_clusters")
     return (labels == 1) | (clusters == 1) | (labels == total) | (clusters == total)
@@ -350,10 +356,11 @@ def _reduced_expression(label: Column, cluster: Column, name: str) -> pl.Expr:
 def reduced_mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
     """Mutual information minus the information in the contingency table itself, in nats per row.
 
-    (1/n) ln(n! prod n_ij! / (prod a_i! prod b_j!)) - (1/n) ln(tables), where tables is the number
-    of contingency tables with the same sizes a_i of labels and b_j of clusters. Jerdee, Kirkley and
-    Newman estimate this number; the side with more groups makes the rows of their table. The score
-    is negative if the clusters tell less about the labels than it takes to describe the table.
+    It is (1/n) ln(n! prod n_ij! / (prod a_i! prod b_j!)) - (1/n) ln(tables), where tables is the
+    number of contingency tables with the same sizes a_i of labels and b_j of clusters. This number
+    is estimated as in Jerdee, Kirkley and Newman; the side with more groups forms the rows of the
+    table. The score is negative if the clusters tell less about the labels than it takes to
+    describe the table.
 
     Facts
     -----
@@ -362,7 +369,7 @@ def reduced_mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
     Range : unbounded
     Best value : none
     Special cases : 0 for a single label or cluster, and if one side has only singletons, because
-        the number of tables is known then. NULL if there are no rows.
+        the number of tables is then known. NULL if there are no rows.
     Source : Newman, Cantwell and Young (2020), Improved mutual information measure for clustering,
         classification, and community detection, doi:10.1103/PhysRevE.101.042304. Jerdee, Kirkley
         and Newman (2024), Improved estimates for the number of non-negative integer matrices with
@@ -373,7 +380,7 @@ def reduced_mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    The mutual information is 0.673 nats, most of which is in the table:
+    The mutual information is 0.673 nats, but most of it is information in the table:
 
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.reduced_mutual_info_score("label", "cluster")).item()
@@ -383,15 +390,15 @@ def reduced_mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
 
 
 def normalized_reduced_mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
-    """Reduced mutual information as a share of what there is to know about the labels.
+    """Reduced mutual information as a share of the information in the labels.
 
-    It is reduced_mutual_info_score divided by that of the labels with themselves. Clusters with
-    high entropy therefore gain no advantage.
+    It is reduced_mutual_info_score divided by the same score of the labels with themselves.
+    Clusters with high entropy therefore gain no advantage.
 
     Facts
     -----
     Title : Normalized reduced mutual information, asymmetric
-    Meaning : reduced information as a share of the labels' own
+    Meaning : reduced information / that of the labels alone
     Range : up to 1
     Best value : 1
     Special cases : 1 for equal partitions. NULL if there is a single label or if all labels are
@@ -405,7 +412,7 @@ def normalized_reduced_mutual_info_score(label: Column, cluster: Column) -> pl.E
 
     Examples
     --------
-    A label divided into two clusters costs more than in normalized_mutual_info_score:
+    Dividing a label into two clusters costs more than in normalized_mutual_info_score:
 
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.normalized_reduced_mutual_info_score("label", "cluster")).item()

@@ -1,4 +1,4 @@
-"""All external metrics in one pass, and the reports by cluster, by label and by row."""
+"""All external metrics in one pass, and reports by cluster, by label and by row."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 # ----------------------------------------------------------------------------------------------
 
 
-# The statistics besides those of matching and of the expected mutual information.
+# All statistics except the matching statistics and the expected mutual information.
 _PAIR_STATISTICS = (
     *("tp", "fp", "fn", "tn", "links"),
     *("tp_share", "fp_share", "fn_share", "tn_share", "links_share"),
@@ -79,15 +79,16 @@ _EXPECTED_STATISTICS = ("emi", "ehl", "ehc")
 def external_statistics(
     table: ContingencyTable, *, adjusted: bool, labels: pl.LazyFrame | None = None
 ) -> pl.LazyFrame:
-    """Return one row per partition of `table`: everything that the scores of external_report need.
+    """Return one row per partition of `table` with all statistics that external_report needs.
 
-    `labels` are the rows of _labels_with_best_match, if they are known.
+    `labels` is the result of _labels_with_best_match, if the caller already has it.
 
-    Columns: the partition columns; total, n_dropped and n_noise (rows); n_labels, n_clusters and
-    the other statistics of matching labels and clusters; tp, fp, fn and tn (pairs of rows), links,
-    and their shares; mi, hl and hc (mutual information, entropy of the label given the cluster, of
-    the cluster given the label); and if `adjusted` emi, ehl and ehc, the expectations of these
-    three for random labelings.
+    The columns are the partition columns; total, n_dropped and n_noise, numbers of rows; n_labels,
+    n_clusters and the other statistics of matching labels and clusters; tp, fp, fn and tn, counts
+    of pairs of rows, links, and their shares; and mi, hl and hc, the mutual information, the
+    entropy of the label given the cluster, and the entropy of the cluster given the label. If
+    `adjusted`, the result also has emi, ehl and ehc, the expectations of mi, hl and hc for random
+    labelings.
     """
     totals = table.join_partitions(
         table.row_counts,
@@ -111,10 +112,10 @@ def external_statistics(
 
 
 def _cells_with_differences(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per contingency cell, with its number of rows expected under independence.
+    """Return one row per contingency cell, with the number of rows expected under independence.
 
-    Columns: those of table.sized_cells (n, copies, sizes, total), mean, the expected number,
-    difference, n - mean, and size_product, label_size x cluster_size.
+    The columns are those of table.sized_cells (n, copies, sizes, total); mean, the expected number
+    of rows; difference, which is n - mean; and size_product, which is label_size x cluster_size.
     """
     return add_stages(table.sized_cells, cell_difference_terms)
 
@@ -122,7 +123,7 @@ def _cells_with_differences(table: ContingencyTable) -> pl.LazyFrame:
 def _labels_with_best_match(table: ContingencyTable) -> pl.LazyFrame:
     """Return one row per label, with label_size, label_majority_n, copies and best_match_rows.
 
-    The first three are those of table.label_sizes. best_match_rows is the label's size times its
+    The first three are columns of table.label_sizes. best_match_rows is the label's size times its
     best F1 score with any cluster, a term of class_f_measure.
     """
     by = [*table.keys, "label"]
@@ -138,8 +139,8 @@ def _labels_with_best_match(table: ContingencyTable) -> pl.LazyFrame:
 def _all_cell_terms() -> Terms:
     """Return the columns that the report sums over the contingency cells of a partition, by name.
 
-    They are cell_pairs (ordered pairs of rows), links, exact_matches, and what the information
-    scores and B-cubed need. The expressions read the columns of _cells_with_differences.
+    They are cell_pairs (ordered pairs of rows), links, exact_matches, and the terms of the
+    information scores and of B-cubed. The expressions read the columns of _cells_with_differences.
     """
     return {
         **cell_pair_terms(pl.col),
@@ -168,10 +169,10 @@ def _all_cluster_terms() -> Terms:
 
 
 def external_scores(average_method: str, beta: float, *, adjusted: bool) -> Terms:
-    """Return all scores of external_report by name, as expressions of external_statistics' columns.
+    """Return all scores of external_report by name, as expressions of statistics of a partition.
 
-    `average_method`, `beta` and `adjusted` are options of external_report; an invalid one is an
-    error.
+    The expressions read the columns of external_statistics. `average_method`, `beta` and `adjusted`
+    are options of external_report; an invalid option is an error.
     """
     check_report_options(average_method, beta, adjusted=adjusted)
     return {
@@ -185,7 +186,7 @@ def external_scores(average_method: str, beta: float, *, adjusted: bool) -> Term
 
 
 def need_expectation(scores: Terms) -> bool:
-    """Return whether one of `scores`, some of external_scores, needs the expected information."""
+    """Return whether any of `scores` needs the expected mutual information."""
     return any({*_EXPECTED_STATISTICS} & {*term.meta.root_names()} for term in scores.values())
 
 
@@ -198,8 +199,9 @@ def score_partitions(
 ) -> pl.LazyFrame:
     """Return the rows of external_statistics of `table` with a column for each score.
 
-    `scores` is the result of external_scores, and `adjusted` the option that it was called with.
-    `labels` is that of external_statistics. The scores of a partition without rows are NULL.
+    `scores` is the result of external_scores, and `adjusted` is the option with which it was
+    called. `labels` is the parameter of external_statistics. The scores of a partition without rows
+    are NULL.
     """
     has_rows = pl.col("total") > 0
     terms = {name: pl.when(has_rows).then(score) for name, score in scores.items()}
@@ -209,7 +211,7 @@ def score_partitions(
 def check_report_options(average_method: str, beta: float, *, adjusted: bool) -> None:
     """Raise an error if one of these options of external_report is invalid.
 
-    'joint' is a valid average_method only without `adjusted`: it has no adjusted form.
+    'joint' is a valid average_method only if `adjusted` is False, because it has no adjusted form.
     """
     check_choice("average_method", average_method, NORMALIZED_AVERAGES)
     if average_method == "joint" and adjusted:
@@ -254,7 +256,7 @@ def external_report(
         How many times each row counts, a whole number >= 0. The weights are checked before anything
         else is computed.
     partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group too.
+        Columns whose groups are evaluated separately. NULL is also a group.
     noise : object, optional
         The value of cluster that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
@@ -275,11 +277,11 @@ def external_report(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the rows that
-        count; n_dropped, the rows with a NULL label or cluster; n_noise, the rows of noise;
-        n_labels; n_clusters; and one column per metric, named as its expression, which is NULL if
-        the metric is undefined. If there are no rows, n is 0 and every metric is NULL; with
-        partition_by, the result is empty.
+        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the number of
+        rows that are counted; n_dropped, the number of rows with a NULL label or cluster; n_noise,
+        the number of noise rows; n_labels; n_clusters; and one column per metric, with the name of
+        its expression, which is NULL if the metric is undefined. If there are no rows, n is 0 and
+        every metric is NULL; with partition_by, the result is empty.
 
     Raises
     ------
@@ -293,7 +295,7 @@ def external_report(
 
     Examples
     --------
-    Two clusterings at once:
+    You can evaluate two clusterings in one call:
 
     >>> runs = pl.DataFrame(
     ...     {
@@ -340,10 +342,11 @@ def external_cluster_report(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per cluster, sorted by partition and cluster: the partition
-        columns; cluster; n, its rows; n_labels; majority_label, its most frequent label (the lowest
-        one in a tie); majority_n, its rows with that label; purity = majority_n / n; entropy, that
-        of its labels in nats; and joined_pairs, its pairs of rows with different labels. With
-        noise_as 'singletons', a single row with cluster NULL and n = 1 represents all singletons.
+        columns; cluster; n, the number of its rows; n_labels; majority_label, its most frequent
+        label (the lowest label in a tie); majority_n, the number of its rows with that label;
+        purity = majority_n / n; entropy, the entropy of its labels in nats; and joined_pairs, the
+        number of pairs of its rows with different labels. With noise_as 'singletons', a single row
+        with cluster NULL and n = 1 represents all singletons.
 
     Raises
     ------
@@ -356,7 +359,7 @@ def external_cluster_report(
 
     Examples
     --------
-    The cluster with rows of two labels:
+    One cluster has rows with two labels:
 
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> clusters = ce.external_cluster_report(six, "label", "cluster")
@@ -401,10 +404,10 @@ def external_label_report(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per label, sorted by partition and label: the partition
-        columns; label; n, its rows; n_clusters; majority_cluster, the cluster with most of its rows
-        (the lowest one in a tie); majority_n, its rows in that cluster; recall = majority_n / n;
-        entropy, that of its clusters in nats; and split_pairs, its pairs of rows in different
-        clusters.
+        columns; label; n, the number of its rows; n_clusters; majority_cluster, the cluster with
+        most of its rows (the lowest cluster in a tie); majority_n, the number of its rows in that
+        cluster; recall = majority_n / n; entropy, the entropy of its clusters in nats; and
+        split_pairs, the number of pairs of its rows in different clusters.
 
     Raises
     ------
@@ -417,7 +420,7 @@ def external_label_report(
 
     Examples
     --------
-    Each label lies in two clusters, which split two of its three pairs:
+    Each label is split into two clusters, which separates two of its three pairs:
 
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> labels = ce.external_label_report(six, "label", "cluster")
@@ -449,16 +452,17 @@ def describe_side(
 ) -> pl.LazyFrame:
     """Return one row per partition and value of `side`, which is 'label' or 'cluster'.
 
-    `other` is the other one of the two. `sizes` is table.label_sizes or table.cluster_sizes, by
-    side. Columns: the partition columns, the side, and SIDE_COLUMNS: size (rows), n_cells (number
-    of other values in these rows), majority (the most frequent other value), majority_n (its rows),
-    share (majority_n / size), entropy (of the other values, in nats) and divided_pairs (pairs of
-    rows with different other values). Shared by external_cluster_report and external_label_report.
+    `other` is the other of the two, and `sizes` is table.label_sizes or table.cluster_sizes,
+    according to `side`. The columns are the partition columns, the column `side`, and SIDE_COLUMNS:
+    size (the number of rows), n_cells (the number of different values of `other` in these rows),
+    majority (the most frequent of these values), majority_n (the number of its rows), share
+    (majority_n / size), entropy (of the values of `other`, in nats) and divided_pairs (the number
+    of pairs of rows with different values of `other`).
     """
     by, n, size = [*table.keys, side], pl.col("n"), pl.col("size")
     sizes = sizes.select(*by, "n_cells", size=f"{side}_size", majority_n=f"{side}_majority_n")
     cells = join_small(table.cells, by, sizes)
-    # The largest cell comes first; of equal ones that with the lowest value.
+    # The largest cell comes first; among equal cells, the cell with the lowest value.
     descending = [name == "n" for name in (*by, "n", other)]
     cells = cells.sort(*by, "n", other, descending=descending, nulls_last=True)
     entropy = pl.col("copies") * ratio(n, size) * log_ratio(size, n)
@@ -506,10 +510,10 @@ def bcubed_samples(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per scored row, sorted by partition and id: the partition
-        columns; id; label; cluster; bcubed_precision, the share of its cluster that has its label;
-        and bcubed_recall, the share of its label that is in its cluster. The means of these two are
-        the scores of the same names. For a row of noise that counts as a singleton, cluster is
-        NULL.
+        columns; id; label; cluster; bcubed_precision, the share of the rows of its cluster that
+        have its label; and bcubed_recall, the share of the rows with its label that are in its
+        cluster. The means of these two columns are the scores of the same names. For a noise row
+        that counts as a singleton, cluster is NULL.
 
     Raises
     ------
@@ -527,7 +531,7 @@ def bcubed_samples(
 
     Examples
     --------
-    The rows that share their cluster with another label:
+    Two rows share their cluster with a row that has another label:
 
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> samples = ce.bcubed_samples(six, "label", "cluster")
@@ -557,14 +561,14 @@ def size_records(
     *,
     count_unlabeled: bool = False,
 ) -> tuple[pl.LazyFrame, dict[str, str]]:
-    """Return (rows, keys), one row per row of `frame` that counts, with the sizes of its groups.
+    """Return (rows, keys): the counted rows of `frame` with the sizes of their groups.
 
-    Columns of rows: the partition columns, id, label, cluster, label_size and cluster_size (rows of
-    its label and of its cluster) and n (rows with both). A row of noise that counts as a singleton
-    has cluster NULL. `record` is the user's column of identifiers, or None for row numbers;
-    `results` are the names of the other columns of the final result; and keys maps the inner names
-    of the partition columns to the user's. With `count_unlabeled`, rows without a label count in
-    cluster_size.
+    The columns of rows are the partition columns, id, label, cluster, label_size and cluster_size
+    (the numbers of rows with the same label, and in the same cluster), and n (the number of rows
+    with both). For a noise row that counts as a singleton, cluster is NULL. keys maps the inner
+    names of the partition columns to the user's. `record` is the user's column of identifiers, or
+    None for row numbers, and `results` are the names of the other columns of the final result. With
+    `count_unlabeled`, rows without a label are included in cluster_size.
     """
     rows, keys = _read_records(frame, label, cluster, record, options, results)
     noisy = is_noise(rows, options.noise)
@@ -595,7 +599,7 @@ def size_records(
 
 
 def _check_record_ids(repeated: pl.DataFrame) -> None:
-    """Raise an error if `repeated` has a row, an id of several rows in a partition."""
+    """Raise an error if `repeated`, the ids that have several rows in a partition, is not empty."""
     if repeated.height:
         raise ClusterEvalError(
             "id: expected one row per id, got several rows of id "
@@ -611,10 +615,11 @@ def _read_records(
     options: LabelOptions,
     results: Sequence[str],
 ) -> tuple[pl.LazyFrame, dict[str, str]]:
-    """Check the arguments of size_records; return (rows, keys), its rows and partition columns.
+    """Check the arguments of size_records; return (rows, keys).
 
-    The rows have the partition columns, label, cluster and id, which is the user's column `record`,
-    or by default the row number from 0.
+    rows has the partition columns, label, cluster and id, which is the user's column `record`, or
+    by default the row number from 0. keys maps the inner names of the partition columns to the
+    user's.
     """
     lazy = check_frame(frame)
     check_noise_as(options.noise, options.noise_as)

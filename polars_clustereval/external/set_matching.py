@@ -1,9 +1,9 @@
-"""Indices that compare each cluster or row with the labels and clusters that it matches.
+"""Indices that compare each cluster, or the cluster of each row, with the labels that it matches.
 
 The majority label of a cluster is the most frequent label of its rows; the majority cluster of a
-label is the cluster with the most of its rows. The best match of a label is the cluster with which
-it has the highest F1 score. A label and a cluster match exactly if they have the same rows. See
-contingency for n, copies and the sizes.
+label is the cluster that has most of its rows. The best match of a label is the cluster with which
+the label has the highest F1 score. A label and a cluster match exactly if they have the same rows.
+See the module contingency for n, copies and the sizes.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 def label_match_rows(row: Row) -> pl.Expr:
     """Return label_size times the F1 score of a cell's label and cluster, 2 n / (sum of the sizes).
 
-    `row(name)` is a column of the contingency cells: n rows, label_size and cluster_size. The
-    maximum over the cells of a label, summed over labels, is the numerator of class_f_measure.
+    `row(name)` is a column of the contingency cells: n rows, label_size or cluster_size. The
+    numerator of class_f_measure is the maximum of the result over the cells of each label, summed
+    over labels.
     """
     n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
     return to_double(label_size) * (2 * to_double(n) / to_double(label_size + cluster_size))
@@ -39,10 +40,11 @@ def label_match_rows(row: Row) -> pl.Expr:
 def cell_matching_terms(row: Row) -> Terms:
     """Return fixed_precision_rows, fixed_recall_rows, fixed_similar_rows and exact_matches by name.
 
-    They are B-cubed precision, B-cubed recall and element-centric similarity summed over the rows
-    of the contingency cell, in fixed point, and the number of its copies if label and cluster have
-    the same rows, otherwise 0. Callers sum them over cells. `row(name)` is a column of the cells: n
-    rows, copies (how many equal cells it stands for), label_size and cluster_size.
+    The first three are B-cubed precision, B-cubed recall and element-centric similarity, summed
+    over the rows of a contingency cell, in fixed point. exact_matches is copies if label and
+    cluster have the same rows, and 0 otherwise. Callers sum the result over cells. `row(name)` is a
+    column of the cells: n rows, copies (the number of equal cells that it represents), label_size
+    or cluster_size.
     """
     n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
     larger = pl.max_horizontal(label_size, cluster_size)
@@ -59,9 +61,10 @@ def cell_matching_terms(row: Row) -> Terms:
 def label_matching_terms(row: Row) -> Terms:
     """Return n_labels, in_majority_clusters and fixed_matched_rows of a label, by name.
 
-    They are 1, the label's rows in the cluster with the most of them (label_majority_n), and its
-    best_match_rows, the maximum of label_match_rows, in fixed point. Callers sum them over labels.
-    `row(name)` is a column of a frame of one row per label; copies, its multiplicity, is 1.
+    n_labels is 1, in_majority_clusters is the number of the label's rows in its majority cluster
+    (label_majority_n), and fixed_matched_rows is best_match_rows, the maximum of label_match_rows,
+    in fixed point. Callers sum the result over labels. `row(name)` is a column of a frame with one
+    row per label; copies, its multiplicity, is 1.
     """
     return {
         "n_labels": row("copies"),
@@ -73,9 +76,10 @@ def label_matching_terms(row: Row) -> Terms:
 def cluster_matching_terms(row: Row) -> Terms:
     """Return n_clusters and in_majority_labels of a cluster, by name.
 
-    They are copies, and the rows with the most frequent label of the cluster, cluster_majority_n x
-    copies. Callers sum them over clusters. `row(name)` is a column of a frame of clusters; copies
-    is 1, or the number of noise rows if one row represents all noise rows that are singletons.
+    n_clusters is copies, and in_majority_labels is the number of rows with the majority label of
+    the cluster, cluster_majority_n x copies. Callers sum the result over clusters. `row(name)` is a
+    column of a frame of clusters; copies is 1, or the number of noise rows if a single row
+    represents all noise rows that are singletons.
     """
     return {
         "n_clusters": row("copies"),
@@ -86,7 +90,7 @@ def cluster_matching_terms(row: Row) -> Terms:
 def matching_terms(row: Row) -> Terms:
     """Return matched_rows, precision_rows, recall_rows and similar_rows as Float64 by name.
 
-    `row(name)` is one of their fixed-point sums over a partition, such as fixed_matched_rows.
+    `row(name)` is a fixed-point sum over a partition, such as fixed_matched_rows.
     """
     return {
         name: from_fixed_point(row(f"fixed_{name}"))
@@ -94,7 +98,7 @@ def matching_terms(row: Row) -> Terms:
     }
 
 
-#: Counts among the statistics of matching, which need no conversion.
+#: The statistics of matching that are counts, and need no conversion.
 MATCHING_COUNTS = (
     "n_labels",
     "n_clusters",
@@ -124,8 +128,9 @@ def matching_statistics(label: Column, cluster: Column) -> StructLists:
 def _majority_terms(row: Row) -> Terms:
     """Return label_majority_n, cluster_majority_n and best_match_rows of a cell, by name.
 
-    They are the maximum of n over the cells of its label, of n over the cells of its cluster, and
-    of label_match_rows over the cells of its label. `row(name)` is a field of cells_as_list.
+    They are three maxima: of n over the cells with the same label, of n over the cells with the
+    same cluster, and of label_match_rows over the cells with the same label. `row(name)` is a field
+    of cells_as_list.
     """
     label, cluster = row("label"), row("cluster")
     return {
@@ -141,7 +146,7 @@ def _majority_terms(row: Row) -> Terms:
 
 
 def f_score(precision: pl.Expr, recall: pl.Expr, beta: float) -> pl.Expr:
-    """Return the F score of precision and recall, 0 if both are 0; beta > 1 favors recall."""
+    """Return the F score of precision and recall, or 0 if both are 0; beta > 1 favors recall."""
     square = beta * beta
     score = ratio((1 + square) * precision * recall, square * precision + recall)
     return pl.when(precision + recall == 0).then(0.0).otherwise(score)
@@ -150,13 +155,13 @@ def f_score(precision: pl.Expr, recall: pl.Expr, beta: float) -> pl.Expr:
 def matching_scores(row: Row, beta: float = 1.0) -> Terms:
     """Return the scores of matching, from purity to exact_match_f_score, as expressions by name.
 
-    `row(name)` is a statistic of a partition. total, n_labels and n_clusters are numbers of rows,
-    labels and clusters; in_majority_labels counts the rows with the majority label of their
-    cluster, in_majority_clusters those in the majority cluster of their label, and exact_matches
-    the clusters with the same rows as a label. precision_rows, recall_rows, similar_rows and
-    matched_rows are sums over rows of B-cubed precision, of B-cubed recall, of element-centric
-    similarity, and of the best F1 score of the row's label with any cluster. beta is the weight of
-    recall in bcubed_f_score.
+    `row(name)` is a statistic of a partition. total, n_labels and n_clusters are the numbers of
+    rows, labels and clusters. in_majority_labels is the number of rows with the majority label of
+    their cluster, in_majority_clusters the number of rows in the majority cluster of their label,
+    and exact_matches the number of clusters with the same rows as a label. precision_rows,
+    recall_rows, similar_rows and matched_rows are sums over the rows: of B-cubed precision, of
+    B-cubed recall, of element-centric similarity, and of the best F1 score of the row's label with
+    any cluster. beta is the weight of recall in bcubed_f_score.
     """
     labels, clusters, exact = row("n_labels"), row("n_clusters"), row("exact_matches")
     in_majorities = row("in_majority_labels") + row("in_majority_clusters")
@@ -206,7 +211,7 @@ def purity(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    Five of six rows:
+    Five of six rows have the majority label of their cluster:
 
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.purity("label", "cluster")).item()
@@ -232,7 +237,7 @@ def inverse_purity(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    Four of six rows:
+    Four of six rows are in the majority cluster of their label:
 
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.inverse_purity("label", "cluster")).item()
@@ -242,10 +247,10 @@ def inverse_purity(label: Column, cluster: Column) -> pl.Expr:
 
 
 def class_f_measure(label: Column, cluster: Column) -> pl.Expr:
-    """Best F1 score that any cluster has for a label, averaged over the rows.
+    """Best F1 score of any cluster for the label of a row, averaged over the rows.
 
-    If a label has a rows and a cluster has b rows, n of them in common, their F1 score is 2 n / (a
-    + b).
+    The F1 score of a label and a cluster is 2 n / (a + b), where a is the number of rows with the
+    label, b is the number of rows in the cluster, and n is the number of rows in both.
 
     Facts
     -----
@@ -261,7 +266,7 @@ def class_f_measure(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    Each label of 3 rows shares 2 with a cluster of 2:
+    Each label has 3 rows, and shares 2 of them with a cluster of 2 rows:
 
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.class_f_measure("label", "cluster")).item()
@@ -289,7 +294,8 @@ def split_join_distance(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    One row of six is outside the majority of its cluster, two outside that of their label:
+    One row of six is outside the majority of its cluster, and two are outside the majority of their
+    label:
 
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.split_join_distance("label", "cluster")).item()
@@ -299,9 +305,9 @@ def split_join_distance(label: Column, cluster: Column) -> pl.Expr:
 
 
 def bcubed_precision(label: Column, cluster: Column) -> pl.Expr:
-    """Mean over the rows of the share of the row's cluster that has its label.
+    """Share of a row's cluster that has the same label as the row, averaged over the rows.
 
-    This is B-cubed precision; each row itself counts.
+    The row itself is included in its cluster.
 
     Facts
     -----
@@ -318,7 +324,7 @@ def bcubed_precision(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    1 for four rows and 1/2 for the two in the mixed cluster:
+    The precision is 1 for four rows, and 1/2 for the two rows in the mixed cluster:
 
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.bcubed_precision("label", "cluster")).item()
@@ -328,9 +334,9 @@ def bcubed_precision(label: Column, cluster: Column) -> pl.Expr:
 
 
 def bcubed_recall(label: Column, cluster: Column) -> pl.Expr:
-    """Mean over the rows of the share of the row's label that is in its cluster.
+    """Share of the rows with a row's label that are in its cluster, averaged over the rows.
 
-    This is B-cubed recall; each row itself counts.
+    The row itself is included among the rows with its label.
 
     Facts
     -----
@@ -347,7 +353,7 @@ def bcubed_recall(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    2/3 for four rows and 1/3 for the two in the mixed cluster:
+    The recall is 2/3 for four rows, and 1/3 for the two rows in the mixed cluster:
 
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.bcubed_recall("label", "cluster")).item()
@@ -359,7 +365,8 @@ def bcubed_recall(label: Column, cluster: Column) -> pl.Expr:
 def bcubed_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
     """Weighted harmonic mean of B-cubed precision and recall.
 
-    (1 + beta^2) P R / (beta^2 P + R): with beta > 1, recall weighs more.
+    It is (1 + beta^2) P R / (beta^2 P + R), where P is the precision and R the recall. With
+    beta > 1, recall weighs more.
 
     Facts
     -----
@@ -396,11 +403,11 @@ def bcubed_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.E
 
 
 def element_centric_similarity(label: Column, cluster: Column) -> pl.Expr:
-    """Mean over the rows of the overlap of the row's label and cluster, divided by the larger one.
+    """Overlap of a row's label and cluster / the larger of the two, averaged over the rows.
 
-    (1/n) sum of n_ij^2 / max(a_i, b_j) over the cells of the contingency table, where the cell has
-    n_ij rows, its label a_i and its cluster b_j. For partitions, this is the element-centric
-    similarity for any value of its parameter alpha.
+    It is (1/n) times the sum of n_ij^2 / max(a_i, b_j) over the cells of the contingency table,
+    where the cell has n_ij rows, its label a_i rows and its cluster b_j rows. For partitions, the
+    element-centric similarity has this value whatever its parameter alpha is.
 
     Facts
     -----
@@ -416,7 +423,7 @@ def element_centric_similarity(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    2/3 for four rows, and 1/3 for the two in the mixed cluster:
+    The similarity is 2/3 for four rows, and 1/3 for the two rows in the mixed cluster:
 
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.element_centric_similarity("label", "cluster")).item()
@@ -442,7 +449,7 @@ def exact_match_precision(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    One of three clusters:
+    One of three clusters has exactly the rows of a label:
 
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> flowers.select(ce.exact_match_precision("label", "cluster")).item()
@@ -468,7 +475,7 @@ def exact_match_recall(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    One of two labels:
+    One of two labels has exactly the rows of a cluster:
 
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> flowers.select(ce.exact_match_recall("label", "cluster")).item()
@@ -494,7 +501,7 @@ def exact_match_f_score(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    One match among three clusters and two labels, 2 / (3 + 2):
+    There is one match among three clusters and two labels, so the score is 2 / (3 + 2):
 
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> flowers.select(ce.exact_match_f_score("label", "cluster")).item()

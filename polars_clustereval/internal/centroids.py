@@ -1,6 +1,6 @@
-"""centroids: points, the centers of clusters, and the distances of points to them.
+"""centroids: points, the centers of clusters, and the distances of points to centers.
 
-See VectorForm for the vectors raw_x, x, m, v, c and g of a row or cluster.
+The class VectorForm describes the vectors raw_x, x, m, v, c and g of a row or cluster.
 """
 
 from __future__ import annotations
@@ -92,8 +92,8 @@ def check_point_options(
 ) -> PointOptions:
     """Return the options that all internal indices share; raise an error for the first wrong one.
 
-    They mean the same as in `centroids`. Checks that need rows, such as that of the number of
-    weights, come later.
+    The parameters are those of `centroids`. Checks that need rows, such as the check of the number
+    of weights, come later.
     """
     measure = check_distance(distance, p)
     check_choice("center", center, ("mean", "median"))
@@ -119,26 +119,28 @@ def check_point_options(
 class Points:
     """The rows of a frame as points, with the centers and spreads of their clusters.
 
-    A row is `complete` if it has a vector and a cluster, `kept` if it is complete and counts (noise
-    may be dropped), and `noisy` if it is complete and noise. Each pass over the rows reads the
+    A row is `complete` if it has a vector and a cluster, `kept` if it is complete and is not
+    dropped as noise, and `noisy` if it is complete and noise. Each pass over the rows reads the
     user's frame again.
     """
 
     rows: pl.LazyFrame
-    #: Inner names of the partition columns, and the user's.
+    #: The inner names of the partition columns, with the user's names.
     keys: dict[str, str]
     form: VectorForm
     center: Center
-    #: Whether noise is counted as singletons: the column `singleton_no` is then 0, or, for noise,
-    #: the number of the row.
+    #: Whether each noise row counts as a cluster. If so, the column `singleton_no` has the number
+    #: of the row for noise, and 0 for other rows.
     has_singletons: bool
-    #: Names of the columns of the coordinates, for error texts; empty unless each is a column.
+    #: Names of the columns of the coordinates, for error texts; empty unless each coordinate is a
+    #: column.
     names: tuple[str, ...] = ()
-    #: Whether the column `id` is one of the user's, not the number of the row.
+    #: Whether the column `id` is the user's, and not the row number.
     has_user_id: bool = False
-    #: One row per partition, its origin, which its points are moved by; None if none is moved.
+    #: One row per partition: the origin that is subtracted from its points. None if no points are
+    #: moved.
     origins: pl.LazyFrame | None = None
-    #: Whether collecting spreads raises the error of points without finite distances.
+    #: Whether collecting `spreads` raises the error for points without finite distances.
     is_checked: bool = False
 
     @property
@@ -148,12 +150,12 @@ class Points:
 
     @property
     def cluster_keys(self) -> list[str]:
-        """The columns that identify a cluster: partition columns, cluster, maybe singleton_no."""
+        """The columns that identify a cluster: partition columns, cluster and any singleton_no."""
         return [*self.keys, *self.own_keys]
 
     @property
     def own_keys(self) -> list[str]:
-        """The columns that identify a cluster in its partition: cluster, maybe singleton_no.
+        """The columns that identify a cluster in its partition: cluster and any singleton_no.
 
         singleton_no exists if each noise point counts as a cluster.
         """
@@ -161,33 +163,34 @@ class Points:
 
     @property
     def distance(self) -> Distance:
-        """The distance, with the order p of minkowski, by which points are compared."""
+        """The distance by which points are compared, with the order p of minkowski."""
         return self.form.distance
 
     @property
     def squares_add_up(self) -> bool:
-        """Whether, for this distance and center, the total sum of squares is within + between."""
+        """Whether the total sum of squares is within + between, for this distance and center."""
         return self.distance.name in ("euclidean", "sqeuclidean") and self.center == "mean"
 
     @cached_property
     def kept_rows(self) -> pl.LazyFrame:
-        """The rows of points that count: with a vector and a cluster, and not dropped as noise."""
+        """The rows that are evaluated: with a vector and a cluster, and not dropped as noise."""
         return self.rows.filter("kept")
 
     def vector_columns(self, prefix: str) -> list[str]:
         """Return the names of the columns that hold one of the vectors of a row.
 
-        `prefix` names the vector: x is the point, c the center of a cluster; VectorForm lists all.
+        `prefix` is the name of the vector, such as x for the point or c for the center of a
+        cluster. VectorForm lists all vectors.
         """
         return self.form.columns(prefix)
 
     def with_vectors(self, *, is_eager: bool) -> Points:
-        """Return the points with the vector x added to each row, and the origins they are moved by.
+        """Return the points with the vector x in each row, and the origins that are subtracted.
 
-        The columns of x are made by `form.add_points`. If the user's frame is in memory
-        (`is_eager`), the origins of its partitions are computed now, and if all of them are 0,
-        which is the usual case, the points are not moved. Otherwise the origins are joined to the
-        rows, and found on collection.
+        `form.add_points` computes the columns of x. If the user's frame is in memory (`is_eager`),
+        the origins of its partitions are computed now. If all of them are 0, which is the usual
+        case, the points are not moved. Otherwise the origins are joined to the rows, and are
+        computed on collection.
         """
         form, rows, keys = self.form, self.rows, self.partition_keys
         if not form.is_moved:
@@ -204,9 +207,10 @@ class Points:
         return replace(self, rows=form.add_points(rows), origins=origins)
 
     def with_user_centers(self, clusters: pl.LazyFrame) -> pl.LazyFrame:
-        """Return `clusters`, rows of `centers`, with their center c as the list `centroid`.
+        """Return `clusters`, rows of `centers`, with the center c of each as the list `centroid`.
 
-        The list has the user's coordinates: without the factors of weights, and not moved.
+        The list is in the user's coordinates: the factors of the weights are divided out, and the
+        origin is added back.
         """
         if self.origins is not None:
             clusters = join_partitions(clusters, self.partition_keys, self.origins)
@@ -214,9 +218,10 @@ class Points:
 
     @cached_property
     def centers(self) -> pl.LazyFrame:
-        """One row per cluster: cluster_keys, size, mean or median m, variances v and center c.
+        """One row per cluster: cluster_keys, size, mean or median m, variances v, and center c.
 
-        size counts its kept points. The vectors m, v and c have the columns of VectorForm.
+        size is the number of kept points of the cluster. The vectors m, v and c have the columns of
+        VectorForm.
         """
         centers = self.form.center_clusters(
             self.kept_rows, self.cluster_keys, self.partition_keys, self.center
@@ -236,11 +241,11 @@ class Points:
         """One row per cluster: cluster_keys, numbers of rows, and sums of distances to centers.
 
         The counts are n (kept points), n_dropped (rows without a vector or cluster), n_noise, and
-        n_invalid (above 0 if a kept point has no finite distance, or their sum is not finite). Over
-        the kept points there are the sum (distances), the sum of squares (ssw) and the maximum
-        (radius) of the distances to the center of the cluster, and the sum of those to the center
-        of the partition (overall_distances). Rows whose cluster is NULL count in a row of their
-        own.
+        n_invalid (above 0 if a kept point has no finite distance, or if the sum of the distances is
+        not finite). Of the distances of the kept points to the center of the cluster, there are the
+        sum (distances), the sum of squares (ssw) and the maximum (radius). overall_distances is the
+        sum of their distances to the center of the partition. Rows whose cluster is NULL form a row
+        of their own.
         """
         keys = self.cluster_keys
         targets = self.all_centers.select(
@@ -258,7 +263,7 @@ class Points:
             overall_distance=pl.when(kept).then(self.form.distance_between("x", "g")),
         )
         n = kept.cast(pl.Int64).sum()
-        # A sum may overflow though all distances are finite.
+        # A sum may overflow even if all distances are finite.
         overflow = (~squares.sum().is_finite()).cast(pl.Int64)
         return (
             measured.group_by(keys)
@@ -277,10 +282,11 @@ class Points:
 
     @cached_property
     def clusters(self) -> pl.LazyFrame:
-        """One row per cluster with points: columns of `all_centers` and `spreads`, and two more.
+        """One row per cluster with points: columns of `all_centers` and `spreads`, and two others.
 
-        These are mean_distance, of its points to its center, and number, which is unique in the
-        frame. n_dropped, n_noise and n_invalid are left out.
+        The two other columns are mean_distance, the mean distance of its points to its center, and
+        number, which is unique in the frame. The columns n_dropped, n_noise and n_invalid are left
+        out.
         """
         spreads = self.spreads.drop("n_dropped", "n_noise", "n_invalid")
         rows = self.all_centers.join(spreads, on=self.cluster_keys, nulls_equal=True)
@@ -294,9 +300,10 @@ class Points:
     def row_counts(self) -> pl.LazyFrame:
         """One row per partition: n, n_dropped, n_noise, n_dims, n_clusters and n_singletons.
 
-        A partition is a group of partition_by, or all rows without it. n counts kept points,
-        n_dropped rows without a vector or cluster, n_singletons clusters of one point. Partitions
-        without kept points are left out; without partition columns there is always one row.
+        A partition is a group of partition_by; without partition_by, all rows are one partition. n
+        is the number of kept points, n_dropped the number of rows without a vector or cluster, and
+        n_singletons the number of clusters with a single point. Partitions without kept points are
+        left out; without partition columns, there is always one row.
         """
         n = pl.col("n")
         terms = {
@@ -308,16 +315,18 @@ class Points:
             "n_singletons": (n == 1).sum().cast(pl.Int64),
         }
         counts = aggregate_by(self.spreads, self.partition_keys, terms)
-        # By n, Polars 2.0 would filter the clusters, which have a column of this name, too.
+        # A filter on n would also be applied by Polars 2.0 to the clusters, which have a column of
+        # this name.
         return counts.filter(pl.col("n_clusters") > 0) if self.keys else counts
 
     def precompute(self) -> Points:
-        """Return the same points with all_centers and spreads collected now, for several uses.
+        """Return the same points with all_centers and spreads collected now, to be reused.
 
         Raise the error of fault_error if a point has no finite distance.
         """
         if isinstance(self.form, LongVectors):
-            # Together, the engine would hold all points: it reads them once for two plans.
+            # If the two were collected together, the engine would read the points once for both
+            # plans, and hold all of them in memory.
             centers = collect_now(self.all_centers)
             spreads = collect_now(self.with_frames(all_centers=centers.lazy()).spreads)
         else:
@@ -328,7 +337,7 @@ class Points:
         return self.with_frames(all_centers=centers.lazy(), spreads=spreads.lazy())
 
     def with_frames(self, **frames: pl.LazyFrame) -> Points:
-        """Return the same points with these frames as the cached properties of their names.
+        """Return the same points, with each of the frames as the cached property of its name.
 
         The spreads of `without_distances` are kept.
         """
@@ -341,8 +350,8 @@ class Points:
     def without_distances(self) -> Points:
         """Return the same points with spreads computed without any distance to a center.
 
-        It is for indices that do not use such distances: distances, ssw, radius and
-        overall_distances are NULL. The spreads have one more column, zeros: the number of kept
+        Use it for indices that need no such distances: the columns distances, ssw, radius and
+        overall_distances are NULL. The spreads have an additional column zeros, the number of kept
         points that are zero vectors.
         """
         norm, size, kept = pl.col("norm"), pl.col("size"), pl.col("kept")
@@ -354,7 +363,7 @@ class Points:
             "zeros": (norm == 0).sum().cast(pl.Int64),
             **moments,
         }
-        # Kept rows are a group of their own, so that one pass serves the centers too.
+        # Kept rows are a group of their own, so that the same pass also yields the centers.
         rows = self.rows.with_columns(norm=self.form.norm("x"))
         kinds = (*self.cluster_keys, "kept", "complete", "noisy")
         groups = rows.group_by(*kinds).agg(**terms).cache()
@@ -378,7 +387,7 @@ class Points:
     def with_fault_check(self, frame: pl.LazyFrame) -> pl.LazyFrame:
         """Return the frame with a check that is run when the frame is collected.
 
-        The check raises the error of fault_error if a kept point has no finite distance.
+        The check raises fault_error if a kept point has no finite distance.
         """
         if self.is_checked:
             return frame
@@ -397,10 +406,10 @@ class Points:
         return raise_on_collect(frame, repeated, _raise_repeated_id)
 
     def fault_error(self) -> ClusterEvalError:
-        """Return the error of vectors that have no finite distances.
+        """Return the error for vectors that have no finite distances.
 
-        It tells what is wrong with them, and in how many rows. To find this out, the rows are read
-        again.
+        The error says what is wrong with the vectors, and in how many rows. To find this out, the
+        rows are read again.
         """
         rows, form = self.kept_rows, self.form
         if isinstance(form, LongVectors):
@@ -418,10 +427,10 @@ class Points:
     ) -> Frame:
         """Return the result table `lazy` in the kind of `frame`, with the user's partition columns.
 
-        It is sorted by these and by the columns `order`, and has no column singleton_no. `frame` is
-        what the user passed. Collecting the result raises the error of points without finite
-        distances. `metrics` are the columns to return besides the partition
-        columns; None returns all.
+        The result is sorted by the partition columns and by the columns `order`, and has no column
+        singleton_no. `frame` is the frame that the user passed. Collecting the result raises the
+        error for points without finite distances. `metrics` are the columns to return after the
+        partition columns; None returns all.
         """
         names = [*self.keys, *order]
         rows = self.with_fault_check(lazy)
@@ -435,7 +444,7 @@ class Points:
 
 
 def _raise_repeated_id(repeated: pl.DataFrame) -> None:
-    """Raise the error if `repeated` has a row: an id of several rows, and their number."""
+    """Raise an error if `repeated` has a row, which holds an id and the number of its rows."""
     if repeated.height:
         row = repeated.row(0, named=True)
         raise ClusterEvalError(
@@ -461,9 +470,10 @@ def read_points(
 ) -> Points:
     """Return the rows of a user's frame as points, after a check of all arguments.
 
-    `given` has further arguments for read_rows. Without `needs_origins`, the points are not moved,
-    because far from 0 only means and squares lose digits, but distances do not. If `is_eager`, even
-    the rows of a LazyFrame are read once now, to find the origins of its partitions.
+    `given` has further arguments for read_rows. Set `needs_origins` to False if only distances are
+    computed. Then the points are not moved, because far from 0, means and squares lose digits, but
+    distances do not. If `is_eager`, even the rows of a LazyFrame are read once now, to find the
+    origins of its partitions.
     """
     points = read_rows(frame, vector, cluster, options, **given)
     form = replace(points.form, is_moved=points.form.is_moved and needs_origins)
@@ -482,13 +492,13 @@ def read_rows(
     inner_key: pl.Expr | None = None,
     needs_wide: bool = False,
 ) -> Points:
-    """Return the rows of a user's frame, after a check of all arguments, without the vector x.
+    """Return the rows of a user's frame as points without the vector x; check all arguments first.
 
     `results` are the names of the columns of the caller's result: a partition column of such a name
     is an error. `row_id` becomes the column id of `Points.rows`: an expression that is already
     checked, or "number" for the number of the row in the frame, from 0. `inner_key`, an expression
     that is already checked, is one more partition column, after the user's; it keeps its own name.
-    If `needs_wide`, each coordinate has a column of its own, however many there are.
+    If `needs_wide`, each coordinate has a column of its own, even if there are many coordinates.
     """
     lazy = check_frame(frame)
     keys = check_partition_keys(lazy, options.partition_by, results)
@@ -525,7 +535,7 @@ def read_rows(
 
 
 def _noise_flag(lazy: pl.LazyFrame, cluster: pl.Expr, noise: object) -> pl.Expr:
-    """Return whether each row is noise: its cluster is the value `noise`. False for NULL.
+    """Return whether the cluster of each row is the value `noise`; False for NULL.
 
     Raise an error if `noise` is not a value of the type of the expression `cluster`.
     """
@@ -544,10 +554,11 @@ def _choose_form(
     is one weight per coordinate.
     """
     dims, distance = len(coordinates.exprs), options.distance
-    # Vectors without coordinates have one NULL in place of them, which no weight belongs to.
+    # Vectors without coordinates have a single NULL instead, to which no weight belongs.
     weights = None if coordinates.is_empty else options.weights
     factors = weight_factors(weights, distance, dims)
-    # Cosine depends on where 0 is. Numbers of few digits neither lose them nor overflow.
+    # Points are not moved for cosine, which depends on the position of 0. Nor are they moved if
+    # their numbers have few digits, because these neither lose digits nor overflow.
     is_exact = coordinates.few_digits and weights is None
     is_moved = not (distance.name == "cosine" or is_exact or coordinates.is_empty)
     # Medians need one column per coordinate.
@@ -559,9 +570,9 @@ def _choose_form(
 def _flag_rows(rows: pl.LazyFrame, noise_as: NoiseAs | None) -> pl.LazyFrame:
     """Return the rows with the flags complete, kept and noisy, which class Points describes.
 
-    The rows have cluster, has_vector and noisy, which is also set for rows without a vector. With
-    noise_as 'singletons' they also get row, an index from 0, and singleton_no, which is row + 1 for
-    noise and otherwise 0; cluster is then NULL for noise.
+    `rows` has the columns cluster, has_vector and noisy; the last is also set for rows without a
+    vector. With noise_as 'singletons', the result also has row, an index from 0, and singleton_no,
+    which is row + 1 for noise and 0 otherwise; in this case, cluster is NULL for noise.
     """
     has_vector = pl.col("has_vector").fill_null(False)
     rows = rows.with_columns(complete=pl.col("cluster").is_not_null() & has_vector)
@@ -607,8 +618,9 @@ def centroids(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per cluster, sorted by partition and cluster: the partition
-        columns; cluster; n, its points; and centroid, a list with one number per coordinate. With
-        noise_as 'singletons', each noise point has a row of its own, where cluster is NULL.
+        columns; cluster; n, the number of its points; and centroid, a list with one number per
+        coordinate. With noise_as 'singletons', each noise point has a row of its own, where cluster
+        is NULL.
 
     Raises
     ------

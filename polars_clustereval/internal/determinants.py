@@ -1,18 +1,20 @@
-"""determinants: the indices made from determinants of scatter matrices.
+"""determinants: indices that are computed from determinants of scatter matrices.
 
-Long vectors are factored by numpy, all points of a partition together (kernels.factorization). For
-others, scatter matrices are sums of products, with one column for each pair of coordinates. Polars
-aggregates them, and numpy eliminates the result, which has at most one row per cluster. The squares
-of nearly collinear columns lose twice as many digits as the columns themselves. If an elimination
-shows such columns, its combinations of coordinates, which are nearly orthogonal, are computed for
-every point, and their products are summed in another pass. The determinant stays the same.
+If vectors are long, numpy factors all points of a partition together (kernels.factorization). For
+shorter vectors, scatter matrices are sums of products, with one column for each pair of
+coordinates. Polars aggregates these columns, and numpy eliminates the resulting matrices, of which
+there is at most one per cluster. The squares of nearly collinear columns lose twice as many digits
+as the columns themselves. If an elimination finds such columns, the points are read once more. For
+every point, the combinations of coordinates that result from the elimination are computed. They are
+nearly orthogonal, and their products are summed. The determinant stays the same.
 
-W is the scatter matrix within the clusters of a partition, B that between them, W_C that of one
-cluster. `by` are the partition columns. The columns of a coordinate i are: x_i, of a row; m_i, the
-mean of a cluster, and r_i, a correction of it; u_i, a unit that products are scaled by. s_i_j is a
-sum of products of the coordinates i and j in these units, w_i_j and b_i_j are entries of W and B.
-Combination i of the coordinates is their sum with the coefficients a_i_0, a_i_1, ... and, for i
-itself, 1; l_i is the length of coordinate i, the root of its scatter.
+W is the scatter matrix within the clusters of a partition, B is the scatter matrix between them,
+and W_C is the scatter matrix of cluster C. `by` are the partition columns. For coordinate i, there
+are the columns x_i, the coordinate of a row; m_i, the mean of a cluster, and r_i, a correction of
+that mean; and u_i, a unit by which products are scaled. s_i_j is a sum of products of the
+coordinates i and j in these units, and w_i_j and b_i_j are entries of W and B. Combination i is a
+weighted sum of the coordinates, with the coefficients a_i_0, a_i_1, ..., and 1 for coordinate i
+itself. l_i is the length of coordinate i, which is the root of its scatter.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
     from .kernels.elimination import Step
     from .vectors import Missing, Vector
 
-# Filters and selections of the result must not be applied to the input.
+# The optimizer must not push filters and selections of the result into the input.
 _NO_PUSHDOWN = {"predicate_pushdown": False, "projection_pushdown": False, "slice_pushdown": False}
 
 
@@ -55,23 +57,25 @@ _DETERMINANT_INDICES = (
 )
 
 
-# Bits of the fraction of each factor of a product. Coordinates are less than 4 units, so that sums
-# of products are exact as Int128 for 2^38 rows. The rounding error of Float64 sums would exceed the
-# threshold that tells singular matrices from others.
+# The number of fraction bits of each factor of a product. Coordinates are less than 4 units, so
+# that sums of products are exact as Int128 for 2^38 rows. The rounding error of Float64 sums would
+# exceed the threshold that distinguishes singular matrices from others.
 _FRACTION_BITS = 42
 
 
-# Shares of a pivot in the squares that it is a difference of (Step.shares). A sum of products has a
-# rounding error of at most 0.5 d 2^-52 of these squares, for d coordinates, for the singular
-# matrices of the tests: a pivot of less than _UNRELIABLE_SHARE d may be nothing else. If a share is
-# less than _DELICATE_SHARE, the matrix is computed again from combinations, whose rounding error
-# has a share of 2^-104. A matrix is singular if a share is at most _SINGULAR_SHARE d: coordinates
-# are themselves rounded, and the determinant would have less than six digits.
+# Limits for the shares of pivots. A pivot is a difference of squares, and its share is its part of
+# these squares (Step.shares). With d coordinates, the rounding error of a sum of products is at
+# most 0.5 d 2^-52 of these squares for the singular matrices of the tests, so a pivot of less than
+# _UNRELIABLE_SHARE d may be only rounding error. If a share is less than _DELICATE_SHARE, the
+# matrix is computed again from combinations, whose rounding error has a share of 2^-104. A matrix
+# counts as singular if a share is at most _SINGULAR_SHARE d, because the coordinates themselves are
+# rounded, and the determinant would have less than six digits.
 _UNRELIABLE_SHARE, _DELICATE_SHARE, _SINGULAR_SHARE = 2.0**-50, 2.0**-10, 2.0**-68
 
 
-# Bytes per row of products of two coordinates that are summed in one query, for points and for
-# clusters: each is a column, and all 2080 products of 64 coordinates would take 33 kB as Int128.
+# The maximum bytes per row of the products that are summed in one query, for points and for
+# clusters. Each product of two coordinates is a column, and all 2080 products of 64 coordinates
+# would take 33 kB as Int128.
 _BYTES_PER_POINT, _BYTES_PER_CLUSTER = 2048, 8192
 
 
@@ -80,10 +84,10 @@ def _summed_totals(points: Points) -> pl.LazyFrame:
 
     Without partition columns there is always one row.
 
-    The points are read three times, for means, for means of the residuals, and for products, and
-    once more for the products of combinations (_refine_scatter). If a cluster has no more points
-    than dimensions, its scatter matrix is singular: the matrices of the clusters are then not
-    needed, and W is summed directly over the points.
+    The points are read three times: for means, for means of the residuals, and for products. They
+    are read once more if products of combinations are needed (_refine_scatter). If a cluster has no
+    more points than dimensions, its scatter matrix is singular. In that case, the matrices of the
+    clusters are not needed, and W is summed directly over the points.
     """
     keys, columns = points.partition_keys, points.vector_columns("x")
     by, n_dims = keys or ["__ce_whole"], len(columns)
@@ -144,7 +148,7 @@ def _pair_columns(name: str, n_dims: int) -> list[str]:
 
 
 def _coefficient_columns(n_dims: int) -> list[str]:
-    """Return the names of the coefficients of combinations that vary: a_1_0, a_2_0, a_2_1, ..."""
+    """Return the names of the coefficients that are not always 0 or 1: a_1_0, a_2_0, a_2_1, ..."""
     return [f"a_{i}_{j}" for i in range(n_dims) for j in range(i)]
 
 
@@ -154,19 +158,19 @@ def _coefficient_columns(n_dims: int) -> list[str]:
 
 
 def _cluster_means(rows: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFrame:
-    """Return one row per cluster: n, its mean m_i + r_i of each coordinate i, and its matrix key.
+    """Return one row per cluster: n, the mean m_i + r_i of each coordinate i, and a matrix key.
 
     `rows` are points with n = 1 and coordinates x_i; `by` are the partition columns. Means are
-    computed twice, the second time (r_i) of the residuals x_i - m_i: at coordinates of 1e8 the
-    first mean is off by 1e-8.
+    computed twice, because at coordinates of 1e8, the first mean is off by 1e-8. The second mean,
+    r_i, is the mean of the residuals x_i - m_i.
 
     Scatter matrices are summed per cluster (own_matrices is true) if all clusters of the partition
-    have more points than dimensions, otherwise per partition. matrix_cluster and
-    matrix_singleton_no identify the matrix in its partition, both NULL if it is that of the
-    partition. u_i is its unit of coordinate i (_power_of_two_unit).
+    have more points than dimensions, and otherwise per partition. matrix_cluster and
+    matrix_singleton_no identify the matrix in its partition; both are NULL if there is one matrix
+    for the partition. u_i is the unit of coordinate i in the matrix (_power_of_two_unit).
     """
     cluster = [*by, "cluster", "singleton_no"]
-    # Cached, since a second evaluation may yield means that differ in the last digit.
+    # This is cached, because a second evaluation may yield means that differ in the last digit.
     first = rows.group_by(cluster).agg(pl.col("n").sum(), *_means_and_spans(n_dims)).cache()
     residual_means = (_residual(i).mean().alias(f"r_{i}") for i in range(n_dims))
     second = _join_clusters(rows, first, by).group_by(cluster).agg(residual_means)
@@ -181,10 +185,10 @@ def _cluster_means(rows: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFra
 
 
 def _means_and_spans(n_dims: int) -> list[pl.Expr]:
-    """Return the aggregates m_i, mean of coordinate i, and u_i, largest deviation from it.
+    """Return the aggregates m_i, the mean of coordinate i, and u_i, the largest deviation from it.
 
-    They are those of the points x_i of a cluster. Means are clamped to the range of the values:
-    rounding would otherwise give a constant coordinate a variance.
+    They aggregate the coordinates x_i of the points of a cluster. Means are clamped to the range of
+    the values, because rounding would otherwise give a constant coordinate a variance.
     """
     columns = []
     for i in range(n_dims):
@@ -196,11 +200,11 @@ def _means_and_spans(n_dims: int) -> list[pl.Expr]:
 
 
 def _power_of_two_unit(span: str, by: list[str]) -> pl.Expr:
-    """Return the unit that a coordinate is divided by in a scatter matrix: a power of 2.
+    """Return the unit, a power of 2, by which a coordinate is divided in a scatter matrix.
 
-    It is the largest one that is at most the coordinate's largest deviation from the mean, in the
-    column named `span`; division by it causes no rounding error. Clusters without own_matrices
-    share the largest unit of their partition, whose columns are `by`.
+    It is the largest power of 2 that does not exceed the coordinate's largest deviation from the
+    mean, which is in the column `span`. Division by a power of 2 causes no rounding error. Clusters
+    without own_matrices share the largest unit of their partition, whose columns are `by`.
     """
     shared = pl.when("own_matrices").then(span).otherwise(pl.col(span).max().over(by))
     return pl.lit(2.0).pow(shared.log(2).floor()).clip(lower_bound=2.0**-500)
@@ -237,10 +241,10 @@ def _scatter_matrices(
 ) -> pl.LazyFrame:
     """Return one row per scatter matrix: the sums s_i_j of products of centered coordinates i, j.
 
-    They are in units u_i u_j; u_i and n, its number of points, are columns too. There is a matrix
-    per cluster or per partition, identified by the columns `by` of the partition, own_matrices,
-    matrix_cluster and matrix_singleton_no: see _cluster_means, whose result is `clusters`. `rows`
-    are points with coordinates x_i.
+    The sums are in units u_i u_j; u_i and the number n of points are also columns. There is a
+    matrix per cluster or per partition, which the partition columns `by`, own_matrices,
+    matrix_cluster and matrix_singleton_no identify: see _cluster_means, whose result is `clusters`.
+    `rows` are points with coordinates x_i.
     """
     matrix = [*by, "own_matrices", "matrix_cluster", "matrix_singleton_no"]
     units = _coordinate_columns("u", n_dims)
@@ -268,15 +272,16 @@ def _product_sums(
     product: Callable[[pl.Expr, pl.Expr], pl.Expr] = mul,
     at_a_time: int = _BYTES_PER_POINT // 8,
 ) -> pl.LazyFrame:
-    """Return the sums s_i_j of x_i x_j over the rows with equal columns `by`, for i <= j.
+    """Return the sums s_i_j, i <= j, of x_i x_j over each group of rows with equal columns `by`.
 
-    `product` multiplies two coordinates. A block of `at_a_time` products is summed at a time.
+    `product` is the function that multiplies two coordinates. In each step, a block of `at_a_time`
+    products is summed.
     """
     pairs = _coordinate_pairs(n_dims)
     blocks = [pairs[i : i + at_a_time] for i in range(0, len(pairs), at_a_time)]
     if len(blocks) > 1:
         rows = rows.cache()
-    # Products and sums in a single step take twice as long before Polars 2.
+    # Before Polars 2, computing products and sums in a single step takes twice as long.
     products = (
         rows.select(
             *by,
@@ -306,7 +311,7 @@ def _within_scatter(matrices: pl.LazyFrame, by: list[str], n_dims: int) -> pl.La
     the result of _scatter_matrices; `by` are the partition columns.
     """
     largest = (pl.col(f"u_{i}").max().over(by).alias(f"t_{i}") for i in range(n_dims))
-    # Units are powers of 2: the conversion to the larger one causes no rounding error.
+    # Units are powers of 2, so the conversion to the larger unit causes no rounding error.
     ratios = [pl.col(f"u_{i}") / pl.col(f"t_{i}") * 2.0**_FRACTION_BITS for i in range(n_dims)]
     summed = matrices.with_columns(largest).select(
         *by,
@@ -332,11 +337,11 @@ def _own_scatter(matrices: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyF
 
 
 def _mean_differences(clusters: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFrame:
-    """Return one row per cluster: its key, n, and its mean minus that of the partition as x_i.
+    """Return one row per cluster: its key, n, and its mean minus the partition's mean as x_i.
 
     `clusters` is the result of _cluster_means; `by` are the partition columns. The mean of the
-    clusters' means is computed twice, the second time of the differences from it, to keep its
-    digits.
+    clusters' means is computed twice to keep its digits; the second mean is that of the differences
+    from the first.
     """
     n, dims, key = pl.col("n"), range(n_dims), (*by, "cluster", "singleton_no")
     middles = clusters.group_by(by).agg(
@@ -361,7 +366,7 @@ def _between_scatter(
 ) -> pl.LazyFrame:
     """Return one row per partition: the entries b_i_j of B, the scatter between its clusters.
 
-    They are those of the combinations of coordinates in `within`, the result of _add_combinations
+    The entries are for the combinations of coordinates in `within`, the result of _add_combinations
     for W. `differences` is the result of _mean_differences; `by` are the partition columns.
     """
     coefficients = within.select(*by, *_coefficient_columns(n_dims))
@@ -372,7 +377,7 @@ def _between_scatter(
 def _weighted_product_sums(
     differences: pl.LazyFrame, by: list[str], x: list[pl.Expr]
 ) -> pl.LazyFrame:
-    """Return the sums b_i_j of n x_i x_j over the clusters of a partition; `by` are its columns."""
+    """Return the sums b_i_j of n x_i x_j over the clusters of each partition, with columns `by`."""
     weighted = differences.select(*by, *(a * pl.col("n").sqrt() for a in x))
     names = dict(zip(_pair_columns("s", len(x)), _pair_columns("b", len(x)), strict=True))
     sums = _product_sums(weighted, by, len(x), at_a_time=_BYTES_PER_CLUSTER // 8)
@@ -389,9 +394,8 @@ def _total_log_det(
 ) -> pl.LazyFrame:
     """Return one row per partition: total_log_det, ln |T|, NaN if T is singular.
 
-    `rows` are points with coordinates x_i; `clusters` is the result of _cluster_means, `within`
-    that of _within_scatter, `differences` that of _mean_differences; `by` are the partition
-    columns.
+    `rows` are points with coordinates x_i. `clusters` is the result of _cluster_means, `within` of
+    _within_scatter, and `differences` of _mean_differences. `by` are the partition columns.
     """
     between = _weighted_product_sums(differences, by, _coordinates(n_dims))
     sums = (
@@ -401,7 +405,7 @@ def _total_log_det(
     total = within.join(between, on=by, nulls_equal=True).select(*by, *sums)
     shifts = differences.drop("n").rename({f"x_{i}": f"shift_{i}" for i in range(n_dims)})
     moved = clusters.join(shifts, on=[*by, "cluster", "singleton_no"], nulls_equal=True)
-    # With these r_i, points are centered on the mean of the partition.
+    # With these values of r_i, points are centered on the mean of the partition.
     moved = moved.with_columns(pl.col(f"r_{i}") - pl.col(f"shift_{i}") for i in range(n_dims))
     moved = moved.drop(_coordinate_columns("shift", n_dims))
     refined = _refine_scatter(_add_combinations(total, n_dims).cache(), rows, moved, by, n_dims)
@@ -432,7 +436,7 @@ def _scott_symons(scatters: pl.LazyFrame, by: list[str], n_dims: int) -> pl.Lazy
 
 
 def _combinations(x: list[pl.Expr]) -> list[pl.Expr]:
-    """Return the combinations of the coordinates x with the coefficients a_i_j, as x_i."""
+    """Return the combinations of the coordinates x with coefficients a_i_j, named x_i."""
     return [
         sum((pl.col(f"a_{i}_{j}") * x[j] for j in range(i)), x[i]).alias(f"x_{i}")
         for i in range(len(x))
@@ -440,11 +444,11 @@ def _combinations(x: list[pl.Expr]) -> list[pl.Expr]:
 
 
 def _add_combinations(scatters: pl.LazyFrame, n_dims: int) -> pl.LazyFrame:
-    """Return scatter matrices w_i_j with the columns is_delicate, l_i and a_i_j of each.
+    """Return the scatter matrices w_i_j with the columns is_delicate, l_i and a_i_j.
 
-    The combinations of a delicate matrix (_choose_combinations) are those of its elimination;
-    otherwise they are the coordinates themselves, and a_i_j is 0. The transformation has the
-    determinant 1, however its coefficients are rounded.
+    The combinations of a delicate matrix (_choose_combinations) are those of its elimination. For
+    other matrices, they are the coordinates themselves, and a_i_j is 0. The determinant of the
+    transformation is 1, even if the coefficients are rounded.
     """
     names = [*_coordinate_columns("l", n_dims), *_coefficient_columns(n_dims)]
     added = {"is_delicate": pl.Boolean()} | dict.fromkeys(names, pl.Float64())
@@ -460,9 +464,9 @@ def _refine_scatter(
 ) -> pl.LazyFrame:
     """Return the result `scatters` of _add_combinations with w_i_j of combinations of coordinates.
 
-    There is one matrix per group of points, a cluster or partition, which the columns `key`
-    identify. `rows` are points with coordinates x_i, which are read only for delicate matrices, and
-    `clusters` is the result of _cluster_means.
+    There is one matrix per group of points, that is, per cluster or per partition, and the columns
+    `key` identify the group. `rows` are points with coordinates x_i, which are read only for
+    delicate matrices, and `clusters` is the result of _cluster_means.
     """
     delicate = scatters.filter("is_delicate").select(*key, *_coefficient_columns(n_dims))
     by = [name for name in key if name not in ("cluster", "singleton_no")]
@@ -481,7 +485,7 @@ def _refine_scatter(
 
 
 def _stack_matrices(frame: pl.DataFrame, name: str, n_dims: int) -> Floats:
-    """Return the symmetric matrix in the entries name_i_j, i <= j, of each row: (rows, d, d)."""
+    """Return (rows, d, d): the symmetric matrix with the entries name_i_j, i <= j, of each row."""
     i, j = np.triu_indices(n_dims)
     stack = np.empty((frame.height, n_dims, n_dims))
     stack[:, i, j] = stack[:, j, i] = frame.select(_pair_columns(name, n_dims)).to_numpy()
@@ -526,7 +530,7 @@ def _log_dets(frame: pl.DataFrame, n_dims: int) -> Floats:
 
 
 def _scott_symons_terms(frame: pl.DataFrame, n_dims: int) -> pl.Series:
-    """Return n ln |W_C / n| of each cluster, NaN if its scatter matrix W_C is singular.
+    """Return n ln |W_C / n| for each cluster, NaN if its scatter matrix W_C is singular.
 
     A row of the frame is a cluster, with its size n and the columns of _refine_scatter.
     """
@@ -539,19 +543,19 @@ def _determinant_indices(frame: pl.DataFrame, n_dims: int) -> dict[str, pl.Serie
 
     A row of the frame is a partition, with n, n_clusters, scott_symons_index, total_log_det, the
     columns of _refine_scatter for W, the scatter within its clusters, and the entries b_i_j of B,
-    that between them.
+    the scatter between them.
     """
     n, n_clusters = frame["n"].to_numpy(), frame["n_clusters"].to_numpy()
     with np.errstate(all="ignore"):
         log_det, trace, log_ratio = eliminate_matrices(
             _eliminate_refined(frame, n_dims), _stack_matrices(frame, "b", n_dims)
         )
-        # The rounding error of log_ratio grows with the trace.
+        # The rounding error of log_ratio increases with the trace.
         of_total = frame["total_log_det"].to_numpy() - log_det
         of_between = np.where(trace <= LARGEST_TRACE, log_ratio, np.nan)
         log_ratio = np.where((trace > 1) & ~np.isnan(of_total), of_total, of_between)
         ksq_detw = _finite_exp(2 * np.log(n_clusters) + log_det)
-    # With fewer points W is singular, though rounding error may hide that.
+    # With fewer points, W is singular, even if rounding errors hide this.
     is_regular = n - n_clusters >= n_dims
     values = {
         "det_ratio": _finite_exp(log_ratio),
@@ -565,9 +569,9 @@ def _determinant_indices(frame: pl.DataFrame, n_dims: int) -> dict[str, pl.Serie
 
 
 def _finite_exp(x: Floats) -> Floats:
-    """Return exp(x) of a determinant's logarithm x, NaN if that is not a normal Float64.
+    """Return exp(x) for a determinant's logarithm x, or NaN if exp(x) is not a normal Float64.
 
-    0 would mean that the matrix is singular.
+    A result of 0 would mean that the matrix is singular.
     """
     return np.where((x >= -708) & (x <= 709), np.exp(x), np.nan)
 
@@ -580,7 +584,7 @@ def _finite_exp(x: Floats) -> Floats:
 def _factored_totals(points: Points) -> pl.LazyFrame:
     """Return one row per partition: det_ratio and the other indices of determinant_report.
 
-    numpy factors the points of each partition, which are all in memory.
+    numpy factors the points of each partition. All points are in memory.
     """
     schema = pl.Schema(dict.fromkeys(_DETERMINANT_INDICES, pl.Float64()))
     return map_partitions(points, _factored_indices, schema)
@@ -630,14 +634,14 @@ def determinant_report(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the points
-        that count; n_dropped; n_noise; n_dims; n_clusters; and, where T is the scatter matrix of
-        all points, W the one within clusters and B the one between clusters, det_ratio = |T| / |W|
-        (range [1, inf), best high), log_det_ratio = n ln det_ratio (range [0, inf), best high),
-        ksq_detw_index = k² |W| (range (0, inf), best low), scott_symons_index = Σ n_C ln |W_C /
-        n_C| (range unbounded, best low) and trace_wib = trace(W⁻¹ B) (range [0, inf), best high).
-        An index is NULL if one of its matrices is singular, such as that of a cluster with no more
-        points than dimensions.
+        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the number of
+        points that are counted; n_dropped; n_noise; n_dims; n_clusters; and, where T is the scatter
+        matrix of all points, W the scatter matrix within clusters and B the scatter matrix between
+        clusters, det_ratio = |T| / |W| (range [1, inf), best high), log_det_ratio = n ln det_ratio
+        (range [0, inf), best high), ksq_detw_index = k² |W| (range (0, inf), best low),
+        scott_symons_index = Σ n_C ln |W_C / n_C| (range unbounded, best low) and trace_wib =
+        trace(W⁻¹ B) (range [0, inf), best high). An index is NULL if one of its matrices is
+        singular, such as that of a cluster with no more points than dimensions.
 
     Raises
     ------
@@ -646,13 +650,13 @@ def determinant_report(
 
     Notes
     -----
-    The time grows with the points times the square of the number of dimensions. From 32 dimensions
-    on, all points are in memory. If columns are nearly collinear, such as y = 2 x + ε times noise,
-    the relative error of the determinants is 1e-16 / ε to 1e-15 / ε. This is the error of the
-    coordinates as given, because their last digits are part of the noise. Below 32 dimensions, such
-    columns take about three times as long. A matrix counts as singular if a column is a combination
-    of others up to about 1e-10 of these (√d 2⁻³⁴ for d dimensions). A macro takes up to 500
-    dimensions.
+    The time grows with the number of points times the square of the number of dimensions. From 32
+    dimensions on, all points are in memory. If columns are nearly collinear, such as y = 2 x + ε
+    times noise, the relative error of the determinants is 1e-16 / ε to 1e-15 / ε. This error is
+    already in your coordinates, because their last digits are part of the noise. Below 32
+    dimensions, such columns take about three times as long. A matrix counts as singular if a column
+    is a combination of others up to about 1e-10 of these (√d 2⁻³⁴ for d dimensions). A macro takes
+    up to 500 dimensions.
     In SQL: ``FROM clustereval.determinant_report(tbl, [x, y], cluster)``.
 
     References
@@ -662,7 +666,7 @@ def determinant_report(
 
     Examples
     --------
-    In one dimension |T| / |W| is sst / ssw:
+    In one dimension, |T| / |W| is sst / ssw:
 
     >>> four = pl.DataFrame({"x": [0, 2, 9, 13], "cluster": ["a", "a", "b", "b"]})
     >>> ce.determinant_report(four, ["x"], "cluster")["det_ratio"].to_list()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 DistanceName = Literal["euclidean", "sqeuclidean", "cityblock", "chebyshev", "minkowski", "cosine"]
 DISTANCES = get_args(DistanceName)
 
-#: Names of the same distances elsewhere, for the hint of an error.
+#: Names of the same distances in other libraries, for the hints of error texts.
 _SYNONYMS: dict[str, DistanceName] = {
     "l1": "cityblock",
     "manhattan": "cityblock",
@@ -38,8 +38,8 @@ _SYNONYMS: dict[str, DistanceName] = {
 
 Center = Literal["mean", "median"]
 
-#: Spread of a cluster, as a share of its distance from 0, below which an origin is subtracted:
-#: sums then lose at most 10 of 53 binary digits without one.
+#: If the spread of a cluster is below this share of its distance from 0, an origin is subtracted.
+#: At larger spreads, sums lose at most 10 of 53 binary digits without an origin.
 SMALL_SPREAD = 2.0**-10
 
 # ----------------------------------------------------------------------------------------------
@@ -48,7 +48,7 @@ SMALL_SPREAD = 2.0**-10
 
 
 class Distance(NamedTuple):
-    """A distance between two vectors by its name, with the order p of minkowski."""
+    """The name of a distance between two vectors, and the order p of minkowski."""
 
     name: str
     p: float
@@ -56,48 +56,49 @@ class Distance(NamedTuple):
     def between(self, x: Sequence[pl.Expr], y: Sequence[pl.Expr]) -> pl.Expr:
         """Return the distance between two vectors x and y.
 
-        Each is given as one expression per coordinate. For cosine they must have length 1 or be
-        zero. The distance is NULL or not finite if a coordinate is NULL or not finite.
+        Each vector is given as one expression per coordinate. For cosine, each must have length 1
+        or be zero. The distance is NULL or not finite if a coordinate is NULL or not finite.
         """
         differences = [a - b for a, b in zip(x, y, strict=True)]
         sizes = [d.abs() for d in differences]
         if self.name == "cityblock":
             return _sum_terms(sizes)
         if self.name == "chebyshev":
-            # max_horizontal ignores NULL, their sum does not.
+            # max_horizontal ignores NULLs, but the sum of the terms does not.
             return pl.when(_sum_terms(sizes).is_finite()).then(pl.max_horizontal(sizes))
         if self.name == "minkowski":
             return _minkowski_length(sizes, self.p)
         squares = sum_of_squares(differences)
         if self.name == "cosine":
-            # Half the squared distance of unit vectors is 1 - cos without cancellation.
+            # For unit vectors, 1 - cos is half the squared distance, which does not cancel.
             is_zero = (sum_of_squares(x) == 0) | (sum_of_squares(y) == 0)
             is_zero &= squares.is_not_null()
             return pl.when(is_zero).then(1.0).otherwise(_zero_if_near_parallel(squares / 2))
         return squares if self.name == "sqeuclidean" else squares.sqrt()
 
     def squared(self, d: pl.Expr) -> pl.Expr:
-        """Return what a distance d adds to a sum of squares: d for sqeuclidean, else d squared."""
+        """Return the term of d in a sum of squared distances: d for sqeuclidean, else d squared."""
         return d if self.name == "sqeuclidean" else d * d
 
     def factors(self, weights: Sequence[float]) -> list[float]:
         """Return one factor per coordinate, from one weight per dimension.
 
-        The plain distance of vectors multiplied by these factors is scipy's weighted distance.
+        If you multiply two vectors by these factors, their unweighted distance is the weighted
+        distance of scipy.
         """
         powers = {"cityblock": 1.0, "minkowski": 1 / self.p}
         return [weight ** powers.get(self.name, 0.5) for weight in weights]
 
 
 def _zero_if_near_parallel(d: pl.Expr) -> pl.Expr:
-    """Return the cosine distance d, but 0 below 1e-15: the rounding error of parallel vectors."""
+    """Return the cosine distance d, or 0 below 1e-15, the rounding error of parallel vectors."""
     return pl.when(d < 1e-15).then(0.0).otherwise(d)
 
 
 def _minkowski_length(sizes: Sequence[pl.Expr], p: float) -> pl.Expr:
     """Return (sum of sizes^p)^(1/p): the length of a vector from the sizes of its coordinates.
 
-    The largest of `sizes` serves as unit, because its power may overflow.
+    The sizes are first divided by the largest of them, because the powers could overflow.
     """
     largest = pl.max_horizontal(sizes)
     unit = pl.when(largest > 0).then(largest).otherwise(1.0)
@@ -111,7 +112,7 @@ def _sum_terms(terms: Sequence[pl.Expr]) -> pl.Expr:
 
 def sum_of_squares(x: Sequence[pl.Expr]) -> pl.Expr:
     """Return the sum of the squared coordinates x of a vector, NULL if one is NULL."""
-    # A product would compute its factor twice.
+    # A product x * x would compute x twice.
     return _sum_terms([a.pow(2) for a in x])
 
 
@@ -121,9 +122,9 @@ def scaled_norm(x: Sequence[pl.Expr]) -> pl.Expr:
 
 
 def check_distance(distance: object, p: float) -> Distance:
-    """Return the distance that an index's options `distance` and `p` name, or raise their error.
+    """Return the distance that the options `distance` and `p` of an index name; check both.
 
-    The name may be in any letter case; p, the order of minkowski, is a number >= 1.
+    The letter case of the name does not matter. p, the order of minkowski, must be a number >= 1.
     """
     name = distance.lower() if isinstance(distance, str) else distance
     if name not in DISTANCES:
@@ -136,10 +137,10 @@ def check_distance(distance: object, p: float) -> Distance:
 
 
 def check_weights(weights: Sequence[float] | None, distance: Distance) -> list[float] | None:
-    """Return an index's option `weights`, one number per dimension, as floats; None if not given.
+    """Return the option `weights` of an index as floats, one per dimension; None if not given.
 
-    Raise an error if one is not > 0, or if the distance is chebyshev. weight_factors, which knows
-    the dimensions, checks their number.
+    Raise an error if a weight is not > 0, or if the distance is chebyshev. The number of weights is
+    checked later, by weight_factors, which knows the number of dimensions.
     """
     if weights is None:
         return None
@@ -156,8 +157,9 @@ def check_weights(weights: Sequence[float] | None, distance: Distance) -> list[f
 def weight_factors(weights: list[float] | None, distance: Distance, dims: int) -> list[float]:
     """Return the factors, one for each of `dims` coordinates, that account for the weights.
 
-    The plain distance of vectors multiplied by them is the weighted one. They are 1 without
-    weights. Raise an error unless there is one weight per coordinate.
+    If you multiply two vectors by these factors, their unweighted distance is the weighted
+    distance. Without weights, all factors are 1. Raise an error unless there is one weight per
+    coordinate.
     """
     if weights is None:
         return [1.0] * dims
@@ -171,7 +173,7 @@ def weight_factors(weights: list[float] | None, distance: Distance, dims: int) -
 def plain_distance_name(distance: DistanceName, p: float) -> DistanceName:
     """Return 'cityblock' or 'euclidean' for minkowski with p = 1 or 2, else `distance` as given.
 
-    Some indices have faster algorithms for these two.
+    Some indices have faster algorithms for cityblock and euclidean.
     """
     if isinstance(distance, str) and distance.lower() == "minkowski" and is_number(p):
         plain: dict[float, DistanceName] = {1.0: "cityblock", 2.0: "euclidean"}
@@ -188,21 +190,22 @@ def plain_distance_name(distance: DistanceName, p: float) -> DistanceName:
 class VectorForm(ABC):
     """How a frame stores vectors of `dims` coordinates, and what is computed from its columns.
 
-    A row has several vectors, each named by a prefix of its columns: raw_x, the user's own
-    coordinates, and x, the point that distances are computed from, which is raw_x minus the origin
-    of its partition, times the factors of the weights, and scaled to length 1 for cosine. A cluster
-    has its mean or median m, the variances v of its coordinates, its center c (m, or for cosine the
-    direction of m), and the center g of all points of its partition.
+    A row has several vectors, and the prefix of their columns is the name of the vector. raw_x has
+    the user's own coordinates. x is the point from which distances are computed: raw_x minus the
+    origin of its partition, times the factors of the weights, and scaled to length 1 for cosine. A
+    cluster has the mean or median m of its points, the variances v of their coordinates, its center
+    c (m, or for cosine the direction of m), and the center g of all points of its partition.
     """
 
     dims: int
     distance: Distance
-    #: Factors of the coordinates, from the weights.
+    #: The factors of the coordinates that account for the weights.
     factors: list[float]
-    #: Whether points are moved by an origin, so that coordinates far from 0 keep their digits.
+    #: Whether an origin is subtracted from points, so that coordinates far from 0 keep their
+    #: digits.
     is_moved: bool
-    #: Whether means are kept within the numbers that they are of: equal numbers are then their own
-    #: mean, and have no variance.
+    #: Whether a mean is clamped to the range of its numbers. Then the mean of equal numbers is that
+    #: number, and their variance is 0.
     is_clamped: bool = True
 
     @abstractmethod
@@ -212,26 +215,27 @@ class VectorForm(ABC):
         """Return one row per partition of `rows`: its origin, which is subtracted from its points.
 
         `rows` have raw_x and `cluster_keys`, which include `partition_keys`. A coordinate of the
-        origin is the one nearest to 0 among all points, if all of them are on one side of 0 and a
-        spread, that of a cluster or of all points, is small compared with it; otherwise it is 0. So
-        no origin is larger than what it is subtracted from, and no digit is lost, however far away
-        other points are. If distances between the points, or sums of their squares, may overflow,
-        the origin makes all distances of the partition NULL or infinite, and the check of distances
-        raises the error.
+        origin is the value nearest to 0 among all points if two conditions hold: all values are on
+        the same side of 0, and the spread of a cluster or of all points is small compared with this
+        value. Otherwise it is 0. Therefore an origin is never larger than the value from which it
+        is subtracted, and no digit is lost, however far away other points are. If distances between
+        the points, or sums of their squares, may overflow, the origin makes all distances of the
+        partition NULL or infinite, and the check of distances raises the error.
         """
 
     @abstractmethod
     def has_origins(self, origins: pl.DataFrame) -> bool:
-        """Return whether any partition has to be moved, since one of the `origins` is not 0.
+        """Return whether any of the `origins` is not 0, so that a partition must be moved.
 
-        They are the collected rows of `find_origins`.
+        `origins` are the collected rows of `find_origins`.
         """
 
     @abstractmethod
     def columns(self, prefix: str) -> list[str]:
         """Return the names of the columns that hold one of the vectors of a row.
 
-        `prefix` names the vector: x is the point, c the center of a cluster; the class lists all.
+        `prefix` is the name of the vector, such as x for the point or c for the center of a
+        cluster. The docstring of the class lists all vectors.
         """
 
     def coordinates(self, prefix: str) -> list[pl.Expr]:
@@ -251,7 +255,7 @@ class VectorForm(ABC):
 
     @abstractmethod
     def add_points(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """Return the rows with the vector x added, the point that distances are computed from.
+        """Return the rows with the vector x added, the point from which distances are computed.
 
         It is raw_x, the user's vector, minus the origin in the same row (if `is_moved`), times
         `factors`, and for cosine scaled to length 1.
@@ -261,7 +265,8 @@ class VectorForm(ABC):
     def distance_between(self, x: str, y: str) -> pl.Expr:
         """Return the distance between two vectors of each row, given by their names x and y.
 
-        distance_between("x", "c"), for example, is that of a point from the center of its cluster.
+        For example, distance_between("x", "c") is the distance of a point from the center of its
+        cluster.
         """
 
     @abstractmethod
@@ -270,10 +275,10 @@ class VectorForm(ABC):
 
     @abstractmethod
     def unscale(self, prefix: str) -> pl.Expr:
-        """Return the vector named `prefix`, such as the center c, as a list of user's coordinates.
+        """Return the vector named `prefix`, such as the center c, in the user's coordinates.
 
-        It is divided by `factors`, and the origin in the same row is added (if `is_moved`). The
-        scaling to length 1 for cosine is not undone.
+        The result is a list: the vector divided by `factors`, plus the origin in the same row (if
+        `is_moved`). The scaling to length 1 for cosine is not undone.
         """
 
     @abstractmethod
@@ -287,7 +292,7 @@ class VectorForm(ABC):
 
     @abstractmethod
     def moment_terms(self, center: Center) -> Terms:
-        """Return the aggregates of a cluster's points x: m, mean or median, and v, variances.
+        """Return the aggregates m (mean or median) and v (variances) of the points x of a cluster.
 
         The result holds expressions by column name. It is empty in LongVectors, whose
         center_clusters computes m and v with numpy.
@@ -300,8 +305,9 @@ class VectorForm(ABC):
         """Return one row per cluster: its key columns, its size, and its vectors m, v and c.
 
         m is the mean or median of the cluster's points x, v the variances of the coordinates, and c
-        the center: m, or for cosine the direction of m. `cluster_keys` identify a cluster in
-        `rows`, the points; `partition_keys` are those of them that identify its partition.
+        the center: m, or for cosine the direction of m. `rows` are the points, in which
+        `cluster_keys` identify a cluster; `partition_keys` are the part of cluster_keys that
+        identifies its partition.
         """
 
     @abstractmethod
@@ -311,15 +317,15 @@ class VectorForm(ABC):
         """Return the clusters with the vector g, the center of all points of their partition.
 
         `centers` is the result of center_clusters for the points `rows`. g is the mean or median of
-        the points, or for cosine the direction of that.
+        the points, or for cosine the direction of the mean or median.
         """
 
     @abstractmethod
     def variance_terms(self) -> Terms:
         """Return the aggregates over a partition's clusters, by name, for variance_totals.
 
-        They are sums of squares per coordinate, from the columns n, v, c and g of the clusters; in
-        LongVectors they are the totals themselves.
+        In WideVectors, the aggregates are sums of squares per coordinate, from the columns n, v, c
+        and g of the clusters. In LongVectors, they are already the totals.
         """
 
     @abstractmethod
@@ -328,8 +334,8 @@ class VectorForm(ABC):
 
         mean_between_share is the mean over coordinates of the share of the total sum of squares
         that lies between clusters; total_squares_norm is the norm of the vector of these totals.
-        The expressions read columns made of variance_terms; in LongVectors there are none, because
-        variance_terms are already the totals.
+        The expressions read the columns that variance_terms yields. In LongVectors, the result is
+        empty, because variance_terms already yields the totals.
         """
 
 
@@ -353,7 +359,7 @@ class WideVectors(VectorForm):
     ) -> pl.LazyFrame:
         """Return one row per partition, with the columns origin_0, ...: see VectorForm.
 
-        They are NULL if distances may overflow.
+        The columns are NULL if distances may overflow.
         """
         extremes: Terms = {"size": pl.len()}
         for i, x in enumerate(self.coordinates("raw_x")):
@@ -394,7 +400,7 @@ class WideVectors(VectorForm):
         return bool(origins.select(pl.any_horizontal(coordinates).any()).item())
 
     def add_points(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """Return the rows with x_0, x_1, ..., the points that distances are computed from.
+        """Return the rows with x_0, x_1, ..., the points from which distances are computed.
 
         See VectorForm.add_points.
         """
@@ -402,7 +408,7 @@ class WideVectors(VectorForm):
         rows = rows.with_columns(**dict(zip(x, coordinates, strict=True)))
         if self.distance.name != "cosine":
             return rows
-        # As a column, the divisor is computed once and not once per coordinate.
+        # If the divisor is a column, it is computed only once instead of once per coordinate.
         rows = rows.with_columns(divisor=_unit_divisor(self.coordinates("x")))
         return rows.with_columns(pl.col(x) / pl.col("divisor")).drop("divisor")
 
@@ -445,7 +451,8 @@ class WideVectors(VectorForm):
     def moment_terms(self, center: Center) -> Terms:
         """Return the aggregates m_i (mean or median) and v_i (variance) of a cluster's points.
 
-        There is one of each per coordinate i, by column name.
+        There is one aggregate of each kind per coordinate i. The result maps column names to
+        aggregates.
         """
         terms: Terms = {}
         names = zip(self.columns("m"), self.columns("v"), *self._unscaled_points(), strict=True)
@@ -458,10 +465,10 @@ class WideVectors(VectorForm):
         return terms
 
     def _unscaled_points(self) -> tuple[list[pl.Expr], list[float]]:
-        """Return coordinates to average, and the factors that their means have to be multiplied by.
+        """Return the coordinates to average, and the factors by which to multiply their means.
 
-        Together they make x. The factors of the weights come last, so that means that are equal
-        without them are equal with them.
+        Coordinates times factors are x. The factors of the weights are applied to the means, so
+        that means which are equal without weights are also equal with weights.
         """
         if self.distance.name == "cosine" or set(self.factors) == {1.0}:
             return self.coordinates("x"), [1.0] * self.dims
@@ -477,7 +484,7 @@ class WideVectors(VectorForm):
         """Return one row per cluster: keys, size, and columns m_i, v_i and c_i per coordinate i.
 
         m is the mean or median of the cluster's points x in `rows`, v their variance, and c the
-        center: m, or for cosine the direction of m. The engine aggregates.
+        center: m, or for cosine the direction of m. The aggregation runs in the engine.
         """
         size = pl.len().cast(pl.Int64)
         centers = rows.group_by(cluster_keys).agg(size=size, **self.moment_terms(center))
@@ -495,7 +502,7 @@ class WideVectors(VectorForm):
             middles = zip(self.columns("o"), *self._unscaled_points(), strict=True)
             terms = {name: a.median() * factor for name, a, factor in middles}
         else:
-            # The mean of all points is the weighted mean of the clusters' means.
+            # The mean of all points is the mean of the clusters' means, weighted by size.
             rows, size = centers, to_double(pl.col("size"))
             m = zip(self.columns("o"), self.coordinates("m"), strict=True)
             terms = {
@@ -512,7 +519,8 @@ class WideVectors(VectorForm):
         """Return the rows with a copy of one vector under another name.
 
         `given` and `name` are prefixes of columns: columns m_0, m_1, ... are copied to c_0, c_1,
-        ... For cosine the copy is scaled to length 1: it is the direction of a mean or median.
+        ... For cosine, the copy is scaled to length 1, so that it is the direction of a mean or
+        median.
         """
         vector = self.coordinates(given)
         if self.distance.name == "cosine":
@@ -524,8 +532,8 @@ class WideVectors(VectorForm):
     def variance_terms(self) -> Terms:
         """Return the sums of squares within (w_i) and between (b_i) clusters per coordinate i.
 
-        They are aggregates, by name, over the clusters of a partition, of the columns n, v, c and
-        g.
+        The result maps names to aggregates of the columns n, v, c and g over the clusters of a
+        partition.
         """
         n = to_double(pl.col("n"))
         terms: Terms = {}
@@ -536,9 +544,9 @@ class WideVectors(VectorForm):
     def variance_totals(self) -> Terms:
         """Return mean_between_share and total_squares_norm of a partition, from w_i and b_i.
 
-        w_i and b_i are its sums of squares of coordinate i within and between clusters.
-        mean_between_share is the mean over coordinates of b / (w + b), NULL if a coordinate is
-        constant; total_squares_norm is the norm of the vector w + b.
+        w_i and b_i are the sums of squares of coordinate i within and between the clusters of the
+        partition. mean_between_share is the mean over coordinates of b / (w + b), NULL if a
+        coordinate is constant; total_squares_norm is the norm of the vector w + b.
         """
         between = self.coordinates("b")
         total = [w + b for w, b in zip(self.coordinates("w"), between, strict=True)]
@@ -555,7 +563,7 @@ class LongVectors(VectorForm):
     """
 
     def columns(self, prefix: str) -> list[str]:
-        """Return the name of the only column, of arrays, of a vector: `prefix` itself."""
+        """Return the name of the single column of arrays that holds a vector: `prefix` itself."""
         return [prefix]
 
     def raw_columns(self, coordinates: Coordinates) -> list[pl.Expr]:
@@ -568,18 +576,18 @@ class LongVectors(VectorForm):
     ) -> pl.LazyFrame:
         """Return one row per partition, with the list `origin`: see VectorForm.
 
-        It is NULL if every coordinate would be 0, and infinite if distances may overflow.
+        The list is NULL if every coordinate would be 0, and infinite if distances may overflow.
         """
         return long_vectors.find_origins(
             rows, cluster_keys, partition_keys, self.factors, *self.distance, SMALL_SPREAD
         )
 
     def has_origins(self, origins: pl.DataFrame) -> bool:
-        """Return whether the list `origin` is given in some row."""
+        """Return whether the list `origin` is not NULL in some row."""
         return origins["origin"].null_count() < origins.height
 
     def add_points(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """Return the rows with a column of arrays x, the points that distances are computed from.
+        """Return the rows with a column of arrays x, the points from which distances are computed.
 
         See VectorForm.add_points.
         """
@@ -629,7 +637,8 @@ class LongVectors(VectorForm):
         m is the mean of the cluster's points x in `rows`, v their variances, c the center (m, or
         for cosine the direction of m), and g the center of all points of the partition. The scalars
         are mean_between_share and total_squares_norm of the partition, as in
-        VectorForm.variance_totals. `center` has no effect: it is the mean.
+        VectorForm.variance_totals. `center` has no effect, because long vectors always use the
+        mean.
         """
         unit = self.distance.name == "cosine"
         return long_vectors.compute_centers(
@@ -643,19 +652,19 @@ class LongVectors(VectorForm):
         partition_keys: list[str],  # noqa: ARG002
         center: Center,  # noqa: ARG002
     ) -> pl.LazyFrame:
-        """Return `centers` unchanged: center_clusters has added the partition center g already."""
+        """Return `centers` unchanged, because center_clusters has already added the center g."""
         return centers
 
     def variance_terms(self) -> Terms:
         """Return mean_between_share and total_squares_norm of a partition as aggregates, by name.
 
-        They take the value of the first cluster: center_clusters gives all clusters of a partition
-        the same one.
+        They take the value of the first cluster, because center_clusters gives all clusters of a
+        partition the same value.
         """
         return {name: pl.col(name).first() for name in ("mean_between_share", "total_squares_norm")}
 
     def variance_totals(self) -> Terms:
-        """Return no expressions: the aggregates of variance_terms are the totals already."""
+        """Return no expressions, because variance_terms already yields the totals."""
         return {}
 
     def to_wide(self) -> WideVectors:
@@ -672,11 +681,12 @@ class LongVectors(VectorForm):
 
 
 def _unit_divisor(vector: Sequence[pl.Expr]) -> pl.Expr:
-    """Return the number to divide a vector by, for length 1; NULL if its norm is not finite.
+    """Return the divisor that scales a vector to length 1; NULL if its norm is not finite.
 
-    `vector` has one expression per coordinate. The divisor of a vector with norm 0 is infinite,
-    even if the squares underflow, so a zero vector results. It is 1 for a norm that is 1 except for
-    rounding, because the mean of equal unit vectors is that vector.
+    `vector` has one expression per coordinate. If the norm is 0, even by underflow of the squares,
+    the divisor is infinite, so that the result of the division is a zero vector. If the norm is 1
+    except for rounding, the divisor is 1, because the mean of equal unit vectors must be that
+    vector.
     """
     norm = sum_of_squares(vector).sqrt()
     divisor = pl.when(norm == 0).then(float("inf")).when((norm - 1).abs() < 1e-14).then(1.0)

@@ -1,4 +1,4 @@
-"""dunn: diameters of clusters, Dunn's index and its generalizations.
+"""dunn: the diameters of clusters, and Dunn's index with its generalizations.
 
 The diameter of a cluster and the separation of two clusters each depend on a single pair of points,
 which kernels.extreme_pairs finds.
@@ -63,9 +63,10 @@ def _has_finite_squares(part: Partition) -> bool:
 def _pair_statistics(points: Points, *, generalized: bool) -> pl.LazyFrame:
     """Return one row per partition: the statistics of dunn_index from distances between points.
 
-    They are max_diameter, min_separation, and for the generalized indices max_mean_pair,
-    min_complete_linkage, min_average_linkage, min_mean_to_other_center and min_hausdorff, which are
-    NULL unless `generalized`: maxima over clusters, minima over pairs of clusters.
+    The statistics are max_diameter and min_separation; and, for the generalized indices,
+    max_mean_pair, min_complete_linkage, min_average_linkage, min_mean_to_other_center and
+    min_hausdorff, which are NULL unless `generalized`. Names with max are maxima over clusters, and
+    names with min are minima over pairs of clusters.
     """
     keys, cluster_keys = points.partition_keys, points.cluster_keys
     c = points.vector_columns("c") if generalized else []
@@ -89,7 +90,8 @@ def _pair_statistics(points: Points, *, generalized: bool) -> pl.LazyFrame:
         return parts.rows[parts.partition_starts[:-1]].select(keys).hstack(statistics)
 
     rows = map_partitions(points, make_row, _PAIR_STATISTICS_SCHEMA, c, function_of_many=make_rows)
-    # Each maximum is of a single value: without partitions this makes a row if there are no points.
+    # Each maximum has a single value. Aggregating yields one row even if there are no points and no
+    # partition columns.
     return aggregate_by(rows, keys, {name: pl.col(name).max() for name in _PAIR_STATISTICS_SCHEMA})
 
 
@@ -98,8 +100,8 @@ def _pair_statistics_row(
 ) -> pl.DataFrame:
     """Return the row of _pair_statistics for one partition, without its partition columns.
 
-    `centers` (k, d) are those of the clusters; with None, what only the generalized indices need is
-    NULL. `distance` is the user's.
+    `centers` (k, d) are the centers of the clusters; if it is None, the statistics that only the
+    generalized indices need are NULL. `distance` is the user's distance.
     """
     metric, values = Metric(distance), dict[str, float | None]()
     if len(part.x) and _has_finite_squares(part):
@@ -114,9 +116,9 @@ def _pair_statistics_row(
 
 
 def _diameter_rows(part: Partition | Partitions, distance: Distance) -> pl.DataFrame:
-    """Return one row per cluster: its columns in part.rows, n points, and diameter.
+    """Return one row per cluster: its columns in part.rows, n (the number of points) and diameter.
 
-    `part` is one partition, or many of few points.
+    `part` is one partition, or many partitions with few points.
     """
     metric, diameters = Metric(distance), np.zeros(len(part.sizes))
     if isinstance(part, Partitions):
@@ -155,8 +157,8 @@ def _dunn_ratio(separation: str, diameter: str) -> pl.Expr:
 def _dunn_indices(*, generalized: bool) -> Terms:
     """Return the expressions of the columns of dunn_index after the counts, by name.
 
-    They read the columns n, n_clusters, SEPARATIONS and DIAMETERS. Unless `generalized` the columns
-    gdi_11 ... gdi_63 are NULL.
+    The expressions read the columns n, n_clusters, SEPARATIONS and DIAMETERS. Unless `generalized`,
+    the columns gdi_11 ... gdi_63 are NULL.
     """
     ratios = [_dunn_ratio(x, y) for x, y in product(SEPARATIONS, DIAMETERS)]
     if not generalized:
@@ -190,7 +192,7 @@ def cluster_diameters(
     weights: Sequence[float] | None = None,
     missing: Missing = "error",
 ) -> Frame:
-    """Size and diameter of each cluster: the largest distance between two of its points.
+    """Size and diameter of each cluster, where the diameter is the largest distance of two points.
 
     Parameters
     ----------
@@ -198,7 +200,7 @@ def cluster_diameters(
         The points, one per row. When you collect the result of a LazyFrame, all points are in
         memory.
     center : {'mean', 'median'}
-        It has no effect on diameters.
+        The option has no effect on diameters.
     vector, cluster, distance, p, partition_by, noise, noise_as, weights : as in internal_report
     missing : as in internal_report
 
@@ -206,8 +208,8 @@ def cluster_diameters(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per cluster, sorted by partition and cluster: the partition
-        columns; cluster; n, its points; and diameter, which is 0 for a single point. With noise_as
-        'singletons', each noise point has a row of its own, where cluster is NULL.
+        columns; cluster; n, the number of its points; and diameter, which is 0 for a single point.
+        With noise_as 'singletons', each noise point has a row of its own, where cluster is NULL.
 
     Raises
     ------
@@ -217,7 +219,7 @@ def cluster_diameters(
     Notes
     -----
     The diameter is exact. Two points at distances r and s from the center are at most r + s apart,
-    so most pairs never have to be measured. In many dimensions, or if most points are at the border
+    so that most pairs need not be measured. In many dimensions, or if most points are at the border
     of their cluster, this excludes few pairs, and the time grows with the square of the number of
     points.
     In SQL: ``FROM clustereval.cluster_diameters(tbl, [x, y], cluster)``.
@@ -273,8 +275,8 @@ def dunn_index(
         The points, one per row. When you collect the result of a LazyFrame, all points are in
         memory.
     center : {'mean', 'median'}
-        How the centroid of a cluster is computed, for each coordinate. For cosine it is the
-        direction of the mean or median of the unit vectors.
+        How each coordinate of a centroid is computed. For cosine, the centroid is the direction of
+        the mean or median of the unit vectors.
     generalized : bool
         True also computes the columns gdi_11 … gdi_63, which are NULL otherwise. They need the
         distances of all pairs of points, while dunn_index needs only a few of them.
@@ -287,24 +289,25 @@ def dunn_index(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the points
-        that count; n_dropped; n_noise; n_clusters; and
+        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the number of
+        points that are counted; n_dropped; n_noise; n_clusters; and
 
         * dunn_index = min_separation / max_diameter;
         * centroid_dunn_index = smallest distance between two centroids / max_diameter; some authors
-          call it Dunn's index too, and it equals gdi_41;
-        * max_diameter, the largest distance between two points of one cluster;
+        also call it Dunn's index, and it equals gdi_41;
+        * max_diameter, the largest distance between two points in the same cluster;
         * min_separation, the smallest distance between points of different clusters;
         * gdi_ij = smallest δi of two clusters / largest Δj of a cluster, NULL unless generalized.
-          δ1 is the smallest distance between their points, δ2 the largest, δ3 the mean; δ4 is the
-          distance between their centroids, δ5 the mean distance of the points of both clusters from
-          the other one's centroid, and δ6 the Hausdorff distance. Δ1 is the diameter, Δ2 the mean
-          distance between two points (0 for a single point), and Δ3 twice the mean distance from
-          the centroid.
+          δ1 is the smallest distance between a point of one and a point of the other, δ2 the
+          largest such distance, and δ3 the mean of these distances; δ4 is the distance between
+          their centroids, δ5 the mean distance of the points of both clusters from the centroid of
+          the other cluster, and δ6 the Hausdorff distance. Δ1 is the diameter, Δ2 the mean distance
+          between two points (0 for a single point), and Δ3 twice the mean distance from the
+          centroid.
 
-        All indices have the range [0, inf), best high. They are NULL if there is one cluster, if
-        there are as many clusters as points, and if the diameter is 0. min_separation is NULL only
-        if there is one cluster.
+        All indices have the range [0, inf), best high. They are NULL if there is only one cluster,
+        if every point is a cluster, and if the diameter is 0. min_separation is NULL only if there
+        is only one cluster.
 
     Raises
     ------
@@ -313,10 +316,10 @@ def dunn_index(
 
     Notes
     -----
-    All values are exact. Bounds exclude most pairs of points, which are then never measured:
-    100,000 points of 8 dimensions take about a second. In many dimensions the bounds exclude few
-    pairs, and with generalized=True all pairs are measured. The time then grows with the square of
-    the number of points, from seconds for 20,000 points to minutes for 100,000.
+    All values are exact. Bounds exclude most pairs of points, so that these need not be measured:
+    100,000 points of 8 dimensions take about a second. In many dimensions, the bounds exclude few
+    pairs, and with generalized=True all pairs are measured. In these cases, the time grows with the
+    square of the number of points, from seconds for 20,000 points to minutes for 100,000.
     In SQL: ``FROM clustereval.dunn_index(tbl, [x, y], cluster)``.
 
     References
@@ -326,7 +329,7 @@ def dunn_index(
 
     Examples
     --------
-    Two clusters have a gap of 6, and the larger diameter is 4:
+    The two clusters are 6 apart, and the larger diameter is 4:
 
     >>> four = pl.DataFrame({"x": [0, 2, 8, 12], "cluster": ["a", "a", "b", "b"]})
     >>> report = ce.dunn_index(four, ["x"], "cluster", generalized=True)

@@ -1,4 +1,4 @@
-"""findings: what users should know about the clusters of points, in words and numbers."""
+"""findings: what you should know about the clusters of points, in words and numbers."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ _FINDING_COLUMNS = (
     "value",
     "finding",
 )
-#: Mean silhouettes below this are "no substantial structure" (Kaufman and Rousseeuw 1990).
+#: Mean silhouettes below this mean "no substantial structure" (Kaufman and Rousseeuw 1990).
 _LEAST_SILHOUETTE = 0.25
-#: A point this many times as far as the mean is far away.
+#: A point is far away if its distance is this many times the mean distance.
 _FAR = 10
 
 
@@ -80,24 +80,27 @@ def internal_findings(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per finding, sorted by partition, then the worst first, then
-        the largest first: the partition columns; severity ('problem', 'warning' or 'note'); code;
-        cluster, other_cluster and coordinate, those that the finding is about (NULL if there are
-        none); n, the points concerned; value, the number behind the finding; and finding, the text.
-        The codes are
+        Same kind as `frame`, one row per finding, sorted by partition, then by severity with the
+        worst first, then by size with the largest first: the partition columns; severity
+        ('problem', 'warning' or 'note'); code; cluster, other_cluster and coordinate, which the
+        finding is about (NULL if it is not about one); n, the number of points concerned; value,
+        the number behind the finding; and finding, the text. The codes are
 
-        - dropped_rows, noise_rows, one_cluster, giant_cluster: as in external_findings.
-        - low_silhouette: a cluster with a mean silhouette below 0.25, where Kaufman and Rousseeuw
-          see no substantial structure; value is that mean, and other_cluster is the cluster with
-          the nearest center. Below 0, this is a problem.
-        - close_clusters: two clusters with low silhouettes whose centers are each other's nearest;
-          value is the larger of their silhouettes. They may be one cluster.
-        - far_point: a cluster with a point more than 10 times as far from the center as its points
-          are on average (for sqeuclidean, as the root of their mean); value is that ratio.
-        - dominant_coordinate: a coordinate, numbered from 1, that accounts for more than 90 % of
-          the variance within clusters; value is its share. It is not reported with cosine or with
+        - dropped_rows, noise_rows, one_cluster and giant_cluster mean the same as in
+          external_findings.
+        - low_silhouette: a cluster has a mean silhouette below 0.25, where Kaufman and Rousseeuw
+          see no substantial structure; value is this mean, and other_cluster is the cluster with
+          the nearest center. If the mean is below 0, this is a problem.
+        - close_clusters: two clusters have low silhouettes, and the center of each is the nearest
+          center of the other, so they may be one cluster; value is the larger of their mean
+          silhouettes.
+        - far_point: a cluster has a point whose distance from the center is more than 10 times the
+          mean distance of its points (for sqeuclidean, more than 10 times the root of the mean);
+          value is this ratio.
+        - dominant_coordinate: a coordinate, numbered from 1, accounts for more than 90 % of the
+          variance within clusters; value is its share. This is not reported with cosine or with
           weights.
-        - tiny_cluster: a cluster with less than a tenth of the average size; value is that share.
+        - tiny_cluster: a cluster has less than a tenth of the average size; value is this share.
 
         If nothing is found, the result is empty.
 
@@ -108,7 +111,8 @@ def internal_findings(
 
     Notes
     -----
-    The limits are conventions, not tests. If you prefer other limits, judge by value.
+    The limits are conventions, not statistical tests. If you prefer other limits, judge the
+    findings by their value.
     In SQL: ``FROM clustereval.internal_findings(tbl, [x, y], cluster)``.
 
     References
@@ -117,7 +121,7 @@ def internal_findings(
 
     Examples
     --------
-    One of the two coordinates is in another unit:
+    One of the two coordinates has another unit:
 
     >>> four = pl.DataFrame({"x": [0, 1, 8, 9], "y": [0, 2000, 0, 2000], "cluster": [0, 0, 1, 1]})
     >>> findings = ce.internal_findings(four, ["x", "y"], "cluster")
@@ -126,7 +130,7 @@ def internal_findings(
     """
     lazy = check_frame(frame)
     keys = check_partition_keys(lazy, partition_by, _FINDING_COLUMNS)
-    # Under inner names, as the tables below have columns of their own.
+    # Inner names are used, because the tables below have columns of their own.
     inner = {f"__ce_{name}": key for name, key in keys.items()}
     rows = lazy.with_columns(key_columns(inner))
     by = list(inner)
@@ -158,7 +162,7 @@ def internal_findings(
 
 
 class PointReports(NamedTuple):
-    """The reports of points behind the findings, all for the same partitions."""
+    """The reports from which the findings are derived, all for the same partitions."""
 
     counts: pl.LazyFrame
     """Of internal_report, n, n_dropped, n_noise and n_clusters."""
@@ -194,7 +198,7 @@ def findings_of_reports(
 def _points_of_partitions(
     counts: pl.LazyFrame, by: list[str], noise_as: str | None
 ) -> pl.LazyFrame:
-    """Return the row counts of partitions that findings_on_sizes needs, from internal_report."""
+    """Return the row counts that findings_on_sizes needs, from rows of internal_report."""
     dropped = pl.col("n_noise") if noise_as == "drop" else pl.lit(0)
     total = pl.col("n").alias("total")
     return counts.select(
@@ -203,14 +207,14 @@ def _points_of_partitions(
 
 
 def _join_measures(reports: PointReports, row_counts: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    """Return one row per cluster with the values behind its findings, none for noise singletons."""
-    # The report is sorted: a number has its order, which lists and structs do not have.
+    """Return one row per cluster, except noise singletons, with the values behind its findings."""
+    # The report is sorted, so row numbers have its order. Lists and structs could not be compared.
     named = reports.clusters.filter(pl.col("cluster").is_not_null())
     clusters = named.drop("centroid").with_row_index("number")
     if reports.silhouettes is None:
         joined = clusters.with_columns(silhouette=pl.lit(None, pl.Float64))
     else:
-        # Of one input, one engine may read clusters as another type than the other engine.
+        # From the same input, two engines may read the clusters as different types.
         dtype = clusters.collect_schema()["cluster"]
         spreads = reports.silhouettes.select(*by, pl.col("cluster").cast(dtype), "silhouette")
         joined = clusters.join(spreads, on=[*by, "cluster"], how="left", nulls_equal=True)
@@ -218,14 +222,14 @@ def _join_measures(reports: PointReports, row_counts: pl.LazyFrame, by: list[str
 
 
 def silhouette_as_text(silhouette: pl.Expr) -> pl.Expr:
-    """Return the mean silhouette of a cluster that is not set apart, as text."""
+    """Return the mean silhouette of a poorly separated cluster as text."""
     below_0 = decimals_below(silhouette, 0)
     below_least = decimals_below(silhouette, _LEAST_SILHOUETTE)
     return pl.when(silhouette < 0).then(below_0).otherwise(below_least)
 
 
 def _find_low_silhouettes(measured: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    """Return the findings of clusters with a low mean silhouette."""
+    """Return the findings on clusters with a low mean silhouette."""
     n, silhouette = pl.col("n"), pl.col("silhouette")
     is_negative = silhouette < 0
     severity = pl.when(is_negative).then(pl.lit("problem")).otherwise(pl.lit("warning"))
@@ -254,7 +258,7 @@ def _find_low_silhouettes(measured: pl.LazyFrame, by: list[str]) -> pl.LazyFrame
 
 
 def _find_close_clusters(measured: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    """Return the findings of two clusters that may be one."""
+    """Return the findings on pairs of clusters that may be one cluster."""
     low = measured.filter((pl.col("n") > 1) & (pl.col("silhouette") < _LEAST_SILHOUETTE))
     others = low.select(
         *by,
@@ -286,9 +290,9 @@ def _find_close_clusters(measured: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
 
 
 def _find_far_points(measured: pl.LazyFrame, by: list[str], *, is_squared: bool) -> pl.LazyFrame:
-    """Return the findings of clusters with a point ten times as far away as the mean.
+    """Return the findings on clusters with a point at more than ten times the mean distance.
 
-    For squared distances, the ratio of lengths is the root of their ratio.
+    If the distances are squared (`is_squared`), the ratio of lengths is the root of their ratio.
     """
     ratio_of_distances = ratio(pl.col("max_distance"), pl.col("mean_distance"))
     if is_squared:
@@ -310,7 +314,7 @@ def _find_far_points(measured: pl.LazyFrame, by: list[str], *, is_squared: bool)
 
 
 def _find_dominant_coordinates(states: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    """Return the findings of coordinates with nearly all of the variance within clusters."""
+    """Return the findings on coordinates with nearly all of the variance within clusters."""
     places = pl.int_ranges(1, pl.col("m2").list.len() + 1).alias("coordinate")
     lists = states.filter(pl.col("n") > 0).select(*by, "n", "m2", places)
     variances = (
@@ -344,7 +348,7 @@ def _find_dominant_coordinates(states: pl.LazyFrame, by: list[str]) -> pl.LazyFr
 
 
 def _find_tiny_clusters(measured: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    """Return the findings of clusters of less than a tenth of the average size."""
+    """Return the findings on clusters that have less than a tenth of the average size."""
     n, n_clusters, total = pl.col("n"), pl.col("n_clusters"), pl.col("total")
     return make_finding(
         measured.filter(10 * widen(n) * widen(n_clusters) < widen(total)),

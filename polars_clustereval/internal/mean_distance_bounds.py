@@ -1,9 +1,9 @@
-"""mean_distance_bounds: bounds of mean distances, and the clusters that still must be measured.
+"""mean_distance_bounds: bounds on mean distances, and the clusters that must still be measured.
 
-x (m, d) are the queries, the points whose mean distances to all k clusters are bounded; y are the
-points of a cluster. The mean distance of a query to its own cluster is a, and to the nearest other
-one b. MomentBounds and CityblockTables bound means over all points of a cluster. For the own
-cluster these include the query itself, so find_candidates corrects the bounds of a.
+x (m, d) are the queries, that is, the points whose mean distances to all k clusters are bounded; y
+are the points of a cluster. a is the mean distance of a query to its own cluster, and b to the
+nearest other cluster. MomentBounds and CityblockTables bound means over all points of a cluster. In
+its own cluster, these points include the query itself, so find_candidates corrects the bounds of a.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ if TYPE_CHECKING:
 
     MeanDistanceFunction = Callable[[Floats, Integers], MeanDistances]
 
-#: Rounding error of a bound relative to its terms: thousands of times what was observed, and
-#: negligible beside the width of an interval.
+#: Assumed rounding error of a bound relative to its terms. It is thousands of times the observed
+#: error, and negligible compared with the width of an interval.
 SLACK = 1e-12
 
 
-#: The square of a smaller number has lost digits, or is 0.
+#: If a number is smaller than this, its square has lost digits or is 0.
 TINY = 1e-140
 
 
@@ -61,15 +61,15 @@ SINGLE_PRECISION_ERROR = float(np.finfo(np.float32).eps)
 
 
 # ----------------------------------------------------------------------------------------------
-# Bounds of the mean distances of m points to all k clusters, all points of the own one included
+# Bounds of the mean distances of m points to all points of each of k clusters
 # ----------------------------------------------------------------------------------------------
 
 
 class MomentBounds:
     """Bounds of mean distances from the moments of the clusters.
 
-    The norm of a mean is at most the mean of the norms (Jensen); the other bounds are the triangle
-    inequality.
+    One bound is Jensen's inequality: the norm of a mean is at most the mean of the norms. The other
+    bounds follow from the triangle inequality.
     """
 
     def __init__(
@@ -77,8 +77,8 @@ class MomentBounds:
     ) -> None:
         """Prepare bounds for the k clusters of one partition, given their moments.
 
-        Second moments make the lower bounds of euclidean distances closer; None for other distances
-        or if they are not computed.
+        The second moments tighten the lower bounds on euclidean distances. They are None for other
+        distances, and if they have not been computed.
         """
         self._clusters = clusters
         #: Whether `refine_lower` can raise the lower bounds.
@@ -102,9 +102,9 @@ class MomentBounds:
     ) -> tuple[Floats, Floats]:
         """Return lower and upper bounds (m, k) of the mean distances of points x (m, d).
 
-        A column holds the bounds for one cluster; the mean is over all its points. own_cluster (m,)
-        holds the indices of the points' clusters: the lower bounds are closest for clusters that
-        can be the nearest other one.
+        A column holds the bounds for one cluster, and the mean is over all points of the cluster.
+        own_cluster (m,) holds the indices of the points' own clusters. The lower bounds are
+        tightest for clusters that can be the nearest other cluster.
         """
         if self._distance.name == "euclidean":
             return self._euclidean_bounds(x, own_cluster)
@@ -118,10 +118,11 @@ class MomentBounds:
     def _euclidean_bounds(self, x: Floats, own_cluster: Integers) -> tuple[Floats, Floats]:
         """Return lower and upper bounds (m, k) of mean euclidean distances of x (m, d) to clusters.
 
-        The upper bound is the root of the mean squared distance, the lower bound the distance to
-        the cluster's mean. With second moments a closer lower bound may follow from the variance of
-        the squared distances. It takes most of the time, so it is computed only for a point's own
-        cluster, of own_cluster (m,), and for clusters that can be the nearest one of a point.
+        The upper bound is the root of the mean squared distance, and the lower bound is the
+        distance to the cluster's mean. With second moments, the variance of the squared distances
+        may yield a tighter lower bound. This bound takes most of the time, so it is computed only
+        for the own clusters of points, own_cluster (m,), and for clusters that can be the nearest
+        other cluster of a point.
         """
         squares = self._targets.squares(x)
         every = np.arange(self.n_clusters)
@@ -130,18 +131,18 @@ class MomentBounds:
     def near_bounds(
         self, x: Floats, own_cluster: Integers
     ) -> tuple[Integers, Integers, Floats, Floats]:
-        """Return bounds of mean euclidean distances, as lower_and_upper, but to few clusters.
+        """Return bounds on mean euclidean distances, as lower_and_upper, but to few clusters.
 
-        Clusters are left out if they are the own cluster of none of the points x (m, d), and cannot
-        be the nearest other one of any: of thousands of clusters, these are nearly all. The results
-        are the numbers (c,) of the others, the columns own (m,) of the points' own clusters among
-        them, and lower and upper bounds (m, c).
+        A cluster is left out if none of the points x (m, d) is in it, and if it cannot be the
+        nearest other cluster of any of them. If there are thousands of clusters, nearly all of them
+        are left out. The results are the numbers (c,) of the remaining clusters, the columns own
+        (m,) of the points' own clusters among them, and lower and upper bounds (m, c).
         """
         squares = self._targets.squares(x)
         largest = squares.max(axis=1)
         upper = squares + self._total_variances
         take_own_means(upper, own_cluster)
-        # More than the slack of both bounds, and than the rounding error of their roots.
+        # This exceeds the slack of both bounds, and the rounding error of their roots.
         slack = 4 * SLACK * (largest + self._total_variances.max())
         limit = upper.min(axis=1) + slack
         is_near = (squares <= limit[:, None]).any(axis=0)
@@ -158,10 +159,10 @@ class MomentBounds:
         numbers: Integers,
         largest: Floats,
     ) -> tuple[Floats, Floats]:
-        """Return the bounds of _euclidean_bounds for the clusters `numbers`, c of all.
+        """Return the bounds of _euclidean_bounds for the c clusters with these `numbers`.
 
         squares (m, c) are the squared distances of x (m, d) to the means of these clusters, own
-        (m,) the columns of the points' own clusters, and `largest` (m,) the largest squared
+        (m,) are the columns of the points' own clusters, and `largest` (m,) are the largest squared
         distances to the means of all clusters.
         """
         total_variances = self._total_variances[numbers]
@@ -183,7 +184,7 @@ class MomentBounds:
         """Return lower bounds (m, c) of (x - mean) . skews for points x (m, d) and c clusters.
 
         skews are the covariances of |y - mean|^2 with the cluster's points y. The product is a term
-        of the variance of |x - y|^2; the bound is the product minus what rounding may have added.
+        of the variance of |x - y|^2. The bound is the product minus its possible rounding error.
         """
         assert self._second is not None
         skews, means = self._second.skews[numbers], self._clusters.means[numbers]
@@ -194,8 +195,8 @@ class MomentBounds:
     def refine_lower(self, x: Floats, number: int) -> Floats:
         """Return lower bounds (m,) of the mean distances of points x (m, d) to cluster `number`.
 
-        It uses all covariances of the cluster. This takes longer than in lower_and_upper, which
-        uses only its largest variance, but the bounds are usually closer.
+        The bounds use all covariances of the cluster. This takes longer than lower_and_upper, which
+        uses only the largest variance of the cluster, but the bounds are usually tighter.
         """
         assert self._second is not None
         offsets = x - self._clusters.means[number]
@@ -206,10 +207,10 @@ class MomentBounds:
 
 
 def _near_clusters(lower: Floats, upper: Floats, own_cluster: Integers) -> Integers:
-    """Return the indices of the clusters that can be the nearest other one of a point.
+    """Return the indices of the clusters that can be the nearest other cluster of a point.
 
-    `lower` and `upper` (m, k) bound the mean distances of m points, which are in the clusters
-    own_cluster (m,).
+    `lower` and `upper` (m, k) bound the mean distances of m points to k clusters, and own_cluster
+    (m,) are the points' own clusters.
     """
     others = upper.copy()
     take_own_means(others, own_cluster)
@@ -219,10 +220,10 @@ def _near_clusters(lower: Floats, upper: Floats, own_cluster: Integers) -> Integ
 def _root_mean_lower_bound(mean: Floats, variance: Floats) -> Floats:
     """Return a lower bound of the mean of sqrt(Z), where Z >= 0 is a random variable.
 
-    `mean` is the mean of Z, `variance` an upper bound of its variance; both are arrays of one
-    shape. Here Z is the squared distance of a point to the points of a cluster. The bound follows
-    from sqrt(t) >= 1 + (t-1)/2 - (t-1)^2/2 at t = Z / mean. It is 0 if mean is too small or
-    variance too large for a float.
+    `mean` is the mean of Z, and `variance` is an upper bound of the variance of Z; both are arrays
+    of the same shape. Here Z is the squared distance of a point to the points of a cluster. The
+    bound follows from sqrt(t) >= 1 + (t-1)/2 - (t-1)^2/2 at t = Z / mean. The bound is 0 if mean is
+    too small, or variance too large, for a float.
     """
     usable = (mean > TINY) & np.isfinite(variance)
     divisor = np.where(usable, mean, 1.0)
@@ -232,11 +233,12 @@ def _root_mean_lower_bound(mean: Floats, variance: Floats) -> Floats:
 
 
 def _cityblock_bounds(x: Floats, clusters: ClusterMoments) -> tuple[Floats, Floats]:
-    """Return lower and upper bounds (m, k) of the mean cityblock distances of x (m, d) to clusters.
+    """Return bounds (m, k) on the mean cityblock distances from points x (m, d) to clusters.
 
-    They are sums over the coordinates. In each, |u| <= mean of |x - y| over the cluster's points y
-    <= sqrt(u^2 + v), where u = x - mean and v is the cluster's variance. The mean distance of the
-    cluster's points to their mean, minus that of x to it, is another lower bound.
+    The bounds are sums over the coordinates. In each coordinate, the mean of |x - y| over the
+    cluster's points y is at least |u| and at most sqrt(u^2 + v), where u = x - mean and v is the
+    cluster's variance. Another lower bound is the mean distance of the cluster's points to their
+    mean, minus the distance of x to this mean.
     """
     lower = np.zeros((len(x), len(clusters.sizes)))
     upper = np.zeros_like(lower)
@@ -254,15 +256,17 @@ def _cityblock_bounds(x: Floats, clusters: ClusterMoments) -> tuple[Floats, Floa
 class CityblockTables:
     """Bounds of mean cityblock distances from tables of a function of each coordinate.
 
-    The mean of |x - y| over the points y of a cluster is convex in x. Between two nodes it is at
-    most the chord, and at least the tangents at the nodes, which lie at most `gap` below the chord.
-    Chords in single precision take half the time; their rounding error is added to the gap.
+    The mean of |x - y| over the points y of a cluster is convex in x. Between two nodes, it is at
+    most the chord, and at least the tangents at the nodes, which are at most `gap` below the chord.
+    Chords are computed in single precision, which takes half the time; their rounding error is
+    added to the gap.
     """
 
     def __init__(self, coordinates: SortedCoordinates, is_query: Booleans) -> None:
         """Tabulate, for each cluster and coordinate of a partition, the mean of |x - y| over y.
 
-        is_query, one value per point of the partition, tells for which points bounds are computed.
+        is_query, with one value per point of the partition, marks the points for which bounds are
+        computed.
         """
         self._nodes = coordinates.nodes
         intervals = coordinates.intervals
@@ -271,7 +275,7 @@ class CityblockTables:
         work = coordinates.nodes.size * len(coordinates.columns)
         tables = run_in_threads(lambda i: self._chords(i, members[i]), range(len(members)), work)
         starts, slopes, self._gaps = zip(*tables, strict=True)
-        #: Divides values so that they are in the range of single precision.
+        #: The divisor that brings values into the range of single precision.
         self._scale = max(float(values.max(initial=0.0)) for values in starts) or 1.0
         self._starts = [(values / self._scale).astype(np.float32) for values in starts]
         self._slopes = [slope.astype(np.float32) for slope in slopes]
@@ -281,26 +285,28 @@ class CityblockTables:
     def _chords(self, i: int, members: Sequence[Floats]) -> tuple[Floats, Floats, Floats]:
         """Return the chords of coordinate i: start values, slopes, and gaps with rounding errors.
 
-        A chord is drawn in each interval between two nodes, for each of k clusters: it is an upper
+        A chord is drawn in each interval between two nodes, for each of k clusters. It is an upper
         bound of the mean of |x - y| over the cluster's values y of the coordinate. `members` holds
         these values for each cluster, sorted. Start values and slopes are (intervals, k). The third
-        array is (intervals, 2): the gap, by how much the chord may exceed the mean at most, and the
-        rounding error. Both are the largest of all clusters: there is a third less to look up, and
-        the bounds are only a little wider.
+        array is (intervals, 2): the gap, which is the most by which the chord may exceed the mean,
+        and the rounding error. Both are maxima over all clusters, which saves a third of the
+        look-ups and makes the bounds only slightly wider.
         """
         nodes = self._nodes[:, i]
         values, slopes = np.empty((2, len(nodes), len(members)))
         for number, y in enumerate(members):
             values[:, number] = absolute_sums(y, nodes) / len(y)
-            # On the right of a node; on the left it is less by the share of points on the node.
+            # This is the slope on the right of a node. On the left, the slope is less by the share
+            # of points on the node.
             slopes[:, number] = 2.0 * np.searchsorted(y, nodes, "right") / len(y) - 1
         width = np.diff(nodes)[:, None]
         rise = np.diff(values, axis=0)
         right, left = rise - slopes[:-1] * width, np.minimum(slopes[1:], 1.0) * width - rise
         gap = _ratio_or_zero(np.maximum(right, 0.0) * np.maximum(left, 0.0), right + left)
-        # Between -1 and 1, except for rounding where nodes nearly coincide.
+        # Slopes are between -1 and 1, except for rounding errors where nodes nearly coincide.
         slope = np.clip(_ratio_or_zero(rise, np.broadcast_to(width, rise.shape)), -1.0, 1.0)
-        # A chord is rounded several times, and the sum over coordinates once with each of them.
+        # A chord is rounded several times, and the sum over coordinates is rounded once for each
+        # coordinate.
         roundings = 32 + 4 * self._nodes.shape[1]
         largest = np.maximum(values[:-1], values[1:]).max(axis=1)
         errors = roundings * SINGLE_PRECISION_ERROR * largest
@@ -314,11 +320,13 @@ class CityblockTables:
     ) -> tuple[Floats, Floats]:
         """Return lower and upper bounds (m, k) of the mean cityblock distances of points x (m, d).
 
-        A column holds the bounds for one cluster; the mean is over all its points. x are the rows
-        `rows` of all points for which bounds are computed: their intervals are known by row.
+        A column holds the bounds for one cluster, and the mean is over all points of the cluster. x
+        has those points for which bounds are computed that are in the slice `rows`; their intervals
+        are looked up by row.
         """
         total = np.zeros((len(x), self._starts[0].shape[1]), np.float32)
-        # Allocated once: allocation takes longer than all else.
+        # These arrays are allocated only once, because allocation takes longer than everything
+        # else.
         buffer = np.empty_like(total)
         gap, slack = gap_and_slack = np.zeros((2, len(x)))
         intervals = self._intervals[:, rows]
@@ -350,7 +358,7 @@ def _ratio_or_zero(part: Floats, whole: Floats) -> Floats:
 
 
 class Candidates(NamedTuple):
-    """The clusters that the bounds leave as nearest other ones of m points, the candidates.
+    """The candidates: clusters that, by the bounds, can be the nearest other ones of m points.
 
     a_lower, a_upper and b_upper bound a and b. `point` and `cluster` are the numbers of q pairs of
     a point and a candidate, sorted by point; `lower` and `upper` bound the mean distance of a pair.
@@ -359,7 +367,7 @@ class Candidates(NamedTuple):
     #: (m,)
     a_lower: Floats
     a_upper: Floats
-    #: (m,): least upper bound of the other clusters.
+    #: (m,): the smallest upper bound of the other clusters.
     b_upper: Floats
     #: (q,)
     point: Integers
@@ -380,10 +388,11 @@ class Candidates(NamedTuple):
         )
 
     def mean_distances(self) -> MeanDistances:
-        """Return the bounds of the mean distances of the m points to own and nearest other cluster.
+        """Return the bounds on a and b, the mean distances of the m points.
 
-        The lower bound of the latter, b, is the smallest of a point's candidates. b is NaN without
-        candidates; neighbor, the number of the nearest other cluster, is -1, because it is not
+        a is the mean distance to the own cluster, and b to the nearest other cluster. The lower
+        bound of b is the smallest lower bound of the point's candidates. b is NaN if there are no
+        candidates. neighbor, the number of the nearest other cluster, is -1, because it is not
         known.
         """
         b_lower = np.full(len(self.a_lower), np.nan)
@@ -403,10 +412,10 @@ def find_candidates(
 ) -> Candidates:
     """Return for each point of x (m, d) the other clusters that can be the nearest, with bounds.
 
-    own_cluster (m,) holds the indices of the points' clusters, `sizes` (k,) the numbers of points
-    of all clusters; `bounds` computes the bounds of mean distances. If it can refine lower bounds,
-    it does so for points with several candidates, because that can rule out some, and with
-    refine_all for all points, because the bounds themselves are needed.
+    own_cluster (m,) holds the indices of the points' clusters, and `sizes` (k,) the numbers of
+    points of all clusters. `bounds` computes the bounds on mean distances. If `bounds` can refine
+    lower bounds, this is done for points with several candidates, because it can rule out some of
+    these. With refine_all, it is done for all points, because the bounds themselves are needed.
     """
 
     def bound_block(start: int) -> Candidates:
@@ -432,10 +441,10 @@ def _block_candidates(
     """Return for each point of a block x (m, d) the other clusters that can be the nearest.
 
     A cluster can be the nearest if its lower bound is at most the smallest upper bound of the other
-    clusters. own_cluster (m,) holds the indices of the points' clusters; `start` is the index of
-    the block's first point among all points, and is added to the indices of points in the result.
-    a_lower and a_upper bound the mean distance to all points of the own cluster, including the
-    point itself.
+    clusters. own_cluster (m,) holds the indices of the points' clusters. `start` is the index of
+    the first point of the block among all points, and is added to the indices of points in the
+    result. a_lower and a_upper bound the mean distance to all points of the own cluster, including
+    the point itself.
     """
     if isinstance(bounds, MomentBounds) and bounds.is_euclidean:
         numbers, own, lower, upper = bounds.near_bounds(x, own_cluster)
@@ -457,25 +466,26 @@ def _refine_candidates(
     *,
     refine_all: bool,
 ) -> Candidates:
-    """Return the candidates with larger lower bounds, without the pairs that these rule out.
+    """Return the candidates with larger lower bounds, without pairs that the new bounds rule out.
 
-    Candidates are pairs of a point and another cluster, which is ruled out as the nearest if its
-    lower bound exceeds the upper bound of another. x (m, d) are all points, own_cluster (m,) the
-    indices of their clusters. `bounds.refine_lower` computes the new bounds, only for points with
-    more than one candidate; with refine_all for all points, and for their own clusters too.
+    Candidates are pairs of a point and a cluster other than its own. The cluster is ruled out as
+    the nearest if its lower bound exceeds the upper bound of another cluster. x (m, d) are all
+    points, and own_cluster (m,) are the indices of their clusters. `bounds.refine_lower` computes
+    the new bounds. Without refine_all, it does so only for points with more than one candidate;
+    with refine_all, for all points, and also for their own clusters.
     """
     points_per_call = max(16, SINGLE_THREAD_MULTIPLICATIONS // x.shape[1] ** 2)
 
     def raise_lower(lower: Floats, points: Integers, clusters: Integers, pairs: Integers) -> Floats:
-        """Return a copy of the lower bounds of pairs of a point and a cluster, some of them raised.
+        """Return a copy of the lower bounds of pairs of a point and a cluster, with some raised.
 
-        lower[i] bounds the mean distance of x[points[i]] to the cluster of index clusters[i];
+        lower[i] bounds the mean distance of x[points[i]] to the cluster with the index clusters[i].
         `pairs` are the indices i of the bounds to raise.
         """
         raised = lower.copy()
 
         def raise_cluster(number: int, points: Integers, indices: Integers) -> None:
-            """Raise the bounds of pairs[indices], of the points x[points] and cluster `number`."""
+            """Raise the bounds of pairs[indices], which pair x[points] with cluster `number`."""
             indices = pairs[indices]
             raised[indices] = np.maximum(raised[indices], bounds.refine_lower(x[points], number))
 
@@ -507,16 +517,18 @@ def _refine_candidates(
 
 
 def queries_to_evaluate(widths: Floats, id_ranks: Integers, tolerance: float) -> Booleans:
-    """Return for each of m points whether its silhouette has to be computed exactly, (m,).
+    """Return for each of m points (m,) whether its silhouette must be computed exactly.
 
-    `widths` (m,) are the upper minus the lower bounds of the silhouettes; computing a silhouette
-    reduces its width to 0. As few points as possible are chosen such that the mean of all m widths
-    is then at most `tolerance`: the widest first, and of equally wide ones those with the smallest
-    id_ranks (m,), which are the positions of the points' ids in sorted order.
+    `widths` (m,) are the upper minus the lower bounds on the silhouettes; computing a silhouette
+    reduces its width to 0. The smallest number of points is chosen that makes the mean of all m
+    widths at most `tolerance`. Points with the widest intervals are chosen first. Among equal
+    widths, the points with the smallest id_ranks (m,) come first, which are the positions of the
+    points' ids in sorted order.
     """
     widths = np.nan_to_num(widths)
     order = np.lexsort((id_ranks, -widths))
-    # The total width if the first 0, 1, ... queries are evaluated, summed from the narrowest.
+    # The total width that remains if the first 0, 1, ... queries are evaluated, summed from the
+    # narrowest.
     remaining = np.append(np.cumsum(widths[order][::-1])[::-1], 0.0)
     n_needed = int(np.argmax(remaining <= tolerance * len(widths)))
     needed = np.zeros(len(widths), dtype=bool)
@@ -527,12 +539,13 @@ def queries_to_evaluate(widths: Floats, id_ranks: Integers, tolerance: float) ->
 def exact_means(
     x: Floats, own_cluster: Integers, candidates: Candidates, needed: Booleans, sums: DistanceSums
 ) -> MeanDistances:
-    """Return exact mean distances of the points x (m, d) where `needed` (m,) is true, else bounds.
+    """Return exact mean distances of the points x (m, d) if `needed` (m,) is true, else bounds.
 
-    They are those to the own and the nearest other cluster of each point. own_cluster (m,) holds
-    the indices of the points' clusters; `candidates` has the bounds, and the clusters that can be
-    the nearest other one. Distances are computed only to these, and to the own cluster. `sums`
-    computes sums of distances to all points of a cluster. neighbor is -1 if there are only bounds.
+    The mean distances are those of each point to its own cluster and to the nearest other cluster.
+    own_cluster (m,) holds the indices of the points' clusters. `candidates` has the bounds, and the
+    clusters that can be the nearest other cluster. Distances are computed only to these clusters
+    and to the own cluster. `sums` computes sums of distances to all points of a cluster. neighbor
+    is -1 if there are only bounds.
     """
     points = np.flatnonzero(needed)
     clusters = own_cluster[points]
@@ -551,14 +564,14 @@ def exact_means(
 def nearest_candidate(
     x: Floats, candidates: Candidates, sums: DistanceSums, *, sign: float = 1.0
 ) -> tuple[Floats, Integers]:
-    """Return the exact mean distances (m,) of points to their nearest other clusters, and these.
+    """Return the exact mean distance (m,) to the nearest other cluster, and that cluster (m,).
 
-    x (m, d) are the points; `candidates` holds for each the clusters that can be the nearest, with
-    bounds; `sums` computes sums of distances to all points of a cluster. The clusters are returned
-    as indices (m,). Points without candidates have the distance infinity and the index -1. The mean
-    distance to the candidate with the smallest upper bound is computed first, because it rules out
-    more of the others. The means, like the bounds, are multiplied by `sign`: with -1, the furthest
-    cluster becomes the nearest.
+    x (m, d) are the points. For each point, `candidates` holds the clusters that can be the
+    nearest, with bounds. `sums` computes sums of distances to all points of a cluster. The clusters
+    are returned as indices (m,). For points without candidates, the distance is infinite and the
+    index is -1. The mean distance to the candidate with the smallest upper bound is computed first,
+    because it rules out most of the other candidates. The means, like the bounds, are multiplied by
+    `sign`: with -1, the furthest cluster becomes the nearest.
     """
     point, cluster = candidates.point, candidates.cluster
     is_first = np.bincount(point, minlength=len(x))[point] == 1
@@ -574,8 +587,8 @@ def nearest_candidate(
         means[pairs] = sign * distances / sums.sizes[cluster[pairs]]
         np.minimum.at(least, point[pairs], means[pairs])
     neighbor = np.full(len(x), -1)
-    # Of equally near clusters the lowest: pairs of a point are sorted by cluster, and the last
-    # assignment counts.
+    # Of equally near clusters, the lowest is chosen: the pairs of a point are sorted by cluster,
+    # and the last assignment counts.
     nearest = np.flatnonzero(means == least[point])[::-1]
     neighbor[point[nearest]] = cluster[nearest]
     return least, neighbor
@@ -591,10 +604,11 @@ def prepare_bounds_and_sums(
 ) -> tuple[MomentBounds | CityblockTables, DistanceSums]:
     """Return two objects for the clusters of a partition, chosen by the distance.
 
-    The first bounds the mean distances of points to clusters, the second computes exact sums of
-    distances to all points of a cluster. is_query, one value per point of the partition, tells for
-    which points they are needed. For cityblock both share sorted coordinates. with_second makes
-    the lower bounds of euclidean distances closer.
+    The first object bounds the mean distances of points to clusters, and the second computes exact
+    sums of distances to all points of a cluster. is_query, with one value per point of the
+    partition, marks the points for which these are needed. For cityblock, both objects share sorted
+    coordinates. with_second computes second moments, which tighten the lower bounds of euclidean
+    distances.
     """
     if distance.name == "cityblock":
         coordinates = SortedCoordinates(part)
@@ -610,12 +624,13 @@ def prepare_bounds_and_sums(
 def partition_means(
     part: Partition, is_query: Booleans, distance: Distance, tolerance: float | None
 ) -> tuple[MeanDistances, Booleans]:
-    """Return the mean distances of the queries of a partition, and whether each is exact, (m,).
+    """Return the mean distances of the queries of a partition, and whether each (m,) is exact.
 
     The m queries are the points where is_query, one value per point of the partition, is true.
-    Without a tolerance all are exact. A tolerance lets euclidean ones stay bounds, as long as the
-    mean width of the silhouettes (upper - lower), 0 for the exact ones, does not exceed it; of
-    equally wide ones, those with the lowest ids are computed.
+    Without a tolerance, all mean distances are exact. With a tolerance, mean euclidean distances
+    may remain bounds, as long as the mean width (upper - lower) of all silhouettes does not exceed
+    the tolerance; exact silhouettes have width 0. Among equally wide silhouettes, those with the
+    lowest ids are computed first.
     """
     x, own_cluster = part.x, part.numbers
     if not is_query.all():
@@ -643,11 +658,11 @@ def make_mean_distance_function(
     """Return a function of points that computes their mean distances from moments of clusters.
 
     The function takes points x (m, d) and the indices own_cluster (m,) of their clusters in the
-    partition of `moments`. It returns a, the mean distance to the own cluster, and b, that to
-    others by `between`: for method 'simplified' as distances to centers, for sqeuclidean and cosine
-    exactly, and otherwise as bounds. Because it reads no points of the clusters, it can be called
-    for one batch of streamed points after another. For sqeuclidean and cosine the field neighbor is
-    computed only if with_neighbor.
+    partition of `moments`. It returns a, the mean distance to the own cluster, and b, the distance
+    to other clusters according to `between`. For method 'simplified', these are distances to
+    centers; for sqeuclidean and cosine, they are exact; otherwise, they are bounds. The function
+    reads no points of the clusters, so you can call it for one batch of streamed points after
+    another. For sqeuclidean and cosine, the field neighbor is computed only if with_neighbor.
     """
     clusters = moments.clusters
     if method == "simplified":
@@ -661,7 +676,7 @@ def make_mean_distance_function(
     bounds = MomentBounds(clusters, moments.second, distance)
 
     def bound_means(x: Floats, own_cluster: Integers) -> MeanDistances:
-        """Return bounds of the mean distances of x (m, d) to their own and nearest other cluster.
+        """Return bounds on the mean distances of x (m, d) to their own and nearest other clusters.
 
         own_cluster (m,) holds the indices of the points' clusters.
         """

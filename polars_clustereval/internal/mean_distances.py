@@ -1,16 +1,17 @@
-"""mean_distances: mean distances of points to their own cluster (a) and to other ones (b).
+"""mean_distances: mean distances of points to their own cluster (a) and to other clusters (b).
 
-Squared distances have exact means from the moments of the clusters alone. The means of other
-distances are between bounds that follow from the moments (mean_distance_bounds). They are computed
-from the points only for the clusters that the bounds do not rule out: the own one, and those that
-can be the nearest other one.
+The means of squared distances follow exactly from the moments of the clusters. The means of other
+distances are between bounds that follow from the moments (mean_distance_bounds). These means are
+computed from the points only for clusters that the bounds do not rule out: the own cluster, and the
+clusters that can be the nearest other cluster.
 
-b is the mean distance to the nearest other cluster, or with `between` to the furthest one, or to
-all points of other clusters. For these two, this module has no bounds (see other_means).
+b is the mean distance to the nearest other cluster. With `between`, it may also be the mean
+distance to the furthest cluster, or to all points of other clusters; for these two, this module has
+no bounds (see other_means).
 
-x (m, d) are the points whose means are computed, own_cluster (m,) the numbers of their clusters
-among the k clusters of the partition, y (n, d) the points of one cluster, and sizes (k,) the
-numbers of points of the clusters.
+x (m, d) are the points whose means are computed, and own_cluster (m,) are the numbers of their
+clusters among the k clusters of the partition. y (n, d) are the points of one cluster, and sizes
+(k,) are the numbers of points of the clusters.
 """
 
 from __future__ import annotations
@@ -51,8 +52,8 @@ SILHOUETTE_COLUMNS = ("a", "b", "lower", "upper")
 class MeanDistances(NamedTuple):
     """Bounds of a and b (see the module) for each of m points, all (m,).
 
-    neighbor, the number of the cluster of b, is -1 and b is NaN if there is no other; it is also -1
-    if b is the mean over all other clusters.
+    neighbor is the number of the cluster to which b is the distance. If there is no other cluster,
+    neighbor is -1 and b is NaN. neighbor is also -1 if b is the mean over all other clusters.
     """
 
     a_lower: Floats
@@ -63,14 +64,14 @@ class MeanDistances(NamedTuple):
 
     @property
     def is_exact(self) -> bool:
-        """Whether a and b are known: their lower and upper bounds are the same arrays."""
+        """Whether a and b are known exactly, that is, their lower and upper bounds coincide."""
         return self.a_lower is self.a_upper and self.b_lower is self.b_upper
 
     def silhouettes(self, sizes: Floats | Integers) -> tuple[Floats, Floats]:
         """Return lower and upper bounds, each (m,), of the silhouettes of the m points.
 
-        `sizes` (m,) are the numbers of points in their clusters. The silhouette of a point alone in
-        its cluster is 0.
+        `sizes` (m,) are the numbers of points in the clusters of these points. The silhouette of a
+        point that is alone in its cluster is 0.
         """
         alone = sizes == 1
         lower = np.where(alone, 0.0, _silhouette_values(self.a_upper, self.b_lower))
@@ -81,12 +82,12 @@ class MeanDistances(NamedTuple):
     def silhouette_columns(
         self, sizes: Floats | Integers, *, is_clustering: Booleans | bool
     ) -> Floats:
-        """Return four rows (4, m): a, b, and the lower and upper bounds of the silhouettes.
+        """Return four rows (4, m): a, b, and the lower and upper bounds on the silhouettes.
 
         `sizes` (m,) are the numbers of points in the clusters of the points. a and b are NaN where
-        they are not known exactly, and b also if there is no other cluster. The silhouettes are NaN
-        unless is_clustering, the same for all points or (m,): whether the partition has more than
-        one cluster, and fewer than points.
+        they are not known exactly; b is also NaN if there is no other cluster. The silhouettes are
+        NaN unless is_clustering is true. is_clustering, a single value or (m,), tells whether the
+        partition has more than one cluster, and fewer clusters than points.
         """
         lower, upper = (np.where(is_clustering, s, np.nan) for s in self.silhouettes(sizes))
         a, b = self.a_lower, self.b_lower
@@ -97,7 +98,7 @@ class MeanDistances(NamedTuple):
 
 
 def _silhouette_values(a: Floats, b: Floats) -> Floats:
-    """Return the silhouettes (b - a) / max(a, b) of mean distances a and b, 0 if both are 0."""
+    """Return the silhouettes (b - a) / max(a, b) for mean distances a and b; 0 if both are 0."""
     largest = np.maximum(a, b)
     return np.divide(b - a, largest, out=np.zeros_like(largest), where=largest != 0)
 
@@ -112,7 +113,7 @@ class ClusterMoments(NamedTuple):
 
     #: (k,)
     sizes: Floats
-    #: (k, d): means of the coordinates, of unit vectors for cosine.
+    #: (k, d): means of the coordinates; for cosine, of unit vectors.
     means: Floats
     #: (k, d): variances of the coordinates.
     variances: Floats
@@ -152,7 +153,8 @@ def cluster_moments(part: Partition, distance: Distance) -> ClusterMoments:
 
     def moments(y: Floats) -> tuple[Any, ...]:
         """Return the fields of ClusterMoments for the points y (n, d) of one cluster."""
-        # Relative to the first point, equal points have variance 0 exactly.
+        # Coordinates are taken relative to the first point, so that equal points have variance
+        # exactly 0.
         deviations = y - y[0]
         mean = deviations.mean(axis=0)
         deviations -= mean
@@ -172,9 +174,9 @@ def cluster_moments(part: Partition, distance: Distance) -> ClusterMoments:
 def second_moments(part: Partition, clusters: ClusterMoments) -> SecondMoments:
     """Return the SecondMoments of a partition's clusters, computed from their points y.
 
-    They are the covariances of y, the covariances of |y - mean|^2 with y (skews), and the variance
-    of |y - mean|^2 (tails). `clusters` holds the means of the same clusters. With second moments,
-    the lower bounds of mean euclidean distances are closer.
+    The second moments are the covariances of y, the covariances of |y - mean|^2 with y (skews), and
+    the variance of |y - mean|^2 (tails). They tighten the lower bounds on mean euclidean distances.
+    `clusters` holds the means of the same clusters.
     """
     k, dims = clusters.means.shape
     moments = SecondMoments(np.empty((k, dims, dims)), np.empty((k, dims)), np.empty(k))
@@ -193,7 +195,7 @@ class PartitionMoments(NamedTuple):
 
     start: int
     clusters: ClusterMoments
-    #: (k, d): as the distance takes them, directions for cosine.
+    #: (k, d): the centers in the form that the distance uses, which are directions for cosine.
     centers: Floats
     second: SecondMoments | None
 
@@ -204,9 +206,9 @@ def stream_moments(
     """Return a table of the clusters of all partitions, and a list of moments by partition.
 
     The table has one row per cluster: the columns that identify it, its center and spread, and
-    `number`, which counts the clusters of all partitions from 0. The moments (sizes, means,
-    variances, ...) are the same as arrays. The points stream and are not in memory; with_second
-    streams them once more, for the second moments.
+    `number`, which counts the clusters of all partitions from 0. The moments hold the same
+    statistics (sizes, means, variances, ...) as arrays. The points stream, so they are never all in
+    memory. With with_second, they stream once more, for the second moments.
     """
     clusters = points.clusters.drop("number")
     if points.distance.name != "cosine":
@@ -226,15 +228,15 @@ def _extract_moments(points: Points, part: pl.DataFrame) -> PartitionMoments:
 
     `part` has one row per cluster of the partition, the rows of the table of stream_moments:
     number, size, mean_distance (of the points to their mean), zeros (the number of zero vectors)
-    and vectors. `points` knows in which columns vectors are stored.
+    and vectors. `points` tells in which columns the vectors are stored.
     """
 
     def vector_matrix(kind: str) -> Floats:
-        """Return one vector per cluster (k, d): its mean, variances or center for m, v or c."""
+        """Return one vector per cluster (k, d): means, variances or centers for m, v or c."""
         return points.form.to_matrix(part, kind)
 
     def number_array(name: str) -> Floats:
-        """Return the column of this name, one number per cluster (k,)."""
+        """Return the column with this name as one number per cluster (k,)."""
         return part[name].cast(pl.Float64).to_numpy()
 
     clusters = ClusterMoments(
@@ -248,7 +250,7 @@ def _extract_moments(points: Points, part: pl.DataFrame) -> PartitionMoments:
 
 
 def join_cluster_numbers(rows: pl.LazyFrame, by: list[str], table: pl.DataFrame) -> pl.LazyFrame:
-    """Return the rows, one per point, with a column `number`: the number of the point's cluster.
+    """Return `rows`, one row per point, with the column `number`, the number of its cluster.
 
     The table has one row per cluster, with its number (see stream_moments); `by` are the columns
     that identify a cluster in both frames.
@@ -259,10 +261,10 @@ def join_cluster_numbers(rows: pl.LazyFrame, by: list[str], table: pl.DataFrame)
 def _add_second_moments(
     points: Points, table: pl.DataFrame, moments: list[PartitionMoments]
 ) -> list[PartitionMoments]:
-    """Return the moments of each partition with second moments, from one more pass over the points.
+    """Return the moments of each partition with second moments, after another pass over the points.
 
     The table has one row per cluster: the columns that identify it, and its number (see
-    stream_moments). `moments` are those of all partitions.
+    stream_moments). `moments` are the moments of all partitions.
     """
     sums = _SecondMomentSums(moments, points.form.dims)
 
@@ -302,7 +304,7 @@ class _SecondMomentSums:
     def add(self, x: Floats, numbers: Integers) -> None:
         """Add the products of coordinates of points x (m, d) to the sums of their clusters.
 
-        `numbers` (m,) are the numbers of these clusters among the clusters of all partitions.
+        `numbers` (m,) are the numbers of the points' clusters among the clusters of all partitions.
         """
         order = np.argsort(numbers, kind="stable")
         ends = np.append(np.flatnonzero(np.diff(numbers[order], prepend=-1)), len(order))
@@ -316,7 +318,7 @@ class _SecondMomentSums:
                     total[number] += part
 
     def add_to_moments(self) -> list[PartitionMoments]:
-        """Return the moments of each partition with second moments, which the sums yield.
+        """Return the moments of each partition, with the second moments that follow from the sums.
 
         All points must be added before this call.
         """
@@ -336,14 +338,14 @@ class _SecondMomentSums:
 
 
 class SquaredMeans:
-    """Exact mean squared distances: to the cluster's mean, plus the cluster's total variance.
+    """Exact mean squared distances: that to the cluster's mean, plus the cluster's total variance.
 
-    Matrices are (k, m), one row per cluster and one column per point: operations on all points run
-    along the rows.
+    Matrices are (k, m), with one row per cluster and one column per point, so that operations on
+    all points run along the rows.
     """
 
     def __init__(self, clusters: ClusterMoments, distance: Distance, between: Between) -> None:
-        """Prepare the k clusters of one partition for `means`; distance: sqeuclidean or cosine."""
+        """Prepare the k clusters of a partition; `distance` must be sqeuclidean or cosine."""
         self._clusters = clusters
         self._between = between
         self._is_cosine = distance.name == "cosine"
@@ -352,7 +354,8 @@ class SquaredMeans:
         variances = clusters.variances.sum(axis=1)
         self._total_variances = np.where(variances < self._square_errors, 0.0, variances)
         if self._is_cosine:
-            # A zero vector has the distance 1 to all, where half its squared distance is 1/2.
+            # A zero vector has the distance 1 to all points, although half of its squared distance
+            # is 1/2.
             self._total_variances += clusters.n_zero_vectors / clusters.sizes
         self._origin = clusters.means.mean(axis=0)
         offsets = clusters.means - self._origin
@@ -362,12 +365,12 @@ class SquaredMeans:
     def means(self, x: Floats, own_cluster: Integers, *, with_neighbor: bool) -> MeanDistances:
         """Return exact a and b of points x (m, d): mean distances to own and other clusters.
 
-        own_cluster (m,) holds the indices of the points' clusters. The field neighbor is
-        meaningless without with_neighbor, which takes longer.
+        own_cluster (m,) holds the indices of the points' clusters. The field neighbor is meaningful
+        only with with_neighbor, which takes longer.
         """
         y = x.T - self._origin[:, None]
         squares = np.einsum("ij,ij->j", y, y)
-        # Without |x|^2, which is the same for all clusters.
+        # |x|^2 is left out, because it is the same for all clusters.
         means = matrix_product(self._factors, y)
         means += self._constants[:, None]
         zero = self._zero_vectors(x)
@@ -381,7 +384,8 @@ class SquaredMeans:
         else:
             b, neighbor = self._reduce_others(means.T, own_cluster)
             b += squares
-        # What lost its digits to cancellation is recomputed from differences of coordinates.
+        # Values that have lost digits by cancellation are recomputed from differences of
+        # coordinates.
         limit = CANCELLATION_LIMIT * (squares + self._constants.max())
         cancelled = np.flatnonzero(a < limit)
         a[cancelled] = self._recompute_own(x[cancelled], own_cluster[cancelled])
@@ -394,7 +398,7 @@ class SquaredMeans:
             for halves in (a, b):
                 halves *= 0.5
                 zero_if_parallel(halves)
-            # A zero vector has the distance 1 to all but itself.
+            # A zero vector has the distance 1 to all points except itself.
             a[zero], b[zero] = 1.0 - 1.0 / sizes[zero], 1.0
         a = exclude_self(np.maximum(a, 0.0), sizes)
         if len(self._constants) == 1:
@@ -402,13 +406,13 @@ class SquaredMeans:
         return MeanDistances(a, a, b, b, neighbor)
 
     def _reduce_others(self, means: Floats, own_cluster: Integers) -> tuple[Floats, Integers]:
-        """Return one of the `means` (m, k), or their mean, as reduce_others does."""
+        """Return a distance (m,) and an index (m,) from `means` (m, k), by reduce_others."""
         return reduce_others(means, own_cluster, self._clusters.sizes, self._between)
 
     def _zero_vectors(self, x: Floats) -> Integers:
         """Return the indices of the points x (m, d) that are zero vectors; none for sqeuclidean.
 
-        Their cosine distances to all other points are not computed, but set to 1.
+        The cosine distances of these points to all other points are not computed, but set to 1.
         """
         possible = self._is_cosine and self._clusters.n_zero_vectors.any()
         return np.flatnonzero(~x.any(axis=1)) if possible else np.arange(0)
@@ -426,7 +430,7 @@ class SquaredMeans:
         return squares + self._total_variances[own_cluster]
 
     def _recompute_others(self, x: Floats, own_cluster: Integers) -> tuple[Floats, Integers]:
-        """Return the mean squared distances (m,) to other clusters, and the index (m,) of these.
+        """Return the mean squared distances (m,) to other clusters, and the clusters' indices (m,).
 
         own_cluster (m,) holds the indices of the clusters of the points x (m, d). Differences of
         coordinates cancel no digits, unlike the product of matrices that `means` computes first.
@@ -441,9 +445,9 @@ class SquaredMeans:
 def exclude_self(means: Floats, sizes: Floats) -> Floats:
     """Return the mean distances (m,) of points to the other points of their clusters.
 
-    `means` (m,) are their mean distances to all points of their clusters, where each point itself
-    counts with distance 0; `sizes` (m,) the numbers of points of these clusters. The result is 0
-    for a point alone in its cluster.
+    `means` (m,) are the mean distances of the points to all points of their clusters, including
+    each point itself with distance 0. `sizes` (m,) are the numbers of points of these clusters. The
+    result is 0 for a point that is alone in its cluster.
     """
     return np.where(sizes == 1, 0.0, means * sizes / np.maximum(sizes - 1, 1))
 
@@ -456,10 +460,10 @@ def simplified_means(
     distance: Distance,
     between: Between,
 ) -> MeanDistances:
-    """Return the distances of points x (m, d) to their own and to other centers.
+    """Return the distances of points x (m, d) to the centers of their own and of other clusters.
 
-    The simplified silhouette uses them instead of mean distances. own_cluster (m,) holds the
-    indices of the points' clusters, `sizes` (k,) the numbers of points of the clusters, and
+    The simplified silhouette uses these distances instead of mean distances. own_cluster (m,) holds
+    the indices of the points' clusters, `sizes` (k,) the numbers of points of the clusters, and
     `centers` (k, d) their centers. a is 0 for a point alone in its cluster.
     """
     means = distance_matrix(x, centers, distance)
@@ -471,8 +475,8 @@ def simplified_means(
 def take_own_means(means: Floats, own_cluster: Integers) -> Floats:
     """Return the entry of each row of means (m, k) in the column own_cluster (m,), as (m,).
 
-    These entries are then overwritten by infinity in `means`: a row of mean distances to all
-    clusters keeps those to the other clusters, and the smallest is that to the nearest.
+    In `means`, these entries are then overwritten by infinity, so that the smallest entry of a row
+    is the mean distance to the nearest other cluster.
     """
     points = np.arange(len(means))
     a = means[points, own_cluster]
@@ -488,7 +492,7 @@ def take_own_means(means: Floats, own_cluster: Integers) -> Floats:
 _POINTS_PER_CALL = 1024
 
 
-#: Intervals of the tables of cityblock, for each coordinate.
+#: The number of intervals in the tables of cityblock, for each coordinate.
 N_INTERVALS = 64
 
 
@@ -502,10 +506,10 @@ class DistanceSums:
         self._targets = [TargetPoints(y, distance) for y in part.members]
 
     def pair_sums(self, x: Floats, points: Integers, clusters: Integers) -> Floats:
-        """Return the sums (q,) of the distances of a point to all points of a cluster, for q pairs.
+        """Return for q pairs (q,) the sum of the distances of a point to all points of a cluster.
 
-        Pair i is the point x[points[i]] and the cluster of index clusters[i]: x is (m, d), `points`
-        and `clusters` are (q,).
+        Pair i is the point x[points[i]] and the cluster with the index clusters[i]. x is (m, d),
+        and `points` and `clusters` are (q,).
         """
         sums = np.empty(len(points))
 
@@ -526,8 +530,8 @@ class DistanceSums:
     def own_sums(self, x: Floats, points: Integers, clusters: Integers) -> Floats:
         """Return the sums (q,) of the distances of q points to all points of their own clusters.
 
-        Point i is x[points[i]], in the cluster of index clusters[i]. A subclass may know these sums
-        without computing distances.
+        Point i is x[points[i]], in the cluster with the index clusters[i]. A subclass may have
+        these sums without computing distances.
         """
         return self.pair_sums(x, points, clusters)
 
@@ -539,18 +543,18 @@ class DistanceSums:
 
 
 class SortedCoordinates:
-    """Coordinates of the points of each cluster, each coordinate sorted by itself."""
+    """Coordinates of the points of each cluster, with each coordinate sorted separately."""
 
     def __init__(self, part: Partition) -> None:
-        """Sort each coordinate in each cluster of a partition; divide its range at quantiles."""
+        """Sort each coordinate in each cluster of a partition; divide the range at quantiles."""
         sample = part.x[:: 1 + len(part.x) // 10_000]
         #: (N_INTERVALS + 1, d): the ends of the intervals of each coordinate.
         self.nodes = np.quantile(sample, np.linspace(0, 1, N_INTERVALS + 1), axis=0)
         self.nodes[0], self.nodes[-1] = part.x.min(axis=0), part.x.max(axis=0)
         by_cluster = run_in_threads(self._sort, part.members, part.x.size)
-        #: For each cluster (d, n).
+        #: For each cluster: its sorted coordinates (d, n).
         self.columns = [columns for columns, _, _ in by_cluster]
-        #: (m,): sum of the cityblock distances of each point to its own cluster.
+        #: (m,): the sum of the cityblock distances of each point to all points of its own cluster.
         self.own_sums = np.concatenate([np.zeros(0), *(sums for _, sums, _ in by_cluster)])
         none = np.zeros((part.x.shape[1], 0), np.uint8)
         #: (d, m): the interval of each coordinate of each point.
@@ -559,9 +563,10 @@ class SortedCoordinates:
     def _sort(self, points: Floats) -> tuple[Floats, Floats, SmallIntegers]:
         """Return three arrays for the points (n, d) of one cluster.
 
-        (d, n): the values of each coordinate, sorted. (n,): the sum of the cityblock distances of
-        each point to all points of the cluster. (d, n): for each coordinate of each point, the
-        number, from 0, of the interval between two of self.nodes that contains it.
+        The first, (d, n), has the sorted values of each coordinate. The second, (n,), has the sum
+        of the cityblock distances of each point to all points of the cluster. The third, (d, n),
+        has for each coordinate of each point the number, from 0, of the interval between two of
+        self.nodes that contains the coordinate.
         """
         columns, sums = np.array(points.T, order="C"), np.zeros(len(points))
         intervals = np.empty(columns.shape, np.uint8)
@@ -576,7 +581,7 @@ class SortedCoordinates:
 
 
 def sort_order(x: Floats) -> Integers:
-    """Return the indices that sort the numbers x, as argsort does, in a third of the time.
+    """Return the indices that sort the numbers x, like argsort, but in a third of the time.
 
     x is sorted first as integers of 16 bits, for which numpy uses a radix sort, and then exactly:
     numpy's stable sort is fast for nearly sorted numbers.
@@ -592,13 +597,14 @@ def sort_order(x: Floats) -> Integers:
 
 
 def absolute_sums(y: Floats, x: Floats, below: Integers | None = None) -> Floats:
-    """Return for each number in x (m,) the sum of its absolute differences to all of y (n,).
+    """Return for each number in x (m,) the sum of absolute differences to all numbers in y (n,).
 
-    Running sums of y replace m n differences. Both x and y are sorted. `below` (m,) holds for each
-    x how many y are less than x; values equal to x may be counted or not. If it is None, it is
-    computed by binary search.
+    Running sums of y replace m n differences. Both x and y must be sorted. `below` (m,) holds for
+    each x the number of y less than x; values equal to x may or may not be counted. If `below` is
+    None, it is computed by binary search.
     """
-    # Relative to the median, equal numbers sum to 0 exactly, and an outlier costs no digits.
+    # Numbers are taken relative to the median, so that equal numbers sum to exactly 0, and an
+    # outlier costs no digits.
     middle = y[len(y) // 2]
     running = np.concatenate([[0.0], np.cumsum(y - middle)])
     below = np.searchsorted(y, x) if below is None else below
@@ -612,7 +618,7 @@ class SortedDistanceSums(DistanceSums):
     def __init__(
         self, part: Partition, distance: Distance, coordinates: SortedCoordinates, own_sums: Floats
     ) -> None:
-        """Use the sorted coordinates of the partition, and the queries' own sums (m,).
+        """Store the sorted coordinates of the partition, and the queries' own sums (m,).
 
         own_sums holds the sum of the distances of each query, a point whose silhouette is computed,
         to all points of its own cluster.
@@ -636,7 +642,7 @@ class SortedDistanceSums(DistanceSums):
         sums = np.zeros(len(x))
         columns = np.ascontiguousarray(x.T)
         for column, members in zip(columns, self._coordinates.columns[number], strict=True):
-            # Sorted numbers are looked up four times as fast.
+            # Looking up sorted numbers is four times as fast.
             order = sort_order(column)
             sums[order] += absolute_sums(members, column[order])
         return sums
@@ -653,12 +659,13 @@ def call_by_cluster(
 ) -> None:
     """Call a function, in threads, with all pairs of a point and a cluster, grouped by cluster.
 
-    Pair i, of q, is the point of index points[i] and the cluster of index clusters[i], which is
-    below n_clusters. The function is called with the index of a cluster, the indices of points
-    paired with it, and the indices i of these pairs; at most `points_per_call` pairs at a time.
-    work_per_pair is about how many numbers it processes for a pair.
+    Pair i, of q pairs, is the point with the index points[i] and the cluster with the index
+    clusters[i], which is below n_clusters. The function is called with the index of a cluster, the
+    indices of the points paired with it, and the indices i of these pairs, at most
+    `points_per_call` pairs at a time. work_per_pair is roughly how many numbers the function
+    processes for a pair.
     """
-    # Integers of 16 bits are sorted by radix.
+    # numpy uses a radix sort for 16-bit integers.
     keys = clusters.astype(np.uint16) if n_clusters < 2**16 else clusters
     order = np.argsort(keys, kind="stable")
     ends = np.searchsorted(clusters[order], np.arange(n_clusters + 1))

@@ -1,8 +1,8 @@
-"""other_means: exact mean distances if b is not that to the nearest other cluster.
+"""other_means: exact mean distances if b is not the distance to the nearest other cluster.
 
 b is the mean distance to all points of other clusters together, or to the points of the furthest
-cluster. x (m, d) are the queries, the points whose means are computed, and own_cluster (m,) the
-indices of their clusters among the k clusters of the partition.
+cluster. x (m, d) are the queries, that is, the points whose means are computed, and own_cluster
+(m,) are the indices of their clusters among the k clusters of the partition.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .kernels.other_clusters import Between
     from .kernels.partitions import Partition
 
-#: Pairs of a point and a cluster whose sums of distances are held at a time.
+#: The number of pairs of a point and a cluster whose sums of distances are held at a time.
 _PAIRS_PER_BLOCK = 2**20
 
 
@@ -52,10 +52,10 @@ def other_partition_means(
 
 
 def _means_to_all_others(x: Floats, own_cluster: Integers, sums: DistanceSums) -> Floats:
-    """Return the mean distances (m,) of x (m, d) to all points of other clusters, NaN for none.
+    """Return the mean distances (m,) of x (m, d) to all points of other clusters; NaN if none.
 
-    They are sums over the other clusters, because the difference of the sums over all points and
-    over the own cluster would cancel digits.
+    The sums run over the other clusters. Subtracting the sum over the own cluster from the sum over
+    all points would lose digits.
     """
     totals = np.empty(len(x))
     step = max(1, _PAIRS_PER_BLOCK // len(sums.sizes))
@@ -72,11 +72,11 @@ def _means_to_all_others(x: Floats, own_cluster: Integers, sums: DistanceSums) -
 def _find_furthest(
     x: Floats, own_cluster: Integers, n_clusters: int, bounds: MomentBounds | CityblockTables
 ) -> Candidates:
-    """Return for each point of x (m, d) the other clusters of n_clusters that can be the furthest.
+    """Return for each point of x (m, d) the other clusters that can be the furthest.
 
-    These are the clusters with an upper bound of at least the largest lower bound of the others.
-    The bounds in the result are those of the negative mean distances, so that these clusters are
-    the nearest.
+    A cluster can be the furthest if its upper bound is at least the largest lower bound of the
+    other clusters. There are n_clusters in all. The bounds in the result are those of the negative
+    mean distances, so that the furthest cluster becomes the nearest.
     """
 
     def bound_block(start: int) -> Candidates:

@@ -1,7 +1,7 @@
-"""pairwise: the indices that need the distances of all pairs of points, or nearest neighbors.
+"""pairwise: indices that need the distances of all pairs of points, or nearest neighbors.
 
-n points have n (n - 1) / 2 pairs, which is why there is a limit max_points. A pair is within if its
-two points are in the same cluster, otherwise between; `within` and `between` are the distances of
+n points have n (n - 1) / 2 pairs, so there is a limit, max_points. A pair is within if its two
+points are in the same cluster, and between otherwise; `within` and `between` are the distances of
 these pairs.
 """
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from .kernels.arrays import Booleans, Floats
     from .vectors import Missing, Vector
 
-#: Relative tolerance above the rounding errors of distances that are equal by definition.
+#: A relative tolerance that exceeds the rounding errors of distances that are equal by definition.
 _TIE_TOLERANCE = 1e-10
 
 # ----------------------------------------------------------------------------------------------
@@ -65,8 +65,8 @@ def _check_whole_number(name: str, x: float, least: int) -> int:
 def _check_pairable(rows: pl.LazyFrame, points: Points, max_points: int) -> pl.LazyFrame:
     """Return `rows`, the points of all partitions, with checks that run when they are collected.
 
-    The checks raise the error of points without finite distances, or of a partition with more than
-    max_points points, before any pair is measured. `points` are the same points with their counts.
+    Before any pair is measured, the checks raise an error if points have no finite distances, or if
+    a partition has more than max_points points. `points` are the same points with their counts.
     """
     greatest = points.row_counts.select(pl.col("n").max())
     check = partial(_check_max_points, max_points=max_points)
@@ -76,7 +76,8 @@ def _check_pairable(rows: pl.LazyFrame, points: Points, max_points: int) -> pl.L
 def _check_max_points(largest_size: pl.DataFrame, max_points: int) -> None:
     """Raise an error if the largest partition has more than max_points points.
 
-    `largest_size` has one cell: the number of points of that partition, NULL if there is none.
+    `largest_size` has a single value: the number of points of that partition, or NULL if there is
+    no partition.
     """
     n = largest_size.item() or 0
     if n > max_points:
@@ -96,7 +97,8 @@ def _check_max_points(largest_size: pl.DataFrame, max_points: int) -> None:
 class _PairDistances(NamedTuple):
     """The distances of all pairs of points of one partition, and its connectivity index.
 
-    `within` (pairs,) are those of pairs in the same cluster, `between` those of all other pairs.
+    `within` (pairs,) are the distances of pairs in the same cluster, and `between` the distances of
+    all other pairs.
     """
 
     within: Floats
@@ -107,9 +109,9 @@ class _PairDistances(NamedTuple):
 def _measure_pairs(part: Partition, points: Points, n_neighbors: int) -> _PairDistances:
     """Return the distances of all pairs of points of one partition, and its connectivity index.
 
-    Connectivity is the sum of 1 / j over the j-th nearest neighbors, with j up to n_neighbors, that
-    are not in the cluster of their point. The coordinates are those of `part`; `points` has the
-    distance and the factors of the coordinates.
+    Connectivity is a sum over the nearest neighbors of each point: the j-th nearest, with j up to
+    n_neighbors, adds 1 / j if it is not in the cluster of the point. `part` has the coordinates,
+    and `points` has the distance and the factors of the coordinates.
     """
     x, numbers, n = _scale_points(part.x, points), part.numbers, len(part.x)
     n_within = int((part.sizes * (part.sizes - 1) // 2).sum())
@@ -123,7 +125,7 @@ def _measure_pairs(part: Partition, points: Points, n_neighbors: int) -> _PairDi
         d[np.arange(len(block)), block] = np.inf
         in_other_cluster = numbers != numbers[block, None]
         connectivity += _connectivity(d, in_other_cluster, n_neighbors, points.distance)
-        # Each pair once: with the points after it.
+        # To count each pair once, a point is compared only with the points after it.
         d, in_other_cluster = d[:, start:], in_other_cluster[:, start:]
         after = np.arange(start, n) > block[:, None]
         block_within, block_between = d[after & ~in_other_cluster], d[after & in_other_cluster]
@@ -137,8 +139,9 @@ def _measure_pairs(part: Partition, points: Points, n_neighbors: int) -> _PairDi
 def _scale_points(x: Floats, points: Points) -> Floats:
     """Return points x (m, d), the user's own coordinates, times the factors of the weights.
 
-    For cosine they are then scaled to length 1. This is computed as in DuckDB, so that both engines
-    round in the same way. Fortran order keeps each coordinate of all points together.
+    For cosine, the result is also scaled to length 1. The computation is the same as in DuckDB, so
+    that both engines round in the same way. In the result, which is in Fortran order, the values of
+    a coordinate are consecutive.
     """
     x = np.asfortranarray(x * np.array(points.form.factors))
     if points.distance.name == "cosine":
@@ -154,9 +157,10 @@ def _connectivity(
 ) -> float:
     """Return the sum of 1 / rank over the nearest neighbors that are in another cluster.
 
-    For each point, n_neighbors < n neighbors count; neighbors at the same distance share their
-    ranks. d (m, n) are the distances of m points to all n points of the partition, infinite to
-    themselves; in_other_cluster (m, n) is TRUE for pairs of points in different clusters.
+    For each point, n_neighbors < n neighbors are used. Neighbors at the same distance share their
+    ranks. d (m, n) are the distances of m points to all n points of the partition, where the
+    distance of a point to itself is infinite. in_other_cluster (m, n) is true for pairs of points
+    in different clusters.
     """
     reach = np.partition(d, n_neighbors - 1, axis=1)[:, n_neighbors - 1 : n_neighbors]
     slack = 1e-14 if distance.name == "cosine" else 0.0
@@ -183,12 +187,13 @@ def _concordance_counts(within: Floats, between: Floats) -> tuple[int, int]:
 
     `within` and `between` are sorted rank keys of the distances within and between clusters. A
     comparison is concordant if the distance within is smaller, and discordant if it is larger. The
-    counts are Python integers: they may exceed what Float64 represents exactly.
+    counts are Python integers, because they may exceed the integers that Float64 represents
+    exactly.
     """
     concordant = discordant = 0
     for start in range(0, len(within), DISTANCES_PER_BLOCK):
         keys = within[start : start + DISTANCES_PER_BLOCK]
-        # Only the range that these keys fall into is searched: it stays in the cache.
+        # Only the range into which these keys fall is searched, because it fits into the cache.
         first = int(np.searchsorted(between, keys[0], "left"))
         last = int(np.searchsorted(between, keys[-1], "right"))
         searched = between[first:last]
@@ -200,7 +205,7 @@ def _concordance_counts(within: Floats, between: Floats) -> tuple[int, int]:
 
 
 def _count_within_least(within: Floats, between: Floats, count: int) -> int:
-    """Return how many of the `count` smallest of all distances are distances within clusters.
+    """Return how many of the `count` smallest distances are distances within clusters.
 
     `within` and `between` are the sorted distances within and between clusters.
     """
@@ -217,14 +222,14 @@ def _count_within_least(within: Floats, between: Floats, count: int) -> int:
 def _c_index_sums(within: Floats, between: Floats) -> dict[str, float]:
     """Return S - least and greatest - least, whose quotient is the C index, by name.
 
-    `within` and `between` are the sorted distances within and between clusters. S is the sum of
-    those within; least and greatest are the sums of as many smallest and as many largest of all
-    distances.
+    `within` and `between` are the sorted distances within and between clusters. S is the sum of the
+    N distances within clusters; least is the sum of the N smallest of all distances, and greatest
+    the sum of the N largest.
     """
     n_within, n_between = len(within), len(between)
     i = _count_within_least(within, between, n_within)
     within_minus_least = within[i:].sum() - between[: n_within - i].sum()
-    # Distances that are among both the least and the greatest cancel, and are left out.
+    # Distances that are among both the smallest and the largest cancel, so they are left out.
     few, many = min(n_within, n_between), max(n_within, n_between)
     i, j = _count_within_least(within, between, few), _count_within_least(within, between, many)
     least = within[:i].sum() + between[: few - i].sum()
@@ -243,8 +248,8 @@ def _c_index_sums(within: Floats, between: Floats) -> dict[str, float]:
 def _rank_statistics(part: Partition, points: Points, n_neighbors: int) -> pl.DataFrame:
     """Return one row for a partition: the columns _RANK_STATISTICS, NULL if undefined.
 
-    Connectivity compares the n_neighbors nearest neighbors of each point. `points` has the distance
-    and the factors of the coordinates.
+    Connectivity uses the n_neighbors nearest neighbors of each point. `points` has the distance and
+    the factors of the coordinates.
     """
     n, n_clusters = len(part.x), len(part.sizes)
     values: dict[str, float | None] = dict.fromkeys(_RANK_STATISTICS)
@@ -290,7 +295,8 @@ def _rank_statistics_of_many(parts: Partitions, points: Points, n_neighbors: int
 def _pair_sizes(points: Points) -> pl.LazyFrame:
     """Return one row per partition: n_within_pairs and n_between_pairs, as Decimal.
 
-    They are the numbers of pairs of points in the same cluster and in different clusters.
+    The two columns are the numbers of pairs of points in the same cluster, and in different
+    clusters.
     """
     n = pl.col("n")
     within, pairs = count_pairs(n).sum(), count_pairs(n.sum())
@@ -307,7 +313,7 @@ def _pair_sizes(points: Points) -> pl.LazyFrame:
 def _pairwise_indices() -> Terms:
     """Return the indices of a partition as expressions by name.
 
-    They read the columns of _pair_sizes and _RANK_STATISTICS.
+    The expressions read the columns of _pair_sizes and _RANK_STATISTICS.
     """
     concordant, discordant = pl.col("concordant"), pl.col("discordant")
     mean_within, mean_between = pl.col("mean_within"), pl.col("mean_between")
@@ -317,7 +323,7 @@ def _pairwise_indices() -> Terms:
     n_comparisons = n_pairs * (n_pairs - 1) / 2
     c_index = ratio(pl.col("within_minus_least"), pl.col("greatest_minus_least"))
     return {
-        # Without a comparison all distances are equal.
+        # If no comparison is concordant or discordant, all distances are equal.
         "c_index": pl.when(compared > 0).then(c_index),
         "gamma": ratio(difference, compared),
         "tau": difference / (n_within * n_between * n_comparisons).sqrt(),
@@ -356,13 +362,14 @@ def pairwise_report(
     ----------
     frame : DataFrame or LazyFrame
         The points to evaluate, one per row. A LazyFrame is read when you collect the result. All
-        points are in memory, and so are the distances of one partition at a time, 8 bytes per pair.
+        points are in memory, together with the distances of one partition at a time, which take 8
+        bytes per pair.
     n_neighbors : int
-        Number of nearest neighbors of each point that connectivity looks at, at least 1. If there
-        are fewer other points, it looks at all of them.
+        Number of nearest neighbors of each point that connectivity uses, at least 1. If there are
+        fewer other points, it uses all of them.
     max_points : int
-        Largest number of points that a partition may have, at least 2. The time grows with their
-        pairs: n points have n (n − 1) / 2.
+        Largest number of points that a partition may have, at least 2. The time grows with the
+        number of pairs, which is n (n − 1) / 2 for n points.
     vector, cluster, distance, p, partition_by, noise, noise_as, weights : as in internal_report
     missing : as in internal_report
     metrics : sequence of str, optional
@@ -372,17 +379,18 @@ def pairwise_report(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the points
-        that count; n_dropped; n_noise; n_clusters; n_within_pairs and n_between_pairs (Decimal(38,
-        0)); c_index (range [0, 1], best 0), gamma (range [-1, 1], best 1), tau (range [-m, m], best
-        high, where m^2 = 2 w b / (t (t - 1)) for w pairs within clusters, b pairs between clusters,
-        and t = w + b), g_plus (range [0, 2/3], best 0), mcclain_rao (range [0, inf), best low),
-        point_biserial (range unbounded, best low) and connectivity (range [0, inf), best 0).
+        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the number of
+        points that are counted; n_dropped; n_noise; n_clusters; n_within_pairs and n_between_pairs
+        (Decimal(38, 0)); c_index (range [0, 1], best 0), gamma (range [-1, 1], best 1), tau (range
+        [-m, m], best high, where m^2 = 2 w b / (t (t - 1)) for w pairs within clusters, b pairs
+        between clusters, and t = w + b), g_plus (range [0, 2/3], best 0), mcclain_rao (range [0,
+        inf), best low), point_biserial (range unbounded, best low) and connectivity (range [0,
+        inf), best 0).
 
-        All indices except connectivity are NULL if there is one cluster, or if every point is a
-        cluster. connectivity is NULL if there are fewer than two points. c_index is also NULL if
-        all distances are equal, gamma if no distance within clusters differs from one between
-        clusters, and mcclain_rao if all distances between clusters are 0.
+        All indices except connectivity are NULL if there is only one cluster, or if every point is
+        a cluster. connectivity is NULL if there are fewer than two points. c_index is also NULL if
+        all distances are equal. gamma is also NULL if no distance within clusters differs from a
+        distance between clusters. mcclain_rao is also NULL if all distances between clusters are 0.
 
     Raises
     ------
@@ -399,12 +407,13 @@ def pairwise_report(
     g_plus = 2 s⁻ / (N_T (N_T − 1)); tau = (s⁺ − s⁻) / √(N_W N_B N_T (N_T − 1) / 2); mcclain_rao =
     (S_W / N_W) / (S_B / N_B); point_biserial = (S_W / N_W − S_B / N_B) √(N_W N_B) / N_T, not
     divided by the standard deviation of the distances; connectivity = Σ 1 / j over the j-th nearest
-    neighbors that belong to another cluster. Neighbors at the same distance share their places:
-    each counts as the mean of 1 / j over these places, with 0 in place of 1 / j beyond n_neighbors.
+    neighbors that belong to another cluster. Neighbors at the same distance share their ranks: each
+    adds the mean of 1 / j over these ranks, where ranks beyond n_neighbors add 0 instead of 1 / j.
 
-    For ranks and neighbors, two distances count as equal if their first 12 digits are equal (for
-    euclidean those of their squares, for minkowski those of their powers). So 0.1 equals 0.4 − 0.3.
-    In SQL: ``FROM clustereval.pairwise_report(tbl, [x, y], cluster)``.
+    For ranks and neighbors, two distances count as equal if their first 12 digits are equal. For
+    euclidean, these are the digits of the squared distances, and for minkowski those of the powers.
+    Therefore 0.1 equals 0.4 − 0.3. In SQL: ``FROM clustereval.pairwise_report(tbl, [x, y],
+    cluster)``.
 
     References
     ----------
@@ -450,7 +459,7 @@ def pairwise_report(
     return points.to_result(frame, report.select(*points.keys, *_PAIRWISE_COLUMNS), metrics=metrics)
 
 
-#: The columns that the indices of a partition are made of, as kernels.pair_ranks computes them.
+#: The columns from which the indices of a partition are computed, named as in kernels.pair_ranks.
 _RANK_STATISTICS = pl.Schema(
     dict.fromkeys(
         (

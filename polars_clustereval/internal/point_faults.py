@@ -1,4 +1,4 @@
-"""point_faults: what is wrong with the vectors of points, and the text of the error."""
+"""point_faults: finds what is wrong with the vectors of points, and makes the error text."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ def point_fault_error(
 ) -> ClusterEvalError:
     """Return the error for vectors that have no finite distances, with the number of faulty rows.
 
-    `rows` are the points that count, with the number of their coordinates as `length`; `raw` has
-    one expression per coordinate, as the user gave it, and `names` their columns, if they are
-    columns. The error identifies the first faulty row by the partition columns `keys`, by inner
-    name, and by its id, if the user has given one (`has_id`).
+    `rows` are the points to evaluate, with the number of their coordinates as `length`. `raw` has
+    one expression per coordinate, as the user passed it, and `names` are the names of the
+    coordinates if these are columns. The error text identifies the first faulty row by its
+    partition (`keys` maps the inner names of the partition columns to the user's) and, if the user
+    has passed ids (`has_id`), by its id.
     """
     dims = len(raw)
     is_bad = [~x.is_finite().fill_null(False) for x in raw]
@@ -53,7 +54,7 @@ def point_fault_error(
 
 
 def _row_place(rows: pl.LazyFrame, keys: Mapping[str, str], *, has_id: bool) -> str:
-    """Return where the first of `rows` is, by its partition and its id, for an error text."""
+    """Return the place of the first of `rows` for an error text: its partition and its id."""
     columns = [*keys, *(["id"] if has_id else [])]
     row = rows.select(columns).sort(columns, nulls_last=True).head(1).collect().row(0, named=True)
     found = [show_value(row[name]) for name in keys]
@@ -68,13 +69,13 @@ def _row_place(rows: pl.LazyFrame, keys: Mapping[str, str], *, has_id: bool) -> 
 def _point_fault_parts(
     facts: dict[str, Any], dims: int, names: Sequence[str], place: str
 ) -> tuple[str | Setting, ...]:
-    """Return the parts of the message on vectors that have no finite distances.
+    """Return the parts of the error text on vectors that have no finite distances.
 
-    `dims` is the number of coordinates that vectors should have, `names` are their columns, if they
-    are columns, and `place` is what _row_place returns. `facts` are about the faulty rows: their
-    number (rows), the smallest number of coordinates (length), and for each coordinate i in how
-    many rows it is NULL or not finite (bad_i), and such a value as text (first_i). If there are no
-    faulty rows, the distances overflow.
+    `dims` is the number of coordinates that vectors should have, `names` are the names of the
+    coordinates if these are columns, and `place` is the result of _row_place. `facts` describes the
+    faulty rows: their number (rows), the smallest number of coordinates (length), and for each
+    coordinate i, the number of rows where it is NULL or not finite (bad_i), and one such value as
+    text (first_i). If there are no faulty rows, the error is an overflow of the distances.
     """
     rows = facts["rows"]
     if not rows:
@@ -98,26 +99,27 @@ def _point_fault_parts(
 
 
 def _faulty_columns(counts: Sequence[int], names: Sequence[str]) -> str:
-    """Return how many rows are at fault in each column, for an error text.
+    """Return the number of faulty rows of each column as a part of an error text.
 
-    `counts` has a number for each coordinate, and `names` are their columns, if they are columns.
-    It is empty without names, and for a single column, because the text already names it.
+    `counts` has a number for each coordinate, and `names` are the names of the coordinates if these
+    are columns. The result is empty if there are no names or only one, because the error text
+    already names a single column.
     """
     shown = [f"{n} in column {name}" for n, name in zip(counts, names, strict=False) if n]
     more = ", ..." if len(shown) > _MAX_NAMED else ""
     return f": {', '.join(shown[:_MAX_NAMED])}{more}" if len(shown) > 1 else ""
 
 
-# Columns up to which an error text names all of them.
+# The maximum number of columns that an error text lists.
 _MAX_NAMED = 8
 
 
 def _finite_rows_advice(names: Sequence[str], value: str) -> tuple[str | Setting, ...]:
-    """Return the last parts of a message on coordinates that are not finite: how to leave them out.
+    """Return the end of an error text on non-finite coordinates: how to leave their rows out.
 
-    For NULL that is an option, for other values a call. `names` are their columns, and `value` is
-    the text of a value that is not finite. The result is empty without names, and for more names
-    than a user would copy.
+    For NULL, the text names an option; for other values, it shows a call. `names` are the columns
+    of the coordinates, and `value` is the text of a value that is not finite. The result is empty
+    if there are no names, or more names than a user would copy.
     """
     if value == "NULL":
         return ": ", Setting("missing", "drop")
@@ -128,6 +130,6 @@ def _finite_rows_advice(names: Sequence[str], value: str) -> tuple[str | Setting
 
 
 def non_finite_as_text(x: pl.Expr) -> pl.Expr:
-    """Return a coordinate x that is not finite as DuckDB writes it: NULL, nan, inf or -inf."""
+    """Return a non-finite coordinate x as text in DuckDB's notation: NULL, nan, inf or -inf."""
     text = pl.when(x.is_null()).then(pl.lit("NULL")).when(x.is_nan()).then(pl.lit("nan"))
     return text.when(x > 0).then(pl.lit("inf")).otherwise(pl.lit("-inf"))

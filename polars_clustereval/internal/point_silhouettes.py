@@ -37,10 +37,12 @@ def point_silhouettes(
 ) -> pl.LazyFrame:
     """Return one row per query, a point whose silhouette is computed: all points, or a sample.
 
-    Columns: those that identify the cluster, a, b (NULL if only bounded), lower and upper (bounds
-    of the silhouette), is_exact and reference_variance, the variance of the mean silhouette of its
-    group that comes from drawing references (a group is a 'point', 'cluster' or 'partition',
-    according to the level); with_neighbor also id and neighbor (the cluster of b).
+    The columns are those that identify the cluster; a and b, which are NULL if only their bounds
+    are known; lower and upper, the bounds on the silhouette; is_exact; and reference_variance. The
+    latter is the variance, due to the random choice of references, of the mean silhouette of the
+    point's group. The group is the point itself, its cluster or its partition if `level` is
+    'point', 'cluster' or 'partition'. With with_neighbor, there are also id and neighbor (the
+    cluster of b).
     """
     schema = _silhouette_schema(points)
     if options.draws_references(points.distance):
@@ -88,7 +90,7 @@ def _as_series(rows: Floats) -> list[pl.Series]:
 
 
 def _gather_neighbors(labels: pl.Series, indices: Integers) -> pl.Series:
-    """Return the cluster labels at these indices (m,), NULL for -1, as the Series neighbor."""
+    """Return as Series neighbor the labels at these indices (m,) of clusters, NULL for -1."""
     numbers = pl.Series(indices).cast(pl.Int64)
     return labels.gather(numbers.set(numbers < 0, None)).alias("neighbor")
 
@@ -96,10 +98,11 @@ def _gather_neighbors(labels: pl.Series, indices: Integers) -> pl.Series:
 def _evaluate_partition(
     part: Partition, schema: pl.Schema, distance: Distance, options: SilhouetteOptions
 ) -> pl.DataFrame:
-    """Return one row per point of a partition whose is_query is true: its silhouette, or bounds.
+    """Return one row per point of a partition with is_query: its silhouette, or bounds on it.
 
-    `schema` has the columns of the result. A tolerance lets euclidean silhouettes stay bounded, as
-    long as the mean width (upper - lower), 0 for the computed ones, does not exceed it.
+    `schema` has the columns of the result. With a tolerance, euclidean silhouettes may remain
+    bounds, as long as the mean width (upper - lower) of all silhouettes does not exceed the
+    tolerance. Exact silhouettes have width 0.
     """
     is_query = part.rows["is_query"].to_numpy()
     if not is_query.any():
@@ -117,10 +120,10 @@ def _evaluate_partition(
 def _estimate_partition(
     part: Partition, schema: pl.Schema, distance: Distance, level: str
 ) -> pl.DataFrame:
-    """Return one row per point of a partition whose is_query is true: its estimated silhouette.
+    """Return one row per point of a partition with is_query: its estimated silhouette.
 
     `part` has the queries and the references of the clusters, and the columns is_query,
-    is_reference and size; `level` is that of reference_variance, see point_silhouettes.
+    is_reference and size. `level` is the level of reference_variance, see point_silhouettes.
     """
     if not part.rows["is_query"].any():
         return pl.DataFrame(schema=schema)
@@ -138,7 +141,7 @@ def _estimate_partition(
 def _evaluate_small_partitions(
     parts: Partitions, distance: Distance, options: SilhouetteOptions
 ) -> pl.DataFrame:
-    """Return the rows of _evaluate_partition for many partitions of few points, all exact."""
+    """Return the rows of _evaluate_partition for many partitions with few points, all exact."""
     queries = np.flatnonzero(parts.rows["is_query"].to_numpy())
     own, other, neighbor = own_and_other_means(parts, queries, distance, options.between)
     means = MeanDistances(own, own, other, other, neighbor)
@@ -154,7 +157,7 @@ def _silhouette_rows(
 ) -> pl.DataFrame:
     """Return the rows of the m queries with neighbor, SILHOUETTE_COLUMNS (4, m) and is_exact (m,).
 
-    neighbor (m,) are indices of clusters, -1 for none.
+    neighbor (m,) are indices of clusters, or -1 if there is no neighbor.
     """
     first_points = np.where(neighbor < 0, -1, part.starts[neighbor])
     neighbors = _gather_neighbors(part.rows["cluster"], first_points)
@@ -166,10 +169,11 @@ def _silhouette_rows(
 def _stream_silhouettes(
     points: Points, queries: pl.LazyFrame, options: SilhouetteOptions, *, with_neighbor: bool
 ) -> pl.LazyFrame:
-    """Return `queries`, one row per point, with a, b, lower, upper and is_exact, as they stream.
+    """Return `queries`, one row per point, with a, b, lower, upper and is_exact.
 
-    lower and upper bound the silhouette; with_neighbor adds neighbor, the cluster of b.
-    The clusters are first reduced to moments (means, ...); method 'bounds' yields only bounds.
+    The values are computed while the points stream. lower and upper bound the silhouette;
+    with_neighbor adds neighbor, the cluster of b. The clusters are first reduced to moments (means,
+    ...). Method 'bounds' yields only bounds.
     """
     distance = points.distance
     with_second = options.method == "bounds" and distance.name == "euclidean"
@@ -185,15 +189,15 @@ def _stream_silhouettes(
     if not with_neighbor:
         types = pl.Schema((name, types[name]) for name in types if name not in ("id", "neighbor"))
     is_exact = options.method != "bounds"
-    # Distances to all centers should stay in the cache. Bounds are computed in blocks anyway.
+    # Distances to all centers should fit into the cache. Bounds are computed in blocks in any case.
     cells = DISTANCES_PER_BLOCK if is_exact else 2**63
     steps = [max(1, cells // len(moments.centers)) for moments in partitions]
     starts = [moments.start for moments in partitions]
-    # Squared distances are computed along the coordinates.
+    # Squared distances are computed coordinate by coordinate.
     order: Literal["c", "fortran"] = "fortran" if is_squared_distance(points.distance) else "c"
 
     def silhouettes_of_batch(batch: pl.DataFrame) -> pl.DataFrame:
-        """Return the silhouettes of a batch: points x, each with the number of its cluster."""
+        """Return the silhouettes of a batch of points x, each with its cluster's number."""
         numbers = batch["number"].to_numpy()
         x = points.form.to_matrix(batch, "x", order)
         values = np.empty((len(SILHOUETTE_COLUMNS), len(numbers)))

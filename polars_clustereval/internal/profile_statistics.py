@@ -1,4 +1,4 @@
-"""profile_statistics: values of columns of any type by cluster: counts, means and spreads.
+"""profile_statistics: counts, means and spreads of columns of any type, by cluster.
 
 A value is a number (dates are days since 1970-01-01), a category (text and truth values), or
 missing. A share of rows is the mean of a column of zeros and ones. Numbers are read twice: for the
@@ -36,10 +36,11 @@ if TYPE_CHECKING:
 
 _Kind = Literal["number", "date", "category"]
 _MICROSECONDS_OF_DAY = 86_400e6
-#: What is kept of the numbers of a column in a cluster, see sum_numbers.
+#: The statistics that are stored about the numbers of a column in a cluster, see sum_numbers.
 _NUMBER_TERMS = ("n", "n_missing", "total", "low", "high", "n_invalid", "invalid", "center")
 _DEVIATION_TERMS = ("shift", "m2")
-#: Rows of a category that are to be expected in a cluster, for it to be listed without any.
+#: A category that does not occur in a cluster is listed if at least this many of its rows are
+#: expected there.
 _LEAST_EXPECTED = 5
 
 # ----------------------------------------------------------------------------------------------
@@ -50,14 +51,14 @@ _LEAST_EXPECTED = 5
 class ProfileCall(NamedTuple):
     """The checked arguments of a profile."""
 
-    #: Inner names of the partition columns, and the user's.
+    #: The inner names of the partition columns, with the user's names.
     keys: dict[str, str]
-    #: The user's names of the columns, and what their values are.
+    #: The user's names of the columns, with the kinds of their values.
     kinds: dict[str, _Kind]
-    #: One row per row that counts: the partition columns, cluster, the weight n, and x_0, x_1, ...,
-    #: the values of the columns as Float64, or as text those of categories.
+    #: The counted rows: the partition columns, cluster, the weight n, and the values x_0, x_1, ...
+    #: of the columns, which are Float64, or text for categories.
     rows: pl.LazyFrame
-    #: One row per partition, of dropped rows too; None without partition_by.
+    #: One row per partition, including partitions of dropped rows only; None without partition_by.
     partitions: pl.LazyFrame | None
 
     @property
@@ -71,7 +72,7 @@ class ProfileCall(NamedTuple):
         return [*self.keys, "column_no"]
 
     def places(self, *, of_categories: bool) -> list[int]:
-        """Places from 0 of the columns of categories, or of the others."""
+        """Positions, from 0, of the columns of categories, or of all other columns."""
         kinds = self.kinds.values()
         return [i for i, kind in enumerate(kinds) if (kind == "category") == of_categories]
 
@@ -83,7 +84,7 @@ def read_columns(
     options: dict[str, Any],
     results: Sequence[str],
 ) -> ProfileCall:
-    """Check the arguments of a profile, and return them.
+    """Check the arguments of a profile, and return them as a ProfileCall.
 
     `options` are weight, partition_by, noise and noise_as. `results` are the names of the columns
     of the caller's result: a partition column of such a name is an error.
@@ -137,12 +138,12 @@ def _read_value(name: str, dtype: pl.DataType) -> pl.Expr:
 
 
 def sum_numbers(call: ProfileCall) -> pl.LazyFrame:
-    """Return one row per cluster and column of numbers, with what is summed of the numbers.
+    """Return one row per cluster and column of numbers, with sums over the numbers.
 
-    The columns are the cluster and column_no; n and n_missing, numbers of rows; total, the sum of
-    the numbers, low and high; n_invalid, how many numbers are not finite, and invalid, one of them
-    as text; center, the mean except for rounding, and shift, its correction; and m2, the sum of
-    squared deviations from the mean.
+    The columns are the cluster and column_no; n and n_missing, the numbers of rows with and without
+    a value; total, the sum of the numbers; low and high; n_invalid, how many numbers are not
+    finite, and invalid, one of these as text; center, the mean except for rounding errors, and
+    shift, a correction of center; and m2, the sum of squared deviations from the mean.
     """
     places = call.places(of_categories=False)
     sums: Terms = {}
@@ -156,7 +157,7 @@ def sum_numbers(call: ProfileCall) -> pl.LazyFrame:
         deviations |= _named(_sums_of_deviations(pl.col(f"x_{i}") - pl.col(f"center_{i}")), i)
     by_center = firsts.select(*call.by, *centers)
     seconds = join_small(call.rows, call.by, by_center).group_by(call.by).agg(**deviations)
-    # Without numbers in a cluster these are NULL.
+    # These are NULL if a cluster has no numbers.
     wide = firsts.join(seconds, on=call.by, nulls_equal=True)
     terms = (*_NUMBER_TERMS, "moved", "moved_n", "squares")
     lists = {name: pl.concat_list([f"{name}_{i}" for i in places]) for name in terms}
@@ -170,12 +171,12 @@ def sum_numbers(call: ProfileCall) -> pl.LazyFrame:
 
 
 def _named(terms: Terms, i: int) -> Terms:
-    """Return `terms` with the place of a column behind their names."""
+    """Return `terms` with the position i of a column appended to their names."""
     return {f"{name}_{i}": term for name, term in terms.items()}
 
 
 def _sums_of_values(x: pl.Expr, n: pl.Expr) -> Terms:
-    """Return the aggregates of numbers x with the weights n that the first read needs."""
+    """Return the aggregates of numbers x with weights n that the first pass computes."""
     is_invalid = ~x.is_finite()
     return {
         "n": n.filter(x.is_not_null()).sum().cast(pl.Int64),
@@ -189,13 +190,13 @@ def _sums_of_values(x: pl.Expr, n: pl.Expr) -> Terms:
 
 
 def _center_of_sums(i: int) -> pl.Expr:
-    """Return the mean of the numbers of column i of a cluster, except for rounding."""
+    """Return the mean of the numbers of column i in a cluster, up to rounding errors."""
     low, high = pl.col(f"low_{i}"), pl.col(f"high_{i}")
     return ratio(pl.col(f"total_{i}"), pl.col(f"n_{i}")).clip(low, high)
 
 
 def _sums_of_deviations(deviation: pl.Expr) -> Terms:
-    """Return the aggregates of the deviations of numbers from a center, for the second read."""
+    """Return the aggregates of the deviations from a center that the second pass computes."""
     n = to_double(pl.col("n"))
     return {
         "moved": (n * deviation).sum(),
@@ -205,7 +206,7 @@ def _sums_of_deviations(deviation: pl.Expr) -> Terms:
 
 
 def check_numbers(call: ProfileCall, sums: pl.LazyFrame, result: pl.LazyFrame) -> pl.LazyFrame:
-    """Return `result`, which raises an error if a number is not finite or a sum overflows."""
+    """Return `result` with a check: an error if a number is not finite or a sum overflows."""
     overflows = ~(pl.col("total").is_finite() & pl.col("m2").is_finite()).fill_null(True)
     faults = sums.group_by("column_no").agg(
         pl.col("n_invalid").sum(), pl.col("invalid").min(), overflows=overflows.any()
@@ -213,7 +214,7 @@ def check_numbers(call: ProfileCall, sums: pl.LazyFrame, result: pl.LazyFrame) -
     names = list(call.kinds)
 
     def check(facts: pl.DataFrame) -> None:
-        """Raise the error of the first column that has a fault."""
+        """Raise an error for the first column that has a fault."""
         for column_no, n_invalid, invalid, does_overflow in facts.sort("column_no").iter_rows():
             if n_invalid:
                 rows = "row" if n_invalid == 1 else "rows"
@@ -234,12 +235,13 @@ def check_numbers(call: ProfileCall, sums: pl.LazyFrame, result: pl.LazyFrame) -
 def compare_numbers(call: ProfileCall, sums: pl.LazyFrame) -> pl.LazyFrame:
     """Return one row per cluster with numbers and column, from the result of sum_numbers.
 
-    The columns are the cluster, column_no and n; the mean, m2, and deviation, the mean minus the
-    origin of the column in the partition, which preserves the digits of differences if points are
-    far from 0; for all clusters, their rows (all_n), the sum of squared deviations from the overall
-    mean (all_m2), and that of the means of clusters from it (between_squares); and for the other
-    clusters, the mean (rest_mean) and the mean minus the origin (rest_deviation), which are NULL if
-    they have no rows.
+    The columns are the cluster, column_no and n; the mean and m2; and deviation, the mean minus the
+    origin of the column in the partition, which preserves the digits of differences if values are
+    far from 0. For all clusters together, there are the number of rows (all_n), the sum of squared
+    deviations from the overall mean (all_m2), and the sum of squared deviations of the clusters'
+    means from the overall mean (between_squares). For the other clusters together, there are the
+    mean (rest_mean) and the mean minus the origin (rest_deviation), which are NULL if the other
+    clusters have no rows.
     """
     n, low, high = pl.col("n"), pl.col("low"), pl.col("high")
     center, deviation = pl.col("center"), pl.col("deviation")
@@ -250,7 +252,8 @@ def compare_numbers(call: ProfileCall, sums: pl.LazyFrame) -> pl.LazyFrame:
         all_n=n.sum(),
         is_constant=low.min() == high.max(),
     )
-    # All uses need the same origins: another evaluation may add them up in another order.
+    # All uses need exactly the same origins, and a second evaluation might add numbers in another
+    # order.
     centered = (
         present.join(origins, on=call.of_column, nulls_equal=True)
         .with_columns(
@@ -286,10 +289,10 @@ def compare_numbers(call: ProfileCall, sums: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _add_rests(call: ProfileCall, centered: pl.LazyFrame) -> pl.LazyFrame:
-    """Return `centered` with rest_mean and rest_deviation, of the other clusters.
+    """Return `centered` with rest_mean and rest_deviation, the means of the other clusters.
 
-    The clusters before and after each cluster are added up, because the difference of all clusters
-    and this one would lose the digits of a small rest.
+    For each cluster, the clusters before and after it are added up. Subtracting the cluster from
+    the sum over all clusters would lose digits if the other clusters are small.
     """
     size = pl.col("size")
     terms: Terms = {}
@@ -318,17 +321,18 @@ def _add_rests(call: ProfileCall, centered: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def share_excess(n: pl.Expr, all_of: pl.Expr, cluster_n: pl.Expr, all_n: pl.Expr) -> pl.Expr:
-    """Return n all_n - all_of cluster_n, exactly: 0 if a share equals that in all clusters.
+    """Return n all_n - all_of cluster_n exactly; 0 if a category has its overall share.
 
-    A category has n of the cluster_n rows of a cluster, and all_of of all_n rows.
+    A category has n of the cluster_n rows of a cluster, and all_of of the all_n rows of all
+    clusters.
     """
     return widen(n) * widen(all_n) - widen(all_of) * widen(cluster_n)
 
 
 def count_categories(call: ProfileCall) -> pl.LazyFrame | None:
-    """Return one row per cluster, column and category, NULL for missing ones: n, its rows.
+    """Return one row per cluster, column and category (NULL if missing) with n, its row count.
 
-    The result is None without columns of categories.
+    The result is None if there are no columns of categories.
     """
     counts = [
         call.rows.group_by(*call.by, pl.col(f"x_{i}").alias("category"))
@@ -342,9 +346,9 @@ def count_categories(call: ProfileCall) -> pl.LazyFrame | None:
 def sum_bases(
     call: ProfileCall, numbers: pl.LazyFrame | None, cells: pl.LazyFrame | None
 ) -> pl.LazyFrame:
-    """Return one row per cluster and column: its rows with a value, n, and without, n_missing.
+    """Return one row per cluster and column: n rows with a value, and n_missing rows without.
 
-    `numbers` is the result of sum_numbers, `cells` that of count_categories.
+    `numbers` is the result of sum_numbers, and `cells` is the result of count_categories.
     """
     parts = []
     if numbers is not None:
@@ -361,11 +365,11 @@ def count_shares(
 ) -> pl.LazyFrame:
     """Return one row per cluster, column and category that occurs or is expected in the cluster.
 
-    A category is expected in a cluster if it would have _LEAST_EXPECTED rows there, or more, with
-    the same share in all clusters. The columns are the cluster, column_no and category; is_missing,
-    which is True for the missing values of a column that has any; the category's rows in the
-    cluster (n) and in all clusters (all_of); and the rows that could have it in the cluster
-    (cluster_n) and in all clusters (all_n).
+    A category is expected in a cluster if it would have at least _LEAST_EXPECTED rows there if its
+    share were the same in all clusters. The columns are the cluster, column_no and category;
+    is_missing, which is True for the missing values of a column that has any; the numbers of rows
+    of the category in the cluster (n) and in all clusters (all_of); and the numbers of rows that
+    could have the category in the cluster (cluster_n) and in all clusters (all_n).
     """
     of_column = call.of_column
     n, n_missing = pl.col("n"), pl.col("n_missing")
@@ -408,8 +412,9 @@ def associate_categories(
 ) -> pl.LazyFrame:
     """Return one row per column of categories: n_categories, and Cramér's V with the clusters.
 
-    cramers_v is NULL unless there are two categories and two clusters. The expected rows of cells
-    without rows are what remains of all rows, an exact integer that is divided late.
+    cramers_v is NULL unless there are at least two categories and two clusters. The number of rows
+    expected in empty cells is the number of all rows minus the number expected in the other cells.
+    It is kept as an exact integer, and divided last.
     """
     n, all_of, cluster_n = pl.col("n"), pl.col("all_of"), pl.col("cluster_n")
     all_n = pl.col("all_n")

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 
 def _v_test(difference: pl.Expr, n: pl.Expr, all_n: pl.Expr, all_m2: pl.Expr) -> pl.Expr:
-    """Return the v-test of `difference`, the mean of n of all_n rows minus that of the others.
+    """Return the v-test of `difference`, the mean of n of all_n rows minus the mean of the rest.
 
-    `all_m2` is the sum of squared deviations of all rows from their mean. It is the difference of
-    the mean from that of all rows, divided by the standard deviation of the means of n rows that
-    are drawn without replacement. It is NULL without other rows, and if all values are equal.
+    `all_m2` is the sum of squared deviations of all rows from their mean. The v-test is the mean of
+    the n rows minus the mean of all rows, divided by the standard deviation of the mean of n rows
+    drawn without replacement. It is NULL if there are no other rows, and if all values are equal.
     """
     rows = to_double(widen(n) * widen(all_n - n)) * to_double(all_n - 1)
     return difference * ratio(rows, to_double(all_n) * all_m2).sqrt()
@@ -43,7 +43,7 @@ def _v_test(difference: pl.Expr, n: pl.Expr, all_n: pl.Expr, all_m2: pl.Expr) ->
 def _numbers_and_categories(
     call: ProfileCall,
 ) -> tuple[pl.LazyFrame | None, pl.LazyFrame | None]:
-    """Return the results of sum_numbers and count_categories, None without such columns."""
+    """Return the results of sum_numbers and count_categories, or None if no column needs them."""
     has_numbers = bool(call.places(of_categories=False))
     return sum_numbers(call).cache() if has_numbers else None, count_categories(call)
 
@@ -80,16 +80,17 @@ def cluster_profile(
     noise: Any = None,
     noise_as: NoiseOfClusters | None = None,
 ) -> Frame:
-    """What distinguishes each cluster from the rest: means and shares of columns, with a v-test.
+    """What distinguishes each cluster from the others: means and shares of columns, with a v-test.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The rows to describe. A LazyFrame is read when you collect the result, twice for numbers and
-        once for each column of categories, and streams.
+        The rows to describe. A LazyFrame streams when you collect the result, and is read twice for
+        numbers, and once for each column of categories.
     columns : str or sequence of str
-        Names of the columns to describe. They hold numbers; dates and times, which count as days
-        since 1970-01-01; or categories, that is, text, enumerations or truth values.
+        Names of the columns to describe. A column may hold numbers; dates and times, which are
+        converted to days since 1970-01-01; or categories, that is, text, enumerations or truth
+        values.
     cluster : str or Expr
         Assigned cluster, of any groupable type. Rows with a NULL are left out.
     noise_as : {'cluster', 'drop'}, needed with noise
@@ -103,21 +104,22 @@ def cluster_profile(
         largest first: the partition columns, cluster, column_name, kind, category, n, mean, std,
         rest_mean, difference and v_test. kind is one of
 
-        - 'number' and 'date': one row per cluster and column that has values there. n is the number
-          of rows with a value; mean and std are those of the cluster, and rest_mean is the mean of
-          all other clusters.
-        - 'category': one row per cluster and category that occurs in it, or of which at least 5
-          rows were to be expected there. n is the number of rows with the category; mean and
-          rest_mean are its shares, 0 to 1, of the rows that have any category.
-        - 'missing': one row per cluster for a column with NULLs. n is the number of rows without a
-          value; mean and rest_mean are their shares of all rows.
+        - 'number' and 'date': one row per cluster and column that has values in the cluster. n is
+          the number of rows with a value; mean and std describe the cluster, and rest_mean is the
+          mean of all other clusters.
+        - 'category': one row per cluster and category, if the category occurs in the cluster, or if
+          at least 5 rows of it would be expected there. n is the number of rows with the category;
+          mean and rest_mean are its shares, 0 to 1, of the rows that have any category.
+        - 'missing': one row per cluster for each column with NULLs. n is the number of rows without
+          a value; mean and rest_mean are the shares of such rows among all rows.
 
         std is the square root of the sum of squared deviations divided by n; for shares it is NULL.
         difference is mean - rest_mean, and v_test is the test value of the difference. If the
-        clusters have nothing to do with the column, v_test is about standard normal, so a value
-        beyond 2 is unlikely to be chance. If the clusters were made from the column, use v_test
-        only to rank columns. rest_mean, difference and v_test are NULL if there are no other rows;
-        v_test is also NULL if all values are equal. If there are no rows, the result is empty.
+        clusters are unrelated to the column, v_test is approximately standard normal, so an
+        absolute value above 2 is unlikely to be due to chance. If the column was used to make the
+        clusters, use v_test only to rank columns. rest_mean, difference and v_test are NULL if
+        there are no other rows; v_test is also NULL if all values are equal. If there are no rows,
+        the result is empty.
 
     Raises
     ------
@@ -127,9 +129,9 @@ def cluster_profile(
 
     Notes
     -----
-    Let all N rows that have a value have the mean m and the standard deviation s, and the n rows of
-    a cluster the mean m_c. Then v_test is (m_c - m) / (s sqrt((N - n) / (N - 1) / n)). A share is
-    the mean of zeros and ones.
+    Let m be the mean and s the standard deviation of all N rows that have a value, and m_c the mean
+    of the n rows of a cluster. Then v_test is (m_c - m) / (s sqrt((N - n) / (N - 1) / n)). A share
+    is the mean of zeros and ones.
     In SQL: ``FROM clustereval.cluster_profile(tbl, columns, cluster)``.
 
     References
@@ -140,7 +142,7 @@ def cluster_profile(
 
     Examples
     --------
-    Cluster b differs in its weight, but hardly in its color:
+    Cluster b differs in weight, but hardly in color:
 
     >>> fruit = pl.DataFrame(
     ...     {
@@ -234,7 +236,7 @@ def column_profile(
     noise: Any = None,
     noise_as: NoiseOfClusters | None = None,
 ) -> Frame:
-    """How well each column separates the clusters: correlation ratio for numbers, else Cramér's V.
+    """How well each column separates the clusters, by the correlation ratio or Cramér's V.
 
     Parameters
     ----------
@@ -245,11 +247,12 @@ def column_profile(
     DataFrame or LazyFrame
         Same kind as `frame`, one row per column, sorted by partition and association, the strongest
         first: the partition columns; column_name; kind ('number', 'date' or 'category'); n, the
-        rows with a value; n_missing, those without; n_categories; and
+        number of rows with a value; n_missing, the number of rows without a value; n_categories;
+        and
 
-        - eta_squared (0 to 1): for numbers and dates, the share of their sum of squares that lies
-          between the clusters. It is NULL for categories, and if there are fewer than two different
-          values or two clusters.
+        - eta_squared (0 to 1): the correlation ratio, for numbers and dates. It is the share of
+          their sum of squares that lies between the clusters. It is NULL for categories, and if
+          there are fewer than two different values or two clusters.
         - cramers_v (0 to 1): for categories, Cramér's V of category and cluster. It is NULL for
           numbers, and if there are fewer than two categories or two clusters.
         - association: the square root of eta_squared, or cramers_v. The two are comparable.
@@ -274,7 +277,7 @@ def column_profile(
 
     Examples
     --------
-    The weight separates the clusters, the color does not:
+    The weight separates the clusters, but the color does not:
 
     >>> fruit = pl.DataFrame(
     ...     {
@@ -315,7 +318,7 @@ def column_profile(
 
 
 def _partitions_of(call: ProfileCall) -> list[pl.LazyFrame]:
-    """Return the frame of the partitions, none without partition_by."""
+    """Return a list with the frame of the partitions; it is empty without partition_by."""
     return [] if call.partitions is None else [call.partitions]
 
 

@@ -1,4 +1,4 @@
-"""report: the indices from the centers of clusters, per clustering and per cluster."""
+"""report: the indices that need only the centers of clusters, per clustering and per cluster."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _COUNT_COLUMNS = ("n", "n_dropped", "n_noise", "n_dims", "n_clusters", "n_single
 def report_of_clusters(points: Points, scores: Terms) -> pl.LazyFrame:
     """Return one row per partition: its partition columns, counts, and the `scores` by name.
 
-    The scores are expressions of the columns of internal_statistics. They are NULL if they are not
+    The scores are expressions of the columns of internal_statistics. A score is NULL if it is not
     finite, and if there are no points.
     """
     return internal_statistics(points).select(
@@ -78,31 +78,31 @@ def internal_report(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The points, one per row. A LazyFrame streams; a column of lists is read once more, for the
-        length of the lists.
+        The points, one per row. A LazyFrame streams. A column of lists is read once more, to find
+        the length of the lists.
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns of the coordinates.
     cluster : str or Expr
         Assigned cluster. Rows where it is NULL are left out, and so are rows where vector, or every
         column of vector, is NULL.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
-        A distance of scipy, in any letter case. A zero vector has the cosine distance 1 to every
-        vector.
+        The name of a scipy distance, in any letter case. A zero vector has the cosine distance 1 to
+        every vector.
     p : float
         Order of the minkowski distance, at least 1.
     center : {'mean', 'median'}
-        How a centroid is computed, for each coordinate. For cosine it is the direction of the mean
-        or median of the unit vectors. The median needs all points of a cluster in memory.
+        How each coordinate of a centroid is computed. For cosine, the centroid is the direction of
+        the mean or median of the unit vectors. The median needs all points of a cluster in memory.
     partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group too.
+        Columns whose groups are evaluated separately. NULL is also a group.
     noise : object, optional
         The value of cluster that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Whether noise counts as an ordinary cluster, is left out, or counts as one cluster per row.
     weights : sequence of float, optional
-        A number > 0 for each dimension, as in scipy. chebyshev takes none.
+        A number > 0 for each dimension, as in scipy. They are not allowed with chebyshev.
     missing : {'error', 'drop'}
-        Whether a NULL coordinate is an error, or its row is left out.
+        Whether a NULL coordinate is an error, or the row is left out.
     metrics : sequence of str, optional
         Columns to return after the partition columns, in this order; by default all. Anything that
         only the other columns need is not computed.
@@ -110,14 +110,15 @@ def internal_report(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the points
-        that count; n_dropped, the rows without a vector or cluster; n_noise; n_dims; n_clusters;
-        n_singletons; and one column per index, which is NULL if the index is undefined
-        (calinski_harabasz_score and davies_bouldin_score for fewer than 2 clusters, or for as many
-        clusters as points). The sums of squares are those of the distances. Only for euclidean and
-        sqeuclidean with center='mean' is the total the sum within plus the sum between; otherwise
-        sst, explained_variance, ratkowsky_lance_index and sd_scattering are NULL. If there are no
-        rows, n is 0 and every index is NULL; with partition_by, the result is empty.
+        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the number of
+        points that are counted; n_dropped, the number of rows without a vector or cluster; n_noise;
+        n_dims; n_clusters; n_singletons; and one column per index, which is NULL if the index is
+        undefined (calinski_harabasz_score and davies_bouldin_score for fewer than 2 clusters, or if
+        every point is a cluster). Sums of squares are computed from the chosen distance. The sums
+        within and between clusters add up to the total only for euclidean and sqeuclidean with
+        center='mean'; otherwise sst, explained_variance, ratkowsky_lance_index and sd_scattering
+        are NULL. If there are no rows, n is 0 and every index is NULL; with partition_by, the
+        result is empty.
 
     Raises
     ------
@@ -133,7 +134,7 @@ def internal_report(
 
     Examples
     --------
-    Two clusters far from each other:
+    The two clusters are far from each other:
 
     >>> four = pl.DataFrame({"x": [0, 2, 9, 9], "y": [0, 0, 0, 4], "cluster": ["a", "a", "b", "b"]})
     >>> report = ce.internal_report(four, ["x", "y"], "cluster")
@@ -174,7 +175,7 @@ def internal_cluster_report(
     weights: Sequence[float] | None = None,
     missing: Missing = "error",
 ) -> Frame:
-    """Size, centroid and spread of each cluster, and the cluster nearest to it.
+    """Size, centroid and spread of each cluster, and its nearest cluster.
 
     Parameters
     ----------
@@ -185,12 +186,12 @@ def internal_cluster_report(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per cluster, sorted by partition and cluster: the partition
-        columns; cluster; n, its points; centroid; ssw, the sum of the squared distances of the
-        points to the centroid; mean_distance and max_distance, the mean and the largest of these
-        distances; nearest_cluster, the one with the nearest centroid (the lowest one in a tie); and
-        nearest_distance, the distance to that centroid. The last two are NULL if there is one
-        cluster. With noise_as 'singletons', each noise point has a row of its own, where cluster is
-        NULL.
+        columns; cluster; n, the number of its points; centroid; ssw, the sum of the squared
+        distances of the points to the centroid; mean_distance and max_distance, the mean and the
+        largest distance of the points to the centroid; nearest_cluster, the cluster with the
+        nearest centroid (the lowest cluster in a tie); and nearest_distance, the distance to that
+        centroid. The last two are NULL if there is only one cluster. With noise_as 'singletons',
+        each noise point has a row of its own, where cluster is NULL.
 
     Raises
     ------

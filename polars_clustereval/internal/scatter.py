@@ -1,7 +1,8 @@
-"""scatter: indices from the centers of clusters; the twin of ``sql/internal/scatter.sql``.
+"""scatter: indices from the centers of clusters, as in ``sql/internal/scatter.sql``.
 
-They need the distance of each point to its own center or, in neighbor_report, to every center. A
-gap is the distance between two centers. See VectorForm for the vectors x, v, c and g of a row.
+The indices need the distance of each point to its own center or, in neighbor_report, to every
+center. A gap is the distance between two centers. The class VectorForm describes the vectors x, v,
+c and g of a row.
 """
 
 from __future__ import annotations
@@ -43,23 +44,24 @@ if TYPE_CHECKING:
 
 
 def centroid_gaps(points: Points) -> pl.LazyFrame:
-    """Return one row per cluster of a partition with several: distances of its center to others.
+    """Return statistics of the gaps of each cluster, in partitions with several clusters.
 
-    Besides the partition columns and the cluster's number there are the smallest (least), largest
-    (most_gap) and total (gap_sum) distance of its center to the other centers of the partition;
-    nearest_cluster, the label of the nearest center, the lowest in a tie; and the overlap of Davies
-    and Bouldin: the largest (sum of both clusters' mean distances) / distance of the centers.
-    Centers that coincide do not count in the overlap, as in scikit-learn.
+    There is one row per cluster. The columns are the partition columns and the cluster's number;
+    the smallest (least), largest (most_gap) and total (gap_sum) distance of its center to the other
+    centers of the partition; nearest_cluster, the label of the nearest center, the lowest in a tie;
+    and the overlap of Davies and Bouldin, which is the maximum of (sum of both clusters' mean
+    distances) / distance of the centers. As in scikit-learn, centers that coincide are ignored in
+    the overlap.
     """
     keys = points.partition_keys
     columns = (*keys, "cluster", "number", "mean_distance", *points.vector_columns("c"))
-    # NULLs come first: a noise point is the nearest cluster of a tie.
+    # NULLs come first, so that in a tie, a noise point is the nearest cluster.
     clusters = points.clusters.select(columns).sort(*keys, "cluster")
     kinds = clusters.select(*keys, "number", nearest_cluster="cluster").collect_schema()
     types = pl.Schema(kinds | dict.fromkeys(CenterGaps._fields[1:], pl.Float64()))
 
     def gaps_to_nearest_centers(clusters: pl.DataFrame) -> pl.DataFrame:
-        """Return the rows of all partitions, from those of their clusters."""
+        """Return the rows of all partitions, given the rows of their clusters."""
         starts, centers = partition_starts(clusters, keys), points.form.to_matrix(clusters, "c")
         spreads = clusters["mean_distance"].to_numpy()
         with np.errstate(all="ignore"):
@@ -82,12 +84,13 @@ def centroid_gaps(points: Points) -> pl.LazyFrame:
 def _spread_totals(points: Points) -> pl.LazyFrame:
     """Return one row per partition: its partition columns, and sums over its clusters.
 
-    These are ssw and ssb, the sums of squares within and between clusters; distances and
-    overall_distances, of all points to their own center and to that of the partition;
-    mean_distance_sum, of the clusters' mean distances; mean_square_sum, of ssw / n; log_square_sum,
-    of n ln(ssw / n), NULL if an ssw is 0; variance_norm_sum, of the norms of the clusters' variance
-    vectors; and the columns of VectorForm.variance_terms and variance_totals. They are computed in
-    one step, so that the engine can leave out what a query does not ask for.
+    The sums are ssw and ssb, the sums of squares within and between clusters; distances and
+    overall_distances, the sums of the distances of all points to their own center and to the center
+    of the partition; mean_distance_sum, the sum of the clusters' mean distances; mean_square_sum,
+    the sum of ssw / n; log_square_sum, the sum of n ln(ssw / n), NULL if an ssw is 0;
+    variance_norm_sum, the sum of the norms of the clusters' variance vectors; and the columns of
+    VectorForm.variance_terms and variance_totals. All are computed in one step, so that the engine
+    can leave out the sums that a query does not select.
     """
     n, ssw = pl.col("n"), pl.col("ssw")
     gap = points.form.distance_between("c", "g")
@@ -115,10 +118,11 @@ def _spread_totals(points: Points) -> pl.LazyFrame:
 def _gap_totals(points: Points) -> pl.LazyFrame:
     """Return one row per partition: extremes and sums of the distances between its centers.
 
-    Besides the partition columns there are least_gap, most_gap and least_squared_gap, extreme
-    distances of two centers; gap_sum, which has every pair twice; and over clusters overlap_sum, of
-    Davies and Bouldin's overlaps, and inverse_gap_sum, of 1 / (sum of the distances to all other
-    centers), NULL if such a sum is 0.
+    The columns are the partition columns; least_gap, most_gap and least_squared_gap, extreme
+    distances of two centers; gap_sum, which counts every pair twice; and two sums over the
+    clusters. overlap_sum is the sum of the overlaps of Davies and Bouldin, and inverse_gap_sum is
+    the sum of 1 / (sum of the distances to all other centers), NULL if such a sum of distances is
+    0.
     """
     least, gap_sum = pl.col("least"), pl.col("gap_sum")
     terms = {
@@ -133,10 +137,10 @@ def _gap_totals(points: Points) -> pl.LazyFrame:
 
 
 def internal_statistics(points: Points) -> pl.LazyFrame:
-    """Return one row per partition: its counts of rows, and all totals that internal_scores reads.
+    """Return one row per partition: its row counts, and all totals that internal_scores reads.
 
     The columns are those of Points.row_counts, _spread_totals and _gap_totals; the totals are NULL
-    where there are no clusters to compute them from.
+    if there are no clusters from which to compute them.
     """
     statistics = points.row_counts
     for totals in (_spread_totals, _gap_totals):
@@ -145,7 +149,7 @@ def internal_statistics(points: Points) -> pl.LazyFrame:
 
 
 # ----------------------------------------------------------------------------------------------
-# Formulas. n points in n_clusters clusters; ssw and ssb: sums of squares within and between them.
+# Formulas for n points in n_clusters clusters; ssw and ssb are sums of squares within and between.
 # ----------------------------------------------------------------------------------------------
 
 
@@ -158,7 +162,7 @@ def _null_unless_clustering(row: Row, score: pl.Expr) -> pl.Expr:
 
 
 def _calinski_harabasz_score(row: Row) -> pl.Expr:
-    """Return the Calinski-Harabasz score of a partition; 1 if ssw is 0, as in scikit-learn.
+    """Return the Calinski-Harabasz score of a partition, or 1 if ssw is 0, as in scikit-learn.
 
     `row` returns the expression of a column of internal_statistics by its name.
     """
@@ -168,7 +172,7 @@ def _calinski_harabasz_score(row: Row) -> pl.Expr:
 
 
 def _log_ss_ratio(row: Row) -> pl.Expr:
-    """Return ln(ssb / ssw), sums of squares between and within clusters; NULL if either is 0.
+    """Return ln(ssb / ssw), or NULL if ssb or ssw is 0.
 
     `row` returns the expression of a column of internal_statistics by its name.
     """
@@ -179,9 +183,9 @@ def _log_ss_ratio(row: Row) -> pl.Expr:
 def _scattering(row: Row) -> pl.Expr:
     """Return the Scat term of the SD and S_Dbw indices.
 
-    That is the mean norm of the clusters' variance vectors, divided by the norm of the variance
-    vector of the whole partition. `row` returns the expression of a column of _spread_totals, n or
-    n_clusters by its name.
+    The Scat term is the mean norm of the clusters' variance vectors, divided by the norm of the
+    variance vector of the whole partition. `row` returns the expression of a column of
+    _spread_totals, n or n_clusters by its name.
     """
     mean_norm = row("variance_norm_sum") / row("n_clusters")
     return ratio(mean_norm, row("total_squares_norm") / row("n"))
@@ -241,7 +245,7 @@ _NEED_TOTAL_SQUARES = ("sst", "explained_variance", "ratkowsky_lance_index", "sd
 def _density_radii(points: Points) -> pl.LazyFrame:
     """Return one row per partition: density_radius, within which S_Dbw counts points as near.
 
-    Besides it there are the partition columns. The radius is sqrt(sum over clusters of the norm of
+    The other columns are the partition columns. The radius is sqrt(sum over clusters of the norm of
     their variance vector) / number of clusters.
     """
     clusters = points.clusters.select(*points.keys, variance_norm=points.form.norm("v"))
@@ -252,7 +256,7 @@ def _density_radii(points: Points) -> pl.LazyFrame:
 def _neighbor_totals(points: Points) -> pl.LazyFrame:
     """Return one row per partition: wemmert_gancarski and density, see CenterNeighbors.
 
-    When they are collected, the points stream, and the centers are in memory.
+    On collection, the points stream, and the centers are in memory.
     """
     keys, own_keys, c = points.partition_keys, points.cluster_keys, points.vector_columns("c")
     clusters = join_partitions(points.clusters, keys, _density_radii(points))
@@ -261,7 +265,7 @@ def _neighbor_totals(points: Points) -> pl.LazyFrame:
     types = pl.Schema(clusters.select(keys).collect_schema() | results)
 
     def totals_by_partition(clusters: pl.DataFrame) -> pl.DataFrame:
-        """Return the rows of all partitions, from the rows of their clusters."""
+        """Return the rows of all partitions, given the rows of their clusters."""
         starts = partition_starts(clusters, keys)
         _check_cluster_pairs(np.diff(starts))
         firsts = clusters[starts[:-1]] if clusters.height else clusters
@@ -283,13 +287,15 @@ def _neighbor_totals(points: Points) -> pl.LazyFrame:
         slice_pushdown=False,
         schema=types,
     )
-    # Each maximum is of a single value: without partitions this makes a row if there are no points.
+    # Each maximum has a single value. Aggregating yields one row even if there are no points and no
+    # partition columns.
     return aggregate_by(rows, keys, {name: pl.col(name).max() for name in _NEIGHBOR_TOTALS})
 
 
 _NEIGHBOR_TOTALS = ("wemmert_gancarski", "density")
 
-#: Ordered pairs of clusters, a cluster and itself included: points are counted for each pair.
+#: The maximum number of ordered pairs of clusters, including a cluster with itself; points are
+#: counted for each pair.
 _MAX_CLUSTER_PAIRS = 64_000_000
 
 
@@ -305,7 +311,7 @@ def _check_cluster_pairs(counts: Integers) -> None:
 
 
 def _add_points(points: Points, clusters: pl.DataFrame, sums: CenterNeighbors) -> None:
-    """Add the points that count to the sums, batch by batch; `clusters` are in the sums' order."""
+    """Add the kept points to the sums, batch by batch; `clusters` is in the order of the sums."""
     keys = points.cluster_keys
     numbers = clusters.select(keys).with_row_index("number")
 
@@ -356,12 +362,12 @@ def neighbor_report(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the points
-        that count; n_dropped; n_noise; n_dims; n_clusters; wemmert_gancarski_index (range [0, 1],
-        best 1); and s_dbw_index (range [0, inf), best 0). s_dbw_index is NULL if the sums of
-        squares within and between clusters do not add up to the total, as for most distances and
-        centers, and if no point lies near either center of a pair. Both indices are NULL for a
-        single cluster.
+        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the number of
+        points that are counted; n_dropped; n_noise; n_dims; n_clusters; wemmert_gancarski_index
+        (range [0, 1], best 1); and s_dbw_index (range [0, inf), best 0). s_dbw_index is NULL if the
+        sums of squares within and between clusters do not add up to the total, which is the case
+        for most distances and centers. It is also NULL if no point lies near either center of a
+        pair. Both indices are NULL for a single cluster.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""silhouette: how much nearer each point is to its own cluster than to the nearest other one.
+"""silhouette: how much nearer each point is to its own cluster than to the nearest other cluster.
 
 A query is a point whose silhouette is computed; see silhouette_queries.
 """
@@ -72,10 +72,10 @@ def score_table(points: Points, options: SilhouetteOptions) -> pl.LazyFrame:
 def _score_terms(options: SilhouetteOptions) -> Terms:
     """Return the columns silhouette to std_error of silhouette_score as expressions.
 
-    They use columns of a row per partition: n, n_clusters; n_queries, n_query_clusters (points with
-    a silhouette, and their clusters); mean, lower, upper (means of the silhouettes and of their
-    bounds); macro and largest (mean and maximum of the clusters' mean silhouettes); and those of
-    _std_error.
+    The expressions read columns of a frame with one row per partition: n and n_clusters; n_queries
+    and n_query_clusters, the numbers of points with a silhouette and of their clusters; mean, lower
+    and upper, the means of the silhouettes and of their bounds; macro and largest, the mean and the
+    maximum of the clusters' mean silhouettes; and the columns that _std_error reads.
     """
     mean = pl.col("mean")
     has_mean = options.method != "bounds"
@@ -86,7 +86,7 @@ def _score_terms(options: SilhouetteOptions) -> Terms:
         limits = dict.fromkeys(limits, _NO_ERROR)
     if options.method == "sample":
         error = -NormalDist().inv_cdf((1 - options.confidence) / 2) * _std_error()
-        # One silhouette says nothing of how far the others are from it.
+        # A single silhouette does not tell how far other silhouettes are from it.
         is_known = mean.is_null() | error.is_not_null()
         limits = {
             "lower": pl.when(is_known).then((mean - error).clip(-1.0, 1.0)).otherwise(-1.0),
@@ -105,8 +105,9 @@ def _score_terms(options: SilhouetteOptions) -> Terms:
 def _std_error() -> pl.Expr:
     """Return the standard error of the mean of sampled silhouettes; NULL if only one is sampled.
 
-    It uses the columns n, n_queries (points, and those of the sample), squares (sum of the squared
-    deviations of the silhouettes from their mean) and reference_variance.
+    The expression reads the columns n (the number of points), n_queries (the number of sampled
+    points), squares (the sum of the squared deviations of the silhouettes from their mean) and
+    reference_variance.
     """
     n, m = (pl.col(name).cast(pl.Float64) for name in ("n", "n_queries"))
     sampled = pl.when(m > 1).then(pl.col("squares") / (m - 1) / m * (1 - m / n))
@@ -119,10 +120,11 @@ def _cluster_silhouettes(
 ) -> pl.LazyFrame:
     """Return one row per cluster that has queries, the points whose silhouettes are computed.
 
-    Columns: those that identify the cluster; the means of a, b, silhouette (the middle of lower and
-    upper), lower and upper over its queries; n_queries, and n_exact, how many of them are exact;
-    squares, the sum of the squared deviations of the silhouettes from their mean; and
-    reference_variance, of the mean silhouette of the cluster or the partition (`level`).
+    The columns are those that identify the cluster; the means over its queries of a, b, silhouette
+    (the middle of lower and upper), lower and upper; n_queries, and n_exact, how many of these are
+    exact; squares, the sum of the squared deviations of the silhouettes from their mean; and
+    reference_variance, the variance of the mean silhouette of the cluster or of the partition,
+    according to `level`.
     """
     lower, upper = pl.col("lower"), pl.col("upper")
     rows = point_silhouettes(points, options, level, with_neighbor=False)
@@ -161,11 +163,11 @@ def silhouette_samples(
     random_state: int = 0,
     missing: Missing = "error",
 ) -> Frame:
-    """Silhouette of each point: how much nearer it is to its own cluster than to the next one.
+    """Silhouette of each point: how much nearer it is to its own cluster than to any other cluster.
 
-    s = (b - a) / max(a, b), where a is the mean distance to the other points of its cluster, and b
-    is the smallest mean distance to the points of another cluster, unless you choose a different b
-    with `between`. Range [-1, 1], best 1.
+    It is s = (b - a) / max(a, b), where a is the mean distance to the other points of its cluster,
+    and b is the smallest mean distance to the points of another cluster, unless you choose a
+    different b with `between`. Range [-1, 1], best 1.
 
     Parameters
     ----------
@@ -173,7 +175,7 @@ def silhouette_samples(
         One point per row. For 'sqeuclidean' and 'cosine' the points stream. Otherwise, when you
         collect the result, all points are in memory, or with reference_size only the drawn ones.
     id : str or Expr, optional
-        What identifies a point; by default its row number in the frame, from 0.
+        Identifier of a point; by default its row number in the frame, from 0.
     method : {'exact', 'sample'}
         Whether all points are evaluated, or only a sample of them; see silhouette_score.
     between, sample_size, reference_size, random_state : as in silhouette_score
@@ -184,13 +186,13 @@ def silhouette_samples(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per point, or per sampled point, sorted by partition and id:
-        the partition columns; id; cluster; neighbor, the nearest other cluster, or the furthest one
-        with `between` (the lowest one in a tie, and NULL for 'mean_other'); a; b; silhouette; and
-        std_error, the standard error of the silhouette that comes from drawing references (NULL
-        unless method is 'sample'). A point alone in its cluster has a = 0 and silhouette 0;
-        silhouette is also 0 if a = b = 0. If there is one cluster, neighbor, b and silhouette are
-        NULL; silhouette is also NULL if every point is a cluster. For noise points that count as
-        singletons, cluster is NULL.
+        the partition columns; id; cluster; neighbor, the nearest other cluster, or the furthest
+        cluster with `between` (the lowest cluster in a tie, and NULL for 'mean_other'); a; b;
+        silhouette; and std_error, the standard error of the silhouette that comes from drawing
+        references (NULL unless method is 'sample'). A point alone in its cluster has a = 0 and
+        silhouette 0; silhouette is also 0 if a = b = 0. If there is one cluster, neighbor, b and
+        silhouette are NULL; silhouette is also NULL if every point is a cluster. For noise points
+        that count as singletons, cluster is NULL.
 
     Raises
     ------
@@ -272,7 +274,8 @@ def silhouette_clusters(
 ) -> Frame:
     """Mean silhouette of each cluster.
 
-    Range [-1, 1], best 1. Below 0, the points are on average nearer to another cluster.
+    Range [-1, 1], best 1. If the mean is below 0, the points are on average nearer to another
+    cluster.
 
     Parameters
     ----------
@@ -280,7 +283,7 @@ def silhouette_clusters(
         One point per row. For 'sqeuclidean' and 'cosine' the points stream. Otherwise, when you
         collect the result, all points are in memory, or with reference_size only the drawn ones.
     id : str or Expr, optional
-        What identifies a point. A sample is drawn in the order of the ids; by default the id is the
+        Identifier of a point. A sample is drawn in the order of the ids; by default the id is the
         row number, from 0.
     method : {'exact', 'sample'}
         Whether all points are evaluated, or only a sample of them; see silhouette_score.
@@ -292,12 +295,12 @@ def silhouette_clusters(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per cluster, sorted by partition and cluster: the partition
-        columns; cluster; n, its points; a, b and silhouette, the means of these values over the
-        points (see silhouette_samples); and std_error, the standard error of silhouette (NULL
-        unless method is 'sample'). With a sample, the means are those of the cluster's sampled
-        points. They are NULL if it has none, and std_error is NULL if only one of several points is
-        sampled. With noise_as 'singletons', each noise point has a row of its own, where cluster is
-        NULL.
+        columns; cluster; n, the number of its points; a, b and silhouette, the means of these
+        values over the points (see silhouette_samples); and std_error, the standard error of
+        silhouette (NULL unless method is 'sample'). With a sample, the means are taken over the
+        sampled points of the cluster. The means are NULL if the cluster has no sampled points, and
+        std_error is NULL if only one of several points is sampled. With noise_as 'singletons', each
+        noise point has a row of its own, where cluster is NULL.
 
     Raises
     ------
@@ -381,32 +384,32 @@ def silhouette_score(
         One point per row. For 'sqeuclidean' and 'cosine' the points stream. Otherwise, when you
         collect the result, all points are in memory, or with reference_size only the drawn ones.
     id : str or Expr, optional
-        What identifies a point. A sample is drawn in the order of the ids; by default the id is the
+        Identifier of a point. A sample is drawn in the order of the ids; by default the id is the
         row number, from 0.
     method : {'exact', 'simplified', 'bounds', 'sample'}
         'exact' uses mean distances to all points; 'simplified' uses distances to the centers
-        instead; 'bounds' computes certified bounds of the exact score from the moments of the
+        instead; 'bounds' computes certified bounds on the exact score from the moments of the
         clusters; 'sample' computes the silhouettes of some points. 'simplified' and 'bounds'
         stream.
     between : {'nearest', 'mean_other', 'furthest'}
-        What b is: the smallest mean distance to the points of another cluster, the mean distance to
-        all points of other clusters, or the largest mean distance to the points of another cluster.
-        Method 'simplified' takes distances to centers instead, and in the mean weights them by the
-        sizes of the clusters. You cannot combine the last two with method 'bounds', tolerance or
-        reference_size.
+        How b is defined: as the smallest mean distance to the points of another cluster, as the
+        mean distance to all points of other clusters, or as the largest mean distance to the points
+        of another cluster. Method 'simplified' uses distances to centers instead, and for
+        'mean_other' weights them by the sizes of the clusters. You cannot combine 'mean_other' and
+        'furthest' with method 'bounds', tolerance or reference_size.
     tolerance : float, optional
         With method 'exact': the largest width that the interval from silhouette_lower to
-        silhouette_upper may have. For 'euclidean', only as many points are evaluated as that
-        requires, those with the widest bounds first; the others count as the middle of their
-        bounds. Other distances are always exact.
+        silhouette_upper may have. For 'euclidean', only the points that are needed to reach this
+        width are evaluated, beginning with the widest bounds; for the other points, the middle of
+        their bounds is used. Other distances are always exact.
     sample_size : int, optional
-        With method 'sample': how many points are evaluated. If there are fewer points, or if it is
-        None and reference_size is given, all of them are.
+        With method 'sample': how many points are evaluated. All points are evaluated if there are
+        fewer points, or if sample_size is None and reference_size is given.
     reference_size : int, optional
-        With method 'sample': how many points of each cluster, drawn at random, the evaluated points
-        are compared with, at least 2. A cluster with fewer points is used entirely. By default, the
-        evaluated points are compared with all points; with 'sqeuclidean' and 'cosine' they always
-        are, because their means need no pairs of points.
+        With method 'sample': how many points of each cluster are drawn at random, at least 2; the
+        evaluated points are compared only with these. A cluster with fewer points is used entirely.
+        By default, the evaluated points are compared with all points. With 'sqeuclidean' and
+        'cosine', this is always the case, because these means need no pairs of points.
     confidence : float
         With method 'sample': the probability, between 0 and 1, with which silhouette_lower and
         silhouette_upper enclose the exact score.
@@ -421,16 +424,17 @@ def silhouette_score(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the points
-        that count; n_dropped and n_noise, rows that are left out and rows of noise; n_clusters;
-        n_singletons; n_evaluated, the points whose silhouette is computed; silhouette, the mean
-        over the points; silhouette_macro, the mean over the clusters of their means, and
-        silhouette_max, the largest of these; silhouette_lower and silhouette_upper, which enclose
-        the exact mean; and std_error, the standard error of silhouette with method 'sample',
-        otherwise NULL. With 'exact', the two limits equal silhouette; with 'simplified', they are
-        NULL. With 'bounds', silhouette, silhouette_macro and silhouette_max are NULL; with
-        'sample', the latter two are NULL if the sample misses a cluster. All scores are NULL if
-        there are fewer than 2 clusters, or as many clusters as points.
+        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the number of
+        points that are counted; n_dropped and n_noise, the numbers of rows that are left out and of
+        noise rows; n_clusters; n_singletons; n_evaluated, the number of points whose silhouette is
+        computed; silhouette, the mean over the points; silhouette_macro, the mean over the clusters
+        of their means, and silhouette_max, the largest of these means; silhouette_lower and
+        silhouette_upper, which enclose the exact mean; and std_error, the standard error of
+        silhouette with method 'sample', otherwise NULL. With 'exact', the two limits equal
+        silhouette; with 'simplified', they are NULL. With 'bounds', silhouette, silhouette_macro
+        and silhouette_max are NULL; with 'sample', the latter two are NULL if the sample misses a
+        cluster. All scores are NULL if there are fewer than 2 clusters, or if every point is a
+        cluster.
 
     Raises
     ------
@@ -440,12 +444,13 @@ def silhouette_score(
 
     Notes
     -----
-    How mean distances are computed: see silhouette_samples. The limits of a sample are silhouette
-    -/+ z std_error, where z is the normal quantile; if only one of several points is sampled, they
-    are -1 and 1. When sampled points are compared with all points, their a and b are exact, so the
-    mean is unbiased. The mean of scikit-learn is not, because it takes a and b from the sample
-    alone. The variance is (1 - m / n) s^2 / m, where s^2 is the variance of m silhouettes out of n.
-    References add to it: a cluster of N points, t of them references, adds (1
+    silhouette_samples explains how mean distances are computed. The limits of a sample are
+    silhouette -/+ z std_error, where z is the normal quantile; if only one of several points is
+    sampled, the limits are -1 and 1. When sampled points are compared with all points, their a and
+    b are exact, so the mean is unbiased. The mean of scikit-learn is biased, because it computes a
+    and b from the sample alone. The variance is (1 - m / n) s^2 / m, where s^2 is the variance of m
+    silhouettes out of n. References increase the variance: a cluster of N points, t of them
+    references, adds (1
     - t / N) t / (t - 1) times the sum of the squared influences of its references. The influence of
     a reference is the mean over the sampled points of ds/da or ds/db times the excess of its
     distance over the mean distance, divided by t. The estimates of a and b are unbiased, but the

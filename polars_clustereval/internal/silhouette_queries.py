@@ -1,6 +1,6 @@
 """silhouette_queries: the options of silhouettes, and the points whose silhouettes are computed.
 
-A query is such a point: every point, or those of a sample.
+Such a point is called a query. The queries are all points, or the points of a sample.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class SilhouetteOptions(NamedTuple):
 
 
 def check_silhouette_options(options: SilhouetteOptions) -> SilhouetteOptions:
-    """Return the options of silhouette_score unchanged, or raise the error of the first bad one."""
+    """Return the options of silhouette_score unchanged; raise an error if one is invalid."""
     method, tolerance, size, confidence, state, references, _ = options
     check_choice("method", method, METHODS)
     if tolerance is not None and not (is_number(tolerance) and float(tolerance) > 0):
@@ -81,7 +81,7 @@ def check_silhouette_options(options: SilhouetteOptions) -> SilhouetteOptions:
 
 
 def _check_between(options: SilhouetteOptions) -> None:
-    """Raise an error if between is unknown, or another option does not allow its value."""
+    """Raise an error if between is unknown, or if another option does not allow its value."""
     between, method = options.between, options.method
     check_choice("between", between, get_args(Between))
     if between == "nearest":
@@ -107,7 +107,7 @@ def check_means_options(
     reference_size: int | None,
     random_state: int,
 ) -> SilhouetteOptions:
-    """Return the options of silhouette_samples; raise the error of the first bad one."""
+    """Return the options of silhouette_samples; raise an error if one is invalid."""
     check_choice("method", method, get_args(MeansMethod))
     return check_silhouette_options(
         SilhouetteOptions(
@@ -133,10 +133,11 @@ def read_queried_points(
 ) -> Points:
     """Return the user's rows as points with a column id: `key`, or the row number from 0.
 
-    frame, vector, cluster and key are arguments of silhouette_score (key is its id); `results` are
-    the names of the result's columns, which partition columns must not have. inner_key is that of
-    read_points. If points stream, the moments of their clusters are computed now; if references are
-    drawn from them, the sizes of the clusters are too.
+    frame, vector, cluster and key are arguments of silhouette_score, where key is the argument id.
+    `results` are the names of the result's columns, which partition columns must not have.
+    inner_key is the parameter of read_rows. If points stream, the moments of their clusters are
+    computed now; if references are drawn from the points, the sizes of the clusters are also
+    computed now.
     """
     row_id: Any = "number" if key is None else check_column(frame.lazy(), key, "id")
     streams = follows_from_moments(point_options.distance, options)
@@ -154,10 +155,10 @@ def read_queried_points(
 
 
 def follows_from_moments(distance: Distance, options: SilhouetteOptions) -> bool:
-    """Return whether silhouettes need only moments of clusters (means, ...), so points stream."""
+    """Return whether silhouettes need only moments of clusters, so that points can stream."""
     return is_squared_distance(distance) or options.method in ("simplified", "bounds")
 
 
 def is_squared_distance(distance: Distance) -> bool:
-    """Return whether the distance is sqeuclidean, or cosine (half of that of unit vectors)."""
+    """Return whether the distance is sqeuclidean, or cosine (half of it for unit vectors)."""
     return distance.name in ("sqeuclidean", "cosine")

@@ -1,9 +1,9 @@
-"""silhouette_sampling: silhouettes of sampled points, and their means against sampled references.
+"""silhouette_sampling: silhouettes of sampled points, estimated from sampled references.
 
 A query is a point whose silhouette is computed. Mean distances to a cluster are estimated from
-references: t of its points, drawn without replacement, or all points of a cluster that has no more.
-All queries use the same references, so their error does not average out over the queries. It is the
-variance of sums of influences, one for each reference.
+references, which are t of its points, drawn without replacement, or all of its points if there are
+no more than t. All queries use the same references, so the error due to the references does not
+average out over the queries. It is the variance of sums of influences, one for each reference.
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ if TYPE_CHECKING:
     from .kernels.partitions import Partition
     from .silhouette_queries import SilhouetteOptions
 
-#: Modulus of the sample keys, a prime: products of two lesser numbers are below 2^63.
+#: The modulus of the sample keys, a prime. The product of two smaller numbers is below 2^63.
 PRIME = 2**31 - 1
-#: Added to random_state for the keys of references, so that they are drawn apart from the queries.
+#: This is added to random_state for the keys of references, so that they are drawn independently of
+#: the queries.
 REFERENCE_SEED = 1_000_000_007
-#: Standard deviations by which more rows than expected to be drawn are ranked.
+#: The margin, in standard deviations, by which more rows are ranked than are expected to be drawn.
 _MARGIN = 10.0
-#: Distances of a block of queries and references.
+#: The number of distances in a block of queries and references.
 _DISTANCES_AT_ONCE = 2**20
 
 
@@ -44,7 +45,7 @@ _DISTANCES_AT_ONCE = 2**20
 
 
 def _with_places(points: Points, rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Return the rows with `place`: the position of the id among those of the partition, from 0."""
+    """Return the rows with `place`, the position of the id in its partition, from 0."""
     if points.keys or points.has_user_id:
         rows = rows.sort([*points.keys, "id"], nulls_last=True)
     place = pl.col("place").cast(pl.Int64)
@@ -68,16 +69,16 @@ def _sample_key(seed: int) -> pl.Expr:
 
 
 def _rank_by(key: str, by: list[str]) -> pl.Expr:
-    """Return the rank of each row by this sample key, from 1, in its group of the columns `by`."""
+    """Return the rank, from 1, of each row by its sample key in its group of the columns `by`."""
     rank = pl.struct(key, "place").rank("ordinal")
     return rank.over(by) if by else rank
 
 
 def mark_queries(points: Points, options: SilhouetteOptions) -> Points:
-    """Return the points with a column is_query: whether a point's silhouette is computed.
+    """Return the points with the column is_query, whether the silhouette of a point is computed.
 
-    It is true for all points, or with a sample_size for that many in each partition: those with the
-    smallest sample keys of random_state.
+    is_query is true for all points. With a sample_size, it is true for that many points of each
+    partition: those with the smallest sample keys of random_state.
     """
     if options.sample_size is None:
         return replace(points, rows=points.rows.with_columns(is_query=pl.lit(True)))
@@ -88,11 +89,12 @@ def mark_queries(points: Points, options: SilhouetteOptions) -> Points:
 
 
 def draw_points(points: Points, options: SilhouetteOptions) -> Points:
-    """Return the queries and references of the points, collected now; no other row is in memory.
+    """Return the queries and references of the points, collected now.
 
-    Their rows have is_query and is_reference, `size`, the number of points of the cluster, and
-    is_odd, whether the rank among the points of the cluster is odd, which halves the references.
-    The keys of all rows are read first, and then the vectors of the drawn ones.
+    No other rows are held in memory. The rows have is_query and is_reference; `size`, the number of
+    points of the cluster; and is_odd, whether the rank among the points of the cluster is odd,
+    which divides the references into two halves. The keys of all rows are read first, and then the
+    vectors of the drawn rows.
     """
     keys, n = points.partition_keys, pl.col("n")
     total = n.sum().over(keys) if keys else n.sum()
@@ -114,15 +116,16 @@ def draw_points(points: Points, options: SilhouetteOptions) -> Points:
 def _draw(
     keyed: pl.LazyFrame, points: Points, options: SilhouetteOptions, margin: float | None
 ) -> pl.DataFrame | None:
-    """Return the ids of queries and references with their marks: rows with small sample keys.
+    """Return the ids of queries and references, with the flags is_query and is_reference.
 
-    keyed has all points with both keys and the sizes of their clusters and partitions. Only rows
-    with small keys are stored and ranked: as many as should be enough, and `margin` standard
-    deviations more, or all rows without a margin. If they are not enough, the result is None.
+    These are the rows with small sample keys. `keyed` has all points with both keys and the sizes
+    of their clusters and partitions. Only rows with small keys are stored and ranked: the number
+    that should be enough, plus `margin` standard deviations, or all rows if margin is None. If
+    these rows are not enough, the result is None.
     """
 
     def limit(size: int | None, population: str) -> pl.Expr:
-        """Return the sample key from which rows are left out of a draw of this size."""
+        """Return the sample key from which on rows are left out of a draw of this size."""
         if size is None or margin is None:
             return pl.lit(PRIME)
         share = float(size + margin * size**0.5 + margin**2) / pl.col(population)
@@ -165,13 +168,14 @@ class _DrawnPartition(NamedTuple):
     own: Integers
     #: (k,): number of points of each cluster.
     sizes: Integers
-    #: The references of each cluster, which distances are computed to.
+    #: The references of each cluster, to which distances are computed.
     targets: list[TargetPoints]
     #: (k,): number of references of each cluster.
     counts: Integers
-    #: (m,): place of each query among the references of its cluster, -1 if it is none.
+    #: (m,): the position of each query among the references of its cluster, or -1 if it is not a
+    #: reference.
     places: Integers
-    #: Which references of each cluster are of its first half.
+    #: Which references of each cluster are in its first half.
     halves: list[Booleans]
 
     @property
@@ -181,7 +185,7 @@ class _DrawnPartition(NamedTuple):
 
 
 def _split_drawn(part: Partition, distance: Distance) -> _DrawnPartition:
-    """Return the queries and references of a partition that has both in its rows."""
+    """Return the queries and references of a partition, both of which are among its rows."""
     is_query = part.rows["is_query"].to_numpy()
     is_reference = part.rows["is_reference"].to_numpy()
     starts = np.concatenate([[0], np.cumsum(is_reference)])[part.starts]
@@ -201,19 +205,21 @@ def _split_drawn(part: Partition, distance: Distance) -> _DrawnPartition:
 class Estimates(NamedTuple):
     """Estimated silhouettes of the m queries of a partition, with their error."""
 
-    #: Means of distances to the references, whose silhouettes have a bias of the order 1 / t.
+    #: Mean distances to the references. Silhouettes computed from them have a bias of the order 1 /
+    #: t.
     means: MeanDistances
-    #: (m,): silhouettes without this bias, for means of many.
+    #: (m,): silhouettes without this bias, for computing means of many silhouettes.
     silhouettes: Floats
-    #: (m,): variance, by the draw of the references, of the mean silhouette of a query's group.
+    #: (m,): the variance, due to the draw of the references, of the mean silhouette of a query's
+    #: group.
     variances: Floats
 
 
 def estimate_silhouettes(part: Partition, distance: Distance, level: str) -> Estimates:
     """Return the estimates for a partition's queries, from the distances to its references.
 
-    A group is each query, the queries of each cluster or all queries of the partition, for the
-    level 'point', 'cluster' or 'partition'.
+    If the level is 'point', each query is a group; if it is 'cluster', the queries of a cluster are
+    a group; and if it is 'partition', all queries of the partition are a group.
     """
     drawn = _split_drawn(part, distance)
     own_sizes = drawn.sizes[drawn.own]
@@ -242,10 +248,10 @@ def _own_and_nearest(means: Floats, own: Integers) -> MeanDistances:
 
 
 def _reference_means(drawn: _DrawnPartition) -> tuple[Floats, Floats]:
-    """Return mean distances (m, k) of the queries to references, and their deviations by the draw.
+    """Return the mean distances (m, k) of queries to references, and their deviations (m, k).
 
-    A deviation (m, k) is half the difference between the means of two halves of the references,
-    times the root of the share of the cluster that is not drawn. A query itself is left out.
+    A deviation is half the difference between the means of the two halves of the references, times
+    the root of the share of the cluster that is not drawn. The query itself is left out of a mean.
     """
     m, k = len(drawn.x), len(drawn.sizes)
     means, deviations = np.empty((m, k)), np.zeros((m, k))
@@ -275,7 +281,7 @@ def _reference_means(drawn: _DrawnPartition) -> tuple[Floats, Floats]:
 
 
 def _silhouette_gradients(own: Floats, other: Floats) -> tuple[Floats, Floats]:
-    """Return the derivatives (m,) of silhouettes by a and by b, from `own` and `other`, a and b."""
+    """Return the derivatives (m,) of silhouettes with respect to a (`own`) and b (`other`)."""
     largest = np.maximum(own, other)
     inverse = np.divide(1.0, largest, out=np.zeros_like(largest), where=largest != 0)
     is_near = own <= other
@@ -286,7 +292,7 @@ def _silhouette_gradients(own: Floats, other: Floats) -> tuple[Floats, Floats]:
 
 
 def _reference_variances(drawn: _DrawnPartition, means: MeanDistances, level: str) -> Floats:
-    """Return the variances (m,) of Estimates, for their means, by groups of this level."""
+    """Return the variances (m,) of Estimates, for groups of this level."""
     m, k = len(drawn.x), len(drawn.sizes)
     variances = np.zeros(m)
     if k < 2:
@@ -331,9 +337,9 @@ def _squared_influences(
 ) -> Floats:
     """Return the sums of squared influences of references for each group of queries, in order.
 
-    The influence of a reference on a group is the sum over its queries x (m, d) of the weight times
-    the excess of its distance over the mean; `places` (m,) tell which reference a query itself is,
-    or -1. group (m,) is sorted.
+    The influence of a reference on a group is the sum, over the queries x (m, d) of the group, of
+    the weight times the excess of the reference's distance over the mean. `places` (m,) tells which
+    reference a query itself is, or -1. group (m,) is sorted.
     """
     starts = np.flatnonzero(np.diff(group, prepend=-1))
     squares = np.zeros(len(starts))

@@ -1,9 +1,9 @@
-"""states: what to store about a cluster's points, so that later reports need no points.
+"""states: statistics of clusters that you can store, so that later reports need no points.
 
-A state is the number, mean and sums of squared deviations of some points of a cluster. The states
-of any number of parts can be merged into that of all their points. A mean is stored as the sum of
-two numbers, mean and mean_correction. Otherwise, for points far from 0, it would lose the digits in
-which the means of two parts differ.
+A state has the number, the mean and the sums of squared deviations of some points of a cluster. The
+states of any number of parts can be merged into the state of all their points. A mean is stored as
+the sum of two numbers, mean and mean_correction. With a single number, a mean far from 0 would lose
+the digits in which the means of two parts differ.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _STATE_COLUMNS = ("cluster", *_COUNTS, *_LISTS)
 _NEED_MEAN_DISTANCES = ("compactness", "davies_bouldin_score", "pbm_index")
 
 # ----------------------------------------------------------------------------------------------
-# Means of two numbers
+# Means stored as two numbers
 # ----------------------------------------------------------------------------------------------
 
 
@@ -68,8 +68,9 @@ def _sum_error(x: pl.Expr, y: pl.Expr) -> pl.Expr:
 def _mean_terms(reference: str, shift: str, low: str, high: str) -> tuple[pl.Expr, pl.Expr]:
     """Return the mean `reference` + `shift` as two numbers, mean and mean_correction.
 
-    The arguments are names of columns. `low` and `high` are the smallest and the largest number
-    behind the mean. The result is between them; if rounding took it outside, the correction is 0.
+    The arguments are names of columns. `low` and `high` are the smallest and the largest of the
+    averaged numbers. The result is between them; if rounding takes it outside, it is clamped, and
+    the correction is 0.
     """
     a, b = pl.col(reference), pl.col(shift)
     is_inside = (a + b).is_between(pl.col(low), pl.col(high))
@@ -83,20 +84,20 @@ def _mean_terms(reference: str, shift: str, low: str, high: str) -> tuple[pl.Exp
 
 
 class _States(NamedTuple):
-    """Rows of a user's table of states, checked."""
+    """The checked rows of a user's table of states."""
 
     #: The partition columns (inner names), cluster, and the columns of _COUNTS and _LISTS.
     rows: pl.LazyFrame
-    #: Inner names of the partition columns, and the user's.
+    #: The inner names of the partition columns, with the user's names.
     keys: dict[str, str]
-    #: Number of coordinates, 0 if there are no points.
+    #: Number of coordinates; 0 if there are no points.
     dims: int
 
 
 def _read_states(
     frame: pl.DataFrame | pl.LazyFrame, partition_by: Keys, results: Sequence[str]
 ) -> _States:
-    """Return the rows of a table of states; they are read and checked first.
+    """Read and check the rows of a table of states, and return them.
 
     `results` are the names of the columns of the caller's result: a partition column of such a name
     is an error.
@@ -126,7 +127,7 @@ def _read_states(
 
 
 def _check_type(name: str, dtype: pl.DataType) -> None:
-    """Raise an error unless a column of states has numbers, or lists of numbers, by its name."""
+    """Raise an error unless a column of states has the numbers, or lists, that `name` requires."""
     expected, fits = "whole numbers >= 0", dtype.is_numeric()
     if name in _LISTS:
         inner = dtype.inner if isinstance(dtype, pl.List | pl.Array) else None
@@ -139,16 +140,16 @@ def _check_type(name: str, dtype: pl.DataType) -> None:
 
 
 def _raise_fault(fault: str | None) -> None:
-    """Raise the error of a table of states, unless `fault`, what was expected and got, is None."""
+    """Raise an error unless `fault`, the text of what was expected and got, is None."""
     if fault is not None:
         raise ClusterEvalError(f"states: expected {fault}")
 
 
 def _check_lengths(rows: pl.LazyFrame) -> int:
-    """Return the number of coordinates of states, 0 without points.
+    """Return the number of coordinates of states, or 0 if there are no points.
 
-    Raise an error if a count is not a whole number >= 0, or if a state of points has no cluster or
-    a list of another length.
+    Raise an error if a count is not a whole number >= 0, or if a state that has points has no
+    cluster or a list of another length.
     """
     has_points = pl.col("n") > 0
     dims = pl.col("mean").list.len().filter(has_points).max()
@@ -170,7 +171,7 @@ def _check_lengths(rows: pl.LazyFrame) -> int:
 
 
 def _count_fault(name: str) -> pl.Expr:
-    """Return what is wrong with a number of rows in the column `name`, as text; else NULL."""
+    """Return as text what is wrong with the count in column `name`; NULL if it is valid."""
     x = to_double(pl.col(name))
     is_count = (x >= 0) & (x < 1e15) & (x == x.floor())
     given = pl.col(name).cast(pl.String).str.to_lowercase().fill_null("NULL")
@@ -179,7 +180,7 @@ def _count_fault(name: str) -> pl.Expr:
 
 
 def _length_fault(name: str, dims: pl.Expr) -> pl.Expr:
-    """Return what is wrong with the length of a list of `dims` numbers, as text; else NULL."""
+    """Return as text what is wrong with the length of a list of `dims` numbers; NULL if valid."""
     length = pl.col(name).list.len()
     missing = pl.lit(f"a list for each state of points in the column {name}, got NULL")
     other = pl.format(f"lists of length {{}} in the column {name}, got length {{}}", dims, length)
@@ -187,7 +188,7 @@ def _length_fault(name: str, dims: pl.Expr) -> pl.Expr:
 
 
 def _check_values(rows: pl.LazyFrame) -> None:
-    """Raise an error if a number in a list of a state of points is not possible."""
+    """Raise an error if a list, in a state that has points, contains an impossible number."""
     low, mean, high = pl.col("minimum"), pl.col("mean"), pl.col("maximum")
     order = pl.format("minimum <= mean <= maximum, got {} <= {} <= {}", low, mean, high)
     negative = pl.format("numbers >= 0 in the column m2, got {}", "m2")
@@ -201,14 +202,14 @@ def _check_values(rows: pl.LazyFrame) -> None:
 
 
 def _finite_fault(name: str) -> pl.Expr:
-    """Return what is wrong with a number in the column `name`, if it is not finite; else NULL."""
+    """Return as text what is wrong with the number in column `name`; NULL if it is finite."""
     x = pl.col(name)
     fault = pl.format(f"finite numbers in the column {name}, got {{}}", non_finite_as_text(x))
     return pl.when(~x.is_finite().fill_null(False)).then(fault)
 
 
 def _explode_states(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Return one row per state of points and coordinate; its number from 0 is i."""
+    """Return one row per coordinate i, from 0, of each state that has points."""
     places = pl.int_ranges(0, pl.col("mean").list.len()).alias("i")
     return rows.filter(pl.col("n") > 0).with_columns(places).explode("i", *_LISTS)
 
@@ -221,7 +222,7 @@ def _explode_states(rows: pl.LazyFrame) -> pl.LazyFrame:
 def _point_moments(points: Points) -> pl.LazyFrame:
     """Return one row per cluster with points: its key columns and the columns of _LISTS.
 
-    The points are read twice: for the means, and for their deviations from these.
+    The points are read twice: for the means, and for the deviations from the means.
     """
     keys = points.cluster_keys
     is_long = isinstance(points.form, LongVectors)
@@ -234,7 +235,7 @@ def _point_moments(points: Points) -> pl.LazyFrame:
     places = pl.int_ranges(0, pl.col("reference").list.len()).alias("i")
     values = lists.with_columns(places).explode("i", *names)
     if points.origins is not None:
-        # The mean is origin + reference + shift: the first sum goes on as two numbers.
+        # The mean is origin + reference + shift, where the first sum is represented by two numbers.
         origin, reference = pl.col("origin"), pl.col("reference")
         values = values.with_columns(
             reference=origin + reference, shift=pl.col("shift") + _sum_error(origin, reference)
@@ -245,7 +246,7 @@ def _point_moments(points: Points) -> pl.LazyFrame:
 
 
 def _origin_list(points: Points) -> pl.Expr:
-    """Return the origin of a partition as a list, zeros if its points are not moved."""
+    """Return the origin of a partition as a list; zeros if its points are not moved."""
     form = points.form
     if isinstance(form, LongVectors):
         return pl.col("origin").fill_null(pl.lit([0.0] * form.dims))
@@ -255,8 +256,8 @@ def _origin_list(points: Points) -> pl.Expr:
 def _wide_deviations(points: Points) -> pl.LazyFrame:
     """Return one row per cluster with points, with five lists of one number per coordinate.
 
-    The other columns are reference, the mean of x except for rounding; shift, the mean deviation
-    from it; m2; and minimum and maximum in the user's coordinates.
+    The lists are reference, the mean of x up to rounding errors; shift, the mean deviation from
+    reference; m2; and minimum and maximum in the user's coordinates.
     """
     form, keys = points.form, points.cluster_keys
     means = points.centers.select(*keys, *form.columns("m"))
@@ -284,7 +285,7 @@ def _long_deviations(points: Points) -> pl.LazyFrame:
         rows.select(*keys, x=deviation), keys, points.partition_keys, form.dims, unit=False
     )
     extremes = long_vectors.find_extremes(points.kept_rows, keys, form.dims)
-    # v are variances; the product is exact where they are 0.
+    # v has variances; the product is exactly 0 where they are 0.
     sums = moments.select(
         *keys, shift=pl.col("m").arr.to_list(), m2=(pl.col("v") * pl.col("size")).arr.to_list()
     )
@@ -312,12 +313,14 @@ def _merge_states(states: _States) -> pl.LazyFrame:
 def _merge_coordinates(values: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
     """Return one row per group of `by`, a cluster and coordinate: the columns of _LISTS, merged.
 
-    `values` has these and n, one row per part. The formula is Chan, Golub and LeVeque's for any
-    number of parts: m2 = sum of m2_i + sum of n_i (mean_i - mean)^2. The means are centered by
-    `reference`, their mean except for rounding, before anything is squared.
+    `values` has these columns and n, with one row per part. The formula is that of Chan, Golub and
+    LeVeque for any number of parts: m2 = sum of m2_i + sum of n_i (mean_i - mean)^2. Before
+    anything is squared, the means are centered by `reference`, which is their mean up to rounding
+    errors.
     """
     n, mean, deviation = to_double(pl.col("n")), pl.col("mean"), pl.col("deviation")
-    # Both uses need the same references: another evaluation may add them up in another order.
+    # Both uses need exactly the same references, and a second evaluation might add numbers in
+    # another order.
     references = values.group_by(by).agg(reference=_weighted_mean(n, mean)).cache()
     centered = join_small(values, by, references).with_columns(
         deviation=(mean - pl.col("reference")) + pl.col("mean_correction")
@@ -338,7 +341,7 @@ def _merge_coordinates(values: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
 
 
 def _weighted_mean(n: pl.Expr, x: pl.Expr) -> pl.Expr:
-    """Return the mean of x weighted by n, an aggregate; equal numbers are their own mean."""
+    """Return the mean of x weighted by n, as an aggregate; the mean of equal numbers is exact."""
     return ((n * x).sum() / n.sum()).clip(x.min(), x.max())
 
 
@@ -350,8 +353,9 @@ def _weighted_mean(n: pl.Expr, x: pl.Expr) -> pl.Expr:
 def _points_of_states(states: _States, distance: Distance, factors: list[float]) -> Points:
     """Return the clusters of `states` as Points with centers and spreads, but without rows.
 
-    The sums of distances are those of sqeuclidean, whatever the distance is: the sum of squared
-    distances to any center is that to the mean, plus n times the squared distance of the mean.
+    The sums of distances are always computed for sqeuclidean: the sum of squared distances to any
+    center is the sum of squared distances to the mean, plus n times the squared distance between
+    center and mean.
     """
     form = WideVectors(len(factors), distance, factors, is_moved=True)
     merged = _merge_states(states).cache()
@@ -375,8 +379,9 @@ def _state_centers(
 ) -> pl.LazyFrame:
     """Return one row per cluster: columns `by`, size, and the vectors m, v and c of `form`.
 
-    `merged` has one state per cluster, with points. Like points, they are moved by the origin of
-    their partition, with the columns `keys`, and multiplied by the factors of the weights.
+    `merged` has one state per cluster that has points. Like points, the states are moved by the
+    origin of their partition, which the columns `keys` identify, and multiplied by the factors of
+    the weights.
     """
     names = {"mean": "mean", "mean_correction": "rest", "m2": "m2", "minimum": "low"}
     columns: Terms = {"size": pl.col("n")}
@@ -396,7 +401,7 @@ def _state_centers(
 
 
 def _raise_overflow(overflows: pl.DataFrame) -> None:
-    """Raise an error if `overflows`, a frame of one flag, is true."""
+    """Raise an error if `overflows`, a frame with a single flag, is true."""
     if overflows.item():
         raise ClusterEvalError("states: distances overflow; scale the coordinates down")
 
@@ -417,10 +422,11 @@ def cluster_states(
     noise_as: NoiseOfClusters | None = None,
     missing: Missing = "error",
 ) -> Frame:
-    """What to save about the points of one run, so that later reports need only this.
+    """Statistics of the clusters of a run, which you can save for later reports.
 
-    States of the same cluster can be merged: internal_report_from_states, called with the states of
-    any parts of the data, returns the internal_report of all their points.
+    Later reports need only these states, and not the points. States of the same cluster can be
+    merged: if you call internal_report_from_states with the states of several parts of the data,
+    you get the internal_report of all their points.
 
     Parameters
     ----------
@@ -432,11 +438,11 @@ def cluster_states(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per cluster, sorted by partition and cluster: the partition
-        columns; cluster; n, its points; n_dropped, the rows without a vector or cluster; n_noise;
-        and lists with one number per coordinate: mean, mean_correction, m2 (the sum of squared
-        deviations from the mean), minimum and maximum. mean + mean_correction is the mean with more
-        digits than one number can hold. If all rows of a cluster are left out, it has n = 0 and no
-        lists. If there are no rows, the result is empty.
+        columns; cluster; n, the number of its points; n_dropped, the number of rows without a
+        vector or cluster; n_noise; and lists with one number per coordinate: mean, mean_correction,
+        m2 (the sum of squared deviations from the mean), minimum and maximum. mean +
+        mean_correction is the mean with more digits than one number can hold. If all rows of a
+        cluster are left out, it has n = 0 and no lists. If there are no rows, the result is empty.
 
     Raises
     ------
@@ -473,7 +479,7 @@ def cluster_states(
 
 @table_function("states", guide="states", order=("cluster",))
 def merge_cluster_states(frame: Frame, *, partition_by: Keys = None) -> Frame:
-    """States of the same cluster, such as those of several days, merged into one.
+    """One state per cluster, merged from several states, such as those of several days.
 
     Parameters
     ----------
@@ -528,7 +534,7 @@ def internal_report_from_states(
     weights: Sequence[float] | None = None,
     metrics: Sequence[str] | None = None,
 ) -> Frame:
-    """internal_report without the points, from the saved states of the clusters.
+    """The internal_report of points from the saved states of their clusters, without the points.
 
     Parameters
     ----------
@@ -539,7 +545,7 @@ def internal_report_from_states(
     distance : {'euclidean', 'sqeuclidean'}
         Distance of the points, in any letter case. Sums of other distances cannot be merged.
     partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group too.
+        Columns whose groups are evaluated separately. NULL is also a group.
     weights : sequence of float, optional
         A number > 0 for each dimension, as in scipy.
     metrics : sequence of str, optional
@@ -550,8 +556,9 @@ def internal_report_from_states(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, with the rows and columns of internal_report for all points of the
-        states. compactness, davies_bouldin_score and pbm_index need mean distances. For euclidean
-        these cannot be merged, so the three indices are NULL; for sqeuclidean they can.
+        states. compactness, davies_bouldin_score and pbm_index need mean distances. For
+        sqeuclidean, mean distances can be merged. For euclidean, they cannot be merged, so these
+        three indices are NULL.
 
     Raises
     ------
@@ -588,7 +595,7 @@ def internal_report_from_states(
     measure = Distance(name, 2.0)
     numbers = check_weights(weights, measure)
     states = _read_states(frame, partition_by, internal_report_columns())
-    # Without points there is one coordinate of NULLs, which no weight belongs to.
+    # Without points, there is one coordinate of NULLs, to which no weight belongs.
     factors = weight_factors(numbers if states.dims else None, measure, max(states.dims, 1))
     points = _points_of_states(states, measure, factors)
     scores = internal_scores(pl.col, squares_add_up=True)

@@ -1,4 +1,4 @@
-"""summary: the indices of internal_report one below the other, so that you can read them."""
+"""summary: the indices of internal_report in long form, which is easier to read."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ def internal_summary(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per partition and index, sorted by partition and in the order
-        of internal_report: the partition columns, metric (the name of the index), value (NULL if
-        undefined), best (its best value as text: a number, 'high' or 'low'; NULL if no value is
-        best) and meaning (what it measures, in a few words). If there are no rows, every value is
-        NULL; with partition_by, the result is empty.
+        of internal_report: the partition columns; metric, the name of the index; value, which is
+        NULL if undefined; best (its best value as text: a number, 'high' or 'low'; NULL if no value
+        is best); and meaning, what it measures, in a few words. If there are no rows, every value
+        is NULL; with partition_by, the result is empty.
 
     Raises
     ------

@@ -1,9 +1,9 @@
 """two_passes: centers of clusters and distances to them, from two passes over the points.
 
-Sums of plain coordinates are exact enough for most points. If they may not be, as for clusters that
-are narrow compared with their distance from 0, the sums show it, and the points of those partitions
-are read again with the precautions of Points.with_vectors. See VectorForm for the vectors c, v and
-g.
+For most points, sums of plain coordinates are exact enough. If they may not be, for example for
+clusters that are narrow compared with their distance from 0, the sums show this. In that case, the
+points of those partitions are read again with the precautions of Points.with_vectors. The class
+VectorForm describes the vectors c, v and g.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
     from .kernels.arrays import Booleans, Floats, Integers
     from .vectors import Vector
 
-#: Difference of two centers, as a share of their coordinates, below which they may be the same.
+#: Two centers may be the same if their difference is below this share of their coordinates.
 _SMALL_GAP = 1e-9
 
 
 def read_points_in_two_passes(
     frame: Frame, vector: Vector, cluster: Column, options: PointOptions, **given: Any
 ) -> Points:
-    """Return the points of read_points for what needs only all_centers, spreads and clusters.
+    """Return the points of read_points, if only all_centers, spreads and clusters are needed.
 
-    `given` has further arguments for read_rows. Collecting these frames raises the error of points
-    without finite distances. The vectors are those of the points, which are moved in some
-    partitions and not in others.
+    `given` has further arguments for read_rows. Collecting these frames raises the error for points
+    without finite distances. The vectors refer to the points as they were read, which are moved in
+    some partitions and not in others.
     """
     points = read_rows(frame, vector, cluster, options, **given)
     if options.center == "median" or options.distance.name == "cosine":
@@ -54,7 +54,7 @@ def read_points_in_two_passes(
     settled = table.map_batches(
         partial(_measure_and_settle if is_long else _settle, points=points, plain=plain),
         predicate_pushdown=False,
-        # What a query does not select is not computed, except for these columns.
+        # Columns that a query does not select are not computed, except for these.
         projection_pushdown=True,
         slice_pushdown=False,
     )
@@ -70,7 +70,7 @@ def _join_centers(points: Points) -> pl.LazyFrame:
 
 
 def _with_table(points: Points, table: pl.LazyFrame) -> Points:
-    """Return the points with `table`, one row per cluster, in place of their frames of clusters."""
+    """Return the points with `table`, one row per cluster, instead of their frames of clusters."""
     centers = table.filter(pl.col("n") > 0)
     clusters = centers.with_row_index("number").with_columns(
         mean_distance=pl.col("distances") / pl.col("n")
@@ -108,14 +108,15 @@ def _sum_long_vectors(points: Points) -> pl.LazyFrame:
     )
 
 
-#: What a table has of the distances of points to centers.
+#: The columns of a table that come from the distances of points to centers.
 _SUMS = ("distances", "ssw", "radius", "overall_distances")
 
 
 def _average_sums(batches: pl.DataFrame, points: Points, schema: pl.Schema) -> pl.DataFrame:
-    """Return one row per cluster: its key columns, numbers of rows, and the centers c and g.
+    """Return one row per cluster: its key columns, row counts, and the centers c and g.
 
-    `batches` are the rows of long_sums.sum_batch of all batches, `schema` is that of the result.
+    `batches` are the results of long_sums.sum_batch for all batches, and `schema` is the schema of
+    the result.
     """
     if batches.is_empty():
         return pl.DataFrame(schema=schema)
@@ -138,9 +139,9 @@ def _average_sums(batches: pl.DataFrame, points: Points, schema: pl.Schema) -> p
 
 
 def _measure_and_settle(table: pl.DataFrame, points: Points, plain: Points) -> pl.DataFrame:
-    """Return `table` with all its columns, after a second pass over the points, as _settle does.
+    """Return `table` with all columns, after a second pass over the points and after _settle.
 
-    It has the columns of _sum_long_vectors that the caller needs.
+    `table` has those columns of _sum_long_vectors that the caller needs.
     """
     clusters, keys = table.filter(pl.col("n") > 0), plain.cluster_keys
     if clusters.is_empty():
@@ -156,7 +157,7 @@ def _measure_and_settle(table: pl.DataFrame, points: Points, plain: Points) -> p
 
     def add_to_sums(batch: pl.DataFrame) -> pl.DataFrame:
         """Add a batch of points; return an empty frame, because a stream needs a result."""
-        # A filter or join of the stream would copy all vectors.
+        # Filtering or joining the stream would copy all vectors.
         batch = batch if batch["kept"].all() else batch.filter("kept")
         joined = batch.select(keys).join(
             numbers, on=keys, how="left", nulls_equal=True, maintain_order="left"
@@ -203,7 +204,8 @@ def _settle(table: pl.DataFrame, points: Points, plain: Points) -> pl.DataFrame:
     """Return `table` with the rows of doubtful partitions computed again, from moved points.
 
     The table has a row per cluster, with statistics of the points `plain`, which are not moved;
-    `points` are the same without the vector x. Raise the error of points without finite distances.
+    `points` are the same points without the vector x. Raise an error if any point has no finite
+    distance.
     """
     keys, rows = points.partition_keys, points.rows
     doubtful = _find_doubtful(table, points, plain.form)
@@ -223,8 +225,9 @@ def _settle(table: pl.DataFrame, points: Points, plain: Points) -> pl.DataFrame:
 def _find_doubtful(table: pl.DataFrame, points: Points, form: VectorForm) -> pl.DataFrame:
     """Return the key columns of partitions that must be read again, and a column of True.
 
-    `table` and `points` are those of _settle, `form` is that of the vectors of the table. Sums of
-    numbers with few digits lose none, so for these only distances that are not finite are in doubt.
+    `table` and `points` are the arguments of _settle, and `form` is the form of the vectors of the
+    table. Sums of numbers with few digits lose no digits, so for such numbers, only distances that
+    are not finite are in doubt.
     """
     keys, invalid = points.partition_keys, table.filter(pl.col("n_invalid") > 0)
     doubtful, clusters = [invalid], table.filter(pl.col("n") > 0)
@@ -238,16 +241,17 @@ def _find_doubtful(table: pl.DataFrame, points: Points, form: VectorForm) -> pl.
 
 
 def _may_lose_digits(clusters: pl.DataFrame, form: VectorForm, starts: Integers) -> Booleans:
-    """Return for q partitions whether plain sums of their points may have lost digits, (q,).
+    """Return for q partitions (q,) whether plain sums of their points may have lost digits.
 
-    `clusters` are k rows, sorted by partition; `starts` (q,) are the first ones of the partitions.
+    `clusters` has k rows, sorted by partition, and `starts` (q,) has the first row of each
+    partition.
     """
     n, ssw, radius = (clusters[name].to_numpy() for name in ("n", "ssw", "radius"))
     c, square = form.to_matrix(clusters, "c"), partial(_squared_lengths, distance=form.distance)
     sizes = np.add.reduceat(n, starts).astype(np.float64)
     g = np.add.reduceat(n[:, None] * c, starts) / sizes[:, None]
     gaps = c - np.repeat(g, np.diff(starts, append=len(c)), axis=0)
-    # A cluster without spread is exact, but it may be close to others that are.
+    # The sums of a cluster without spread are exact, but it may be close to other such clusters.
     doubts = _is_small(ssw, n * square(c)) | _is_nearly_repeated(c, starts)
     lost = _is_small(np.add.reduceat(ssw + n * square(gaps), starts), sizes * square(g))
     if form.columns("v")[0] in clusters.columns:
@@ -263,21 +267,21 @@ def _may_lose_digits(clusters: pl.DataFrame, form: VectorForm, starts: Integers)
 
 
 def _is_small(squares: Floats, of_centers: Floats) -> Booleans:
-    """Return whether sums of squares are above 0, but small compared with those of the centers."""
+    """Return whether sums of squares are positive, but small compared with those of centers."""
     return (squares > 0) & (squares < SMALL_SPREAD**2 * of_centers)
 
 
 def _squared_lengths(x: Floats, distance: Distance) -> Floats:
-    """Return what the distances of the rows of x (m, d) from 0 add to sums of squares (m,)."""
+    """Return for each row (m,) of x (m, d) the term of its distance from 0 in a sum of squares."""
     lengths = measure_differences(x.copy(), *distance)
     return lengths if distance.name == "sqeuclidean" else lengths**2
 
 
 def _varies_little(n: Integers, v: Floats, c: Floats) -> Booleans:
-    """Return for k clusters whether a coordinate is narrow, maybe constant up to rounding, (k,).
+    """Return for k clusters (k,) whether a coordinate is so narrow that it may be constant.
 
-    n (k,) are their sizes, v and c (k, d) their variances and centers. Sums of equal numbers with
-    few digits are exact.
+    The spread may then be only rounding error. n (k,) are the sizes of the clusters, and v and c
+    (k, d) are their variances and centers. Sums of equal numbers with few digits are exact.
     """
     is_rounded = (v > 0) | (c != c.astype(np.float32))
     is_narrow = (v < SMALL_SPREAD**2 * c**2) & is_rounded
@@ -285,10 +289,10 @@ def _varies_little(n: Integers, v: Floats, c: Floats) -> Booleans:
 
 
 def _is_nearly_repeated(c: Floats, starts: Integers) -> Booleans:
-    """Return for centers c (k, d) whether they equal another one in their partition up to rounding.
+    """Return for centers c (k, d) whether each nearly equals another center in its partition.
 
-    `starts` (q,) are the first centers of the partitions. In the order of their projections on a
-    line such centers are neighbors.
+    Such centers differ only by rounding errors. `starts` (q,) are the first centers of the
+    partitions. If centers are sorted by their projections on a line, such centers are neighbors.
     """
     numbers = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(c)))
     order = np.lexsort((c @ np.sin(np.arange(1.0, c.shape[1] + 1)), numbers))

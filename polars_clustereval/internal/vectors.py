@@ -1,4 +1,4 @@
-"""vectors: vectors from columns, from text, and as profiles of nominal values."""
+"""vectors: reads vectors from columns and from text, and encodes nominal values as vectors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from polars_clustereval.errors import ClusterEvalError
 from .kernels import long_vectors
 
 Vector = str | pl.Expr | Sequence[str | pl.Expr]
-#: What becomes of a vector with a NULL coordinate.
+#: What happens to a vector with a NULL coordinate.
 Missing = Literal["error", "drop"]
 
 
@@ -47,15 +47,16 @@ class Coordinates(NamedTuple):
     exprs: list[pl.Expr]
     #: Number of coordinates of a row.
     length: pl.Expr
-    #: Whether a row has a vector: not NULL, nor NULLs alone; with missing='drop', no NULL at all.
+    #: Whether a row has a vector: it is not NULL, and not all of its coordinates are NULL. With
+    #: missing='drop', none of its coordinates may be NULL.
     has_vector: pl.Expr
     #: Whether numbers of the type have at most 24 significant bits; see _has_few_digits.
     few_digits: bool = False
-    #: Whether no row has any coordinate; `exprs` is then one NULL.
+    #: Whether no row has any coordinate; if so, `exprs` is a single NULL.
     is_empty: bool = False
     #: Vectors of many coordinates as one column of arrays.
     array: pl.Expr | None = None
-    #: Names of the columns of the coordinates; empty unless each of them is a column.
+    #: Names of the columns of the coordinates; empty unless each coordinate is a column.
     names: tuple[str, ...] = ()
 
 
@@ -70,10 +71,10 @@ def check_vector(
 ) -> Coordinates:
     """Return the expressions of the coordinates that a user's `vector` argument names.
 
-    `vector` is one column of lists or arrays, or several numeric columns, of `lazy`; another type
-    is an error. `counts` is true in the rows that are evaluated, if they have a vector: the longest
-    list among them sets the number of coordinates of a column of lists. If `missing` is 'drop',
-    rows with a NULL coordinate have no vector.
+    `vector` is one column of lists or arrays, or several numeric columns, of `lazy`; any other type
+    is an error. `counts` is true in rows that are evaluated if they have a vector. In these rows,
+    the longest list determines the number of coordinates of a column of lists. If `missing` is
+    'drop', rows with a NULL coordinate have no vector.
     """
     named = _vector_columns(lazy, vector)
     columns = [expr for _, expr in named]
@@ -103,7 +104,7 @@ def check_vector(
 
 
 def _are_columns(vector: Vector) -> bool:
-    """Return whether all parts of a vector of several columns are columns, and none is computed."""
+    """Return whether all parts of a vector of several columns are columns, not computations."""
     parts = [vector] if isinstance(vector, str | pl.Expr) else vector
     return all(isinstance(x, str) or x.meta.is_column_selection() for x in parts)
 
@@ -111,14 +112,14 @@ def _are_columns(vector: Vector) -> bool:
 def _has_few_digits(dtype: pl.DataType) -> bool:
     """Return whether numbers of a type have at most 24 significant bits.
 
-    Float64 sums of such numbers keep enough digits; from other numbers, an origin is subtracted
+    Float64 sums of such numbers keep enough digits. For other numbers, an origin must be subtracted
     first.
     """
     return dtype in (pl.Float32, pl.Int8, pl.Int16, pl.UInt8, pl.UInt16)
 
 
 def _vector_columns(lazy: pl.LazyFrame, vector: Vector) -> list[tuple[str, pl.Expr]]:
-    """Return each column that a vector argument names: its name, and an expression as x_0, x_1, ...
+    """Return the name of each column of a vector argument, with an expression named x_0, x_1, ...
 
     `vector` is a name, an expression, a selector or a sequence of these. A part of another type, or
     a column that `lazy` does not have, is an error.
@@ -177,7 +178,7 @@ def _array_coordinates(
         null = pl.lit(None, pl.Float64)
         return Coordinates([null], pl.lit(0), has_vector=expr.is_not_null(), is_empty=True)
     if inner.is_decimal():
-        # Arrays of decimals have no maximum.
+        # Polars has no maximum for arrays of decimals.
         expr = expr.cast(pl.Array(pl.Float64, dims))
     return Coordinates(
         exprs=[to_double(expr.arr.get(i)) for i in range(dims)],
@@ -197,8 +198,9 @@ def _list_coordinates(
 ) -> Coordinates:
     """Return the coordinates of a column `expr` of lists of numbers of type `inner`.
 
-    Their number is the length of the longest list in the rows with a vector where `counts` is true.
-    These rows are read to make the plan. Coordinates that a shorter list does not have are NULL.
+    The number of coordinates is the length of the longest list in the rows with a vector where
+    `counts` is true. These rows are read to make the plan. If a list is shorter, its missing
+    coordinates are NULL.
     """
     length = expr.list.len()
     if missing == "drop":
@@ -220,8 +222,8 @@ def _list_coordinates(
 def _array_if_long(array: pl.Expr, inner: pl.DataType, dims: int) -> pl.Expr | None:
     """Return `array` with floating-point elements, or None if `dims` is below MIN_LONG_DIMS.
 
-    `array` is a column of arrays of `dims` numbers of type `inner`. Long vectors are processed as
-    arrays, by numpy, shorter ones as one column per coordinate.
+    `array` is a column of arrays of `dims` numbers of type `inner`. Long vectors are processed by
+    numpy as arrays, and shorter vectors as one column per coordinate.
     """
     if dims < long_vectors.MIN_LONG_DIMS:
         return None
@@ -229,10 +231,10 @@ def _array_if_long(array: pl.Expr, inner: pl.DataType, dims: int) -> pl.Expr | N
 
 
 def _has_vector(expr: pl.Expr, maximum: pl.Expr, length: pl.Expr) -> pl.Expr:
-    """Return whether each row has a vector: `expr` is not NULL, nor a list of NULLs alone.
+    """Return whether each row has a vector: `expr` is not NULL, and not a list of only NULLs.
 
-    `expr` is a column of lists or arrays, `maximum` the largest coordinate of each, and `length`
-    the number of its coordinates. An empty vector counts as present: it is rejected later.
+    `expr` is a column of lists or arrays, `maximum` is the largest coordinate of each, and `length`
+    is the number of its coordinates. An empty vector counts as present, and is rejected later.
     """
     return expr.is_not_null() & (maximum.is_not_null() | (length == 0))
 
@@ -240,7 +242,8 @@ def _has_vector(expr: pl.Expr, maximum: pl.Expr, length: pl.Expr) -> pl.Expr:
 def _vector_type_error(dtype: pl.DataType, is_vector_text: bool = False) -> ClusterEvalError:
     """Return the error for a vector argument with a column of type `dtype`, which is not a vector.
 
-    `is_vector_text` tells that it is the only column, of text, from which vectors can be parsed.
+    `is_vector_text` tells whether it is the only column, and a text column from which vectors can
+    be parsed.
     """
     advice = "; parse_vector makes one from text" if is_vector_text else ""
     return ClusterEvalError(
@@ -266,15 +269,16 @@ _SPARSE_PATTERN = (
 )
 _STATED_LENGTH_PATTERN = r"\$([0-9]+)\$"
 
-# Ten characters may state a length that fills the memory; longer vectors need size.
+# A text of ten characters could state a length that fills the memory, so longer vectors need
+# `size`.
 _MAX_STATED_LENGTH = 2**20
 
-# Faults are numbers, because a text is needed only for the one that is reported.
+# Faults are numbers, because a text is needed only for the fault that is reported.
 _NO_VECTOR, _TOO_LONG, _OTHER_LENGTH, _NO_LENGTH, _INDEX_OUT_OF_RANGE, _REPEATED_INDEX = range(6)
 
 
 def _check_size(size: int | None) -> None:
-    """Raise an error unless `size`, parse_vector's length of vectors, is None or in 1..10^9 - 1."""
+    """Raise an error unless `size`, an option of parse_vector, is None or in 1 .. 10^9 - 1."""
     if size is not None and not (isinstance(size, int) and 1 <= size < 10**9):
         raise ClusterEvalError(f"size: expected a whole number >= 1, got {size}")
 
@@ -282,11 +286,11 @@ def _check_size(size: int | None) -> None:
 def _read_texts(texts: pl.Series, size: pl.Expr) -> pl.DataFrame:
     """Return one row per text, with the parts of its vector or its error text.
 
-    The columns are text; vector, the text if it has the form of a dense or sparse vector, otherwise
-    NULL; stated_length, with which a sparse text may begin: 4 in '$4$0:1 2:3'; is_sparse; numbers,
-    the coordinates of a dense vector, or the alternating indices and coordinates of a sparse one;
-    length, the stated one or else `size`, NULL if the user gave none; and indices, NULL for a dense
-    vector.
+    The columns are text; vector, which is the text if it has the form of a dense or sparse vector,
+    and otherwise NULL; stated_length, the length with which a sparse text may begin, such as 4 in
+    '$4$0:1 2:3'; is_sparse; numbers, the coordinates of a dense vector, or the alternating indices
+    and coordinates of a sparse vector; length, which is the stated length or else `size`, and NULL
+    if there is neither; and indices, which is NULL for a dense vector.
     """
     text, vector, numbers = pl.col("text"), pl.col("vector"), pl.col("numbers")
     tokens = vector.str.replace(_STATED_LENGTH_PATTERN, "").str.extract_all(r"[^\[\] ,:\t\r\n]+")
@@ -307,8 +311,8 @@ def _read_texts(texts: pl.Series, size: pl.Expr) -> pl.DataFrame:
 def _text_fault(size: pl.Expr) -> pl.Expr:
     """Return the code of the first fault of a text, such as _NO_LENGTH; NULL if it has none.
 
-    It is an expression over the columns of _read_texts. `size` is the length that the user asked
-    for, or NULL.
+    The result is an expression over the columns of _read_texts. `size` is the length that the user
+    asked for, or NULL.
     """
     indices, length = pl.col("indices"), pl.col("length")
     dims = pl.col("numbers").list.len().cast(pl.Int64)
@@ -326,13 +330,13 @@ def _text_fault(size: pl.Expr) -> pl.Expr:
 
 
 def _text_error(facts: dict[str, Any], size: int | None) -> ClusterEvalError:
-    """Return parse_vector's error of one faulty text.
+    """Return the error of parse_vector for a faulty text.
 
-    `facts` is the row of _read_texts of this text by column name, with the code of _text_fault as
+    `facts` is the row of _read_texts for this text, by column name, with the code of _text_fault as
     `fault`. `size` is the length that the user asked for, or None.
     """
     text = facts["text"]
-    # Long texts are cut: their start identifies the row.
+    # Long texts are cut off, because their start is enough to identify the row.
     shown = text if len(text) <= 100 else f"{text[:100]}..."
     expected, advice = {
         _NO_VECTOR: ("numbers such as '0.1 0.2', '[0.1, 0.2]' or '0:1 2:3'", ""),
@@ -354,10 +358,10 @@ def _repeat_zero(n: pl.Expr) -> pl.Expr:
 
 
 def _fill_entries() -> pl.Expr:
-    """Return the coordinates of a sparse vector up to its last entry, including zeros between them.
+    """Return the coordinates of a sparse vector up to its last entry, including zeros.
 
-    It is for list.eval on a list of alternating indices and coordinates, in any order of the
-    indices. _pad_vector appends the zeros after the last entry.
+    The result is an expression for list.eval, on a list of alternating indices and coordinates, in
+    any order of the indices. _pad_vector appends the zeros after the last entry.
     """
     index = pl.element().gather_every(2).cast(pl.Int64)
     coordinate = pl.element().gather_every(2, 1).sort_by(index)
@@ -372,9 +376,9 @@ def _pad_vector(values: pl.Expr, length: pl.Expr) -> pl.Expr:
 
 
 def _parse_texts(texts: pl.Series, size: int | None) -> pl.Series:
-    """Return the vector in each text as a list of Float64, NULL for NULL.
+    """Return the vector in each text as a list of Float64; NULL for NULL.
 
-    Raise the error of the first text that has a fault. `size` is the length that vectors must have,
+    Raise an error for the first text that has a fault. `size` is the length that vectors must have,
     or None for any length.
     """
     given_size = pl.lit(size, pl.Int64)
@@ -393,14 +397,16 @@ def parse_vector(vec: Column, size: int | None = None) -> pl.Expr:
     Parameters
     ----------
     vec : str or Expr
-        The text. A dense vector is a list of numbers separated by spaces or commas, ``0.1 0.2`` or
-        ``0.1,0.2``, which may have brackets, ``[0.1, 0.2]``, as DuckDB and Python write lists. A
-        sparse vector is a list of entries index:number in any order, ``0:1 2:3``, where indices
-        count from 0; its length may come first, ``$4$0:1 2:3``. An empty text is an empty vector.
-        nan and inf are accepted here, but not by the functions that evaluate points.
+        The text. A dense vector is a list of numbers separated by spaces or commas, such as ``0.1
+        0.2`` or ``0.1,0.2``. It may have brackets, ``[0.1, 0.2]``, as in lists of DuckDB and
+        Python. A sparse vector is a list of entries index:number in any order, such as ``0:1 2:3``,
+        where indices count from 0; the length of the vector may come first, as in ``$4$0:1 2:3``.
+        An empty text is an empty vector. nan and inf are accepted here, but not by the functions
+        that evaluate points.
     size : int, optional
-        The length of the vectors. Sparse ones need it if they do not state their length, or if they
-        state one above 2^20, because a short text could otherwise fill the memory.
+        The length of the vectors. It is required for sparse vectors that do not state their length,
+        and for those that state a length above 2^20, because a short text could otherwise fill the
+        memory.
 
     Returns
     -------
@@ -410,9 +416,10 @@ def parse_vector(vec: Column, size: int | None = None) -> pl.Expr:
     Raises
     ------
     ClusterEvalError
-        Immediately if size is not a whole number >= 1. When you collect the frame, if a text is not
-        a vector, if a sparse vector states no length, or one that needs size, if an index is
-        negative, repeated or not below the length, or if the length of a vector is not size.
+        Immediately, if size is not a whole number >= 1. When you collect the frame, if a text is
+        not a vector, if a sparse vector states no length, or a length that requires size, if an
+        index is negative, repeated or not below the length, or if the length of a vector is not
+        size.
 
     Notes
     -----
@@ -424,7 +431,7 @@ def parse_vector(vec: Column, size: int | None = None) -> pl.Expr:
 
     Examples
     --------
-    A sparse vector that states its length equals the dense one:
+    A sparse vector that states its length is parsed like the dense vector:
 
     >>> texts = pl.DataFrame({"vec": ["1 0 3 0", "$4$0:1 2:3", None]})
     >>> texts.select(ce.parse_vector("vec"))["vec"].to_list()
@@ -432,8 +439,8 @@ def parse_vector(vec: Column, size: int | None = None) -> pl.Expr:
     """
     expr = as_single_column(vec, "vec")
     _check_size(size)
-    # A function of whole columns, because an expression has no variables and would compute again
-    # what it uses twice.
+    # This is a function of whole columns, because an expression has no variables, and would compute
+    # twice what it uses twice.
     parsed = expr.cast(pl.String).map_batches(
         partial(_parse_texts, size=size), return_dtype=pl.List(pl.Float64), is_elementwise=True
     )
@@ -447,9 +454,9 @@ def parse_vector(vec: Column, size: int | None = None) -> pl.Expr:
 
 
 def _check_nominal_columns(lazy: pl.LazyFrame, columns: str | Sequence[str]) -> list[str]:
-    """Return vdm_encode's argument `columns` as check_columns_by_name does.
+    """Check the argument `columns` of vdm_encode, and return it as a list of names.
 
-    Raise an error in the same cases, and if the result's column NAME_vdm already exists.
+    Raise the errors of check_columns_by_name, and an error if a column NAME_vdm already exists.
     """
     names = check_columns_by_name(lazy, columns)
     table_columns = lazy.collect_schema().names()
@@ -466,10 +473,10 @@ def _value_profiles(
 ) -> pl.LazyFrame:
     """Return one row per partition and value of a nominal column, with the profile of the value.
 
-    A profile is a list: among the rows that have the value, the share of each class, in sorted
-    order of the partition's classes. `label`, an expression of that name, is the class of each row.
-    `keys` maps inner names of the partition columns to the user's names. The columns of the result
-    are the inner names, value and profile.
+    A profile is the list of the shares of the classes among the rows that have the value, in the
+    sorted order of the partition's classes. `label`, an expression with that name, is the class of
+    each row. `keys` maps inner names of the partition columns to the user's names. The columns of
+    the result are the inner names, value and profile.
     """
     value_keys, rank, n = [*keys, "value"], pl.col("rank"), pl.col("n")
     columns = {name: column_named(key) for name, key in keys.items()}
@@ -501,7 +508,8 @@ def _add_profiles(
     `profiles` is the result of _value_profiles for this column; `keys` maps the names of its
     partition columns to those of `lazy`.
     """
-    # Copies of the columns under plain names: a join would take a name such as ^a$ for a pattern.
+    # The columns are copied under plain names, because a join would read a name such as ^a$ as a
+    # pattern.
     by = {f"__ce_{name}": user_name for name, user_name in (keys | {"value": column}).items()}
     profiles = profiles.rename({name: f"__ce_{name}" for name in (*keys, "value")})
     rows = lazy.with_columns(column_named(user_name).alias(name) for name, user_name in by.items())
@@ -523,17 +531,17 @@ def vdm_encode(
     *,
     partition_by: Keys = None,
 ) -> Frame:
-    """Add the profile of each nominal value as a vector: the shares of the classes in its rows.
+    """Encode each nominal value as a vector, which has the shares of the classes in its rows.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The rows to encode. A LazyFrame is read when you collect the result, once for each of the
-        columns and once for the rows themselves, and streams.
+        The rows to encode. A LazyFrame streams when you collect the result, and is read once for
+        each of the columns and once for the rows themselves.
     columns : str or sequence of str
         Names of the nominal columns, of any groupable type. NULL is a value of its own.
     label : str or Expr
-        Class of each row, or its cluster. Rows where it is NULL are not counted.
+        Class or cluster of each row. Rows where it is NULL are not counted.
     partition_by : str, Expr or sequence of these, optional
         Columns whose groups are encoded separately, each over its own classes. NULL is a group of
         its own.
@@ -541,10 +549,10 @@ def vdm_encode(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, with its rows in their order (the macro returns them in any order) and
-        its columns; and for each nominal column u a column u_vdm, the list of P(c | u) over the
-        classes c in sorted order. A row with a NULL label gets the profile of its value too. If a
-        value occurs only in rows with a NULL label, its profile is NULL.
+        Same kind as `frame`, with the columns and rows of `frame`, in their order (the macro
+        returns the rows in any order). For each nominal column u, there is also a column u_vdm, the
+        list of P(c | u) over the classes c in sorted order. A row with a NULL label also gets the
+        profile of its value. If a value occurs only in rows with a NULL label, its profile is NULL.
 
     Raises
     ------

@@ -1,8 +1,8 @@
-"""The SQL side in Python: the macros of ``sql/`` as text, and how they get into DuckDB.
+"""The macros of ``sql/`` in Python: as text, in a DuckDB connection, and in a database file.
 
-``text`` reads the files and writes them as one (`bundle`), ``registration`` creates the macros in a
-connection (`register`), which copies them from ``cache``, and ``database`` makes a database of
-them. ``cache_folder`` decides which files of the cache are trusted.
+``text`` reads the files and combines them into one (`bundle`). ``registration`` creates the macros
+in a connection (`register`), for which it copies them from ``cache``. ``database`` writes a
+database with the macros. ``cache_folder`` decides which files of the cache are trusted.
 """
 
 from __future__ import annotations

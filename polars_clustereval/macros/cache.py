@@ -1,9 +1,9 @@
-"""The macros in a DuckDB database, from which copying them takes a tenth of the time.
+"""The macros in a cached DuckDB database; copying them from it takes a tenth of the time.
 
 DuckDB parses the SQL of the macros in 0.3 s, and copies them from another database in 0.03 s. The
-first `register` writes that database to the user's cache folder, and later ones copy from it. If it
-cannot be written, read or trusted, the macros are parsed. `database` writes its files in the same
-way.
+first call of `register` writes such a database to the user's cache folder, and later calls copy
+from it. If the database cannot be written, read or trusted, the macros are parsed. The module
+`database` writes its files in the same way.
 """
 
 from __future__ import annotations
@@ -19,24 +19,25 @@ from polars_clustereval.base.quoting import quote_identifier, quote_literal
 
 from .cache_folder import find_trusted, open_folder, write_trusted
 
-# DuckDB 1.5 and newer leave out the MATERIALIZED of CTEs in files that older ones can read, which
-# are the default of 1.5.
+# DuckDB 1.5 and newer omit MATERIALIZED of CTEs in files that older versions can read. Version 1.5
+# writes such files by default.
 _STORAGE_VERSION = "latest"
 
-# The name of a cached database while it is written, other than that of the schema inside.
+# The name of a cached database while it is written. It must differ from the name of the schema
+# inside.
 _NAME_IN_CACHE = "macros"
 
 
 def copy_macros(con: duckdb.DuckDBPyConnection, text: str) -> bool:
     """Copy the macros to the current database, and return whether that was possible.
 
-    `text` is the SQL that creates the macros and their schema, which the database must not have
-    yet.
+    `text` is the SQL that creates the macros and their schema. The database must not have this
+    schema yet.
     """
     try:
         _copy_schemas(con, cached_database(text, _NAME_IN_CACHE))
     except (OSError, RuntimeError, duckdb.Error):
-        # No home or no space, a connection without access to files, a read-only database, ...
+        # Possible reasons: no home folder, no space, no access to files, a read-only database, ...
         return False
     return True
 
@@ -54,20 +55,20 @@ def _copy_schemas(con: duckdb.DuckDBPyConnection, path: Path) -> None:
 
 
 def attach_cached(con: duckdb.DuckDBPyConnection, path: Path, name: str) -> None:
-    """Attach the database file at `path`, of the cache, to a connection as `name`."""
+    """Attach the cached database file at `path` to a connection as `name`."""
     try:
         con.execute(f"ATTACH {quote_literal(str(path))} AS {name} (READ_ONLY)")
     except duckdb.IOException:
-        # No database any more: the next call writes it again.
+        # The file is no longer a database, so it is deleted, and the next call writes it again.
         path.unlink(missing_ok=True)
         raise
 
 
 def cached_database(text: str, name: str) -> Path:
-    """Return the path of a database with the macros of `text`, created now if there is none.
+    """Return the path of a database with the macros of `text`; create it if it does not exist.
 
-    `name` is the database's name in `text`, if that has one. Each file is for one text and one
-    version of DuckDB, so it never has to be updated.
+    `name` is the name of the database in `text`, if `text` names one. Each file belongs to one text
+    and one version of DuckDB, so it never has to be updated.
     """
     key = f"{sha256(text.encode()).hexdigest()[:32]}-{duckdb.__version__}"
     folder = open_folder()
@@ -79,10 +80,11 @@ def cached_database(text: str, name: str) -> Path:
 def write_macros(text: str, path: Path, name: str, storage_version: str) -> None:
     """Write a database file with the macros of `text`, whole or not at all.
 
-    `name` is the database's name in `text`, if that has one, and `storage_version` the oldest
-    version of DuckDB that can read the file, such as v1.4.0, or ``latest``.
+    `name` is the name of the database in `text`, if `text` names one. `storage_version` is the
+    oldest version of DuckDB that can read the file, such as v1.4.0, or ``latest``.
     """
-    # In place only when it is complete: another process may look for it.
+    # The file is moved to its place only when it is complete, because another process may look for
+    # it.
     with TemporaryDirectory(dir=path.parent) as folder:
         draft = Path(folder) / "macros.duckdb"
         _write_whole(text, draft, name, storage_version)
@@ -90,13 +92,13 @@ def write_macros(text: str, path: Path, name: str, storage_version: str) -> None
 
 
 def _write_whole(text: str, path: Path, name: str, storage_version: str) -> None:
-    """Write what `write_macros` does; raise an error if the file is not complete."""
+    """Write the file of `write_macros`; raise an error if it is not complete."""
     file, database = quote_literal(str(path)), quote_identifier(name)
     with duckdb.connect() as con:
         con.execute(f"ATTACH {file} AS {database} (STORAGE_VERSION '{storage_version}')")
         con.execute(f"USE {database}")
         con.execute(text)
-        # Closing writes the file too, but hides the error of a full disk.
+        # Closing the connection also writes the file, but hides the error of a full disk.
         con.execute("CHECKPOINT")
     if Path(f"{path}.wal").exists():
         raise OSError(f"{path}: a part of the macros is in another file")

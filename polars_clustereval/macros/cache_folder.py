@@ -1,9 +1,9 @@
 """The package's folder in the user's cache, and which files in it are trusted.
 
-The content of these files ends up in the user's database. So the folder and its files must belong
-to the user, and no other user may write to them. A digest in the name of a file shows whether it
-still has the content that was written for this name. No check helps against a program that can
-write files as the user.
+The content of these files ends up in the user's database. Therefore the folder and its files must
+belong to the user, and no other user may be able to write to them. A digest in the name of a file
+shows whether it still has the content that was written for this name. No check helps against a
+program that can write files as the user.
 """
 
 from __future__ import annotations
@@ -25,12 +25,16 @@ if TYPE_CHECKING:
 _PACKAGE_FOLDER = "polars_clustereval"
 _FOLDER_MODE, _FILE_MODE = 0o700, 0o600
 
-# Writing takes less than a second: an older draft was left behind by a process that was killed.
+# Writing takes less than a second. A draft older than this was left behind by a process that was
+# killed.
 _DRAFT = "tmp"
 _DRAFT_SECONDS = 3600.0
 
-# A FIFO without a writer would wait for one, and a link leads to a file of someone else.
-_OPEN_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
+# Opening a FIFO would wait for a writer, and a link may lead to a file of another user.
+# Windows has neither, and would convert line ends without O_BINARY.
+_OPEN_FLAGS = os.O_RDONLY
+for _name in ("O_NONBLOCK", "O_NOFOLLOW", "O_BINARY"):
+    _OPEN_FLAGS |= getattr(os, _name, 0)
 
 
 def open_folder() -> Path:
@@ -44,7 +48,7 @@ def open_folder() -> Path:
         found = folder.lstat()
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
             raise OSError(f"{folder}: expected a folder of the user")
-        # What others have written before is not trusted: it is theirs.
+        # Files that other users have written before are not trusted, because these users own them.
         if found.st_mode & 0o077:
             folder.chmod(_FOLDER_MODE)
             if folder.lstat().st_mode & 0o077:
@@ -76,7 +80,7 @@ def _absolute(variable: str) -> Path | None:
 
 
 def _find_home() -> Path:
-    """Return the user's home folder; without an absolute HOME, the one in the list of users."""
+    """Return the user's home folder: HOME if it is absolute, else the one in the list of users."""
     if sys.platform == "win32":
         return Path.home()
     import pwd  # Windows has none
@@ -103,7 +107,7 @@ def find_trusted(folder: Path, key: str) -> Path | None:
 
     Anything else in its place is deleted.
     """
-    # From the last to the first: DuckDB would apply NAME.wal to NAME.
+    # The order is from last to first, because DuckDB would apply NAME.wal to NAME.
     for path in sorted(folder.glob(f"{key}-*"), reverse=True):
         if _is_trusted(path, key):
             return path
@@ -122,7 +126,7 @@ def _is_trusted(path: Path, key: str) -> bool:
 
 
 def _is_private(found: os.stat_result) -> bool:
-    """Return whether these are the facts of a regular file that only the user can open."""
+    """Return whether `found` describes a regular file that only the user can open."""
     if not stat.S_ISREG(found.st_mode):
         return False
     if sys.platform == "win32":
@@ -146,6 +150,17 @@ def write_trusted(folder: Path, key: str, write: Callable[[Path], None]) -> Path
         path.chmod(_FILE_MODE)
         with path.open("rb") as file:
             name = _file_name(key, file)
-        return path.replace(folder / name)
+        return _move(path, folder / name)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+
+
+def _move(draft: Path, path: Path) -> Path:
+    """Move a draft to `path`, whose name says what its content is, and return `path`."""
+    try:
+        return draft.replace(path)
+    except PermissionError:
+        # Windows does not replace a file that a process has open, which has the same content.
+        if not path.exists():
+            raise
+        return path

@@ -1,8 +1,9 @@
 """The macros as a separate DuckDB database, which any DuckDB client can attach.
 
-The macros are in its schema ``main``, and call each other by the name under which the database is
-attached. So ``clustereval.rand_score`` is found in the database ``clustereval``, just as in a
-schema with this name after `register`, and nothing is written to the user's database.
+The macros are in the schema ``main``, and call each other by the name under which the database is
+attached. ``clustereval.rand_score`` then means a macro in the database ``clustereval``; after
+`register`, it means a macro in the schema ``clustereval``. Nothing is written to the user's
+database.
 """
 
 from __future__ import annotations
@@ -24,11 +25,12 @@ if TYPE_CHECKING:
 
 _NAME = "clustereval"
 
-# The oldest DuckDB that reads the files. In such a file, newer ones leave out the MATERIALIZED of
-# CTEs, and decide by how often a CTE is used: the results are the same, and the times were.
+# The oldest DuckDB that can read the files. In such a file, newer versions omit MATERIALIZED of
+# CTEs, and decide by how often a CTE is used. The results are the same, and so were the measured
+# times.
 _OLDEST_READER = "v1.4.0"
 
-# Names that a DuckDB connection gives to databases and schemas of its own.
+# Names that a DuckDB connection uses for its own databases and schemas.
 _RESERVED_NAMES = ("information_schema", "main", "memory", "pg_catalog", "system", "temp")
 
 
@@ -57,8 +59,8 @@ def write_database(path: str | PathLike[str], name: str = _NAME) -> None:
 
     Notes
     -----
-    DuckDB 1.4 and newer read the file, whichever version wrote it. If the current database has a
-    schema ``clustereval`` and you attach this database as ``clustereval``, names are ambiguous:
+    DuckDB 1.4 and newer can read the file, whichever version wrote it. If the current database has
+    a schema ``clustereval`` and you attach this database as ``clustereval``, names are ambiguous:
     write ``clustereval.main.rand_score``, or give the database another `name`.
 
     Examples
@@ -96,9 +98,9 @@ def check_new_file(path: Path) -> None:
 def attach_macros(con: duckdb.DuckDBPyConnection) -> None:
     """Attach the macros to a connection and all its cursors, as the database ``clustereval``.
 
-    It is a file in the user's cache folder. If that cannot be written or read, the macros are
-    created in a database in memory, which takes 0.4 s. A connection that already has them stays as
-    it is. Raise an error if the name is taken.
+    The database is a file in the user's cache folder. If this file cannot be written or read, the
+    macros are created in a database in memory, which takes 0.4 s. A connection that already has the
+    macros is left unchanged. Raise an error if the name is taken.
     """
     if _has_macros(con):
         return
@@ -107,7 +109,7 @@ def attach_macros(con: duckdb.DuckDBPyConnection) -> None:
     try:
         attach_cached(con, cached_database(text, _NAME), _NAME)
     except (OSError, RuntimeError, duckdb.Error):
-        # READ_WRITE is not the default beside a read-only database.
+        # If the main database is read-only, READ_WRITE is not the default.
         con.execute(f"ATTACH ':memory:' AS {_NAME} (READ_WRITE)")
         with plain_division(con):
             con.execute(text)

@@ -1,4 +1,4 @@
-"""Registration of the macros in a DuckDB connection: all of them, or one and what it calls."""
+"""Registration of macros in a DuckDB connection: all of them, or one and those that it calls."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .text import VERSION_COMMENT, bundle, create_statements, macros_called_by, 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# A part of an error of DuckDB -> the error of register in its place.
+# A part of an error text of DuckDB -> the error that register raises instead.
 _ADVICE = {
     "read-only": "the database is read-only: use register(con, temporary=True)",
     "write-write conflict": (
@@ -34,9 +34,9 @@ _ADVICE = {
 class _Registration:
     """The lock that threads hold while they register.
 
-    Transactions that create the same macros at the same time are in conflict. A process that is
-    forked while another thread registers gets its own lock, because it does not have the thread
-    that would release the old one.
+    Transactions that create the same macros at the same time conflict. If a process is forked while
+    another thread registers, the new process gets its own lock, because it does not have the thread
+    that would release the old lock.
     """
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ def register(
     database: str | None = None,
     temporary: bool = False,
 ) -> None:
-    """Create or replace the macros in a DuckDB database, all of them or, on an error, none.
+    """Create or replace all macros in a DuckDB database; on an error, nothing changes.
 
     The first call writes the macros to a file in your cache folder. Later calls copy them from
     there to databases that have no schema ``clustereval`` yet, which takes a tenth of the time.
@@ -71,9 +71,9 @@ def register(
     schema : str
         Schema of the macros, created if it does not exist.
     database : str, optional
-        Attached database with the schema. Calls between macros then name this database, so they
-        also work while another database is current, as long as this one is attached under the same
-        name.
+        Attached database with the schema. If you pass it, calls between macros name this database,
+        so that the macros also work while another database is current. The database must stay
+        attached under the same name.
     temporary : bool
         Create temporary macros, which disappear with the connection and need no write access.
         DuckDB has no schemas for temporary macros, so their names start with ``schema``, as in
@@ -120,7 +120,7 @@ def register(
 def plain_division(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
     """Switch the setting integer_division off while macros are created.
 
-    With it, DuckDB's parser reads / as //.
+    With this setting on, DuckDB's parser reads / as //.
     """
     if con.execute("SELECT current_setting('integer_division')").fetchone() != (True,):
         yield
@@ -149,7 +149,7 @@ def _refuse_other_macros(
 ) -> None:
     """Raise an error if `register` with these arguments would replace macros of someone else.
 
-    Macros are from this package if the macro version() is.
+    Macros are from this package if their macro version() is.
     """
     prefix = f"{schema}_" if temporary else ""
     found = con.execute(
@@ -188,10 +188,10 @@ def register_macro(con: duckdb.DuckDBPyConnection, name: str) -> None:
 
 @contextmanager
 def _transaction(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Execute statements in the connection's open transaction, or else in one of its own.
+    """Execute statements in the connection's open transaction, or else in a new transaction.
 
-    In its own, an error leaves the database as it was; in an open one, the caller commits or rolls
-    back.
+    In a new transaction, an error leaves the database unchanged. In an open transaction, the caller
+    commits or rolls back.
     """
     if _is_in_transaction(con):  # begun by the caller, who commits it
         yield
@@ -207,6 +207,7 @@ def _transaction(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
 
 def _is_in_transaction(con: duckdb.DuckDBPyConnection) -> bool:
     """Return whether the connection has an open transaction, begun by the caller."""
-    # BEGIN inside a transaction would abort it. Outside of one every statement has a new number.
+    # BEGIN inside a transaction would abort it. Outside of a transaction, every statement has a new
+    # number.
     first, second = (con.execute("SELECT txid_current()").fetchone() for _ in range(2))
     return first == second

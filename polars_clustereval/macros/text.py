@@ -30,14 +30,15 @@ _CREATE_MACRO = re.compile(
 _PARAMETER = re.compile(r'"?(\w+)"?(?:\s*:=[^,]*)?(?:,|$)')
 _CREATE_SCHEMA = "CREATE SCHEMA IF NOT EXISTS clustereval;"
 _VERSION = re.compile(r"^CREATE .*clustereval\.version\(\) AS '(.+)';$", re.MULTILINE)
-# The comment of the macro version() in the bundle: a schema with it holds macros of this package.
+# The comment of the macro version() in the bundle. A schema whose version() has this comment holds
+# macros of this package.
 VERSION_COMMENT = "Version of the clustereval macros in this database."
 
-# Comments, texts and quoted identifiers are matched too, so that names in them stay as they are.
+# Comments, texts and quoted identifiers are also matched, so that names in them are left unchanged.
 _NOT_CODE = r"""--.*|'(?:[^']|'')*'|"(?:[^"]|"")*\""""
 _MACRO_NAME_IN_CODE = re.compile(f"{_NOT_CODE}|{_MACRO_NAME.pattern}")
 
-# A call of a function of DuckDB, and what looks like one but is part of its grammar.
+# A call of a DuckDB function, and parts of DuckDB's grammar that look like a call.
 _FUNCTION_IN_CODE = re.compile(rf"{_NOT_CODE}|(?<![\w.])([A-Za-z_]\w*)(?=\()")
 _GRAMMAR = {"cast", "coalesce", "columns", "decimal", "try", "try_cast", "unnest"}
 
@@ -61,9 +62,9 @@ def bundle(
     Returns
     -------
     str
-        A comment on how to use the file, then the files of ``sql/`` in their load order. Functions
-        of DuckDB are written with their schema, ``system.main``, so that no macro of your own takes
-        their place.
+        A comment on how to use the file, followed by the files of ``sql/`` in their load order.
+        Functions of DuckDB are written with their schema, ``system.main``, so that your own macros
+        cannot replace them.
 
     Raises
     ------
@@ -121,7 +122,7 @@ def _format_head(schema: str, database: str | None, temporary: bool) -> str:
 
 @cache
 def macros_version() -> str:
-    """Return what the macro version() returns."""
+    """Return the text that the macro version() returns."""
     [version] = _VERSION.findall(_read_macros())
     return str(version)
 
@@ -159,8 +160,8 @@ def _read_files() -> str:
 def macro_definitions() -> dict[str, tuple[list[str], str]]:
     """Return the names of the parameters and the text of the body of each macro, by its name.
 
-    They are as written in ``sql/``, because what DuckDB returns for a macro differs between
-    versions.
+    The texts are taken from ``sql/``, because the text that DuckDB returns for a macro differs
+    between versions.
     """
     return {
         match["name"]: (_PARAMETER.findall(match["parameters"]), match["body"])
@@ -182,7 +183,7 @@ def sql_folder() -> Path:
 def find_folder(name: str, file: str) -> Path:
     """Return the folder `name` of this project that has the file `file`.
 
-    A wheel has it inside the Python package, a checkout next to the package.
+    In a wheel, the folder is inside the Python package; in a checkout, it is next to the package.
     """
     folders = (_PACKAGE / name, _PACKAGE.parent / name)
     return next(folder for folder in folders if (folder / file).is_file())
@@ -224,9 +225,9 @@ def check_name(parameter: str, name: object) -> None:
 
 
 def _to_permanent(text: str, schema: str, database: str | None) -> str:
-    """Return the SQL of `bundle` with all macros in `schema`, of `database` if one is given.
+    """Return the SQL of `bundle` with all macros in `schema` (of `database`, if it is given).
 
-    `text` is that SQL, which has the schema ``clustereval`` in the current database.
+    `text` is this SQL with the schema ``clustereval`` of the current database.
     """
     names = [schema] if database is None else [database, schema]
     home = ".".join(map(quote_identifier, names))
@@ -242,9 +243,9 @@ def to_temporary(text: str, prefix: str) -> str:
 
 
 def _rename_macros(text: str, new_name: Callable[[str], str]) -> str:
-    """Return the SQL `text` with other names for the macros, where they are created and called.
+    """Return the SQL `text` with the macros renamed wherever they are created and called.
 
-    `new_name` returns what replaces ``clustereval.NAME``, given NAME. Comments and strings stay as
-    they are.
+    `new_name` returns the replacement of ``clustereval.NAME``, given NAME. Comments and strings are
+    left unchanged.
     """
     return _MACRO_NAME_IN_CODE.sub(lambda match: new_name(match[1]) if match[1] else match[0], text)

@@ -1,7 +1,7 @@
-"""Answers: what a page says in sentences, before its scores and tables.
+"""Answers: the sentences at the start of a page, before its scores and tables.
 
-They tell you how good the clustering is, which clusters and labels to look at, what distinguishes
-each cluster, and what to try next. Each sentence has the number behind it.
+The sentences tell you how good the clustering is, which clusters and labels to look at, what
+distinguishes each cluster, and what to try next. Each sentence states the number behind it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["Answer", "describe_clusters", "list_answers", "list_steps", "percent
 
 
 class Answer(NamedTuple):
-    """A sentence, its severity, and where on the page its numbers are."""
+    """A sentence, its severity, and the section of the page that has its numbers."""
 
     #: problem, warning or note
     severity: str
@@ -47,7 +47,7 @@ def _write_silhouette(value: float) -> str:
     return str(pl.select(silhouette_as_text(pl.lit(value, pl.Float64))).item())
 
 
-#: The texts of a value in the names of findings.
+#: The forms in which the names of findings show a value.
 _TEXTS_OF_VALUES: dict[str, Callable[[float], str]] = {
     "percent": percent,
     "silhouette": _write_silhouette,
@@ -56,9 +56,9 @@ _TEXTS_OF_VALUES: dict[str, Callable[[float], str]] = {
 
 
 def list_answers(findings: Sequence[pl.DataFrame]) -> list[Answer]:
-    """Return a sentence for each finding, or one for many of the same kind; the worst first.
+    """Return a sentence for each finding, or one for many of the same kind, the worst first.
 
-    The content of a page's warnings, such as rows that are left out, is not repeated.
+    Facts that the page's warnings already state, such as rows that are left out, are not repeated.
     """
     answers = []
     for table in findings:
@@ -70,7 +70,7 @@ def list_answers(findings: Sequence[pl.DataFrame]) -> list[Answer]:
 
 
 def _answer_alike(rows: Sequence[Mapping[str, Any]]) -> list[Answer]:
-    """Return sentences for findings of one kind, the worst of which come first."""
+    """Return sentences for findings of the same kind; `rows` has the worst first."""
     if len(rows) <= MOST_ALIKE:
         return [Answer(row["severity"], write_sentence(row), "clusters") for row in rows]
     words, name = SUMMED_UP[rows[0]["code"]]
@@ -96,12 +96,12 @@ def _fill_name(name: str, row: Mapping[str, Any]) -> str:
 
 
 def list_steps(findings: Sequence[pl.DataFrame]) -> list[str]:
-    """Return what to try next: a sentence for each kind of finding that suggests something."""
+    """Return what to try next: one sentence for each kind of finding that suggests something."""
     first = {row["code"]: row for table in findings for row in reversed(table.rows(named=True))}
     return [
         words.format(**first[code])
         for code, words in NEXT_STEPS.items()
-        # Of noise as singletons, a cluster has no name to look for.
+        # If noise counts as singletons, a cluster may have no name to look for.
         if code in first and not _misses_name(words, first[code])
     ]
 
@@ -125,7 +125,8 @@ def describe_clusters(profile: pl.DataFrame, show: Callable[[Any], str]) -> dict
     for row in strong.iter_rows(named=True):
         named = words.setdefault(str(row["cluster"]), [])
         column = (str(row["cluster"]), row["column_name"], row["kind"])
-        # The categories of one column say much the same: only the strongest of each counts.
+        # The categories of a column carry similar information, so only the strongest of each column
+        # is used.
         if column not in seen and len(named) < MOST_COLUMNS:
             seen.add(column)
             named.append(_describe_column(row, show))

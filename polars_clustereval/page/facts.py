@@ -1,4 +1,4 @@
-"""Facts: the subject of a page of the command ``report``, and what to know before its numbers."""
+"""Facts: the subject of a page of the command ``report``, and warnings about its numbers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["Tables", "list_facts", "list_versions", "list_warnings", "warn_of_ro
 
 
 class Tables(NamedTuple):
-    """The rows that the reports of the library return for one clustering, if they apply."""
+    """The rows of the reports on one clustering. A report that was not run is None."""
 
     external: dict[str, Any] | None
     intervals: pl.DataFrame | None
@@ -45,7 +45,7 @@ def list_facts(source: Source, options: Options, tables: Tables) -> list[tuple[s
     counted = {**(tables.internal or {}), **(tables.external or {})}
     facts = [("data", source.name), ("rows", f"{row['n']:,}")]
     if tables.internal is not None and tables.internal["n"] != row["n"]:
-        # Rows without a label have a vector, or the other way round.
+        # Some rows have a vector but no label, or a label but no vector.
         facts[1] = ("rows with a label", facts[1][1])
         facts.append(("points", f"{tables.internal['n']:,}"))
     facts += [
@@ -79,7 +79,7 @@ def _holds_minus_1(clusters: pl.Series) -> bool:
 
 
 def list_warnings(options: Options, tables: Tables, clusters: pl.DataFrame) -> list[str]:
-    """Return what a reader must know before the numbers, one sentence each."""
+    """Return what a reader must know before reading the numbers, one sentence each."""
     row: dict[str, Any] = tables.internal or tables.external or {}
     n = row["n"]
     warnings = []
@@ -124,7 +124,7 @@ def list_warnings(options: Options, tables: Tables, clusters: pl.DataFrame) -> l
 
 
 def warn_of_rows(source: Source, calls: Sequence[Call]) -> list[str]:
-    """Return sentences on labels that look like missing ones, and on zero vectors."""
+    """Return sentences on labels that look like missing values, and on zero vectors."""
     named = {call.report.function.__name__: call for call in calls}
     return [
         *_warn_of_labels(source, named.get("external_report")),
@@ -133,7 +133,7 @@ def warn_of_rows(source: Source, calls: Sequence[Call]) -> list[str]:
 
 
 def _warn_of_labels(source: Source, call: Call | None) -> list[str]:
-    """Return a sentence on a label that looks like a missing one."""
+    """Return a sentence on a label that looks like a missing value."""
     doubts = [] if call is None else doubt_labels(source, call)
     return [f"{doubt[0].upper()}{doubt[1:]}." for doubt in doubts]
 

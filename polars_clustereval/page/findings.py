@@ -65,7 +65,7 @@ _CONFIDENCE = 0.95
 
 
 class Score(NamedTuple):
-    """A score of the clustering, with its limits, if they are known, and what these are."""
+    """A score of the clustering, with its limits if they are known, and what kind of limits."""
 
     name: str
     value: float | None
@@ -73,7 +73,7 @@ class Score(NamedTuple):
     lower: float | None = None
     upper: float | None = None
     limits: str = ""
-    #: The word that the literature has for the value; empty if it has none.
+    #: The word that the literature uses for the value; empty if there is none.
     reading: str = ""
 
     @property
@@ -83,19 +83,20 @@ class Score(NamedTuple):
 
 
 class Findings(NamedTuple):
-    """What a page tells about one clustering."""
+    """The content of a page about one clustering."""
 
     #: The title that the user gave; empty for the usual one.
     title: str
     #: The input and the options that matter, as pairs of a name and a text.
     facts: list[tuple[str, str]]
-    #: What a reader has to know before the numbers, a sentence each.
+    #: What a reader must know before reading the numbers, one sentence each.
     warnings: list[str]
     #: Lines for standard error, once the page is written.
     notes: tuple[str, ...]
-    #: How good the clustering is and what to look at, a sentence each, the worst after the first.
+    #: How good the clustering is and what to look at, one sentence each; after the first, the worst
+    #: come first.
     answers: list[Answer]
-    #: What to try next, a sentence each.
+    #: What to try next, one sentence each.
     steps: list[str]
     #: What distinguishes clusters, by their names; the largest clusters first.
     descriptions: dict[str, str]
@@ -107,11 +108,11 @@ class Findings(NamedTuple):
     cluster_meanings: dict[str, Meaning]
     #: The points of the lowest silhouettes: id, cluster, neighbor and silhouette.
     low_points: pl.DataFrame
-    #: What pictures of points are drawn from: rows of reports by their names.
+    #: The data for pictures of points: rows of reports by their names.
     drawn: dict[str, pl.DataFrame]
     #: The SQL of all numbers.
     queries: list[str]
-    #: Of the programs, and of the data.
+    #: The versions of the programs and of the data.
     versions: list[tuple[str, str]]
 
 
@@ -204,7 +205,8 @@ def check_options(options: Options) -> None:
 def _add_calls_of_findings(calls: Sequence[Call], options: Options) -> list[Call]:
     """Return calls of reports, together with the calls that return the findings.
 
-    These come before the other calls for labels and for points, which read the same columns.
+    The calls for findings come before the other calls for labels and for points, which read the
+    same columns.
     """
     names = {"external_report": "findings", "internal_report": "findings-vector"}
     listed = []
@@ -221,7 +223,7 @@ def _list_findings(
 ) -> list[pl.DataFrame]:
     """Return the findings on labels and those on points, if there are labels and points.
 
-    Those on points come from reports that the page has, and from the states of the clusters.
+    The findings on points come from reports that the page has, and from the states of the clusters.
     """
     tables = []
     if "label" in options.values:
@@ -261,7 +263,7 @@ def _describe_largest(
 ) -> dict[str, str]:
     """Return what distinguishes the largest clusters, by their names.
 
-    The columns are those that the options name, and those of vectors of several columns.
+    The columns are those that the options name, and the coordinates of vectors in several columns.
     """
     columns = _list_described_columns(source, options)
     if not columns or clusters.height < 2:
@@ -278,7 +280,7 @@ def _describe_largest(
     return {name: described.get(name, NOT_DISTINGUISHED) for name in names}
 
 
-#: The reports that pictures of points are drawn from.
+#: The reports from which pictures of points are drawn.
 _DRAWN = ("silhouette_samples", "internal_cluster_report")
 
 
@@ -307,7 +309,7 @@ def _compute(
 
 
 def _list_low_points(compute: Compute, options: Options) -> pl.DataFrame:
-    """Return the points of the lowest silhouettes, the lowest first; none if no id names them."""
+    """Return the points with the lowest silhouettes, the lowest first; none if there is no id."""
     columns = ("id", "neighbor", "cluster", "silhouette")
     if "id" not in options.values or not (
         _has_silhouettes_of_points(options) or _has_sample(options)
@@ -330,7 +332,7 @@ def _first_row(found: Mapping[str, pl.DataFrame], name: str) -> dict[str, Any] |
 # ----------------------------------------------------------------------------------------------
 
 
-#: Reports by cluster, which no command has: the page has words of its own for their columns.
+#: Reports by cluster. No command has them, so the page has its own words for their columns.
 CENTROIDS = replace(REPORTS["internal"], function=internal_cluster_report)
 _STATES = replace(REPORTS["internal"], function=cluster_states)
 SILHOUETTES_OF_CLUSTERS = replace(REPORTS["silhouette"], function=silhouette_clusters)
@@ -367,7 +369,7 @@ def _has_sample(options: Options) -> bool:
 
 
 def _list_groups(tables: Tables, options: Options) -> dict[str, list[Score]]:
-    """Return all scores by the title of their group, the same as in the terminal's tables."""
+    """Return all scores by the title of their group, as in the tables of the terminal."""
     groups: dict[str, list[Score]] = {}
     silhouettes = replace(REPORTS["silhouette"], titles={"silhouette": "silhouette"})
     for row, report in (
@@ -393,7 +395,7 @@ def list_headlines(row: Mapping[str, Any] | None) -> tuple[str, ...]:
 
 
 def _judge_scores(scores: Iterable[Score]) -> list[Answer]:
-    """Return a sentence for each score that the literature has a word for."""
+    """Return a sentence for each score for whose value the literature has a word."""
     answers = []
     for score in scores:
         if score.name in JUDGED and score.reading and score.entry is not None:
@@ -412,8 +414,8 @@ def _judge_scores(scores: Iterable[Score]) -> list[Answer]:
 def _make_score(name: str, value: Any, report: Report, tables: Tables) -> Score:
     """Return the score `name` of a report, with its meaning and the word for its value.
 
-    A score of labels has its confidence interval, and a silhouette that is not exact has its bounds
-    or limits, if `tables` has them.
+    If `tables` has them, a score of labels gets its confidence interval, and a silhouette that is
+    not exact gets its bounds or limits.
     """
     number = None if value is None else float(value)
     meaning = report.meanings.get(name, Meaning("", ""))
@@ -459,7 +461,7 @@ _BY_CLUSTER = ("external_cluster_report", "internal_cluster_report", "silhouette
 def _join_cluster_tables(tables: Tables) -> pl.DataFrame:
     """Return one row per cluster with the columns of CLUSTER_MEANINGS, the largest cluster first.
 
-    Noise points that count as singletons are clusters without a name, and have no row.
+    Noise points that count as singletons are clusters without a name, so they have no row.
     """
     joined: pl.DataFrame | None = None
     for name in _BY_CLUSTER:
@@ -485,9 +487,9 @@ def _join_cluster_tables(tables: Tables) -> pl.DataFrame:
 def choose_clusters(clusters: pl.DataFrame, limit: int) -> tuple[pl.DataFrame, str]:
     """Return at most `limit` rows of the table by cluster, and a sentence on the choice.
 
-    If there are more clusters, the first half of the table has the worst ones and the second half
-    the best ones, from the worst to the best; of equal ones, the largest are chosen. If there are
-    fewer, all are in the table, and the sentence is empty.
+    If there are more clusters, the first half of the result has the worst clusters and the second
+    half the best, ordered from worst to best; of equal clusters, the largest are chosen. If there
+    are fewer, the result has all clusters, and the sentence is empty.
     """
     if clusters.height <= limit:
         return clusters, ""

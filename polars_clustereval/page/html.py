@@ -1,4 +1,4 @@
-"""HTML: the findings of the command ``report`` as one page, which needs no other file."""
+"""HTML: the findings of the command ``report`` as a page that needs no other files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __all__ = [
 
 
 def write_html(findings: Findings, pictures: Mapping[str, str]) -> bytes:
-    """Return one page that needs no other file; `pictures` are texts of SVG by their titles."""
+    """Return a page that needs no other files; `pictures` are SVG texts by their titles."""
     shown = (f"<h2>{_text(x)}</h2>\n{_embed(x, svg)}" for x, svg in pictures.items())
     main = [
         _write_answers(findings),
@@ -56,7 +56,7 @@ def write_html(findings: Findings, pictures: Mapping[str, str]) -> bytes:
 
 
 def write_partitions_html(partitions: Partitions) -> bytes:
-    """Return one page about many clusterings: a table of all, and a section for each shown."""
+    """Return a page about many clusterings: a table of all, and sections for those shown."""
     title = f"<h2>Partitions, the worst first by {_text(partitions.order)}</h2>"
     main = [title, _write_overview(partitions)]
     for number, part in enumerate(partitions.parts):
@@ -79,7 +79,7 @@ def write_partitions_html(partitions: Partitions) -> bytes:
 def _fill_page(
     title: str, head: tuple[str, str], main: Iterable[str], versions: Iterable[tuple[str, str]]
 ) -> bytes:
-    """Return the page with a title, a head of facts and warnings, and parts, which are HTML."""
+    """Return the page with a title, a head of facts and warnings, and parts, all in HTML."""
     page = Template((files(__package__) / "template.html").read_text(encoding="utf-8"))
     values = {
         "title": _text(title),
@@ -98,7 +98,7 @@ def _write_facts(facts: Iterable[tuple[str, str]]) -> str:
 
 
 def _write_cards(findings: Findings) -> str:
-    """Return the headline scores as boxes, and what they are."""
+    """Return the headline scores as boxes, with their definitions."""
     cards = "\n".join(map(_write_card, findings.headlines))
     definitions = "\n".join(map(_write_definition, findings.headlines))
     return (
@@ -141,7 +141,8 @@ def _write_overview(partitions: Partitions) -> str:
 def _embed(title: str, svg: str) -> str:
     """Return a picture as an image that is part of the page.
 
-    As an image it has its own names, so two pictures may use the same ones, and no scripts.
+    As an image, the picture has its own names, so two pictures may use the same names, and it runs
+    no scripts.
     """
     data = b64encode(svg.encode()).decode()
     return f'<figure><img alt="{_text(title)}" src="data:image/svg+xml;base64,{data}"></figure>'
@@ -158,7 +159,7 @@ def _text(text: object, keep: str = "") -> str:
 
 
 def _list_items(texts: list[str]) -> str:
-    """Return sentences as a list of HTML, nothing if there are none."""
+    """Return sentences as an HTML list; empty if there are none."""
     items = "".join(f"<li>{_text(text)}</li>" for text in texts)
     return f'<ul class="warnings">{items}</ul>' if texts else ""
 
@@ -166,7 +167,8 @@ def _list_items(texts: list[str]) -> str:
 def _write_answers(findings: Findings, level: int = 2, suffix: str = "") -> str:
     """Return the sentences of the page as sections of HTML; nothing if it has none.
 
-    `level` is that of their titles, and `suffix` ends the names of the sections to which they link.
+    `level` is the level of their titles, and `suffix` ends the names of the sections to which they
+    link.
     """
     items = "".join(
         f'<li class="{answer.severity}"><span class="unseen">{answer.severity}: </span>'
@@ -210,7 +212,7 @@ def describe_range(score: Score) -> str:
 
 
 def _write_definition(score: Score) -> str:
-    """Return what a headline score is and where it comes from, as HTML; nothing if not known."""
+    """Return the definition and the source of a headline score as HTML; empty if not known."""
     if score.entry is None:
         return ""
     cases = f"<br>{_text(score.entry.special_cases)}" if score.entry.special_cases else ""
@@ -227,7 +229,7 @@ def describe_best(meaning: Meaning) -> str:
 
 
 def describe_limits(score: Score) -> str:
-    """Return the limits of a score in words, nothing if they are not known."""
+    """Return the limits of a score in words; empty if they are not known."""
     if score.lower is None or score.upper is None:
         return ""
     return f"{score.limits}: {show_number(score.lower)} to {show_number(score.upper)}"
@@ -265,7 +267,7 @@ def _write_clusters(findings: Findings) -> str:
 
 
 def _write_low_points(points: pl.DataFrame, level: int = 2) -> str:
-    """Return the section of the points of the lowest silhouettes; nothing if there are none."""
+    """Return the section of the points with the lowest silhouettes; empty if there are none."""
     if points.is_empty():
         return ""
     head = "".join(f"<th>{name}</th>" for name in points.columns)
@@ -279,7 +281,7 @@ def _write_low_points(points: pl.DataFrame, level: int = 2) -> str:
 
 
 def _write_cells(row: Mapping[str, Any], numeric: set[str]) -> str:
-    """Return the cells of a row of the table by cluster; an empty one for NULL."""
+    """Return the cells of a row of the table by cluster; a cell is empty for NULL."""
     cells = []
     for name, value in row.items():
         if name not in numeric:

@@ -1,8 +1,8 @@
 """Markdown: the findings of the command ``report`` for a pull request or a chat, without pictures.
 
 Every text is escaped where it is inserted. In the package's own texts, marks are escaped. The
-user's names are written as code, word by word, if they contain a mark, because code is the only
-form in which no renderer reads HTML, links, bare addresses, mentions or emphasis.
+user's names are written as code, word by word, if they contain a mark, because only in code does no
+renderer interpret HTML, links, bare addresses, mentions or emphasis.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def write_markdown(findings: Findings) -> bytes:
 
 
 def write_partitions_markdown(partitions: Partitions) -> bytes:
-    """Return the findings on many clusterings: a table of all, and a section for each shown."""
+    """Return the findings on many clusterings: a table of all, and sections for those shown."""
     parts = [f"# {_name(partitions.title)}", _join_facts(partitions.facts)]
     if partitions.warnings:
         parts.append("\n".join(f"- ⚠ {_name(warning)}" for warning in partitions.warnings))
@@ -85,7 +85,7 @@ def _sections(findings: Findings, level: int = 2) -> list[str]:
     ]
 
 
-#: What stands before a sentence by its severity.
+#: The prefix of a sentence, by its severity.
 _MARKS = {"problem": "🔴", "warning": "🟠", "note": "🔵"}
 
 # ----------------------------------------------------------------------------------------------
@@ -109,7 +109,7 @@ def _headline(score: Score) -> list[str]:
 
 
 def _section_of_points(points: pl.DataFrame, level: int = 2) -> list[str]:
-    """Return the section of the points of the lowest silhouettes; nothing if there are none."""
+    """Return the section of the points with the lowest silhouettes; empty if there are none."""
     title = f"{'#' * level} Points of the lowest silhouettes"
     return [] if points.is_empty() else [title, _table_of(points)]
 
@@ -129,7 +129,7 @@ def _table_of(frame: pl.DataFrame) -> str:
 
 
 def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Return a table of cells that are Markdown already."""
+    """Return a table of cells that are already Markdown."""
     names = list(head)
     lines = [names, ["---"] * len(names), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
@@ -145,8 +145,9 @@ def _own(text: str) -> str:
     return re.sub(r"[\\`*_\[\]|#<&]", r"\\\g<0>", text)
 
 
-#: What makes a word more than a word somewhere: a mark of Markdown or HTML, an underscore that can
-#: begin or end emphasis, a colon as in :smile:, and a period as in www.example.com.
+#: The characters that some renderer could interpret in a word: a mark of Markdown or HTML, an
+#: underscore that can begin or end emphasis, a colon as in :smile:, and a period as in
+#: www.example.com.
 _LIVE = re.compile(
     r"""[!"#$&*/<=>?@\[\\\]^`{|}~] | (?<![^\W_])_ | _(?![^\W_]) | :(?!$) | \.(?=[^\W\d_])""",
     re.VERBOSE,
@@ -162,7 +163,7 @@ def _name(text: str) -> str:
     return " ".join(_code_word(word) if _LIVE.search(word) else word for word in words)
 
 
-#: A word, with the punctuation of a sentence before and behind it.
+#: A word, with the punctuation of a sentence before and after it.
 _WORD = re.compile(r"(\(?)(.*?)([:,;.)]*)")
 
 

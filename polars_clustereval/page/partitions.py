@@ -1,7 +1,8 @@
 """Partitions: the command ``report`` for many clusterings, such as one for each region.
 
-A table has a row for each, the worst first, and the worst ones get their own section, as if the
-page were only about them. Each report is computed once, for all of them.
+A table has one row for each clustering, the worst first. The worst clusterings get their own
+section, as if the page were only about them. Each report is computed once, for all clusterings
+together.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Part", "Partitions", "make_partitions"]
 
-#: Partitions that get a section, the worst ones.
+#: The number of partitions that get a section; these are the worst.
 MOST_PARTS = 50
 
 
@@ -54,7 +55,7 @@ class Part(NamedTuple):
 
 
 class Partitions(NamedTuple):
-    """What a page tells about many clusterings."""
+    """The content of a page about many clusterings."""
 
     title: str
     #: The input and the options that matter, as pairs of a name and a text.
@@ -62,14 +63,14 @@ class Partitions(NamedTuple):
     warnings: list[str]
     #: Lines for standard error, once the page is written.
     notes: tuple[str, ...]
-    #: The score that orders the partitions, as the head of its column.
+    #: The score by which the partitions are sorted, as the head of its column.
     order: str
     #: One row per partition, the worst first: its name, its counts and first scores.
     overview: pl.DataFrame
     parts: list[Part]
     #: The SQL of the overview.
     queries: list[str]
-    #: Of the programs, and of the data.
+    #: The versions of the programs and of the data.
     versions: list[tuple[str, str]]
 
 
@@ -78,9 +79,9 @@ class _Overview(NamedTuple):
 
     #: The columns of the partitions, n, n_clusters and scores.
     rows: pl.DataFrame
-    #: The score that orders them.
+    #: The score by which the partitions are sorted.
     by: str
-    #: The first ones that have rows in each report of the page.
+    #: The first partitions that have rows in each report of the page.
     n_whole: int
 
 
@@ -129,7 +130,7 @@ def _choose_method_of_all(reports: Reports, options: Options) -> tuple[Options, 
     if "vector" not in options.values:
         return options, ""
     counts = reports.compute(options.call(REPORTS["internal"]))
-    # As long as for one clustering of this number of points.
+    # The time is estimated as for a single clustering with this number of points.
     squares = sum(n * n for n in counts["n"])
     return choose_method(options, {"n": isqrt(squares), "n_dims": counts["n_dims"].max()})
 
@@ -157,7 +158,7 @@ def _compare_partitions(
     joined = tables[0]
     for table in tables[1:]:
         known = [name for name in table.columns if name in joined.columns and name not in keys]
-        # Of one input, an engine may read a column as another type than the other engine.
+        # From the same input, two engines may read a column as different types.
         typed = table.cast({name: joined.schema[name] for name in keys})
         typed = typed.rename({name: f"other {name}" for name in known})
         joined = joined.join(typed, on=list(keys), how="full", nulls_equal=True, coalesce=True)
@@ -170,7 +171,7 @@ def _compare_partitions(
     scores = usual if chosen is None else check_metrics(chosen, known)
     best = {name: x.best for call in calls for name, x in call.report.meanings.items()}
     best |= {"silhouette": "1"}
-    # Of bounds alone, no partition has a silhouette.
+    # If only bounds are computed, no partition has a silhouette.
     known_best = [x for x in (*scores, *usual) if best[x] and joined[x].count()]
     by = known_best[0] if known_best else usual[0]
     is_whole = pl.all_horizontal(
@@ -188,7 +189,7 @@ def _compare_partitions(
 
 
 def _average_clusters(table: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Return one row per partition of a report; of silhouettes by cluster, the mean by points."""
+    """Return one row per partition of a report; silhouettes by cluster are averaged over points."""
     if "cluster" not in table.columns:
         return table
     mean, n = pl.col("silhouette"), pl.col("n")

@@ -1,4 +1,4 @@
-"""Pictures: the charts of the command ``report`` as SVG, which needs no other file."""
+"""Pictures: the charts of the command ``report`` as SVG, which needs no other files."""
 
 from __future__ import annotations
 
@@ -29,15 +29,16 @@ if TYPE_CHECKING:
 __all__ = ["Pictures", "draw_pictures"]
 
 
-#: Clusters in a picture of points, the largest ones; the picture says that there are more.
+#: The number of clusters in a picture of points. The largest are drawn, and the picture says that
+#: there are more.
 _MAX_DRAWN = 30
 
 
-#: Points on the map; each makes the page larger by half a kilobyte.
+#: The number of points on the map. Each point makes the page larger by half a kilobyte.
 _MAPPED_POINTS = 1000
 
 
-#: Scores in the picture of intervals; the page has a table of all.
+#: The number of scores in the picture of intervals; the page has a table of all scores.
 _DRAWN_SCORES = (
     *("adjusted_rand_score", "fowlkes_mallows_score", "pair_precision", "pair_recall"),
     *("homogeneity_score", "completeness_score", "v_measure_score", "purity"),
@@ -48,9 +49,9 @@ _DRAWN_SCORES = (
 class Pictures(NamedTuple):
     """The charts of a page."""
 
-    #: Texts of SVG by their titles.
+    #: SVG texts by the titles of the charts.
     drawn: dict[str, str]
-    #: Why there are none although there is something to show; empty otherwise.
+    #: The reason if there are no pictures although there is something to show; empty otherwise.
     note: str = ""
 
 
@@ -156,7 +157,7 @@ def _is_memory_limited() -> bool:
     return getrlimit(RLIMIT_AS)[0] != RLIM_INFINITY
 
 
-#: A program that renders the charts which it reads, and writes the pictures.
+#: A program that reads charts, renders them, and writes the pictures.
 _RENDERER = """
 import json, sys
 from vl_convert import vegalite_to_svg
@@ -168,8 +169,8 @@ json.dump({title: vegalite_to_svg(vl_spec=chart) for title, chart in charts.item
 def _render_apart(specifications: Mapping[str, str]) -> Pictures:
     """Return the pictures of charts, rendered in another process.
 
-    The renderer reserves much more address space than it uses. If it cannot get that, it raises no
-    error, but ends its process.
+    The renderer reserves much more address space than it uses. If it cannot get this space, it ends
+    its process instead of raising an error.
     """
     done = subprocess.run(
         [sys.executable, "-c", _RENDERER],
@@ -201,5 +202,5 @@ def _call_plot(plot: Callable[..., Any], rows: Any, given: dict[str, Any]) -> An
 
 def _pad(chart: Any) -> Any:
     """Return a chart with room for names at its sides."""
-    # A reader's font may be wider than the one that the names were measured in.
+    # The reader's font may be wider than the font in which the names were measured.
     return chart.properties(padding={"left": 30, "right": 20, "top": 5, "bottom": 5})

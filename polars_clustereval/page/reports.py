@@ -16,17 +16,18 @@ if TYPE_CHECKING:
     from polars_clustereval.cli.options import Call
     from polars_clustereval.cli.sources import Source
 
-    #: Returns the rows of a report, by its call and the columns that are wanted, by default all.
+    #: A function that returns the rows of a report, given its call and the wanted columns (by
+    #: default all).
     Compute = Callable[..., pl.DataFrame]
 
 __all__ = ["PartReports", "Reports"]
 
-#: The column that numbers the parts; no report has such a name.
+#: The column with the number of a part; no report has a column with this name.
 _PART = "number of the part"
 
 
 class _Asked(NamedTuple):
-    """What identifies a table among those of one input."""
+    """The key that identifies a table among the tables of the same input."""
 
     function: str
     arguments: str
@@ -34,7 +35,7 @@ class _Asked(NamedTuple):
 
 
 def _describe_asked(call: Call, columns: Sequence[str] | None) -> _Asked:
-    """Return what identifies the table of a call among others of the same input."""
+    """Return the key that identifies the table of a call among the tables of the same input."""
     arguments = repr(sorted(call.arguments.items()))
     chosen = None if columns is None else tuple(columns)
     return _Asked(call.report.function.__name__, arguments, chosen)
@@ -49,7 +50,7 @@ class Reports:
         self._rows: dict[_Asked, pl.DataFrame] = {}
 
     def compute(self, call: Call, columns: Sequence[str] | None = None) -> pl.DataFrame:
-        """Return the rows of a report with these columns, by default all."""
+        """Return the rows of a report with these columns (by default all)."""
         asked = _describe_asked(call, columns)
         if asked not in self._rows:
             self._rows[asked] = ENGINES[call.engine]([self._source], call, columns)
@@ -79,7 +80,7 @@ class PartReports:
             replace(call, arguments={**call.arguments, "partition_by": self._keys}), columns
         )
         if asked not in self._split:
-            # Of one input, an engine may read a column as another type than the other engine.
+            # From the same input, two engines may read a column as different types.
             types = {name: self._parts.schema[name] for name in self._keys}
             rows = whole.cast(types).join(  # type: ignore[arg-type]
                 self._parts, on=self._keys, nulls_equal=True, maintain_order="left"

@@ -1,7 +1,7 @@
-"""Silhouettes: how a page computes them, and the tables that follow from those of the points.
+"""Silhouettes: how a page computes them, and the tables that follow from point silhouettes.
 
-Distances between points take longer than everything else on a page. So the silhouettes are computed
-once, and only for a sample if all of them would take too long.
+Distances between points take longer than everything else on a page. Therefore the silhouettes are
+computed only once, and only for a sample if all of them would take too long.
 """
 
 from __future__ import annotations
@@ -22,24 +22,28 @@ if TYPE_CHECKING:
 
 __all__ = ["average_by_cluster", "average_clusters", "choose_method", "describe_method"]
 
-#: The silhouettes of all points are computed if that is estimated to take no more seconds.
+#: The silhouettes of all points are computed if this is estimated to take at most this many
+#: seconds.
 LONGEST = 10.0
-#: Otherwise those of this number of points, drawn with the same seed each time.
+#: Otherwise the silhouettes of this number of points are computed, which are drawn with the same
+#: seed each time.
 SAMPLE_SIZE = 2000
-#: They are compared with this number of points of each cluster, drawn likewise.
+#: These points are compared with this number of points of each cluster, which are drawn in the same
+#: way.
 REFERENCE_SIZE = 1000
 
 
 def choose_method(options: Options, counts: Mapping[str, Any]) -> tuple[Options, str]:
     """Return the options with the method of the silhouettes, and a sentence if it is a sample.
 
-    `counts` is the row of internal_report. If the user gives a method or a tolerance, it stays.
+    `counts` is the row of internal_report. If the user has chosen a method or a tolerance, it is
+    kept.
     """
     call = options.call(REPORTS["samples"])
     growth = growth_of("silhouette_samples", call.arguments)
     if growth is None or options.values.keys() & {"method", "tolerance"}:
         return options, ""
-    # No row is left, and none has dimensions, if all vectors are NULL.
+    # If all vectors are NULL, no rows are left, and the number of dimensions is unknown.
     sizes = {"n": counts["n"], "d": counts["n_dims"] or 0}
     seconds = estimate_seconds(growth, call.engine, sizes)
     if seconds <= LONGEST or counts["n"] <= SAMPLE_SIZE:
@@ -98,6 +102,6 @@ def average_clusters(clusters: pl.DataFrame) -> pl.DataFrame:
         "silhouette_lower": score,
         "silhouette_upper": score,
     }
-    # If there is no clustering, no cluster has a silhouette, and the sum of none would be 0.
+    # If there is no clustering, no cluster has a silhouette, and the sum over nothing would be 0.
     is_defined = mean.count() > 0
     return clusters.select(pl.when(is_defined).then(x).alias(name) for name, x in scores.items())

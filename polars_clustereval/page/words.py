@@ -1,7 +1,7 @@
 """Words: the sentences of a page and its limits, as data.
 
-The page in Python is made from them, and so is that of the playground, which draws the same page
-in a browser (see ``tools/playground.py``).
+The page in Python is made from these sentences, and so is the page of the playground, which shows
+the same content in a browser (see ``tools/playground.py``).
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ HEADLINES = (
     *("silhouette", "explained_variance", "davies_bouldin_score", "calinski_harabasz_score"),
 )
 
-#: The same for labels of few rows each, as in entity resolution, where pairs and whole entities
-#: count.
+#: The same for labels with few rows each, as in entity resolution, where pairs and whole entities
+#: matter.
 HEADLINES_OF_ENTITIES = (
     *("pair_precision", "pair_recall", "bcubed_f_score", "exact_match_f_score"),
     *HEADLINES[4:],
@@ -51,7 +51,7 @@ NOT_SCORES = (
     "n_evaluated",
 )
 
-#: What a sentence about a score begins with.
+#: The beginning of a sentence about a score.
 JUDGED = {
     "adjusted_rand_score": "Agreement of the clusters with the labels",
     "silhouette": "Structure of the clusters",
@@ -61,13 +61,14 @@ JUDGED = {
 # Findings
 # ----------------------------------------------------------------------------------------------
 
-#: Findings of the same kind that get a sentence each; more are summed up in one.
+#: Up to this number of findings of the same kind, each gets a sentence; more are combined into one
+#: sentence.
 MOST_ALIKE = 3
-#: Of findings that are summed up, those that are named.
+#: The number of findings that such a combined sentence names.
 MOST_NAMED = 5
 
-#: By code of findings: the sentence of several, and how each of them is named. Of its value,
-#: {percent}, {silhouette} and {times} are texts.
+#: By code of findings: the sentence for several findings, and the name of each of them. {percent},
+#: {silhouette} and {times} are texts for the value of a finding.
 SUMMED_UP = {
     "mixed_cluster": (
         "{n} clusters are mixed, where less than 80 % of the rows have one label",
@@ -95,7 +96,7 @@ SUMMED_UP = {
     ),
 }
 
-#: By code of findings: what to try next.
+#: What to try next, by code of findings.
 NEXT_STEPS = {
     "dominant_coordinate": "Scale the columns to the same spread, and cluster again.",
     "close_clusters": (
@@ -118,16 +119,16 @@ GIANT_SHARE = 0.8
 # Clusters
 # ----------------------------------------------------------------------------------------------
 
-#: Of the columns of a cluster, those that are named, with v-tests at least this large.
+#: The number of columns that are named for a cluster, and the smallest v-test of such a column.
 MOST_COLUMNS = 3
 LEAST_V_TEST = 2.0
-#: Clusters that are described, the largest ones.
+#: The number of clusters that are described; these are the largest.
 MOST_DESCRIBED = 30
 NOT_DISTINGUISHED = "nothing: no column differs by a v-test of 2 or more"
 
-#: Rows of the table by cluster.
+#: The number of rows of the table by cluster.
 MAX_CLUSTERS = 500
-#: What tells good clusters from bad ones; the first that is known of a clustering counts.
+#: The measures that distinguish good clusters from bad ones; the first that is available is used.
 QUALITIES = ("silhouette", "purity", "mean_distance")
-#: Points of low silhouettes that are named.
+#: The number of points with low silhouettes that are listed.
 MOST_LOW_POINTS = 20

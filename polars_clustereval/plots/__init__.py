@@ -1,7 +1,7 @@
 """Charts of the reports, drawn with Altair; they need the extra ``plot``.
 
 Every function takes a Polars DataFrame or LazyFrame, or a DuckDB relation. It computes with the
-functions of this package and draws a few hundred aggregated rows, however many points there are.
+functions of this package, and draws a few hundred aggregated rows, however many points you have.
 The functions are also methods of the namespace: ``frame.clustereval.silhouette_plot(...)``.
 
 >>> from polars_clustereval import plots

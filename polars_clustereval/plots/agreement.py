@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from polars_clustereval.external.information import NormalizedMethod
 
 _PAIR_COLUMNS = ("run_1", "run_2", "n", "score")
-# Up to this many runs, cells have room for their scores.
+# Cells have room for their scores up to this number of runs.
 _MOST_WITH_SCORES = 11
 
 
@@ -56,14 +56,16 @@ def agreement_plot(
     Parameters
     ----------
     frame : DataFrame, LazyFrame or DuckDBPyRelation
-        One row per run and id. If you leave out id, run and cluster: rows of run_agreement.
+        One row per run and id. If you leave out id, run and cluster, pass the rows that
+        run_agreement returns.
     id, run, cluster, noise, noise_as, average_method, beta, require_same_ids
         As in run_agreement, which computes the scores.
     metric : str
         The name of a metric of external_report. If you pass rows of run_agreement, it must be the
-        metric that their scores are of.
+        metric of their scores.
     max_runs : int
-        How many runs are drawn, from 2 to 60: the first ones. Pairs with other runs are left out.
+        How many runs are drawn, from 2 to 60. The first runs are drawn, and pairs with other runs
+        are left out.
 
     Returns
     -------
@@ -166,7 +168,7 @@ def _draw_pairs(pairs: pl.DataFrame, metric: str, limit: int) -> alt.LayerChart:
 
 
 def _name_runs(pairs: pl.DataFrame, runs: pl.Series, names: list[str]) -> pl.DataFrame:
-    """Return the pairs of `runs`, which have these names, with the numbers row and column."""
+    """Return the pairs of `runs` with the columns row and column, the numbers of their `names`."""
     table = pl.DataFrame({"value": runs, "name": names}).with_row_index("place")
     first = table.select(run_1="value", first="name", row="place")
     second = table.select(run_2="value", second="name", column="place")
@@ -176,7 +178,7 @@ def _name_runs(pairs: pl.DataFrame, runs: pl.Series, names: list[str]) -> pl.Dat
 
 
 def _domain_of(scores: pl.Series) -> tuple[float, float]:
-    """Return the domain of the colors: to 1 if no score exceeds 1, from 0 or the lowest score."""
+    """Return the domain of the colors: from 0 or the lowest score, up to 1 or the highest."""
     finite = scores.drop_nulls().cast(pl.Float64)
     low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 1.0)
     return min(0.0, round_limit(low)), max(1.0, round_limit(high))  # type: ignore[arg-type]

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from polars_clustereval.internal.kernels.arrays import Floats
     from polars_clustereval.internal.vectors import Missing, Vector
 
-# Up to this many clusters, there is room for distances.
+# There is room for distances up to this number of clusters.
 _MOST_WITH_DISTANCES = 12
-# What is read of internal_cluster_report.
+# The columns of internal_cluster_report that are read.
 _DRAWN_COLUMNS = (
     "cluster",
     "n",
@@ -52,7 +52,7 @@ _DRAWN_COLUMNS = (
 
 
 class _Map(NamedTuple):
-    """Coordinates (k, 2) of centroids, their domain on both axes, and the share that they show."""
+    """Coordinates (k, 2) of centroids, domains of both axes, and the share that the map shows."""
 
     coordinates: Floats
     domains: list[list[float]]
@@ -85,7 +85,8 @@ def centroid_plot(
     vector, cluster, distance, p, center, noise, noise_as, weights, missing
         As in internal_cluster_report, which computes centroids and nearest clusters.
     max_clusters : int
-        How many clusters are drawn, from 1 to 100: the largest ones. The others are left out.
+        How many clusters are drawn, from 1 to 100. The largest clusters are drawn, and the others
+        are left out.
 
     Returns
     -------
@@ -103,8 +104,8 @@ def centroid_plot(
 
     Notes
     -----
-    Multidimensional scaling treats sqeuclidean and cosine distances as squared lengths. For cosine
-    this is exact up to a factor of 2, because it compares unit vectors.
+    Multidimensional scaling treats sqeuclidean and cosine distances as squared lengths. For cosine,
+    which compares unit vectors, this is exact up to a factor of 2.
 
     References
     ----------
@@ -112,7 +113,7 @@ def centroid_plot(
 
     Examples
     --------
-    Three centroids are on a line, so one dimension shows everything:
+    The three centroids are on a line, so one dimension shows everything:
 
     >>> from polars_clustereval import plots
     >>> points = pl.DataFrame({"x": [0, 2, 9, 9, 20], "cluster": ["a", "a", "b", "b", "c"]})
@@ -159,7 +160,7 @@ def _map_centroids(clusters: pl.DataFrame, options: PointOptions) -> _Map:
     """Return the positions of centroids on the map."""
     x = clusters["centroid"].list.to_array(len(clusters["centroid"][0])).to_numpy()
     name = options.distance.name
-    # Differences keep their digits, and squares do not overflow.
+    # The scaling ensures that differences keep their digits, and squares do not overflow.
     x = x if name == "cosine" else x - x.mean(axis=0)
     unit = np.abs(x).max() or 1.0
     x = x / unit
@@ -194,7 +195,7 @@ def scale_distances(squares: Floats) -> tuple[Floats, float]:
     coordinates = np.zeros((k, 2))
     for column in range(min(2, k)):
         axis = vectors[:, -1 - column] * np.sqrt(values[-1 - column])
-        # Of sizes that are equal but for rounding error, the first one has the sign.
+        # If sizes are equal up to rounding errors, the first of them determines the sign.
         largest = int(np.argmax(np.abs(axis) >= np.abs(axis).max() * (1 - 1e-9)))
         coordinates[:, column] = axis if axis[largest] >= 0 else -axis
     total = values.sum()
@@ -236,7 +237,7 @@ def _name_clusters(clusters: pl.DataFrame) -> pl.DataFrame:
 
 
 def _make_lines(clusters: pl.DataFrame, coordinates: Floats) -> pl.DataFrame:
-    """Return one line per cluster to its nearest one, if both are drawn: ends and distance."""
+    """Return one line per cluster to its nearest cluster if both are drawn: ends and distance."""
     ends = clusters.select("nearest_place", distance="nearest_distance").with_row_index("place")
     ends = ends.filter(pl.col("nearest_place").is_not_null())
     start = coordinates[ends["place"].to_numpy()]
@@ -277,7 +278,7 @@ def _draw_map(
 def _draw_circles(
     clusters: pl.DataFrame, coordinates: Floats, x: alt.X, y: alt.Y
 ) -> list[alt.Chart]:
-    """Return the circles of the clusters, their names and the distances of the nearest ones."""
+    """Return the circles of the clusters, their names and the distances of nearest clusters."""
     import altair as alt
 
     rows = clusters.select(
@@ -312,7 +313,7 @@ def _draw_circles(
     named = base.transform_filter("datum.is_named")
     layers = [circles, named.mark_text(fontWeight="bold", limit=90).encode(text="cluster:N")]
     if len(clusters) <= _MOST_WITH_DISTANCES:
-        # Below the circles, since lines cross.
+        # The labels are below the circles, because lines cross.
         numbers = named.mark_text(color="#444444", fontSize=10, dy=25)
         layers.append(numbers.encode(text=alt.Text("nearest_distance:Q", format=",.3~g")))
     return layers

@@ -1,4 +1,4 @@
-"""What all charts share: frames, names of groups, folding of small groups, data and titles.
+"""The code that all charts share: frames, names, folding of small groups, data and titles.
 
 Fields of a chart have fixed names, and the user's values are only data, because Vega-Lite
 interprets dots and brackets in field names, and reads some texts as expressions.
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
     import altair as alt
 
-#: The palette of Okabe and Ito, which color-blind readers can tell apart, but for its yellow, which
+#: The palette of Okabe and Ito, which color-blind readers can tell apart, without its yellow, which
 #: is too light on white.
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 BLUE, ORANGE, VERMILION = COLORS[0], COLORS[1], COLORS[5]
 GRAY = "#999999"
-#: From nothing to all: white to a dark blue, which color-blind readers can read.
+#: The colors from nothing to all: white to a dark blue, which color-blind readers can distinguish.
 SEQUENTIAL = ("#ffffff", "#08306b")
 
 _LONGEST_NAME = 28
@@ -37,7 +37,7 @@ _DATA_DIGITS = 12
 
 # Texts that end or comment out the script element in which HTML pages embed a chart's data.
 _HTML_MARKS = re.compile(r"<(?=[/!])")
-# Neither XML nor, therefore, SVG may contain these.
+# XML, and therefore SVG, must not contain these characters.
 _NON_CHARACTERS = re.compile("[\ufffe\uffff]")
 
 
@@ -72,9 +72,10 @@ def to_lazy(frame: Any) -> pl.LazyFrame:
 
 
 def are_given(table: str, **columns: object) -> bool:
-    """Return whether the columns that `table` reads are given; if not, the frame has its rows.
+    """Return whether the columns that `table` reads are given; if not, the frame has rows of it.
 
-    `columns` are arguments by their names. If only some of them are given, an error is raised.
+    `columns` holds the user's arguments by their names. If only some of them are given, an error is
+    raised.
     """
     missing = [name for name, value in columns.items() if value is None]
     if 0 < len(missing) < len(columns):
@@ -88,10 +89,10 @@ def are_given(table: str, **columns: object) -> bool:
 def read_rows(
     frame: Any, table: str, columns: Sequence[str], keys: Sequence[str], arguments: str
 ) -> pl.DataFrame:
-    """Return the columns of a frame of rows of `table`, or raise an error if it is not one.
+    """Return the `columns` of a frame with rows of `table`; raise an error for any other frame.
 
-    One row per value of `keys` is expected: rows of several partitions are an error. `arguments`
-    are those that the user must give for a frame with other rows.
+    One row per value of `keys` is expected, so rows of several partitions are an error. `arguments`
+    names the arguments that the user must pass for a frame with other rows.
     """
     lazy = to_lazy(frame)
     present = lazy.collect_schema().names()
@@ -113,7 +114,7 @@ def read_rows(
 
 
 def check_limit(parameter: str, value: Any, most: int, least: int = 1) -> int:
-    """Return a limit for what is drawn, or raise an error unless it is from `least` to `most`."""
+    """Return `value`, a limit for a drawing; raise an error unless it is from `least` to `most`."""
     if not is_whole_number(value, least) or value > most:
         raise ClusterEvalError(
             f"{parameter}: expected a whole number from {least} to {most}, got {show_value(value)}"
@@ -146,7 +147,7 @@ def show_name(value: object, longest: int = _LONGEST_NAME) -> str:
 
 
 def name_values(values: pl.Series, longest: int = _LONGEST_NAME) -> list[str]:
-    """Return texts for different values; these texts are different as well.
+    """Return a text for each of the values; different values get different texts.
 
     >>> name_values(pl.Series(["(none)", None, "b"]))
     ['(none)', '(none) (2)', 'b']
@@ -168,11 +169,11 @@ def name_values(values: pl.Series, longest: int = _LONGEST_NAME) -> list[str]:
 
 
 class Groups(NamedTuple):
-    """The values that a chart shows, one group each, and one group of all others.
+    """The values that a chart shows, each in its own group, and one group for all others.
 
     places has a row for every value: value, and place, the number of its group from 0. names are
-    the names of the groups. If the last group is that of all others, n_folded is how many values it
-    has.
+    the names of the groups. If the last group is the group of all others, n_folded is the number of
+    its values.
     """
 
     places: pl.DataFrame
@@ -186,10 +187,10 @@ class Groups(NamedTuple):
 
 
 def fold_groups(rows: pl.DataFrame, column: str, size: pl.Expr, limit: int) -> Groups:
-    """Return the groups of the `limit` largest values of a column, in their order, and of the rest.
+    """Return groups of the `limit` largest values of a column, in order, and one of the rest.
 
-    `size` is an aggregate of a value's rows. Of equally large values, the lowest are kept. If only
-    one value remains, it keeps its own name, because it needs no more room.
+    `size` is an aggregate over the rows of a value. Of equally large values, the lowest are kept.
+    If the rest is a single value, it keeps its own name, because it needs no more room.
     """
     sizes = rows.group_by(value=column).agg(size=size)
     sizes = sizes.sort("size", "value", descending=[True, False], nulls_last=True)
@@ -213,8 +214,8 @@ def fold_groups(rows: pl.DataFrame, column: str, size: pl.Expr, limit: int) -> G
 def inline_data(rows: pl.DataFrame) -> alt.InlineData:
     """Return the rows as data of a chart, written into its specification.
 
-    Numbers have 12 digits, because the order of sums, and so the last digits, may differ between
-    two calls.
+    Numbers have 12 digits, because the order of sums, and therefore the last digits, may differ
+    between two calls.
     """
     import altair as alt
 
@@ -223,7 +224,7 @@ def inline_data(rows: pl.DataFrame) -> alt.InlineData:
 
 
 def round_limit(x: float) -> float:
-    """Return a limit of an axis or a color scale with as many digits as the data have."""
+    """Return a limit of an axis or a color scale, rounded to as many digits as the data have."""
     return float(f"{x:.{_DATA_DIGITS}g}")
 
 
@@ -236,7 +237,7 @@ def make_title(text: str, *notes: str) -> alt.TitleParams:
 
 
 def count(n: int, noun: str, nouns: str | None = None) -> str:
-    """Return a number of things in words; `nouns` is the plural if it does not end in s.
+    """Return n and the noun as text; `nouns` is the plural if it is irregular.
 
     >>> count(1, "cluster"), count(1797, "point"), count(2, "criterion", "criteria")
     ('1 cluster', '1,797 points', '2 criteria')

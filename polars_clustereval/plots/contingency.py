@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 Normalize = Literal["label", "cluster", "all"]
 
-# Up to this many rows and columns, cells have room for numbers.
+# Cells have room for numbers up to this number of rows and columns.
 _MOST_WITH_NUMBERS = 12
 
 
@@ -56,10 +56,10 @@ def contingency_plot(
     frame : DataFrame, LazyFrame or DuckDBPyRelation
         The rows to evaluate, or the cells of a contingency table with their counts as weight.
     label, cluster, weight, noise, noise_as
-        As in contingency_matrix, which counts the cells.
+        As in contingency_matrix, which computes the table.
     max_labels, max_clusters : int
-        How many labels and clusters are drawn, from 1 to 50: the largest ones. If there are several
-        others, they are one row or column named other.
+        How many labels and clusters are drawn, from 1 to 50. The largest are drawn. If there are
+        several others, they are combined into one row or column named other.
     normalize : {'label', 'cluster', 'all'}, optional
         Draw each cell as a percentage of the rows of its label, of the rows of its cluster, or of
         all rows. By default, the counts are drawn.
@@ -67,10 +67,10 @@ def contingency_plot(
     Returns
     -------
     altair.LayerChart
-        Labels are in their order from top to bottom. Clusters are ordered from left to right by the
-        label that most of their rows have, so agreement is on the diagonal. Noise is the last
-        column, whatever it counts as. Cells without rows are white. For counts, the color scale is
-        that of square roots.
+        Labels are sorted from top to bottom. Clusters are sorted from left to right by their
+        majority label, so that agreement is on the diagonal. Noise is always the last column,
+        whatever noise_as is. Cells without rows are white. For counts, the color scale is a
+        square-root scale.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def contingency_plot(
     matrix = contingency_matrix(
         to_lazy(frame), label, cluster, weight=weight, noise=noise, noise_as=noise_as
     )
-    # As singletons, noise has no cluster.
+    # If noise counts as singletons, it has no cluster.
     noisy = pl.col("cluster").is_null() | is_noise(matrix, noise)
     cells = matrix.select(
         "label", "cluster", n=pl.col("n") * pl.col("copies"), is_noise=noisy
@@ -115,7 +115,7 @@ def contingency_plot(
 
 
 def _add_noise(clusters: Groups, noise: pl.DataFrame) -> Groups:
-    """Return the groups of clusters; if there are cells of noise, its group is the last."""
+    """Return the groups of clusters; if there are noise cells, the last group is that of noise."""
     if noise.is_empty():
         return clusters
     *names, name = name_values(pl.Series([*clusters.names, "noise"]))
@@ -126,8 +126,8 @@ def _add_noise(clusters: Groups, noise: pl.DataFrame) -> Groups:
 def _count_groups(cells: pl.DataFrame, labels: Groups, clusters: Groups) -> pl.DataFrame:
     """Return one row per group of labels and group of clusters that share rows.
 
-    Columns: row and column (their numbers), label and cluster (their names), n rows, and its shares
-    in the rows of the label, of the cluster and in all rows.
+    The columns are row and column, the numbers of the groups; label and cluster, their names; n,
+    the number of rows; and the shares of these rows in the label, in the cluster, and in all rows.
     """
     counts = cells.group_by("row", "column").agg(pl.col("n").sum()).sort("row", "column")
     n = pl.col("n")
@@ -141,9 +141,10 @@ def _count_groups(cells: pl.DataFrame, labels: Groups, clusters: Groups) -> pl.D
 
 
 def _order_clusters(cells: pl.DataFrame, n_shown: int) -> pl.DataFrame:
-    """Return the cells with the columns renumbered by the label that most of their rows have.
+    """Return the cells with the columns renumbered by their majority labels.
 
-    The columns after the first `n_shown`, of all other clusters and of noise, stay the last ones.
+    The columns after the first `n_shown`, which are for all other clusters and for noise, remain
+    the last.
     """
     largest = cells.sort("n", "row", descending=[True, False]).group_by("column").first()
     at_end = pl.col("column").clip(lower_bound=n_shown - 1)
@@ -231,7 +232,7 @@ def _color_shares(base: alt.Chart, normalize: Normalize) -> list[alt.Chart]:
 
 
 def _title_of(n: int, labels: Groups, clusters: Groups, n_noise: int) -> alt.TitleParams:
-    """Return the title of the heat map of n rows, with what is folded and what is noise."""
+    """Return the title of the heat map of n rows, with notes on folded groups and noise."""
     sides = {"label": labels, "cluster": clusters}
     counts = [count(len(groups.places), name) for name, groups in sides.items()]
     folded = [

@@ -32,17 +32,17 @@ if TYPE_CHECKING:
     from polars_clustereval.internal.vectors import Missing, Vector
     from polars_clustereval.relative.choosing_k import Silhouette
 
-#: Curves of ssw, in which the knee is marked: titles by the columns of elbow.
+#: The curves in which the knee is marked: their titles, by the columns of elbow.
 _SUMS_OF_SQUARES = {
     "ssw": "within-cluster sum of squares (ssw)",
     "explained_variance": "explained variance, a share of 1",
 }
-#: Criteria with a curve of their own. The others of choose_k are about the knee of ssw.
+#: Criteria that have their own curve. The other criteria of choose_k are about the knee of ssw.
 _CRITERIA = (
     *("silhouette", "calinski_harabasz_score", "davies_bouldin_score"),
     *("krzanowski_lai_index", "hartigan_index", "jump"),
 )
-#: What choose_k reads.
+#: The columns that choose_k reads.
 _KNEE_COLUMNS = ("second_difference", "chord_distance", "kneedle", "is_knee")
 _ELBOW_COLUMNS_DRAWN = ("k", "n_clusters", *_SUMS_OF_SQUARES, *_CRITERIA, *_KNEE_COLUMNS)
 
@@ -62,7 +62,7 @@ def elbow_plot(
     silhouette: Silhouette = "none",
     missing: Missing = "error",
 ) -> alt.ConcatChart:
-    """Draw ssw and other criteria by number of clusters, and mark what they recommend.
+    """Draw ssw and other criteria by number of clusters, and mark the k that they recommend.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def _draw_curves(rows: pl.DataFrame) -> alt.ConcatChart:
 
 
 def _count_choices(choices: Sequence[int | None]) -> str:
-    """Return in words how many criteria recommend each k; nothing if none recommends one."""
+    """Return in words how many criteria recommend each k; empty if there is no recommendation."""
     counts = Counter(k for k in choices if k is not None).most_common()
     if not counts:
         return ""
@@ -171,9 +171,9 @@ def _draw_curve(rows: pl.DataFrame, field: str, title: str, choice: int | None) 
         scale=alt.Scale(zero=False, nice=False, padding=10),
     )
     largest = float(rows[field].max() or 0)  # type: ignore[arg-type]
-    # Suffixes such as k and M for large numbers; for small ones they would be unusual.
+    # Large numbers get suffixes such as k and M; for small numbers, these would be unusual.
     axis = alt.Axis(format="~s") if largest >= 10_000 else alt.Axis()
-    # From 0, the part of the curve in which the knee is would be flat.
+    # If the axis started at 0, the part of the curve with the knee would look flat.
     y = alt.Y(f"{field}:Q", title=title, axis=axis, scale=alt.Scale(zero=False))
     base = alt.Chart().encode(
         x=x,

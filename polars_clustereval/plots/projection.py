@@ -39,15 +39,15 @@ if TYPE_CHECKING:
     from polars_clustereval.internal.kernels.arrays import Floats
     from polars_clustereval.internal.vectors import Missing, Vector
 
-#: What is read of internal_cluster_report.
+#: The columns of internal_cluster_report that are read.
 _CENTER_COLUMNS = ("cluster", "n", "centroid")
-#: Points on a map; more would cover each other and make a page heavy.
+#: The default number of points on a map. More points would cover each other and make a page heavy.
 MAX_POINTS = 2000
 _MOST_POINTS = 20_000
 
 
 class PointSample(NamedTuple):
-    """Points that are drawn at random, and how many points there were."""
+    """A random sample of points, and the number of all points."""
 
     #: One row per point: cluster, is_noise and the coordinates x_0, x_1, ...
     points: pl.DataFrame
@@ -82,9 +82,10 @@ def projection_plot(
     random_state: int = 0,
     missing: Missing = "error",
 ) -> alt.LayerChart:
-    """Draw a sample of the points, and the centers, on the first two principal components.
+    """Draw a sample of the points, and the centers, along the first two principal components.
 
-    The principal components are those of the sample: the directions in which its points vary most.
+    The principal components are computed from the sample: they are the directions in which its
+    points vary most.
 
     Parameters
     ----------
@@ -95,8 +96,8 @@ def projection_plot(
     max_points : int
         How many points are drawn, from 1 to 20,000. If there are more, a random sample is drawn.
     max_clusters : int
-        How many clusters have a color and a center, from 1 to 100: the largest ones. The points of
-        the others are gray.
+        How many clusters have a color and a center, from 1 to 100. These are the largest clusters;
+        the points of the other clusters are gray.
     random_state : int
         Seed of the sample, a whole number >= 0. The sample also depends on the order of the rows.
 
@@ -105,8 +106,8 @@ def projection_plot(
     altair.LayerChart
         Both axes have the same scale, and their titles tell you which share of the variance is in
         their direction. Noise and points without a cluster are gray. If there are more than six
-        clusters, some share a color, if possible clusters far from each other; the names are at the
-        centers.
+        clusters, some clusters share a color; if possible, these are far from each other. The names
+        are at the centers.
 
     Raises
     ------
@@ -183,7 +184,7 @@ def sample_points(
 ) -> PointSample:
     """Return the points of a frame, or `most` of them drawn at random if there are more.
 
-    Rows without a vector are left out. Those without a cluster stay, and so does noise.
+    Rows without a vector are left out. Rows without a cluster are kept, and so is noise.
     """
     coordinates = check_vector(lazy, vector, pl.lit(True), options.missing)
     rows = lazy.filter(coordinates.has_vector)
@@ -195,7 +196,7 @@ def sample_points(
         rows = rows.with_row_index(number).join(wanted, on=number, how="semi").drop(number)
     few = rows.collect(engine="streaming").lazy()
     read = read_rows(few, vector, cluster, options, results=(), needs_wide=True).rows
-    # As singletons, noise has no cluster.
+    # If noise counts as singletons, it has no cluster.
     is_noise = pl.col("noisy") | pl.col("cluster").is_null()
     x = pl.col("^raw_x_[0-9]+$").name.map(lambda name: name.removeprefix("raw_"))
     points = read.filter("has_vector").select("cluster", x, is_noise=is_noise).collect()
@@ -218,7 +219,7 @@ def _free_name(names: Sequence[str]) -> str:
 def _project(points: Floats, centers: Floats, options: PointOptions) -> _Projection:
     """Return points (m, d) and centers (k, d) on the principal components of the points."""
     x = np.concatenate([points, centers])
-    # Exact, and squares do not overflow.
+    # This scaling is exact, and prevents an overflow of squares.
     exponent = int(np.frexp(np.abs(x).max(initial=0.0))[1])
     x = np.ldexp(x, -exponent)
     if options.weights is not None:
@@ -231,7 +232,7 @@ def _project(points: Floats, centers: Floats, options: PointOptions) -> _Project
     _, sizes, directions = np.linalg.svd(x[:m], full_matrices=False)
     placed = np.zeros((len(x), 2))
     found = x @ directions[:2].T
-    # Of coordinates that are equal except for rounding error, the first one has the sign.
+    # If coordinates are equal up to rounding errors, the first of them determines the sign.
     for column, axis in enumerate(found.T):
         largest = int(np.argmax(np.abs(axis) >= np.abs(axis).max() * (1 - 1e-9)))
         placed[:, column] = axis if axis[largest] >= 0 else -axis
@@ -243,7 +244,7 @@ def _project(points: Floats, centers: Floats, options: PointOptions) -> _Project
 
 
 def _equal_limits(coordinates: Floats) -> list[list[float]]:
-    """Return the limits of each axis, at the same distance, with a margin for names."""
+    """Return the limits of each axis, of equal lengths, with a margin for names."""
     low, high = coordinates.min(axis=0), coordinates.max(axis=0)
     half = 0.55 * float((high - low).max()) or 1.0
     middle = low + (high - low) / 2
@@ -284,10 +285,10 @@ def draw_projection(
 
 
 def _choose_colors(centers: Floats) -> list[str]:
-    """Return a color for each center: the one with its nearest center farthest away."""
+    """Return a color for each center, so that centers with the same color are far apart."""
     colors: list[int] = []
     for i, center in enumerate(centers):
-        # Colors that nothing has yet are the farthest.
+        # Colors that are not yet used count as farthest.
         nearest = np.full(len(COLORS), np.inf)
         away = np.linalg.norm(centers[:i] - center, axis=1)
         np.minimum.at(nearest, colors, away)
@@ -308,7 +309,7 @@ def _color_points(points: pl.DataFrame, shown: pl.DataFrame) -> pl.DataFrame:
 def _title_of_map(
     sample: PointSample, n_drawn: int, n_clusters: int, n_shown: int, shares: list[float]
 ) -> alt.TitleParams:
-    """Return the title of the map, with how much of everything is drawn."""
+    """Return the title of the map, with notes on how much is drawn."""
     n_gray = int(sample.points["is_noise"].sum())
     return make_title(
         f"Map of {count(sample.n, 'point')} in {count(n_clusters, 'cluster')}",
@@ -350,7 +351,7 @@ def _draw_map_of_points(
         centers.mark_point(shape="diamond", size=90, filled=True, opacity=1, stroke="white").encode(
             color=color
         ),
-        # A white edge, so that names can be read on the points.
+        # The names have a white edge, so that they can be read on top of the points.
         *(
             centers.mark_text(fontWeight="bold", dy=-11, limit=90, **edge).encode(text="cluster:N")
             for edge in ({"stroke": "white", "strokeWidth": 3}, {"color": "black"})

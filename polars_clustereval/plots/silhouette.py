@@ -35,10 +35,11 @@ if TYPE_CHECKING:
 
     from .charts import Groups
 
-# Bars of the whole chart, about one a pixel, and of a cluster if it has as many points.
+# The number of bars of the whole chart, about one per pixel, and of a cluster that has enough
+# points.
 _MOST_BARS = 600
 _LEAST_BARS = 8
-# Heights in pixels: a cluster has room for its name, and the rest is shared by size.
+# Heights in pixels. A cluster has room for its name, and the remaining height is divided by size.
 _NAME_HEIGHT = 14
 _HEIGHT_PER_CLUSTER = 20
 _LEAST_HEIGHT = 320
@@ -71,14 +72,14 @@ def silhouette_plot(
     vector, cluster, distance, p, noise, noise_as, weights, missing
         As in silhouette_samples, which computes the silhouettes.
     max_clusters : int
-        How many clusters are drawn, from 1 to 100: the largest ones. The others are one group named
-        other.
+        How many clusters are drawn, from 1 to 100. The largest clusters are drawn, and the others
+        are one group named other.
 
     Returns
     -------
     altair.LayerChart
-        Clusters are in their order from top to bottom. Those without a name, such as noise that
-        counts as singletons, are named (none). The height of a cluster grows with its size.
+        Clusters are sorted from top to bottom. Clusters without a name, such as noise that counts
+        as singletons, are named (none). The height of a cluster grows with its size.
 
     Raises
     ------
@@ -120,7 +121,7 @@ def silhouette_plot(
 def draw_samples(points: pl.DataFrame, distance: str, limit: int) -> alt.LayerChart:
     """Return the chart of silhouette_plot for points that have cluster and silhouette.
 
-    The `limit` largest clusters are drawn, the others as one group.
+    The `limit` largest clusters are drawn, and the others are drawn as one group.
     """
     _check_silhouettes(points)
     groups = fold_groups(points, "cluster", pl.len(), limit)
@@ -147,8 +148,8 @@ def _check_silhouettes(points: pl.DataFrame) -> None:
 def _make_bars(points: pl.DataFrame, n_groups: int) -> pl.DataFrame:
     """Return the bars of points, which have place (the number of their group) and silhouette.
 
-    Columns: place; bar (from 0) and n_bars of the group; points; and the mean, the smallest and the
-    largest silhouette of the bar.
+    The columns are place; bar, the number of the bar in its group, from 0; n_bars, the number of
+    bars of the group; points; and the mean, the smallest and the largest silhouette of the bar.
     """
     least = min(_LEAST_BARS, _MOST_BARS // n_groups)
     spare = _MOST_BARS - least * n_groups
@@ -168,7 +169,7 @@ def _make_bars(points: pl.DataFrame, n_groups: int) -> pl.DataFrame:
 
 
 def _place_clusters(bars: pl.DataFrame, groups: Groups) -> pl.DataFrame:
-    """Return one row per group: place, cluster (its name), color, points, mean, top and height.
+    """Return one row per group: place, cluster (the name), color, points, mean, top and height.
 
     top and height are in pixels.
     """
@@ -218,7 +219,8 @@ def _draw_silhouettes(
     n = int(places["points"].sum())
     mean = float(places.select((pl.col("mean") * pl.col("points")).sum()).item() / n)
     height = float((places["top"] + places["height"]).max())  # type: ignore[arg-type]
-    # As far as the points go, in steps of a tenth: with low silhouettes, all bars would be short.
+    # The axis ends at the largest silhouette, in steps of a tenth, because with low silhouettes,
+    # all bars would be short.
     low = min(0.0, floor(bars.select(pl.col("least").min()).item() * 10) / 10)
     high = max(0.1, ceil(bars.select(pl.col("greatest").max()).item() * 10) / 10)
     x = alt.X("mean:Q", title="silhouette of a point", scale=alt.Scale(domain=[low, high]))

@@ -1,1 +1,1 @@
-"""relative: clusterings against each other, and how far their scores can be trusted."""
+"""relative: comparisons of clusterings with each other, and the reliability of their scores."""

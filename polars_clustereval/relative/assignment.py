@@ -1,4 +1,4 @@
-"""assignment: points assigned to the nearest of given centers, such as those of other points."""
+"""assignment: assigns points to the nearest of given centers, such as centers of other points."""
 
 from __future__ import annotations
 
@@ -43,22 +43,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class GivenCenters:
-    """The k centers that points are assigned to, sorted by partition and cluster."""
+    """The k centers to which points are assigned, sorted by partition and cluster."""
 
     #: The partition columns (inner names) and cluster of each center.
     table: pl.DataFrame
-    #: (k, d): the centers as distances take them: with the factors of weights, for cosine of
-    #: length 1.
+    #: (k, d): the centers in the form that distances use: multiplied by the factors of the weights,
+    #: and for cosine scaled to length 1.
     vectors: Floats
     #: The partition columns of each partition that has centers, and `place`, its number from 0.
     places: pl.DataFrame
     #: The number of the first center of each partition.
     starts: list[int]
-    #: What is wrong with the centers; an error only if there are points.
+    #: The error for invalid centers, which is raised only if there are points; else None.
     fault: ClusterEvalError | None
 
     def vectors_of(self, place: int) -> Floats:
-        """Return the centers (k, d) of the partition of this number."""
+        """Return the centers (k, d) of the partition with the number `place`."""
         stop = [*self.starts, len(self.vectors)][place + 1]
         return self.vectors[self.starts[place] : stop]
 
@@ -67,13 +67,14 @@ def read_centers(centroids: pl.DataFrame | pl.LazyFrame, points: Points) -> Give
     """Return the rows of the user's frame `centroids` as centers for the points.
 
     The frame has the columns cluster, centroid (lists or arrays of numbers) and the partition
-    columns of the points. It is collected here. Rows without a cluster or a centroid are left out.
+    columns of the points. This function collects the frame. Rows without a cluster or a centroid
+    are left out.
     """
     lazy = _check_centroids(centroids, points)
     keys, form = points.partition_keys, points.form
     present = lazy.filter(pl.col("cluster").is_not_null() & pl.col("centroid").is_not_null())
     present = present.select(*key_columns(points.keys), "cluster", "centroid")
-    # The centers in a DataFrame are known when the plan is made.
+    # The centers in a DataFrame are already known when the plan is made.
     rows = collect_now(present) if isinstance(centroids, pl.LazyFrame) else present.collect()
     rows = rows.sort(*keys, "cluster", nulls_last=True)
     places = rows.select(keys).unique(maintain_order=True).with_row_index("place")
@@ -93,7 +94,7 @@ def read_centers(centroids: pl.DataFrame | pl.LazyFrame, points: Points) -> Give
 def _check_centroids(centroids: pl.DataFrame | pl.LazyFrame, points: Points) -> pl.LazyFrame:
     """Return the user's frame `centroids`; raise an error if a column is missing or not a vector.
 
-    It needs the columns cluster, centroid and the partition columns of `points`.
+    The frame must have the columns cluster and centroid, and the partition columns of `points`.
     """
     lazy = check_is_frame(centroids, "centroids")
     schema = lazy.collect_schema()
@@ -136,10 +137,10 @@ def _center_fault(vectors: pl.Series, dims: int) -> ClusterEvalError | None:
 
 
 def assigned_points(points: Points, centers: GivenCenters, columns: Sequence[str]) -> pl.LazyFrame:
-    """Return one row per kept point: partition columns, `columns` of it, nearest and distance.
+    """Return one row per kept point: its partition columns, its `columns`, nearest and distance.
 
-    `nearest` is the cluster of the nearest center in the point's partition (the lowest one in a
-    tie), and distance is the distance to it. The points stream.
+    `nearest` is the cluster of the nearest center in the point's partition (the lowest cluster in a
+    tie), and distance is the distance to that center. The points stream.
     """
     keys = points.partition_keys
     rows = points.kept_rows.select(*keys, *columns, *points.vector_columns("x"))
@@ -222,7 +223,7 @@ def assign_nearest(
     weights: Sequence[float] | None = None,
     missing: Missing = "error",
 ) -> Frame:
-    """Assign each point to the nearest of given centers, as a k-means model predicts.
+    """Assign each point to the nearest of given centers, like the prediction of a k-means model.
 
     If you have the centers of a clustering of some points, you can assign other points to its
     clusters.
@@ -231,16 +232,16 @@ def assign_nearest(
     ----------
     frame : DataFrame or LazyFrame
         The points to assign, one per row. A LazyFrame is read when you collect the result, and
-        streams; a List column is read once more, for the length of its longest list.
+        streams. A List column is read once more, to find the length of its longest list.
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        where it is NULL, or all of its columns are, are left out.
+        where it is NULL, or where all of its columns are NULL, are left out.
     centroids : DataFrame or LazyFrame
         The centers, as the function `centroids` returns them: the columns cluster and centroid
         (lists of numbers), and the columns of partition_by. Rows without a cluster or a centroid
         are left out. A LazyFrame is collected together with the result.
     id : str or Expr, optional
-        What identifies a point; by default its row number in the frame, from 0.
+        Identifier of a point; by default its row number in the frame, from 0.
     partition_by : str, Expr or sequence of these, optional
         Columns of both frames. A point is assigned to a center of its own partition. NULL is a
         partition too.
@@ -250,8 +251,8 @@ def assign_nearest(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per point, sorted by partition and id: the partition columns;
-        id; cluster, that of the nearest center (the lowest one in a tie); and distance, from 0, the
-        distance to that center.
+        id; cluster, the cluster of the nearest center (the lowest cluster in a tie); and distance,
+        from 0, the distance to that center.
 
     Raises
     ------

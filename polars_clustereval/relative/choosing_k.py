@@ -1,9 +1,9 @@
-"""choosing_k: the indices for every number of clusters k; the twin of its SQL file.
+"""choosing_k: indices for each number of clusters k, as in the SQL file of the same name.
 
 A sweep is a set of clusterings, one per k. Its curve is ssw, the sum of squared distances to the
 centers, by k. Internally, a row of a sweep has the columns key_0, key_1, ... of its partition, k,
-n, n_dims, n_clusters and the columns of elbow; `before` and `after` are the ssw of the rows before
-and after it.
+n, n_dims, n_clusters and the columns of elbow. `before` and `after` are the values of ssw in the
+previous and in the next row.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 Silhouette = Literal["none", "simplified", "exact"]
 
-#: Columns of elbow that are those of internal_report.
+#: The columns that elbow shares with internal_report.
 _REPORT_COLUMNS = (
     *("n", "n_clusters", "ssw", "explained_variance"),
     *("calinski_harabasz_score", "davies_bouldin_score"),
@@ -53,7 +53,7 @@ _ELBOW_COLUMNS = (
     *("krzanowski_lai_index", "hartigan_index", "jump"),
     *("second_difference", "chord_distance", "kneedle", "is_knee"),
 )
-# In units of the whole curve, or of ssw, this is rounding error.
+# A difference below this, in units of the whole curve or of ssw, is rounding error.
 _ROUNDING_ERROR = 1e-12
 
 
@@ -85,10 +85,10 @@ def _mean_silhouettes(
 
 
 def _with_k_check(rows: pl.LazyFrame, values: pl.LazyFrame) -> pl.LazyFrame:
-    """Return `rows`; collecting them raises the error of the first bad k among `values`.
+    """Return `rows`; collecting them raises an error for the first bad k among `values`.
 
-    raise_on_collect joins its check, and the engine leaves that out if there are no rows to join.
-    Here k is also checked in rows that are left out.
+    raise_on_collect joins its check to the rows, and the engine skips the check if there are no
+    rows to join. Here, k is also checked in rows that are left out.
     """
     schema = rows.collect_schema()
 
@@ -115,8 +115,8 @@ def _with_k_check(rows: pl.LazyFrame, values: pl.LazyFrame) -> pl.LazyFrame:
 def _krzanowski_lai_difference(row: Row) -> pl.Expr:
     """Return Krzanowski and Lai's DIFF of k, (k - 1)^(2/d) before - k^(2/d) ssw.
 
-    d is the number of dimensions. It is NULL unless the row before has k - 1. `row` returns the
-    expression of a column of a sweep by its name.
+    d is the number of dimensions. The result is NULL unless the row before has k - 1. `row` returns
+    the expression of a column of a sweep by its name.
     """
     k, power = to_double(row("k")), 2.0 / to_double(row("n_dims"))
     difference = (k - 1).pow(power) * row("before") - k.pow(power) * row("ssw")
@@ -124,7 +124,7 @@ def _krzanowski_lai_difference(row: Row) -> pl.Expr:
 
 
 def _hartigan_index(row: Row) -> pl.Expr:
-    """Return Hartigan's (ssw / after - 1) (n - k - 1), NULL unless the row after has k + 1.
+    """Return Hartigan's (ssw / after - 1) (n - k - 1); NULL unless the row after has k + 1.
 
     `row` returns the expression of a column of a sweep by its name.
     """
@@ -136,8 +136,8 @@ def _hartigan_index(row: Row) -> pl.Expr:
 def _transformed_distortion(row: Row) -> pl.Expr:
     """Return Sugar and James's distortion ssw / (n d) to the power -d / 2, for d dimensions.
 
-    It is NULL if ssw is 0, or if the result is outside the range of Float64. `row` returns the
-    expression of a column of a sweep by its name.
+    The result is NULL if ssw is 0, or if it would be outside the range of Float64. `row` returns
+    the expression of a column of a sweep by its name.
     """
     dims, ssw = to_double(row("n_dims")), row("ssw")
     exponent = -0.5 * dims * (ssw / to_double(row("n")) / dims).log()
@@ -145,10 +145,11 @@ def _transformed_distortion(row: Row) -> pl.Expr:
 
 
 def _second_difference(row: Row) -> pl.Expr:
-    """Return the second difference of ssw by k, for values of k at any distance.
+    """Return the second difference of ssw by k, for any spacing of the values of k.
 
-    It is before - 2 ssw + after if both neighbors are one k away, and 0 if it is within the
-    rounding error of ssw. `row` returns the expression of a column of a sweep by its name.
+    If the neighboring values of k are k - 1 and k + 1, it is before - 2 ssw + after. It is 0 if it
+    is within the rounding error of ssw. `row` returns the expression of a column of a sweep by its
+    name.
     """
     before, ssw, after, left = row("before"), row("ssw"), row("after"), row("left_step")
     bend = (before - ssw) - (ssw - after) * (left / row("right_step"))
@@ -158,12 +159,12 @@ def _second_difference(row: Row) -> pl.Expr:
 
 
 def _zero_if_straight(x: pl.Expr) -> pl.Expr:
-    """Return x, a length in units of the whole curve, or 0 if it is within rounding error of 0."""
+    """Return x, a length in units of the whole curve, or 0 if x is within rounding error of 0."""
     return pl.when(x.abs() <= _ROUNDING_ERROR).then(0.0).otherwise(x)
 
 
 def _chord_distance(row: Row) -> pl.Expr:
-    """Return how far a point of the scaled curve is below the chord between the ends of it.
+    """Return how far a point of the scaled curve is below the chord between the curve's ends.
 
     `row` returns the expression of a column of a sweep by its name.
     """
@@ -179,12 +180,13 @@ def _chord_distance(row: Row) -> pl.Expr:
 
 
 def _add_curve(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
-    """Return the rows of a sweep with columns of their neighbors and of the scaled curve.
+    """Return the rows of a sweep with columns on their neighbors and on the scaled curve.
 
-    `keys` are the columns of a partition, at least one. New columns: before and after,
-    left_step and right_step (how far the neighbors' k is away), place (from 1) and places (how many
-    there are); across and height, k and ssw scaled to [0, 1] over the curve, NULL for a flat curve
-    or one of fewer than 3 rows; start_height and end_height, those of its ends.
+    `keys` are the columns of a partition, at least one. The new columns are before and after;
+    left_step and right_step, the differences from the neighboring values of k; place, the position
+    of the row from 1; places, the number of rows; across and height, which are k and ssw scaled to
+    [0, 1] over the curve, and NULL if the curve is flat or has fewer than 3 rows; and start_height
+    and end_height, the heights of both ends of the curve.
     """
 
     def add_neighbors(row: Row) -> Terms:
@@ -228,14 +230,14 @@ def _over(expr: pl.Expr, keys: list[str]) -> pl.Expr:
 
 
 def _add_knees(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
-    """Return the rows of _add_curve with kneedle, the difference curve, and is_knee.
+    """Return the rows of _add_curve with kneedle (the difference curve) and is_knee.
 
-    is_knee is true at the first knee, false in the other rows, and NULL in all if there is none. A
-    knee is a local maximum of the difference curve after which that falls by more than the mean
-    step of k (S = 1) before the next one. Kneedle also stops at local minima, which changes
-    nothing, because from there the curve rises to the next maximum. Unlike in kneed, an end of the
-    curve is not a maximum (the paper compares a value with both neighbors). Of several equal values
-    in a row, the last one is the maximum, as in kneed.
+    is_knee is true at the first knee and false in the other rows, or NULL in all rows if there is
+    no knee. A knee is a local maximum of the difference curve after which the curve falls by more
+    than the mean step of k (S = 1) before the next local maximum. Kneedle also stops at local
+    minima, which makes no difference, because the curve rises from there to the next maximum.
+    Unlike in kneed, an end of the curve is not a maximum, because the paper compares a value with
+    both neighbors. As in kneed, the last of several equal consecutive values is the maximum.
     """
 
     def add_difference(row: Row) -> Terms:
@@ -251,7 +253,7 @@ def _add_knees(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
         }
 
     def add_extremes(row: Row) -> Terms:
-        """Return the last maximum up to a row, and its value."""
+        """Return the position of the last maximum up to a row, and its value."""
         difference, place = row("kneedle"), row("place")
         left, right = row("difference_before"), row("difference_after")
         is_maximum = (difference >= left) & (difference >= right)
@@ -262,7 +264,7 @@ def _add_knees(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
         return {name: _over(expr.forward_fill(), keys) for name, expr in columns.items()}
 
     def add_knee(row: Row) -> Terms:
-        """Return the place of the knee."""
+        """Return the position of the knee."""
         threshold = row("maximum") - 1.0 / to_double(row("places") - 1)
         is_found = row("difference_after") < threshold
         return {"knee": _over(pl.when(is_found).then("last_maximum").min(), keys)}
@@ -275,7 +277,7 @@ def _add_indices(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
     """Return the rows of _add_curve with the indices that compare neighboring k."""
 
     def add_terms(row: Row) -> Terms:
-        """Return what the indices compare between rows."""
+        """Return the terms that the indices compare between rows."""
         return {
             "difference": _krzanowski_lai_difference(row),
             "distortion": _transformed_distortion(row),
@@ -320,16 +322,16 @@ def elbow(
     silhouette: Silhouette = "none",
     missing: Missing = "error",
 ) -> Frame:
-    """Indices for choosing the number of clusters k, one clustering per k, and the knee of ssw.
+    """Indices for choosing the number of clusters k from one clustering per k, and the knee of ssw.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
         One row per point and value of k. A LazyFrame is read when you collect the result, and
-        streams; a List column is read once more, for the length of its longest list.
+        streams. A List column is read once more, to find the length of its longest list.
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        where it is NULL, or all of its columns are, are left out.
+        where it is NULL, or where all of its columns are NULL, are left out.
     cluster : str or Expr
         Cluster that the clustering with this k assigned to the point. Rows where it is NULL are
         left out.
@@ -337,20 +339,22 @@ def elbow(
         Number of clusters that you asked for, a whole number >= 1. n_clusters may be smaller if
         some clusters are empty.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
-        A distance of scipy, in any letter case. The criteria were designed for 'euclidean'.
+        The name of a scipy distance, in any letter case. The criteria were designed for
+        'euclidean'.
     center : {'mean', 'median'}
-        How a centroid is computed, for each coordinate. Silhouettes always use means.
+        How each coordinate of a centroid is computed. Silhouettes always use means.
     silhouette : {'none', 'simplified', 'exact'}
-        Method of silhouette_score for the column silhouette; with 'none' the column is NULL.
+        Method of silhouette_score for the column silhouette. With 'none', the column is NULL.
         'exact' needs all points in memory.
     p, partition_by, noise, noise_as, weights, missing : as in internal_report
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition and k, sorted by them: the partition columns; k;
-        n, the points that count; n_clusters; ssw, explained_variance, calinski_harabasz_score and
-        davies_bouldin_score of internal_report; silhouette, the mean silhouette; and
+        Same kind as `frame`, one row per partition and k, sorted by partition and k: the partition
+        columns; k; n, the number of points that are counted; n_clusters; ssw, explained_variance,
+        calinski_harabasz_score and davies_bouldin_score of internal_report; silhouette, the mean
+        silhouette; and
 
         * krzanowski_lai_index |DIFF(k) / DIFF(k + 1)| >= 0, best high, where DIFF(k) = (k -
           1)^(2/d) ssw(k - 1) - k^(2/d) ssw(k), for d dimensions;
@@ -364,14 +368,14 @@ def elbow(
         * kneedle, best high: Kneedle's difference curve, (1 - scaled ssw) - scaled k;
         * is_knee: true at Kneedle's first knee (S = 1).
 
-        The first three need exactly k - 1 or k + 1: they are NULL if that is missing, and if they
-        would divide by 0. jump is also NULL if the power is outside the range of doubles, as with
-        very many dimensions. second_difference is NULL at both ends. On a flat curve, and with
-        fewer than 3 values of k, chord_distance and kneedle are NULL. is_knee is NULL in all rows
-        if there is no knee, as on a flat or a straight curve, and on every falling curve of 3
-        values, because a knee needs a fall after it. Kneedle was designed for convex falling
-        curves; if the curve rises between two values of k, the first knee is one of its dents. If
-        there are no rows, the result is empty.
+        The first three need exactly k - 1 or k + 1: they are NULL if this neighbor is missing, and
+        if they would divide by 0. jump is also NULL if the power is outside the range of doubles,
+        which happens with very many dimensions. second_difference is NULL at both ends. If the
+        curve is flat or has fewer than 3 values of k, chord_distance and kneedle are NULL. is_knee
+        is NULL in all rows if there is no knee. This is the case for a flat or straight curve, and
+        for every falling curve of 3 values, because the difference curve must fall after a knee.
+        Kneedle was designed for convex falling curves; if the curve rises between two values of k,
+        the first knee is one of its dents. If there are no rows, the result is empty.
 
     Raises
     ------
@@ -380,7 +384,7 @@ def elbow(
 
     Notes
     -----
-    docs/choosing_k.md explains what speaks against the elbow, and how far the criteria agree.
+    docs/choosing_k.md explains the objections to the elbow method, and how far the criteria agree.
     In SQL: ``FROM clustereval.elbow(tbl, [x, y], cluster, k)``.
 
     References
@@ -391,7 +395,7 @@ def elbow(
 
     Examples
     --------
-    Two pairs of points are in one, two and three clusters:
+    Two pairs of points are divided into one, two and three clusters:
 
     >>> sweep = pl.DataFrame(
     ...     {
@@ -451,7 +455,7 @@ def elbow(
     return to_user_frame(frame, rows.sort(*names, "k", nulls_last=True), user_keys)
 
 
-#: For each criterion of choose_k, in its order: what it recommends, in words.
+#: For each criterion of choose_k, in order: which k it recommends, in words.
 CRITERIA = {
     "calinski_harabasz_score": "largest value",
     "davies_bouldin_score": "smallest value",
@@ -464,26 +468,27 @@ CRITERIA = {
     "kneedle": "first knee",
     "gap": "choice of gap_statistic",
 }
-# Recommended only above 0: a curve that is straight, or of vanishing distortion, has no best k.
+# The criteria that recommend a k only if its value is above 0: a straight curve, or one with
+# vanishing distortion, has no best k.
 _ABOVE_0 = ("jump", "second_difference", "chord_distance")
-#: Why a criterion recommends no k although it has values.
+#: The reasons why a criterion recommends no k although it has values.
 REFUSALS = {
     "hartigan_index": "no value <= 10",
     **dict.fromkeys(_ABOVE_0, "no value > 0"),
     "kneedle": "no knee",
     "gap": "no choice",
 }
-# The column that says which k is recommended, whatever the value.
+# The columns that mark the recommended k directly, independent of the values.
 _CHOICES = {"kneedle": "is_knee", "gap": "is_choice"}
 
 
 def _value_or_null(criterion: str) -> pl.Expr:
-    """Return the value of a criterion as a double, or NULL for NaN, which cannot be best."""
+    """Return the value of a criterion as Float64, or NULL if it is NaN, which cannot be best."""
     return to_double(pl.col(criterion)).fill_nan(None)
 
 
 def _cost(criterion: str) -> pl.Expr:
-    """Return a cost that is smallest at the k that a criterion recommends; NULL without one."""
+    """Return a cost that is smallest at the k that a criterion recommends; NULL if it has none."""
     value = _value_or_null(criterion)
     if criterion == "davies_bouldin_score":
         return value
@@ -499,9 +504,9 @@ def _cost(criterion: str) -> pl.Expr:
 def _rate_criterion(rows: pl.LazyFrame, criterion: str, keys: Mapping[str, str]) -> pl.LazyFrame:
     """Return the rows of a table of elbow or gap_statistic, rated by one criterion.
 
-    Columns: `keys`, the partition columns; place (of the criterion), criterion, rule, k, value;
-    no_cost, cost and is_other, by which the recommended k comes first; and refusal, why there is no
-    such k although there are values.
+    The columns are the partition columns `keys`; place, the position of the criterion; criterion;
+    rule; k; value; no_cost, cost and is_other, by which rows are sorted so that the recommended k
+    comes first; and refusal, the reason if no k is recommended although there are values.
     """
     choice = _CHOICES.get(criterion)
     is_choice = pl.col(choice).cast(pl.Boolean).fill_null(False) if choice else pl.lit(False)
@@ -523,7 +528,7 @@ def _rate_criterion(rows: pl.LazyFrame, criterion: str, keys: Mapping[str, str])
 def _read_table(
     table: pl.LazyFrame, keys: Mapping[str, str], columns: Sequence[str], parameter: str
 ) -> pl.LazyFrame:
-    """Return keys, k and `columns` of a table that is the user's argument of `parameter`.
+    """Return `keys`, k and `columns` of `table`, which is the user's argument of `parameter`.
 
     Raise an error if a column is missing, and on collection if a partition has two rows with the
     same k.
@@ -539,14 +544,14 @@ def _read_table(
 def choose_k(
     frame: Frame, gap: pl.DataFrame | pl.LazyFrame | None = None, *, partition_by: Keys = None
 ) -> Frame:
-    """Number of clusters that each criterion recommends, from the table of elbow.
+    """Number of clusters that each criterion recommends, given the table of elbow.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
         A table of elbow, with all its columns.
     gap : DataFrame or LazyFrame, optional
-        A table of gap_statistic. Its choice is then one more criterion.
+        A table of gap_statistic, whose choice is added as another criterion.
     partition_by : str, Expr or sequence of these, optional
         The partition columns of frame and gap. Each partition is one sweep of k.
 
@@ -554,13 +559,13 @@ def choose_k(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per partition and criterion: the partition columns; criterion,
-        the name of its column; k, the one that it recommends, and value, the value there; rule, its
-        rule in words; runner_up, the k that would come next by that rule, and runner_up_value, the
-        value there; and reason. Of equal values, the one with the smallest k comes first. k is NULL
-        if a criterion recommends none, and reason is why: 'no value' if all values are NULL or NaN,
-        'no value > 0' for jump, second_difference and chord_distance, 'no value <= 10' for
-        hartigan_index, 'no knee' for kneedle, and 'no choice' for gap. For kneedle and gap,
-        runner_up is the k with the largest of the other values.
+        the name of its column; k, the number of clusters that it recommends, and value, its value
+        at this k; rule, its rule in words; runner_up, the k that would come next by this rule, and
+        runner_up_value, the value at that k; and reason. Of equal values, the value with the
+        smallest k comes first. If a criterion recommends no k, k is NULL, and reason says why: 'no
+        value' if all values are NULL or NaN, 'no value > 0' for jump, second_difference and
+        chord_distance, 'no value <= 10' for hartigan_index, 'no knee' for kneedle, and 'no choice'
+        for gap. For kneedle and gap, runner_up is the k that has the largest of the other values.
 
     Raises
     ------
@@ -570,8 +575,8 @@ def choose_k(
 
     Notes
     -----
-    No criterion is always right. They often disagree, each of them makes assumptions, and those
-    that start at k = 2 cannot tell you that there are no clusters; see docs/choosing_k.md.
+    No criterion is always right. The criteria often disagree, and each of them makes assumptions.
+    Criteria that start at k = 2 cannot tell you that there are no clusters; see docs/choosing_k.md.
     In SQL: ``FROM clustereval.choose_k(tbl)``.
 
     References
@@ -608,7 +613,7 @@ def choose_k(
     rows = rows.with_columns(rank=pl.when(~pl.col("no_cost")).then(rank))
 
     def ranked(column: str, rank: int) -> pl.Expr:
-        """Return the value of a column in the row of this rank of a group."""
+        """Return the value of a column in the row of a group that has this rank."""
         return pl.col(column).filter(pl.col("rank") == rank).max()
 
     choices = rows.group_by(by).agg(

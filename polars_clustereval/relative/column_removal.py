@@ -1,7 +1,8 @@
 """column_removal: how a clustering changes if one coordinate of the points is left out.
 
-The whole clustering uses all coordinates; a reduced clustering, one per coordinate, leaves out that
-coordinate. A cell has the points that a cluster of one and a cluster of the other have in common.
+The whole clustering uses all coordinates. For each coordinate, there is a reduced clustering, which
+leaves out that coordinate. A cell has the points that a cluster of the whole clustering and a
+cluster of a reduced clustering have in common.
 """
 
 from __future__ import annotations
@@ -65,17 +66,18 @@ class _SharedPoints(NamedTuple):
 
 
 def _find_cells(whole: Integers, reduced: Integers) -> _SharedPoints:
-    """Return the cells of m points in the clusters of numbers `whole` and `reduced`, each (m,)."""
+    """Return the cells of m points in the clusters with the numbers `whole` and `reduced` (m,)."""
     width = int(reduced.max()) + 1
     codes, sizes = np.unique(whole * width + reduced, return_counts=True)
     return _SharedPoints(codes // width, codes % width, sizes)
 
 
 def _mean_by_cluster(x: Floats, numbers: Integers, distance: Distance) -> Floats:
-    """Return the centers (k, d) of the clusters of points x (m, d), whose numbers are (m,).
+    """Return the centers (k, d) of clusters of points x (m, d); `numbers` (m,) are the clusters.
 
-    Centers are means, for cosine their directions. A mean is kept between the smallest and the
-    largest of its numbers, because rounding could take it outside if all are equal.
+    Centers are means, or for cosine the directions of means. A mean is clamped to the range from
+    the smallest to the largest of its numbers, because rounding could take it outside if all
+    numbers are equal.
     """
     order = np.argsort(numbers, kind="stable")
     starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
@@ -93,8 +95,8 @@ def _mean_by_cluster(x: Floats, numbers: Integers, distance: Distance) -> Floats
 def _mean_distances_of_cells(part: Partition, reduced: Integers, distance: Distance) -> Floats:
     """Return for each cell of a partition the mean distance (q,) of the points of its two clusters.
 
-    `reduced` (m,) are the numbers of the points' clusters in the reduced clustering; the partition
-    has those of the whole one. The cells are in the order of _find_cells.
+    `reduced` (m,) are the numbers of the points' clusters in the reduced clustering, and `part` has
+    the clusters of the whole clustering. The cells are in the order of _find_cells.
     """
     cells = _find_cells(part.numbers, reduced)
     sizes = np.bincount(reduced)
@@ -106,7 +108,7 @@ def _mean_distances_of_cells(part: Partition, reduced: Integers, distance: Dista
         for cell in np.flatnonzero(cells.reduced == number):
             sums[cell] = targets.sums(part.points_of_cluster(cells.whole[cell])).sum()
     if distance.name == "cosine":
-        # A zero vector is at 1 from all points but itself.
+        # A zero vector has distance 1 from all points except itself.
         zeros = ~part.x.any(axis=1)
         codes = cells.whole * len(sizes) + cells.reduced
         places = np.searchsorted(codes, part.numbers[zeros] * len(sizes) + reduced[zeros])
@@ -118,10 +120,10 @@ def _mean_distances_of_cells(part: Partition, reduced: Integers, distance: Dista
 def _squares_by_cluster(x: Floats, numbers: Integers) -> Floats:
     """Return for each cluster the sum (k,) of squared deviations of its x (m,) from their mean.
 
-    `numbers` (m,) are the numbers of the clusters, from 0, all of which occur.
+    `numbers` (m,) are the numbers of the clusters, from 0; each number occurs.
     """
     sizes = np.bincount(numbers)
-    # Relative to a number of the cluster, equal ones have no deviations.
+    # Numbers are taken relative to one of them, so that equal numbers have no deviations.
     first = x[np.unique(numbers, return_index=True)[1]][numbers]
     means = np.bincount(numbers, weights=x - first) / sizes
     deviations = x - first - means[numbers]
@@ -129,10 +131,11 @@ def _squares_by_cluster(x: Floats, numbers: Integers) -> Floats:
 
 
 def _column_stability(part: Partition, points: Points, removed_key: str) -> pl.DataFrame:
-    """Return one row for a partition, the points for one coordinate that is left out.
+    """Return one row for a partition, which has the points for one coordinate that is left out.
 
     The row has the columns of _SCHEMA. The rows of the partition have the reduced cluster as `id`,
-    and the coordinate that is left out as left_out; removed_key is the column with its number.
+    and the coordinate that is left out as left_out. removed_key is the column with the number of
+    that coordinate.
     """
     _check_place(part.rows[removed_key][0], points.form.dims)
     left_out = part.rows["left_out"].to_numpy()
@@ -188,10 +191,11 @@ def column_stability(
     partition_by: Keys = None,
     missing: Missing = "error",
 ) -> Frame:
-    """Stability of a clustering when single coordinates are left out.
+    """Stability of a clustering if single coordinates are left out.
 
-    You cluster the points with all coordinates, and again without each of them. The means of the
-    four indices over the coordinates that are left out are the measures of Datta and Datta.
+    You cluster the points with all coordinates, and again without each single coordinate. To get
+    the measures of Datta and Datta, average the four indices over the coordinates that are left
+    out.
 
     Parameters
     ----------
@@ -200,7 +204,7 @@ def column_stability(
         result; the points are then in memory.
     vector : str, Expr, selector or sequence of str and Expr
         All coordinates: an Array or List column of numbers, or the numeric columns. Rows where it
-        is NULL, or all of its columns are, are left out.
+        is NULL, or where all of its columns are NULL, are left out.
     cluster : str or Expr
         Cluster of the point in the clustering with all coordinates. Rows where it is NULL are left
         out.
@@ -218,13 +222,13 @@ def column_stability(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per partition and coordinate that is left out, sorted by
-        these: the partition columns; removed; n, the points that count; n_clusters, those of the
-        reduced clustering; and
+        these: the partition columns; removed; n, the number of points that are counted; n_clusters,
+        the number of clusters of the reduced clustering; and
 
         * average_proportion_non_overlap, the mean over the points of the share of the point's
           cluster that the reduced clustering puts elsewhere (range [0, 1), best 0);
         * average_distance, the mean over the points of the mean distance between the points of the
-          point's cluster and those of its reduced cluster (range [0, inf), best low);
+        point's cluster and the points of its reduced cluster (range [0, inf), best low);
         * average_distance_between_means, the mean over the points of the distance between the means
           of these two clusters (range [0, inf), best 0);
         * figure_of_merit, the root mean square deviation of the coordinate that is left out from
@@ -242,8 +246,8 @@ def column_stability(
 
     Notes
     -----
-    If two clusters have a common point, average_distance needs the distances between all of their
-    points.
+    If a cluster and a reduced cluster have a common point, average_distance needs the distances
+    between all of their points.
     In SQL: ``FROM clustereval.column_stability(tbl, [x, y], cluster, removed, reduced_cluster)``.
 
     References
@@ -283,7 +287,7 @@ def column_stability(
     points = _with_left_out(points, pl.col(removed_key))
 
     def stability_of_column(part: Partition) -> pl.DataFrame:
-        """Return the row of a partition."""
+        """Return the result row of a partition."""
         return _column_stability(part, points, removed_key)
 
     table = map_partitions(points, stability_of_column, _SCHEMA, ["id", "left_out"])

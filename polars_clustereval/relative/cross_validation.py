@@ -1,4 +1,4 @@
-"""cross_validation: whether a clustering of some points fits others that it has not seen."""
+"""cross_validation: whether a clustering of some points also fits points that it has not seen."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _read_folds(
     fold: Column,
     options: PointOptions,
 ) -> Points:
-    """Return the user's rows as points; the folds of each partition are their partitions.
+    """Return the user's rows as points, in which each fold of a partition is a partition.
 
     The fold is the last of the partition columns, with the name "fold".
     """
@@ -66,7 +66,7 @@ def _read_folds(
 
 
 def _contingency_of_folds(assigned: pl.LazyFrame, points: Points) -> ContingencyTable:
-    """Return the contingency table of each fold: own cluster against cluster of the nearest center.
+    """Return the contingency table of each fold: own cluster against that of the nearest center.
 
     `assigned` is the result of assigned_points with the column cluster.
     """
@@ -101,10 +101,10 @@ def cross_validation(
     ----------
     frame : DataFrame or LazyFrame
         The points that are held out, one per row. A LazyFrame is read when you collect the result,
-        and streams; a List column is read once more, for the length of its longest list.
+        and streams. A List column is read once more, to find the length of its longest list.
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        where it is NULL, or all of its columns are, are left out.
+        where it is NULL, or where all of its columns are NULL, are left out.
     cluster : str or Expr
         Cluster of each point, found without the model of its fold, or its true class. Rows where it
         is NULL are left out.
@@ -129,11 +129,12 @@ def cross_validation(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per partition and fold, sorted by these: the partition
-        columns; fold; n, the points that count; n_labels, the number of their own clusters;
-        n_clusters, the number of clusters that they are assigned to; score (its range and best
-        value are those of the metric); prediction_strength (range [0, 1], best 1; see the function
-        of that name); and, over all folds of the partition, mean_score and std_score, the sample
-        standard deviation, which is NULL for one fold. If there are no rows, the result is empty.
+        columns; fold; n, the number of points that are counted; n_labels, the number of their own
+        clusters; n_clusters, the number of clusters to which they are assigned; score (its range
+        and best value are those of the metric); prediction_strength (range [0, 1], best 1; see the
+        function of that name); and, over all folds of the partition, mean_score and std_score, the
+        mean and the sample standard deviation of score. std_score is NULL for a single fold. If
+        there are no rows, the result is empty.
 
     Raises
     ------

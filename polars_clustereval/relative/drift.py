@@ -1,4 +1,4 @@
-"""How much has changed from one run to the next, in one row."""
+"""The changes from one run to the next, summarized in one row."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def _drift_counts(pair: RunPair) -> pl.LazyFrame:
-    """Return one row per partition: n_before and n_after ids, n_common in both, and n_moved.
+    """Return one row per partition with the numbers of ids n_before, n_after, n_common and n_moved.
 
     Without partition columns there is always one row.
     """
@@ -55,7 +55,7 @@ _COUNTED = ("kept", "grown", "shrunk", "split", "merged", "gone", "new")
 def _transition_counts(pair: RunPair) -> pl.LazyFrame:
     """Return one row per partition with the numbers of clusters of each run and transition.
 
-    A split cluster or a merged one counts once, and its parts or sources do not.
+    A split or merged cluster counts once, and its parts or sources are not counted.
     """
     kind = pl.col("kind")
     is_own_row = ~kind.is_in(["part", "source"])
@@ -72,7 +72,8 @@ def _transition_counts(pair: RunPair) -> pl.LazyFrame:
 def _score_agreement(pair: RunPair) -> pl.LazyFrame:
     """Return one row per partition with common ids: the scores of _SCORES.
 
-    The run before is the label. Without partition columns there is always one row.
+    The clusters of the run before are the labels. Without partition columns, there is always one
+    row.
     """
     one, zero = pl.lit(1, pl.Int64), pl.lit(0, pl.Int64)
     sides = {"label": ("before", "old"), "cluster": ("after", "new")}
@@ -94,9 +95,9 @@ def _score_agreement(pair: RunPair) -> pl.LazyFrame:
 def _stability_term(half_rows: dict[str, pl.Expr], totals: dict[str, pl.Expr]) -> pl.Expr:
     """Return the term of a cluster in the population stability index: (p - q) ln(p / q).
 
-    p and q are its shares of the rows before and after. `half_rows` are twice its rows in each run
-    (1, half a row, if it has none), and `totals` are all rows. The difference is computed from
-    integers.
+    p and q are the cluster's shares of the rows before and after. `half_rows` is twice the number
+    of its rows in each run, or 1 (half a row) if it has none, and `totals` is the number of all
+    rows. The difference is computed from integers.
     """
     x = widen(half_rows["before"]) * widen(totals["after"])
     y = widen(half_rows["after"]) * widen(totals["before"])
@@ -152,7 +153,7 @@ _DRIFT = (
 
 
 def _rates() -> dict[str, pl.Expr]:
-    """Return the numbers of ids that have left and joined, and the rates, by name."""
+    """Return n_left, n_joined and the rates of ids, as expressions by name."""
     before, after, common, moved = map(pl.col, ("n_before", "n_after", "n_common", "n_moved"))
     left, joined = before - common, after - common
     return {
@@ -179,7 +180,7 @@ def run_drift(
     noise_as: NoiseAs | None = None,
     metrics: Sequence[str] | None = None,
 ) -> Frame:
-    """How much has changed from one run to the next: ids, clusters, agreement and sizes.
+    """Summary of the changes from one run to the next: ids, clusters, agreement and sizes.
 
     Parameters
     ----------
@@ -193,19 +194,20 @@ def run_drift(
     -------
     DataFrame or LazyFrame
         Same kind as `frame_before`, one row per partition, sorted: the partition columns; n_before
-        and n_after, the ids of each run, and n_common, those of both; n_moved, n_left and n_joined,
-        the ids that have moved, left or joined (see moved_ids); moved_rate (range [0, 1], best
-        low), n_moved / n_common, left_rate (range [0, 1]), n_left / n_before, joined_rate (range
-        [0, 1]), n_joined / n_after, and churn (range [0, 1], best low), the share of the ids of
-        either run that have moved, left or joined; n_clusters_before and n_clusters_after; n_kept,
-        n_grown, n_shrunk, n_split, n_merged, n_gone and n_new, numbers of clusters, where a split
-        or merged cluster counts once; n_ambiguous, the rows of run_transitions that are doubtful;
-        adjusted_rand_score, adjusted_mutual_info_score and variation_of_information on the ids in
-        both runs; and population_stability_index (range [0, inf), best 0), the sum of (p - q) ln(p
-        / q) over the names of clusters, where p and q are the cluster's shares of the rows of each
-        run. A cluster that a run does not have counts as half a row there. Rates, scores and the
-        index are NULL if they would divide by 0. If there are no rows, the numbers are 0; with
-        partition_by, the result is empty.
+        and n_after, the numbers of ids in each run, and n_common, the number of ids in both runs;
+        n_moved, n_left and n_joined, the numbers of ids that have moved, left or joined (see
+        moved_ids); moved_rate (range [0, 1], best low), n_moved / n_common, left_rate (range [0,
+        1]), n_left / n_before, joined_rate (range [0, 1]), n_joined / n_after, and churn (range [0,
+        1], best low), the share of the ids of either run that have moved, left or joined;
+        n_clusters_before and n_clusters_after; n_kept, n_grown, n_shrunk, n_split, n_merged, n_gone
+        and n_new, numbers of clusters, where a split or merged cluster counts once; n_ambiguous,
+        the rows of run_transitions that are doubtful; adjusted_rand_score,
+        adjusted_mutual_info_score and variation_of_information on the ids in both runs; and
+        population_stability_index (range [0, inf), best 0), the sum of (p - q) ln(p / q) over the
+        names of clusters, where p and q are the cluster's shares of the rows of each run. A cluster
+        that a run does not have counts as half a row in that run. Rates, scores and the index are
+        NULL if they would divide by 0. If there are no rows, the numbers are 0; with partition_by,
+        the result is empty.
 
     Raises
     ------
@@ -215,8 +217,8 @@ def run_drift(
     Notes
     -----
     The population stability index compares clusters with the same name, so it is useful only if
-    clusters keep their names from run to run. By convention, values below 0.1 are stable, and
-    values above 0.25 are a major change.
+    clusters keep their names from run to run. By convention, a value below 0.1 means stable sizes,
+    and a value above 0.25 a major change.
     In SQL: ``FROM clustereval.run_drift(tbl_before, tbl_after, id, cluster)``.
 
     References

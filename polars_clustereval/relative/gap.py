@@ -1,8 +1,9 @@
-"""gap: the gap statistic, from elbow tables of the data and of reference points without clusters.
+"""gap: the gap statistic, from the elbow tables of the data and of reference points.
 
-The columns of a coordinate i of the points are: x_i; low_i and high_i, its smallest and largest
-value in a partition; and z_i, that of a reference point. For the method 'pca' these are coordinates
-along the principal components of the partition.
+Reference points are points without clusters. For coordinate i, the columns are x_i, the coordinate
+of a point; low_i and high_i, the smallest and largest value in a partition; and z_i, the coordinate
+of a reference point. For the method 'pca', these are coordinates along the principal components of
+the partition.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ Number = TypeVar("Number", pl.Expr, "NDArray[np.uint64]")
 def check_sweep_k(lazy: pl.LazyFrame, k: Column) -> pl.Expr:
     """Return the user's argument k, a column of numbers of clusters, with the alias k.
 
-    Raise an error if it is not a column of numbers. raise_bad_k checks its values.
+    Raise an error if the column does not hold numbers. raise_bad_k checks the values.
     """
     expr = check_column(lazy, k, "k")
     dtype = lazy.select(expr).collect_schema()["k"]
@@ -84,7 +85,7 @@ def _bad_k_error(got: str) -> ClusterEvalError:
 
 
 def with_sweep_check(rows: pl.LazyFrame, by: list[str], sweep: str, remedy: str) -> pl.LazyFrame:
-    """Return `rows` with k as Int64, and checks of k that are run when they are collected.
+    """Return `rows` with k as Int64, and with checks of k that run on collection.
 
     k must be a whole number >= 1, and no two rows with the same columns `by` may have the same k.
     The error text calls such a group `sweep`, and `remedy` tells the user what distinguishes
@@ -93,7 +94,7 @@ def with_sweep_check(rows: pl.LazyFrame, by: list[str], sweep: str, remedy: str)
     counts = rows.group_by(*by, "k").agg(rows=pl.len())
 
     def check_one_row_per_k(counts: pl.DataFrame) -> None:
-        """Raise the error of the first bad k in `counts`, rows of by, k and their number."""
+        """Raise an error for the first bad k in `counts`, which has `by`, k and row counts."""
         raise_bad_k(counts.select("k"))
         repeated = counts.filter(pl.col("rows") > 1).sort("k").head(1)
         for k, n in repeated.select("k", "rows").iter_rows():
@@ -111,7 +112,7 @@ def with_sweep_check(rows: pl.LazyFrame, by: list[str], sweep: str, remedy: str)
 
 
 def _check_reference_options(n_sets: int, method: str, random_state: int) -> None:
-    """Raise the error of the first bad option of uniform_reference."""
+    """Raise an error for the first invalid option of uniform_reference."""
     if not (is_whole_number(n_sets, 1) and int(n_sets) < 10**15):
         raise ClusterEvalError(f"n_sets: expected a whole number >= 1, got {show_value(n_sets)}")
     check_choice("method", method, get_args(ReferenceMethod))
@@ -122,20 +123,20 @@ def _check_reference_options(n_sets: int, method: str, random_state: int) -> Non
         )
 
 
-# Divisors and factors of the three steps of _scramble.
+# The divisors and factors of the three steps of _scramble.
 _STEPS = ((2**16, 2146121005), (2**15, 2221713035), (2**16, 1))
 
 
 def _scramble_step(x: Number, divisor: int, factor: int) -> Number:
-    """Return one step of _scramble: (x xor x / divisor) times factor, modulo 2^32."""
+    """Return the result of one step of _scramble: (x xor x / divisor) times factor, modulo 2^32."""
     return (x ^ (x // divisor)) * factor % 2**32
 
 
 def _scramble(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return pseudorandom numbers below 2^32, one for each of the numbers x below 2^32.
 
-    It is Wellons' permutation lowbias32 of 32-bit numbers, in arithmetic that no engine rounds: all
-    products are below 2^64.
+    The function is Wellons' permutation lowbias32 of 32-bit numbers. All products are below 2^64,
+    so no engine rounds them.
     """
     for divisor, factor in _STEPS:
         x = _scramble_step(x, divisor, factor)
@@ -152,7 +153,7 @@ def _scramble_columns(rows: pl.LazyFrame, columns: Sequence[str]) -> pl.LazyFram
 def _stream_keys(n_sets: int, n_dims: int, seed: int) -> pl.LazyFrame:
     """Return one row per reference set: reference_set, from 1, and its keys c_0, c_1, ...
 
-    They make the numbers of one coordinate and set independent of those of others.
+    The keys make the random numbers of each coordinate and set independent of all others.
     """
     sets = np.arange(1, n_sets + 1, dtype=np.uint64)
     start = _scramble(np.array([seed], dtype=np.uint64))
@@ -171,14 +172,15 @@ def _columns(name: str, n_dims: int) -> list[str]:
 def _draw_points(boxes: pl.LazyFrame, n_dims: int, n_sets: int, seed: int) -> pl.LazyFrame:
     """Return n points for each of `boxes` and reference set: uniform z_0, ... in the box.
 
-    boxes has n, low_0, ..., high_0, ... The result has its other columns, reference_set and id.
+    boxes has n, low_0, ..., high_0, ... and other columns. The result also has these other columns,
+    reference_set and id.
     """
     c, z = _columns("c", n_dims), _columns("z", n_dims)
     sets = boxes.join(_stream_keys(n_sets, n_dims, seed), how="cross")
     rows = sets.with_columns(id=pl.int_ranges(0, "n")).explode("id", empty_as_null=False)
     scrambled = (pl.col("id") % 2**32).cast(pl.UInt64).alias("scrambled_id")
     rows = _scramble_columns(rows.with_columns(scrambled), ["scrambled_id"])
-    # Numbers that are scrambled before and after xor share no runs between streams.
+    # Scrambling both before and after xor ensures that streams share no runs of numbers.
     rows = rows.with_columns(pl.col(c) ^ pl.col("scrambled_id"))
     rows = _scramble_columns(rows, c)
     numbers: dict[str, pl.Expr] = {}
@@ -195,7 +197,8 @@ class _Vectors(NamedTuple):
     rows: pl.LazyFrame
     keys: dict[str, str]
     n_dims: int
-    #: Names of the columns of the coordinates, for error texts; empty unless each is a column.
+    #: Names of the columns of the coordinates, for error texts; empty unless each coordinate is a
+    #: column.
     names: tuple[str, ...]
 
     @property
@@ -216,13 +219,13 @@ class _Vectors(NamedTuple):
         return aggregate_by(self.rows, list(self.keys), terms).cache()
 
     def with_fault_check(self, frame: pl.LazyFrame, boxes: pl.LazyFrame) -> pl.LazyFrame:
-        """Return `frame`; collecting it raises the error of vectors that are not finite.
+        """Return `frame`; collecting it raises an error if vectors are not finite.
 
-        `boxes` are those of bounding_boxes.
+        `boxes` is the result of bounding_boxes.
         """
 
         def raise_at_bad_vectors(n_bad: pl.DataFrame) -> None:
-            """Raise the error unless `n_bad`, a frame of one number, holds 0."""
+            """Raise an error unless `n_bad`, a frame with a single number, holds 0."""
             if n_bad.item():
                 raw = [pl.col(x) for x in self.x]
                 raise point_fault_error(self.rows, raw, self.names, self.keys)
@@ -263,9 +266,9 @@ class _Axes(NamedTuple):
 
 
 def _principal_axes(points: _Vectors) -> _Axes:
-    """Return the principal components of each partition, from a scatter matrix summed by Polars.
+    """Return the principal components of each partition, from scatter matrices summed by Polars.
 
-    The sign of a component makes its largest coefficient positive.
+    The sign of a component is chosen so that its largest coefficient is positive.
     """
     keys, d = list(points.keys), points.n_dims
     means = {f"m_{i}": pl.col(x).mean() for i, x in enumerate(points.x)}
@@ -293,7 +296,7 @@ def _principal_axes(points: _Vectors) -> _Axes:
 def _number_rows(
     points: _Vectors, partitions: pl.DataFrame, more: Sequence[str] = ()
 ) -> pl.LazyFrame:
-    """Return the rows of the points with the number of their partition, and its columns `more`."""
+    """Return the points with the number of their partition, and its columns named in `more`."""
     table = partitions.lazy().select(*points.keys, "number", *more)
     if points.keys:
         return join_small(points.rows, list(points.keys), table)
@@ -301,7 +304,7 @@ def _number_rows(
 
 
 def _rotated_boxes(points: _Vectors, axes: _Axes) -> pl.LazyFrame:
-    """Return one row per partition: keys, number, n, and low_0, ..., high_0, ... by component."""
+    """Return one row per partition: keys, number, n, and low_0, ..., high_0, ... of components."""
     d = points.n_dims
     names = [*_columns("low", d), *_columns("high", d)]
     schema = pl.Schema({"number": pl.UInt32(), **dict.fromkeys(names, pl.Float64())})
@@ -326,7 +329,7 @@ def _rotated_boxes(points: _Vectors, axes: _Axes) -> pl.LazyFrame:
 
 
 def _rotate_back(rows: pl.LazyFrame, n_dims: int, axes: _Axes) -> pl.LazyFrame:
-    """Return the rows with z_0, ... along the components turned into coordinates of the points."""
+    """Return the rows with z_0, ..., which are along the components, as the points' coordinates."""
     z = _columns("z", n_dims)
 
     def rotate(batch: pl.DataFrame) -> pl.DataFrame:
@@ -356,21 +359,21 @@ def uniform_reference(
     partition_by: Keys = None,
     missing: Missing = "error",
 ) -> Frame:
-    """Points without clusters, drawn uniformly where the data are, as reference of gap_statistic.
+    """Points without clusters, drawn uniformly from the range of the data, for gap_statistic.
 
     Parameters
     ----------
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        where it is NULL, or all of its columns are, are left out.
+        where it is NULL, or where all of its columns are NULL, are left out.
     n_sets : int
-        Number of reference sets, at least 1. gap_statistic needs at least 2, and its authors use
-        many more.
+        Number of reference sets, at least 1. gap_statistic needs at least 2, and the authors of the
+        statistic use many more.
     method : {'box', 'pca'}
-        The points are drawn uniformly from the box that the data span. Its sides are along the
-        coordinates ('box') or along their principal components ('pca', only in Python, because the
-        SQL macro cannot decompose matrices). For 'pca', the means and products of the coordinates
-        are summed before points are drawn.
+        The points are drawn uniformly from the box that the data span. The sides of the box are
+        parallel to the coordinates ('box') or to the principal components of the data ('pca').
+        'pca' exists only in Python, because the SQL macro cannot decompose matrices. For 'pca', the
+        means and products of the coordinates are summed before points are drawn.
     random_state : int
         The seed, a whole number >= 0.
     frame, partition_by, missing : as in internal_report
@@ -378,12 +381,12 @@ def uniform_reference(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, reference set and point, sorted by them: the
-        partition columns; reference_set (from 1); id (from 0); and point, a list of numbers. A set
-        has as many points as the partition. With 'box', the numbers are the same in every engine,
-        to the last bit, and have 32 random bits. Relative to the box they are the same in every
-        partition, so no partition depends on others. A constant coordinate stays constant. If there
-        are no rows, the result is empty.
+        Same kind as `frame`, one row per partition, reference set and point, sorted in this order:
+        the partition columns; reference_set (from 1); id (from 0); and point, a list of numbers. A
+        set has as many points as the partition. With 'box', the numbers are the same in every
+        engine, to the last bit, and have 32 random bits. Relative to the box, the numbers are the
+        same in every partition, so that no partition depends on others. A constant coordinate stays
+        constant. If there are no rows, the result is empty.
 
     Raises
     ------
@@ -429,7 +432,7 @@ def uniform_reference(
 
 
 def _check_gap_options(rule: object, se_factor: object) -> str:
-    """Return the option rule of gap_statistic in lower case; raise the error of a bad option."""
+    """Return the option rule of gap_statistic in lower case; raise an error if one is invalid."""
     name = str(rule).lower()
     if name not in map(str.lower, _RULES):
         check_choice("rule", rule, _RULES)
@@ -441,9 +444,9 @@ def _check_gap_options(rule: object, se_factor: object) -> str:
 def _sweep_logs(
     table: pl.LazyFrame, keys: dict[str, str], more: Sequence[pl.Expr], sweep: str, remedy: str
 ) -> pl.LazyFrame:
-    """Return the rows of an elbow table: keys, `more`, k, and log_ssw, NULL if ssw is 0.
+    """Return the rows of an elbow table: `keys`, `more`, k, and log_ssw (NULL if ssw is 0).
 
-    `sweep` and `remedy` are those of with_sweep_check.
+    `sweep` and `remedy` are the parameters of with_sweep_check.
     """
     ssw = to_double(pl.col("ssw"))
     rows = table.select(
@@ -459,8 +462,9 @@ def _sweep_logs(
 def _expected_logs(reference: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
     """Return one row per partition and k of the reference.
 
-    Columns: keys, k, n_sets (reference sets of the partition), n_sets_of_k (those that have this
-    k), and mean and sd, the standard deviation with 1/B, of log_ssw, NULL if one of these is NULL.
+    The columns are keys; k; n_sets, the number of reference sets of the partition; n_sets_of_k, the
+    number of sets that have this k; and mean and sd, the mean and the standard deviation (with 1/B)
+    of log_ssw, which are NULL if a log_ssw is NULL.
     """
     log = pl.col("log_ssw")
     complete = log.null_count() == 0
@@ -475,10 +479,10 @@ def _expected_logs(reference: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
 
 
 def _raise_unmatched(pairs: pl.DataFrame) -> None:
-    """Raise an error unless both tables and all sets have the same k, and there are 2 sets.
+    """Raise an error unless both tables and all sets have the same k, and at least 2 sets exist.
 
-    `pairs` are rows of observed_k and expected_k, NULL where one is missing, n_sets and
-    n_sets_of_k.
+    `pairs` has the columns observed_k and expected_k, one of which is NULL if it is missing, n_sets
+    and n_sets_of_k.
     """
     same = "k: expected the same values in both tables, got"
     few = "reference_set: expected at least 2 reference sets, got"
@@ -498,14 +502,15 @@ def _raise_unmatched(pairs: pl.DataFrame) -> None:
 
 
 def _choose_by_rule(rows: pl.LazyFrame, keys: list[str], rule: str, factor: float) -> pl.LazyFrame:
-    """Return the rows of k, gap and gap_se with is_choice, NULL if a gap of the partition is.
+    """Return the rows of k, gap and gap_se with is_choice, which is NULL if any gap is NULL.
 
     `keys` are the columns of a partition, at least one.
     """
     gap, error, k = pl.col("gap"), pl.col("gap_se"), pl.col("k")
     next_gap = gap.shift(-1).over(keys, order_by="k")
     next_error = error.shift(-1).over(keys, order_by="k")
-    # The peak is the first local or the global maximum, or for Tibshirani's rule its choice.
+    # The peak is the first local maximum or the global maximum. For Tibshirani's rule, it is the k
+    # that this rule chooses.
     is_peak = {
         "globalmax": gap == gap.max().over(keys),
         "tibs2001semax": (gap >= next_gap - factor * next_error).fill_null(True),
@@ -548,23 +553,23 @@ def gap_statistic(
     rule : {'firstSEmax', 'Tibs2001SEmax', 'globalSEmax', 'firstmax', 'globalmax'}
         How k is chosen, in any letter case. 'Tibs2001SEmax', from the authors of the statistic,
         chooses the smallest k with a gap that is not below the gap of the next k minus its error,
-        or the last k if there is none. 'firstmax' and 'globalmax' choose the first local and the
-        global maximum; 'firstSEmax' and 'globalSEmax' choose the smallest k with a gap that is not
-        below that maximum minus the error there. A gap is a local maximum if the gap of the next k
-        is only equal, or if it is the last one of a rising curve.
+        or the last k if there is no such k. 'firstmax' and 'globalmax' choose the first local
+        maximum and the global maximum. 'firstSEmax' and 'globalSEmax' choose the smallest k with a
+        gap that is not below this maximum minus the error at the maximum. A gap is also a local
+        maximum if the gap of the next k is equal, or if it is the last gap of a rising curve.
     se_factor : float
         The error in these rules is gap_se times this number, which is >= 0.
     partition_by : str, Expr or sequence of these, optional
-        Columns of both frames whose groups are evaluated separately. NULL is a group too.
+        Columns of both frames whose groups are evaluated separately. NULL is also a group.
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition and k, sorted by them: the partition columns; k;
-        log_ssw; expected_log_ssw; gap; gap_se, the standard deviation of ln(ssw) over the B
-        reference sets (with the divisor B), times sqrt(1 + 1/B); and is_choice, true at the k that
-        is chosen. The next k is that of the next row. If an ssw is 0, its logarithm and everything
-        that needs it are NULL, and is_choice is NULL in all rows of the partition.
+        Same kind as `frame`, one row per partition and k, sorted by partition and k: the partition
+        columns; k; log_ssw; expected_log_ssw; gap; gap_se, the standard deviation of ln(ssw) over
+        the B reference sets (with the divisor B), times sqrt(1 + 1/B); and is_choice, true at the k
+        that is chosen. The next k is the k of the next row. If an ssw is 0, its logarithm and all
+        values that depend on it are NULL, and is_choice is NULL in all rows of the partition.
 
     Raises
     ------
@@ -576,8 +581,8 @@ def gap_statistic(
 
     Notes
     -----
-    The rules follow the documentation of maxSE in the R package cluster. Its sum over pairs of
-    points, with d.power = 2, is half of ssw, so the gap is the same.
+    The rules follow the documentation of maxSE in the R package cluster. With d.power = 2, the sum
+    over pairs of points in that package is half of ssw, so the gap is the same.
     In SQL: ``FROM clustereval.gap_statistic(tbl, reference, reference_set)``.
 
     References

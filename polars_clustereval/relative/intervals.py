@@ -1,14 +1,15 @@
 """Standard errors and confidence intervals of the external metrics, by the delta method.
 
 The rows are a sample of independent draws, so the contingency cells are multinomial with shares p.
-Every metric here is a smooth function of one, two or three statistics of the shares, those of its
-family (see external.gradients).
+Every metric here is a smooth function of one, two or three statistics of the shares, which are the
+statistics of its family (see external.gradients).
 
-The influence of a row on a statistic is the derivative of the statistic by the share of the row's
-cell: the sum of a term of the cell, a term of its label and a term of its cluster. The covariances
-C of the influences are summed over the cells once, and every metric uses them: a metric with the
-gradient d by its statistics has the variance d' C d / n. The statistics of the second and third
-column are chosen so that all their influences are exactly 0 for equal labelings.
+The influence of a row on a statistic is the derivative of the statistic with respect to the share
+of the row's cell. It is the sum of a term of the cell, a term of its label and a term of its
+cluster. The covariances C of the influences are summed over the cells once, and are used for every
+metric: if d is the gradient of a metric with respect to its statistics, its variance is d' C d / n.
+The second and third statistics of a family are chosen so that all their influences are exactly 0
+for equal labelings.
 """
 
 from __future__ import annotations
@@ -53,13 +54,14 @@ if TYPE_CHECKING:
 
 
 def _cells_with_squares(table: ContingencyTable) -> pl.LazyFrame:
-    """Return the cells of `table` with what their influences need, one row per cell.
+    """Return the cells of `table`, one row per cell, with the columns that influences need.
 
-    Columns: those of table.sized_cells; rows, the rows of the cell; single, 1 for noise that counts
-    as singletons (cluster NULL), otherwise 0; label_squares and cluster_squares, the sums of the
-    squared rows of the cells of its label and of its cluster; and is_label_majority and
-    is_cluster_majority, whether it is the largest of these. The last two are NULL if the maximum
-    has no derivative: if several cells are largest, or the largest one is a singleton.
+    The columns are those of table.sized_cells; rows, the number of rows of the cell; single, which
+    is 1 for noise that counts as singletons (cluster NULL) and 0 otherwise; label_squares and
+    cluster_squares, the sums of the squared numbers of rows over the cells of the same label and of
+    the same cluster; and is_label_majority and is_cluster_majority, whether the cell is the largest
+    of these cells. The last two are NULL if the maximum has no derivative, that is, if several
+    cells are largest, or if the largest cell is a singleton.
     """
     single, n, copies = pl.col("cluster").is_null(), pl.col("n"), pl.col("copies")
     of_label, of_cluster = [*table.keys, "label"], [*table.keys, "cluster"]
@@ -86,9 +88,9 @@ def _cells_with_squares(table: ContingencyTable) -> pl.LazyFrame:
 def _pair_influences(row: Row) -> Slopes:
     """Return the influences of a row on the shares tp, fp and fn of all pairs, up to constants.
 
-    They are twice the share of the other rows with which it forms such a pair. This is the
-    projection of the exact counts of pairs, and so it is right to first order for sums of squared
-    shares. `row(name)` is a column of _cells_with_squares.
+    The influence of a row is twice the share of the other rows with which it forms such a pair.
+    This is the projection of the exact counts of pairs, so it is correct to first order for sums of
+    squared shares. `row(name)` is a column of _cells_with_squares.
     """
     n, others = row("n"), row("total") - 1
     return (
@@ -101,9 +103,9 @@ def _pair_influences(row: Row) -> Slopes:
 def _information_influences(row: Row) -> Slopes:
     """Return the influences of a row on mi, hc and hl, up to constants.
 
-    They are the derivatives of sums of p ln p. A row of noise that counts as a singleton is alone
-    in its cell, however many such rows there are, so its cell has no such sum, and the derivative
-    of hc is larger by 1. `row(name)` is a column of _cells_with_squares.
+    They are the derivatives of sums of p ln p. A noise row that counts as a singleton is always
+    alone in its cell, so its cell contributes no such term, and the derivative of hc is larger by
+    1. `row(name)` is a column of _cells_with_squares.
     """
     n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
     return (
@@ -116,8 +118,8 @@ def _information_influences(row: Row) -> Slopes:
 def _bcubed_influences(row: Row) -> Slopes:
     """Return the influences of a row on B-cubed precision and recall, up to constants.
 
-    The recall squares the share of a cell in its label, but not that of a singleton, which is one
-    row, however many there are. `row(name)` is a column of _cells_with_squares.
+    In the recall, the share of a cell in its label is squared, except for singletons, each of which
+    is always a single row. `row(name)` is a column of _cells_with_squares.
     """
     label_size, cluster_size = to_double(row("label_size")), to_double(row("cluster_size"))
     n = to_double(row("n"))
@@ -129,7 +131,7 @@ def _bcubed_influences(row: Row) -> Slopes:
 
 
 def _majority_influences(row: Row) -> Slopes:
-    """Return the influences of a row on purity and inverse purity; NULL if there is none.
+    """Return the influences of a row on purity and inverse purity; NULL if no derivative exists.
 
     `row(name)` is a column of _cells_with_squares.
     """
@@ -146,7 +148,7 @@ _PLACES = (0, 1, 2)
 
 
 def _mean_of_rows(x: pl.Expr) -> pl.Expr:
-    """Return the mean of x over all rows of the cells, an aggregate; NULL if x is NULL anywhere."""
+    """Return the mean of x over all rows of the cells, as an aggregate; NULL if any x is NULL."""
     rows = pl.col("rows")
     mean = (to_double(rows) * x).sum() / to_double(rows.sum())
     return pl.when(x.null_count() == 0).then(mean)
@@ -155,9 +157,9 @@ def _mean_of_rows(x: pl.Expr) -> pl.Expr:
 def _covariances(table: ContingencyTable) -> pl.LazyFrame:
     """Return one row per partition and family: the covariances of the influences of a row.
 
-    Columns: the partition columns, family, and c00, c01, ... c22, the covariances of the influences
-    on the statistics of the family, NULL if one has no derivative. The influences are centered
-    first, so that no digits cancel.
+    The columns are the partition columns, family, and c00, c01, ... c22, the covariances of the
+    influences on the statistics of the family, which are NULL if a statistic has no derivative. The
+    influences are centered first, so that no digits cancel.
     """
     by = [*table.keys, "family"]
     cells = _cells_with_squares(table)
@@ -193,7 +195,7 @@ def _covariances(table: ContingencyTable) -> pl.LazyFrame:
 def _linear_metrics(row: Row) -> dict[str, Quotient]:
     """Return the metrics that are linear functions of their statistics, by name.
 
-    The samples have a given number of rows, `row("total")`.
+    All samples have the same number of rows, `row("total")`.
     """
     n = to_double(row("total"))
     ordered_pairs = n * (n - 1)
@@ -216,13 +218,14 @@ def _linear_metrics(row: Row) -> dict[str, Quotient]:
 
 
 def _pair_quotients(row: Row, beta: float) -> dict[str, Quotient]:
-    """Return the other scores of pairs of rows, by name.
+    """Return the scores of pairs of rows that are not linear functions, by name.
 
-    The statistics are shares of all pairs: s have the same label and the same cluster, x only the
-    same cluster, and y only the same label. So b = s + y have the same label, and c = s + x the
-    same cluster. The multinomial adjusted Rand index differs from the adjusted one by terms that
-    are smaller by a factor of the number of rows, and has the same slopes. `row(name)` is a
-    statistic of a partition.
+    The statistics are shares of all pairs of rows: s is the share of pairs with the same label and
+    the same cluster, x of pairs with only the same cluster, and y of pairs with only the same
+    label. Therefore b = s + y is the share of pairs with the same label, and c = s + x that of
+    pairs with the same cluster. The multinomial adjusted Rand index differs from the adjusted Rand
+    index only by terms that are smaller by a factor of the number of rows, so it has the same
+    slopes. `row(name)` is a statistic of a partition.
     """
     s, x, y = row("tp_share"), row("fp_share"), row("fn_share")
     b, c, weight = s + y, s + x, beta * beta
@@ -262,22 +265,22 @@ def _pair_quotients(row: Row, beta: float) -> dict[str, Quotient]:
     }
 
 
-#: Share of the mean entropy up to which the expected mutual information counts as constant.
+#: The expected mutual information counts as constant up to this share of the mean entropy.
 _NEGLIGIBLE = 0.005
 
 
 def _information_quotients(
     row: Row, average_method: str, beta: float, *, adjusted: bool
 ) -> dict[str, Quotient]:
-    """Return the other scores of information, by name.
+    """Return the scores of information that are not linear functions, by name.
 
-    The statistics are s, the mutual information, x, the entropy of the cluster given the label, and
-    y, that of the label given the cluster; b = s + y and c = s + x are the entropies of both. The
-    smaller and the larger of these have no derivative if they are equal except for rounding. The
-    expected mutual information tends to (labels - 1) (clusters - 1) / (2 rows), whatever the shares
-    are. It counts as constant if it is _NEGLIGIBLE; if it is not, the adjusted score is NULL.
-    `row(name)` is a statistic of a partition, including emi if `adjusted`; the other parameters are
-    options of external_report.
+    The statistics are s, the mutual information; x, the entropy of the cluster given the label; and
+    y, the entropy of the label given the cluster. b = s + y is the entropy of the labels, and c = s
+    + x that of the clusters. If b and c are equal up to rounding errors, their minimum and maximum
+    have no derivative. The expected mutual information tends to (labels - 1) (clusters - 1) / (2
+    rows), whatever the shares are. It counts as constant if it is negligible (_NEGLIGIBLE);
+    otherwise the adjusted score is NULL. `row(name)` is a statistic of a partition, including emi
+    if `adjusted`; the other parameters are options of external_report.
     """
     s, x, y = row("mi"), row("hc"), row("hl")
     b, c = s + y, s + x
@@ -357,18 +360,18 @@ def _differentiable_metrics(
 
 
 def _covariance_term(i: int, j: int) -> pl.Expr:
-    """Return the product of two derivatives and their covariance, 0 if a derivative is 0."""
+    """Return the product of two derivatives and the covariance; 0 if a derivative is 0."""
     x, y = pl.col(f"g{i}"), pl.col(f"g{j}")
     product = x * y * pl.col(f"c{i}{j}")
     return pl.when((x == 0) | (y == 0)).then(0.0).otherwise(product)
 
 
 def _standard_error() -> pl.Expr:
-    """Return sqrt(d' C d / n) of the gradient g0 to g2 and the covariances c00 to c22.
+    """Return sqrt(d' C d / n) for the gradient d, g0 to g2, and the covariances C, c00 to c22.
 
-    A variance below the rounding error of its terms is 0. With fewer than 2 rows, there is no
-    standard error. If label and cluster are equal partitions, they are equal in every sample too,
-    and a quotient keeps its value, 1 or 0, even if it is 0 / 0.
+    A variance below the rounding error of its terms is set to 0. With fewer than 2 rows, there is
+    no standard error. If label and cluster are equal partitions, they are also equal in every
+    sample, so a quotient keeps its value, 1 or 0, even if it is 0 / 0.
     """
     squares, products = (
         sum((_covariance_term(i, j) for i, j in pairs), pl.lit(0.0))
@@ -383,15 +386,16 @@ def _standard_error() -> pl.Expr:
 
 
 def _least_value(metric: str) -> float | None:
-    """Return the smallest value that a metric of external_report can have, or None."""
+    """Return the lower bound of a metric of external_report, or None if there is none."""
     least = metric_facts()[metric].least
     return float(least) if least else None
 
 
 def _greatest_value(metric: str) -> str | None:
-    """Return the name in _greatest_values of the largest value that a metric can have, or None."""
+    """Return the name in _greatest_values of the upper bound of a metric, or None."""
     greatest = metric_facts()[metric].greatest
-    # An entropy, and what is at most one, is at most that of n different labels.
+    # An entropy, and any metric bounded by an entropy, is at most the entropy of n different
+    # labels.
     return (greatest if greatest in _GREATEST else "ln n") if greatest else None
 
 
@@ -399,16 +403,16 @@ _GREATEST = ("1", "ln n", "n (n - 1)", "2 n")
 
 
 def _greatest_values(n: pl.Expr) -> Terms:
-    """Return the largest values of metrics of n rows as expressions, by their names."""
+    """Return the upper bounds of metrics of n rows as expressions, by the names of the bounds."""
     return dict(zip(_GREATEST, (pl.lit(1.0), n.log(), n * (n - 1), 2 * n), strict=True))
 
 
 def _metric_facts(names: Sequence[str], quotients: Mapping[str, Quotient]) -> pl.LazyFrame:
     """Return one row per metric: metric, place, family (NULL without derivative) and its range.
 
-    is_linear is whether it is a linear function of the statistics, not a quotient; least is the
-    smallest value, and greatest the name of the largest one in _greatest_values, both NULL if there
-    is none.
+    is_linear tells whether the metric is a linear function of the statistics, not a quotient. least
+    is the smallest value, and greatest is the name of the largest value in _greatest_values; each
+    is NULL if there is no such value.
     """
     families = {name: quotient.family for name, quotient in quotients.items()}
     facts = {
@@ -427,8 +431,9 @@ def _long_metrics(
 ) -> pl.LazyFrame:
     """Return one row per partition of `report` and metric of `names`: metric, value, g0, g1 and g2.
 
-    These are the derivatives by the statistics of the family, NULL for a metric that is not among
-    `quotients` or has a bottom of 0. The columns total, fp and fn are kept, too.
+    g0 to g2 are the derivatives with respect to the statistics of the family. They are NULL for a
+    metric that is not among `quotients` or has a bottom of 0. The columns total, fp and fn are also
+    kept.
     """
     nothing = (None, None, None)
     missing = Quotient("", None, None, nothing, nothing)
@@ -477,8 +482,8 @@ def external_intervals(
     """Confidence intervals of the external metrics by the delta method, in one pass over the rows.
 
     The rows are treated as independent draws from a population of pairs of label and cluster. To
-    first order, a metric is a linear function of the shares of the contingency cells, and its
-    variance is that of this function. Nothing is resampled.
+    first order, a metric is a linear function of the shares of the contingency cells, and the
+    variance of this function is the variance of the metric. Nothing is resampled.
 
     Parameters
     ----------
@@ -493,11 +498,11 @@ def external_intervals(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per partition and metric, sorted by partition and in the order
-        of external_report: the partition columns; metric, its name; value, that of external_report;
-        std_error; lower; and upper. The interval is value -+ z std_error, where z is the normal
-        quantile of `confidence`, but not beyond the metric's range. std_error, lower and upper are
-        NULL if value is NULL, if the method does not apply (class_f_measure, exact matches,
-        expected_mutual_info), if the metric has no derivative (a tied majority in purity,
+        of external_report: the partition columns; metric, its name; value, its value in
+        external_report; std_error; lower; and upper. The interval is value -+ z std_error, where z
+        is the normal quantile of `confidence`, cut at the metric's range. std_error, lower and
+        upper are NULL if value is NULL, if the method does not apply (class_f_measure, exact
+        matches, expected_mutual_info), if the metric has no derivative (a tied majority in purity,
         inverse_purity and split_join_distance; equal entropies in a minimum or maximum; 0 / 0), and
         if there are fewer than 2 rows. If label and cluster are equal partitions, every score that
         measures agreement has std_error 0.
@@ -522,8 +527,8 @@ def external_intervals(
 
     Examples
     --------
-    80 of 100 rows have the majority label of their cluster, so the standard error of purity is
-    sqrt(0.8 x 0.2 / 100):
+    In this example, 80 of 100 rows have the majority label of their cluster, so the standard error
+    of purity is sqrt(0.8 x 0.2 / 100):
 
     >>> cells = pl.DataFrame(
     ...     {
@@ -563,7 +568,7 @@ def external_intervals(
 
 
 def _limits() -> Terms:
-    """Return lower and upper, the limits value -+ margin cut at the metric's range, by name."""
+    """Return lower and upper by name: the limits value -+ margin, cut at the metric's range."""
     lower, upper = (pl.col("value") + sign * pl.col("margin") for sign in (-1, 1))
     values = _greatest_values(to_double(pl.col("total")))
     greatest = pl.coalesce(

@@ -1,12 +1,13 @@
 """Estimates of external metrics from the true labels of a sample of the entities.
 
-Labels are known only for some entities, but completely for these. Every metric is the quotient of
-two totals over all entities. Its estimate is the quotient of the weighted means of the two terms
-over the sample, where the weight of an entity is inverse to the probability that it was drawn. The
-size of a cluster is the number of its rows, with and without a label, because a cluster that joins
-a sampled entity with others is wrong, whether these have labels or not.
+Labels are known only for some entities, but for all rows of these entities. Every metric is the
+quotient of two totals over all entities. Its estimate is the quotient of the weighted means of the
+two terms over the sample, where the weight of an entity is inversely proportional to the
+probability that the entity was drawn. The size of a cluster is the number of all its rows, with and
+without a label, because a cluster that joins a sampled entity with other entities is wrong, whether
+or not the others have labels.
 
-If rows were labeled at random instead, the estimates are those of record_sample.
+If rows were labeled at random instead, record_sample computes the estimates.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ if TYPE_CHECKING:
     from polars_clustereval.base.checks import Column, Frame, Keys, NoiseAs
     from polars_clustereval.base.frames import Row, Terms
 
-#: What was drawn and labeled: entities, each with the same probability; those of random rows; or
-#: random rows, whatever their entity.
+#: What was drawn and labeled: entities, each with the same probability; the entities of random
+#: rows; or random rows, whatever their entity.
 SampleDesign = Literal["uniform", "by_record", "records"]
 _DESIGNS = ("uniform", "by_record", "records")
 
@@ -53,13 +54,13 @@ _DESIGNS = ("uniform", "by_record", "records")
 
 
 def _entity_terms(labeled: ContingencyTable, clusters: pl.LazyFrame, design: str) -> pl.LazyFrame:
-    """Return one row per label: its partition columns, and what the metrics need.
+    """Return one row per label: its partition columns, and the terms that the metrics need.
 
-    size is its number of rows; linked, the number of ordered pairs of its rows in the same cluster;
-    links, the number of pairs of one of its rows with any other row of that row's cluster;
-    precision and recall are B-cubed precision and recall summed over its rows; exact is 1 if it
-    equals a cluster, otherwise 0; and weight is inverse to its probability under the `design`.
-    `clusters` are the cluster_sizes of all rows.
+    size is the number of its rows. linked is the number of ordered pairs of its rows in the same
+    cluster, and links is the number of pairs of one of its rows with any other row in the cluster
+    of that row. precision and recall are B-cubed precision and recall, summed over its rows. exact
+    is 1 if the label equals a cluster, and 0 otherwise. weight is inversely proportional to the
+    probability of the label under the `design`. `clusters` are the cluster_sizes of all rows.
     """
     keys = list(labeled.keys)
     sizes = clusters.select(*keys, "cluster", "cluster_size")
@@ -86,8 +87,9 @@ def _entity_terms(labeled: ContingencyTable, clusters: pl.LazyFrame, design: str
 def _bcubed_slopes(entities: pl.LazyFrame, keys: list[str], beta: float) -> pl.LazyFrame:
     """Return one row per partition: precision_slope and recall_slope.
 
-    They are the derivatives of the B-cubed F score by precision and recall, at their estimates, 0
-    if both are 0. `entities` is the result of _entity_terms, `keys` are the partition columns.
+    They are the derivatives of the B-cubed F score with respect to precision and recall, at the
+    estimates of these two; 0 if both are 0. `entities` is the result of _entity_terms, and `keys`
+    are the partition columns.
     """
     weight = pl.col("weight")
     sums = {name: (weight * pl.col(name)).sum() for name in ("precision", "recall", "size")}
@@ -102,7 +104,7 @@ def _bcubed_slopes(entities: pl.LazyFrame, keys: list[str], beta: float) -> pl.L
 
 
 def _metric_terms(row: Row, beta: float) -> dict[str, tuple[pl.Expr, pl.Expr]]:
-    """Return by metric the two terms of an entity whose totals have the metric as their quotient.
+    """Return for each metric two terms of an entity; the quotient of their totals is the metric.
 
     `row(name)` is a column of _entity_terms or _bcubed_slopes, or rows_per_cluster, the mean number
     of rows of a cluster.
@@ -134,8 +136,8 @@ def _metric_terms(row: Row, beta: float) -> dict[str, tuple[pl.Expr, pl.Expr]]:
 def _mean_quotients(entities: pl.LazyFrame, keys: list[str], beta: float) -> pl.LazyFrame:
     """Return one row per partition: value_ and std_error_ of each metric.
 
-    value is the estimate of the quotient of the means of the metric's two terms, minus its
-    first-order bias; std_error is its standard error by the delta method, NULL for fewer than 2
+    value is the quotient of the means of the metric's two terms, minus the first-order bias of this
+    estimate. std_error is the standard error by the delta method, which is NULL for fewer than 2
     labels or a mean of 0. `entities` has the columns that _metric_terms reads, and the partition
     columns `keys`.
     """
@@ -150,7 +152,7 @@ def _mean_quotients(entities: pl.LazyFrame, keys: list[str], beta: float) -> pl.
         for name in metrics
         for part in ("top", "bottom")
     }
-    # Cached, since a second evaluation may yield means that differ in the last digit.
+    # This is cached, because a second evaluation may yield means that differ in the last digit.
     totals = aggregate_by(weighted, keys, {"n_labels": pl.len().cast(pl.Float64), **means}).cache()
     deviations = join_partitions(weighted, keys, totals)
     sums = aggregate_by(deviations, keys, _deviation_sums(list(metrics)))
@@ -161,9 +163,9 @@ def _mean_quotients(entities: pl.LazyFrame, keys: list[str], beta: float) -> pl.
 def _deviation_sums(metrics: list[str]) -> Terms:
     """Return bias_ and squares_ of each metric, sums over the entities of a partition, by name.
 
-    A term in units of its mean is a share; a deviation is the share of the top term minus that of
-    the bottom one. bias_ sums the products of deviations and bottom shares, and squares_ the
-    squares of the deviations.
+    A share is a term divided by its mean. A deviation is the share of the top term minus the share
+    of the bottom term. bias_ is the sum of the products of deviations and bottom shares, and
+    squares_ is the sum of the squared deviations.
     """
     sums = {}
     for name in metrics:
@@ -217,7 +219,8 @@ def _list_estimates(metrics: list[str], estimated: list[str]) -> pl.Expr:
 def _missing_reason(value: pl.Expr, *, can_be_estimated: bool) -> pl.Expr:
     """Return the reason why a metric has no value, as text, or NULL if it has one.
 
-    `can_be_estimated` is whether the labels of random rows are enough for it, if rows are labeled.
+    If rows are labeled, `can_be_estimated` tells whether the labels of random rows are enough for
+    the metric.
     """
     unknown = "labels of random records do not tell how many rows an entity has"
     no_pairs = "the labeled rows have no pairs to judge it by"
@@ -231,12 +234,12 @@ def _missing_reason(value: pl.Expr, *, can_be_estimated: bool) -> pl.Expr:
     )
 
 
-#: The metric that is no share.
+#: The only metric that is not a share.
 _SIZE = "average_label_size"
 
 
 def _cut_limits(value: pl.Expr, margin: pl.Expr) -> Terms:
-    """Return lower and upper, value -+ margin within the range of the metric, by name."""
+    """Return lower and upper by name: value -+ margin, cut at the range of the metric."""
     is_size = pl.col("metric") == _SIZE
     least = pl.when(is_size).then(1.0).otherwise(0.0)
     lower, upper = value - margin, value + margin
@@ -271,9 +274,9 @@ def entity_resolution_estimates(
     """Estimates of external metrics for all entities, from the labels of a sample.
 
     If you label all rows of some entities, the scores of the labeled rows alone are too good: a
-    cluster that joins a sampled entity with unlabeled rows looks pure. Here the unlabeled rows
-    count as rows of other entities, and in the sizes of their clusters. If you label rows at random
-    instead, the pairs of labeled rows represent all pairs.
+    cluster that joins a sampled entity with unlabeled rows looks pure. Here, unlabeled rows are
+    counted as rows of other entities, and are included in the sizes of their clusters. If you label
+    rows at random instead, the pairs of labeled rows represent all pairs.
 
     Parameters
     ----------
@@ -307,13 +310,13 @@ def entity_resolution_estimates(
         matching_rate, the share of rows whose entity has more than one row; and average_label_size,
         the mean number of rows of an entity. The interval is value -+ z std_error, where z is the
         normal quantile of `confidence`, but not beyond the metric's range, [0, 1], best 1, except
-        that average_label_size is at least 1. value is NULL for 0 / 0 and without labels. With
-        'records', it is NULL for every metric that needs the number of rows of an entity, that is,
-        for all but those of pairs and bcubed_precision. If the labels contradict
-        `labels_are_sample`, all values are NULL. reason is the reason for a NULL. std_error, lower
-        and upper are NULL if there are fewer than 2 labels, and if no labeled row is right. With
-        'records', they are NULL if no pair of labeled rows is right, or none is wrong, unless all
-        rows have labels.
+        that average_label_size is at least 1. value is NULL for 0 / 0, and if there are no labels.
+        With 'records', value is NULL for every metric that needs the number of rows of an entity,
+        that is, for all metrics except those of pairs and bcubed_precision. If the labels
+        contradict `labels_are_sample`, all values are NULL. reason says why a value is NULL.
+        std_error, lower and upper are NULL if there are fewer than 2 labels, and if no labeled row
+        is right. With 'records', they are NULL if no pair of labeled rows is right, or if no pair
+        is wrong, unless all rows have labels.
 
     Raises
     ------
@@ -323,15 +326,16 @@ def entity_resolution_estimates(
     Notes
     -----
     Every metric is the quotient of two totals over all entities. The estimate is the quotient of
-    their weighted means over the sample, with weights 1 or 1 / size, minus its first-order bias.
-    The standard error is that of the delta method, on the assumption that the sample is a small
-    part of all entities. With 'records', the totals are over the pairs of labeled rows, and the
-    standard error is that of the jackknife over rows. It is corrected because the jackknife counts
-    the variance of pairs twice, and for the share of all rows that is labeled.
+    the weighted means over the sample, with weights 1 or 1 / size, minus its first-order bias. The
+    standard error comes from the delta method, on the assumption that the sample is a small part of
+    all entities. With 'records', the totals are sums over the pairs of labeled rows, and the
+    standard error comes from the jackknife over rows. This standard error has two corrections: one
+    because the jackknife counts the variance of pairs twice, and one for the share of all rows that
+    is labeled.
 
-    Labels contradict 'uniform' and 'by_record' if the other rows in the cluster of a labeled row
-    have labels no more often than rows in general, and they contradict 'records' if these rows have
-    labels much more often.
+    Consider the other rows in the cluster of a labeled row. If these rows have labels no more often
+    than rows in general, the labels contradict 'uniform' and 'by_record'. If they have labels much
+    more often, the labels contradict 'records'.
 
     In SQL: ``FROM clustereval.entity_resolution_estimates(tbl, label, cluster)``.
 
@@ -362,7 +366,8 @@ def entity_resolution_estimates(
     beta = check_beta(beta)
     z = -NormalDist().inv_cdf((1 - check_confidence(confidence)) / 2)
     options = LabelOptions(weight=weight, partition_by=partition_by, noise=noise, noise_as=noise_as)
-    # A struct is never NULL: rows without an entity are groups too, and the rows are read once.
+    # A struct is never NULL, so rows without an entity are also groups, and the rows are read only
+    # once.
     entity = pl.struct(check_groupable(check_frame(frame), label, "label").alias("entity"))
     whole = read_contingency_table(frame, entity, cluster, options, _ESTIMATE_COLUMNS)
     whole = whole.cache_groups()

@@ -6,9 +6,9 @@ estimates the quotient of the sums over all pairs.
 
 A pair of labeled rows is right if it has the same entity and the same cluster, and wrong if it has
 only one of these in common. In every metric, the pairs of each kind have a weight, and the metric
-is the weight of the right pairs as a share of that of all pairs. Metrics that need the number of
-rows of an entity cannot be estimated, because most entities have one labeled row, however many rows
-they have.
+is the weight of the right pairs divided by the weight of all pairs. Metrics that need the number of
+rows of an entity cannot be estimated, because most entities have a single labeled row, whatever
+their number of rows is.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class _PairWeights(NamedTuple):
-    """Weights of the pairs of labeled rows in a metric: right ones, and the two kinds of wrong."""
+    """Weights of right pairs, and of both kinds of wrong pairs, of labeled rows in a metric."""
 
     both: pl.Expr
     same_cluster: pl.Expr
@@ -38,10 +38,10 @@ class _PairWeights(NamedTuple):
 
 
 def _metric_weights(beta: float) -> dict[str, _PairWeights]:
-    """Return by metric the weights of the pairs of a row, from the column cluster_size."""
+    """Return for each metric the weights of the pairs of a row, from the column cluster_size."""
     none, one = pl.lit(0.0), pl.lit(1.0)
     share = 1 / to_double(pl.col("cluster_size"))
-    # Of a wrong pair in the F score, in units of a right one.
+    # The weight of a wrong pair in the F score, relative to that of a right pair.
     f_weight = 1 / (1 + beta * beta)
     return {
         "pair_precision": _PairWeights(one, one, none),
@@ -54,9 +54,9 @@ def _metric_weights(beta: float) -> dict[str, _PairWeights]:
 def _record_pairs(labeled: ContingencyTable, clusters: pl.LazyFrame, beta: float) -> pl.LazyFrame:
     """Return one row per contingency cell of the labeled rows: its partition columns and weights.
 
-    records is its number of rows. For each metric, right_ and wrong_ are the weights of the pairs
-    of one of these rows with other labeled rows, right_squares_ and wrong_squares_ the sums of the
-    squared weights. `clusters` are the cluster_sizes of all rows.
+    records is the number of rows of the cell. For each metric, right_ and wrong_ are the weights of
+    the pairs of one of these rows with other labeled rows, and right_squares_ and wrong_squares_
+    are the sums of the squared weights. `clusters` are the cluster_sizes of all rows.
     """
     keys = list(labeled.keys)
     counts = labeled.sized_cells.rename({"cluster_size": "labeled_size"})
@@ -91,7 +91,7 @@ def _share_terms(name: str) -> Terms:
 def _jackknife_term(name: str) -> pl.Expr:
     """Return the sum of the squared changes of the share of right pairs when a row is deleted.
 
-    It is NULL if one row is in all pairs.
+    The sum is NULL if a single row is in all pairs.
     """
     all_right, all_wrong = pl.col(f"all_right_{name}"), pl.col(f"all_wrong_{name}")
     right, wrong = pl.col(f"right_{name}"), pl.col(f"wrong_{name}")
@@ -100,7 +100,7 @@ def _jackknife_term(name: str) -> pl.Expr:
         right * ratio(all_wrong, whole) - wrong * ratio(all_right, whole),
         whole - 2 * (right + wrong),
     )
-    # A pair counts from both of its ends. Equal sums can differ by rounding errors.
+    # A pair is counted from both of its rows. Equal sums can differ by rounding errors.
     can_delete = 2 * pl.col(f"most_{name}") < whole * 0.999999999
     return pl.when(can_delete.first()).then((pl.col("records") * change**2).sum())
 
@@ -109,11 +109,11 @@ def _record_estimate_terms(name: str) -> Terms:
     """Return value_ and std_error_ of one metric, from the sums of one row per partition.
 
     The jackknife contains the variance that comes from single rows once, and the variance that
-    comes from pairs of rows twice (Efron and Stein 1981). With few labels, the latter is nearly all
-    of it. So it is subtracted once: it is the variance of pairs that are drawn one by one. Because
-    both are positive, at least half of the jackknife remains. The standard error is 0 if all rows
-    are labeled; otherwise it is NULL if no pair is right, if no pair is wrong, or if one row is in
-    all pairs.
+    comes from pairs of rows twice (Efron and Stein 1981). With few labels, nearly all of the
+    jackknife comes from pairs. Therefore the variance of pairs, as if they were drawn one by one,
+    is subtracted once. Because both parts are positive, at least half of the jackknife remains. The
+    standard error is 0 if all rows are labeled. Otherwise it is NULL if no pair is right, if no
+    pair is wrong, or if a single row is in all pairs.
 
     B-cubed precision is a mean over rows: each row is in the same cluster as itself, and its pairs
     with the other rows of its cluster have the weight 1 / size.
@@ -144,14 +144,14 @@ def estimate_from_records(
 ) -> pl.LazyFrame:
     """Return one row per partition: value_ and std_error_ of each metric that can be estimated.
 
-    `labeled` are the labeled rows, `clusters` the cluster_sizes of all rows. `totals` has one row
-    per partition: labeled_share, the share of all rows that are labeled, and rows_per_cluster, the
-    mean number of rows of a cluster.
+    `labeled` has the labeled rows, and `clusters` is the cluster_sizes of all rows. `totals` has
+    one row per partition: labeled_share, the share of all rows that are labeled, and
+    rows_per_cluster, the mean number of rows of a cluster.
     """
     keys, metrics = list(labeled.keys), list(_metric_weights(beta))
     pairs = _record_pairs(labeled, clusters, beta)
     terms = {key: term for name in metrics for key, term in _share_terms(name).items()}
-    # Cached, since a second evaluation may yield sums that differ in the last digit.
+    # This is cached, because a second evaluation may yield sums that differ in the last digit.
     sums = aggregate_by(pairs, keys, terms).cache()
     jackknives = aggregate_by(
         join_partitions(pairs, keys, sums),
@@ -165,10 +165,10 @@ def estimate_from_records(
 
 
 # ----------------------------------------------------------------------------------------------
-# What the data say of the design
+# What the data tell about the design
 # ----------------------------------------------------------------------------------------------
 
-# Few labels, or few clusters, tell nothing.
+# With fewer labels or clusters than this, the data tell nothing about the design.
 _FEWEST_LABELS = 50
 _LARGEST_DEVIATION = 0.05
 
@@ -176,11 +176,12 @@ _LARGEST_DEVIATION = 0.05
 def spread_labels(labeled: ContingencyTable, clusters: pl.LazyFrame) -> pl.LazyFrame:
     """Return one row per partition that tells whether rows or clusters have been labeled.
 
-    labeled_share is the share of all rows in clusters that have a label. labeled_nearby is the
-    share of the other rows in the cluster of a labeled row that have one, averaged over the n_near
-    labeled rows in clusters of several rows. excess is the difference, scaled from 0 if rows are
-    labeled at random to 1 if clusters are labeled completely or not at all, and deviation is its
-    standard deviation if rows are labeled at random. `clusters` are the cluster_sizes of all rows.
+    labeled_share is the share of rows with a label among all rows in clusters. labeled_nearby is
+    the share of rows with a label among the other rows in the cluster of a labeled row, averaged
+    over the n_near labeled rows in clusters of several rows. excess is the difference of these two
+    shares, scaled so that it is 0 if rows are labeled at random, and 1 if clusters are labeled
+    completely or not at all. deviation is the standard deviation of excess if rows are labeled at
+    random. `clusters` are the cluster_sizes of all rows.
     """
     keys = list(labeled.keys)
     own = labeled.cluster_sizes.select(
@@ -217,9 +218,9 @@ def spread_labels(labeled: ContingencyTable, clusters: pl.LazyFrame) -> pl.LazyF
 
 
 def contradiction(design: str) -> pl.Expr:
-    """Return the reason why the labels contradict the design, as text, otherwise NULL.
+    """Return as text the reason why the labels contradict the design; NULL if they do not.
 
-    `design` is labels_are_sample. The expression reads the columns of spread_labels.
+    `design` is the option labels_are_sample. The expression reads the columns of spread_labels.
     """
     excess, deviation = pl.col("excess"), pl.col("deviation")
     has_enough = pl.col("n_near") >= _FEWEST_LABELS
@@ -241,5 +242,5 @@ def contradiction(design: str) -> pl.Expr:
 
 
 def _show_share(share: pl.Expr) -> pl.Expr:
-    """Return a share as text, as a percentage with one digit."""
+    """Return a share as a text, in percent with one digit."""
     return pl.format("{} %", (100 * share).round(1))

@@ -1,4 +1,4 @@
-"""Whether another sample of the data gives the same clusters."""
+"""Whether another sample of the data yields the same clusters."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 def _pair_shares(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per label with two rows or more: the partition columns, label and share.
+    """Return one row per label that has at least two rows: the partition columns, label and share.
 
     share is the share of the pairs of its rows that are in the same cluster.
     """
@@ -58,9 +58,10 @@ def _pair_shares(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def weakest_labels(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per partition: prediction_strength and weakest_label, NULL without a pair.
+    """Return one row per partition: prediction_strength and weakest_label; NULL if no pair exists.
 
-    They are the smallest share of _pair_shares, and the label that has it, the lowest one in a tie.
+    They are the smallest share of _pair_shares, and the label with this share (the lowest label in
+    a tie).
     """
     keys = list(table.keys)
     shares = _pair_shares(table)
@@ -76,8 +77,8 @@ def weakest_labels(table: ContingencyTable) -> pl.LazyFrame:
 def _clustering_distances(table: ContingencyTable) -> pl.LazyFrame:
     """Return one row per resample, that is, per partition of `table`: total and distance.
 
-    distance is the share of the ordered pairs of its `total` rows, including a row with itself,
-    that are together in one clustering and apart in the other.
+    distance refers to the ordered pairs of its `total` rows, including a row paired with itself. It
+    is the share of pairs that are together in one clustering and apart in the other.
     """
     totals = table.join_partitions(
         table.row_counts,
@@ -97,11 +98,12 @@ def _read_resamples(
     partition_by: Keys,
     results: Sequence[str],
 ) -> tuple[ContingencyTable, dict[str, str]]:
-    """Check the user's arguments; return a contingency table per resample, and the partition keys.
+    """Check the user's arguments; return a contingency table per resample, and its keys.
 
-    `columns` are the arguments resample, cluster_1 and cluster_2 by name. The keys of the table are
-    the user's, and last the resample. `results` are the names of the other columns of the final
-    result, which no partition column may have.
+    `columns` holds the arguments resample, cluster_1 and cluster_2 by name. The keys of the table
+    are the user's partition columns, followed by the resample. The second result has only the
+    user's keys. `results` are the names of the other columns of the final result, which no
+    partition column may have.
     """
     lazy = check_frame(frame)
     keys = check_partition_keys(lazy, partition_by, results)
@@ -133,7 +135,7 @@ def prediction_strength(
     For each cluster of the test data (label), take the share of the pairs of its rows that the
     clustering learned from the training data (cluster) also puts together. The prediction strength
     is the smallest of these shares, from 0 to 1, best 1. The recommended number of clusters is the
-    largest one with 0.8 or more.
+    largest number that has a prediction strength of at least 0.8.
 
     Parameters
     ----------
@@ -149,9 +151,9 @@ def prediction_strength(
     DataFrame or LazyFrame
         Same kind as `frame`, one row per partition, sorted: the partition columns, n, n_dropped,
         n_noise, n_labels, n_clusters, prediction_strength, and weakest_label, the label with the
-        smallest share (the lowest one in a tie). Labels with one row have no pairs and are skipped;
-        if no label has two rows, prediction_strength and weakest_label are NULL. If there are no
-        rows, n is 0; with partition_by, the result is empty.
+        smallest share (the lowest label in a tie). Labels with one row have no pairs and are
+        skipped; if no label has two rows, prediction_strength and weakest_label are NULL. If there
+        are no rows, n is 0; with partition_by, the result is empty.
 
     Raises
     ------
@@ -205,8 +207,8 @@ def bootstrap_instability(
     """Bootstrap instability: the mean distance between two clusterings from bootstrap samples.
 
     The distance is the share of the n^2 ordered pairs of rows that are together in one clustering
-    and apart in the other. It is from 0 to 1, best 0. Choose the number of clusters with the
-    smallest instability.
+    and apart in the other. The instability is from 0 to 1, best 0. Choose the number of clusters
+    with the smallest instability.
 
     Parameters
     ----------
@@ -218,7 +220,7 @@ def bootstrap_instability(
         clustering is learned from its own bootstrap sample and applied to all rows. Rows with a
         NULL in one of them are left out.
     resample : str or Expr
-        What identifies the resample, that is, the pair of bootstrap samples.
+        Identifier of the resample, that is, of the pair of bootstrap samples.
     weight : str or Expr, optional
         How many times each row counts, a whole number >= 0. The weights are checked before anything
         else is computed.
@@ -229,11 +231,11 @@ def bootstrap_instability(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the rows that
-        count, over all resamples; n_dropped, the rows with a NULL cluster; n_resamples;
-        instability; and std_error, the standard error of this mean, which is NULL for one resample.
-        If there are no rows, n is 0 and instability is NULL; with partition_by, the result is
-        empty.
+        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the number of
+        rows that are counted, over all resamples; n_dropped, the number of rows with a NULL
+        cluster; n_resamples; instability; and std_error, the standard error of this mean, which is
+        NULL for a single resample. If there are no rows, n is 0 and instability is NULL; with
+        partition_by, the result is empty.
 
     Raises
     ------

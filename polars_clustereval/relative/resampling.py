@@ -1,12 +1,12 @@
 """Bootstrap intervals and permutation tests of the external metrics, from the contingency cells.
 
-Only counts of cells are drawn, never rows: in a bootstrap sample of the rows they are multinomial,
-and in a random labeling with the same sizes of labels and clusters they are multivariate
+Only the counts of cells are drawn, never rows. In a bootstrap sample of the rows, the counts are
+multinomial. In a random labeling with the same sizes of labels and clusters, they are multivariate
 hypergeometric. numpy draws the counts, and the engine scores all samples as partitions of one
 frame.
 
-The cells are sorted before anything is drawn, and every partition has its own generator with the
-same seed, so a result depends neither on the order of the rows nor on other partitions.
+The cells are sorted before the draws, and every partition has its own generator with the same seed.
+Therefore a result depends neither on the order of the rows nor on other partitions.
 """
 
 from __future__ import annotations
@@ -49,11 +49,12 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int64]
 
-#: Cells, or rows of labelings, that are drawn together, rows of frames that are made of them before
-#: they are scored, and scores that are kept before they are summarized. They bound the memory.
+#: Limits that bound the memory: the number of cells, or rows of labelings, that are drawn together;
+#: the number of rows of frames that are made before they are scored; and the number of scores that
+#: are kept before they are summarized.
 _CELLS_PER_BATCH = 2**20
 _SCORES_PER_BATCH = 2**16
-#: numpy draws from fewer objects than this.
+#: numpy can only draw from fewer objects than this.
 _MAX_PERMUTED_ROWS = 10**9
 
 # ----------------------------------------------------------------------------------------------
@@ -65,8 +66,9 @@ _MAX_PERMUTED_ROWS = 10**9
 class _Cells:
     """The contingency cells of one partition.
 
-    `partition` is its number. `labels` and `clusters` are numbers of the label and the cluster of
-    each cell, and `rows` its rows. All noise that counts as singletons has the cluster -1.
+    `partition` is the number of the partition. `labels` and `clusters` are the numbers of the label
+    and the cluster of each cell, and `rows` are the numbers of its rows. All noise that counts as
+    singletons has the cluster -1.
     """
 
     partition: int
@@ -77,7 +79,7 @@ class _Cells:
 
 @dataclass(frozen=True)
 class _Sample:
-    """The cells of the frame that is resampled, with numbers for the user's values.
+    """The cells of the frame that is resampled, with numbers in place of the user's values.
 
     `groups` has one row per cell: key_0, the number of its partition, label and cluster as numbers
     (NULL for noise that counts as singletons), n, copies, n_dropped and n_noise. `partitions` has
@@ -103,7 +105,7 @@ class _Sample:
 
 
 def _read_sample(table: ContingencyTable) -> _Sample:
-    """Return the cells of `table`, which are computed here, sorted and with numbers for values."""
+    """Compute the cells of `table`, and return them sorted, with numbers in place of values."""
     keys = {f"user_{name}": user for name, user in table.keys.items()}
     own = [pl.col(inner).alias(name) for inner, name in zip(table.keys, keys, strict=True)]
     cells = collect_now(table.cells.select(*own, "label", "cluster", "n", "copies"))
@@ -128,12 +130,13 @@ def _read_sample(table: ContingencyTable) -> _Sample:
 
 
 class _Drawn(NamedTuple):
-    """Drawn samples, as three frames with the keys key_0 and key_1, which number a sample.
+    """Drawn samples, as three frames with the keys key_0 and key_1, which identify a sample.
 
-    `cells` has a row for all cells of a sample with the same numbers of rows, n, label_size and
-    cluster_size: these, copies, total, n_dropped and n_noise. `labels` has the columns of
-    external_statistics' labels, `clusters` has those of ContingencyTable.cluster_sizes. numpy
-    counts the sizes of a block in a fraction of the time that grouping its cells would take.
+    In `cells`, all cells of a sample with the same n, label_size and cluster_size are one row, with
+    these three columns, copies, total, n_dropped and n_noise. `labels` has the columns of the
+    argument labels of external_statistics, and `clusters` has the columns of
+    ContingencyTable.cluster_sizes. numpy counts the sizes of a block in a fraction of the time that
+    grouping its cells would take.
     """
 
     cells: pl.DataFrame
@@ -146,9 +149,10 @@ def _describe_samples(
 ) -> _Drawn:
     """Return the samples of a block that are drawn from `cells`.
 
-    The arrays have one element per drawn cell: the number of the sample, the label, the cluster and
-    the rows. The cells of a sample are consecutive, and in it those of a label. Rows of noise that
-    counts as singletons are one cell with as many copies.
+    The arrays have one element per drawn cell: the number of the sample, the label, the cluster,
+    and the number of rows. The cells of a sample are consecutive, and within a sample, so are the
+    cells of a label. Noise rows that count as singletons are a single cell, whose copies are the
+    number of these rows.
     """
     is_single = clusters < 0
     n, copies = np.where(is_single, 1, rows), np.where(is_single, rows, 1)
@@ -184,7 +188,8 @@ def _describe_clusters(
     The parameters are those of _describe_samples. The cluster -1 represents all singletons of a
     sample.
     """
-    # A cluster has the number of one of the cells, which are counted from that of the partition on.
+    # A cluster has the number of one of its cells, and the numbers of the cells of a partition
+    # start at an offset.
     places = np.where(clusters < 0, len(cells.rows), clusters - cells.partition)
     codes = (samples - samples[0]) * (len(cells.rows) + 1) + places
     sums, most = np.zeros((2, int(codes.max()) + 1), np.int64)
@@ -208,7 +213,7 @@ def _describe_clusters(
 
 
 def _blocks(n_samples: int, size: int) -> Iterator[tuple[int, int]]:
-    """Yield (first, number) of the blocks of samples to draw, for samples of `size` cells."""
+    """Yield the first sample and the number of samples of each block, with `size` cells each."""
     step = max(1, _CELLS_PER_BATCH // max(1, size))
     for first in range(0, n_samples, step):
         yield first, min(step, n_samples - first)
@@ -252,7 +257,7 @@ def _draw_permutations(cells: _Cells, n_samples: int, seed: int) -> Iterator[_Dr
 
 
 def _sum_rows(values: Integers, rows: Integers) -> tuple[Integers, Integers]:
-    """Return the different `values`, sorted, and the sum of the `rows` of each."""
+    """Return the distinct `values`, sorted, and the sum of the `rows` of each."""
     unique, places = np.unique(values, return_inverse=True)
     sizes = np.zeros(len(unique), np.int64)
     np.add.at(sizes, places.ravel(), rows)
@@ -264,10 +269,10 @@ def _draw_tables(
 ) -> tuple[Integers, ...]:
     """Return the cells of `number` random contingency tables with these sizes.
 
-    They are four arrays with one element per cell that has rows: numbers of the table, the label
-    and the cluster, and the rows. A label's rows are a sample without replacement of the rows of
-    each cluster that previous labels have left. Their counts are multivariate hypergeometric, and
-    are drawn one cluster after another for all tables together.
+    The result is four arrays with one element per nonempty cell: the number of the table, of the
+    label and of the cluster, and the number of rows. The rows of a label are a sample without
+    replacement of the rows of each cluster that the previous labels have left. Their counts are
+    multivariate hypergeometric, and are drawn cluster by cluster, for all tables together.
     """
     left = np.tile(cluster_sizes, (number, 1))
     tables = np.zeros((number, len(label_sizes), len(cluster_sizes)), np.int64)
@@ -286,7 +291,7 @@ def _draw_tables(
 def _shuffle_rows(
     generator: np.random.Generator, label_sizes: Integers, cluster_sizes: Integers, number: int
 ) -> tuple[Integers, ...]:
-    """Return the cells of `number` random tables as _draw_tables does, by shuffling clusters."""
+    """Return the result of _draw_tables, computed by shuffling the clusters of the rows."""
     n_labels, n_clusters = len(label_sizes), len(cluster_sizes)
     labels = np.repeat(np.arange(n_labels), label_sizes)
     clusters = np.tile(np.repeat(np.arange(n_clusters), cluster_sizes), (number, 1))
@@ -306,7 +311,7 @@ def _shuffle_rows(
 
 @dataclass(frozen=True)
 class _Scoring:
-    """The scores of external_report to compute, expressions by name, and whether any is adjusted.
+    """The scores of external_report to compute, by name, and whether any of them is adjusted.
 
     A score is adjusted if it needs the expected mutual information.
     """
@@ -326,7 +331,7 @@ class _Scoring:
         """Return one row per sample: key_0, key_1 and the scores."""
         cells, labels, clusters = (pl.concat(frames).lazy() for frames in zip(*drawn, strict=True))
         table = ContingencyTable(cells, {"key_0": "key_0", "key_1": "key_1"})
-        # In place of its cached properties.
+        # These frames replace the cached properties of the table.
         vars(table).update(sized_cells=cells, label_sizes=labels, cluster_sizes=clusters)
         return self.score(table, labels)
 
@@ -336,7 +341,7 @@ def _score_samples(
 ) -> Iterator[pl.DataFrame]:
     """Yield frames of the scores of all samples of some partitions: key_0, key_1 and the scores.
 
-    `draw` yields the drawn cells of a partition in blocks.
+    `draw` is a function that yields the drawn cells of a partition in blocks.
     """
     blocks: list[_Drawn] = []
     scored: list[pl.DataFrame] = []
@@ -363,16 +368,16 @@ def _summarize_samples(
 ) -> pl.DataFrame:
     """Return one row per partition and metric: key_0, the partition columns, metric and summaries.
 
-    `summaries` are aggregates by name of the columns value, the metric of the user's rows, and
-    score, that of a sample, NULL if undefined. The rows are sorted by partition, and by the order
-    of the scores.
+    `summaries` are aggregates, by name, of two columns: value, the metric of the user's rows, and
+    score, the metric of a sample, which is NULL if undefined. The rows are sorted by partition, and
+    by the order of the scores.
     """
     names = list(scoring.scores)
     observed = scoring.score(ContingencyTable(sample.groups.lazy(), {"key_0": "key_0"}))
     values = sample.partitions.join(observed, on="key_0", how="left", maintain_order="left")
     long = values.unpivot(names, index="key_0", variable_name="metric")
     parts = [
-        # In a fixed order, so that sums are the same to the last bit in every call.
+        # The order is fixed, so that sums are the same to the last bit in every call.
         scored.sort("key_0", "key_1")
         .unpivot(names, index="key_0", variable_name="metric", value_name="score")
         .join(long, on=["key_0", "metric"], maintain_order="left")
@@ -435,8 +440,8 @@ def bootstrap_intervals(
     """Bootstrap intervals of all external metrics, by resampling contingency cells.
 
     A bootstrap sample has as many rows as the frame, drawn with replacement, so the counts of its
-    cells are multinomial. The counts are drawn, and never the rows: the time grows with the number
-    of cells times n_resamples, not with the number of rows.
+    cells are multinomial. Only the counts are drawn, never the rows, so the time grows with the
+    number of cells times n_resamples, and not with the number of rows.
 
     Parameters
     ----------
@@ -447,7 +452,7 @@ def bootstrap_intervals(
         How many times each row counts, a whole number >= 0, such as n of contingency_matrix.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Whether noise counts as an ordinary cluster, is left out, or counts as one cluster per row.
-        A row of noise that is drawn several times then counts as several clusters.
+        With 'singletons', a noise row that is drawn several times counts as several clusters.
     n_resamples : int
         Number of bootstrap samples, at least 1.
     confidence : float
@@ -462,7 +467,7 @@ def bootstrap_intervals(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per partition and metric, sorted by partition and in the order
-        of external_report: the partition columns; metric; value, that of external_report;
+        of external_report: the partition columns; metric; value, its value in external_report;
         std_error, the standard deviation over the samples; lower and upper, the percentiles of the
         samples at (1 - confidence) / 2 and (1 + confidence) / 2, with linear interpolation; and
         n_resamples, the number of samples on which the metric is defined. If there are no rows, all
@@ -542,9 +547,9 @@ def permutation_test(
 ) -> Frame:
     """Permutation test of a metric against random labelings with the same sizes.
 
-    The null hypothesis is that label and cluster are independent, given the sizes of both. The
-    contingency tables of random labelings are drawn, and never the rows: a label's counts are
-    multivariate hypergeometric, given those of the previous labels.
+    The null hypothesis is that label and cluster are independent, given the sizes of both. Only the
+    contingency tables of random labelings are drawn, never the rows: given the counts of the
+    previous labels, the counts of a label are multivariate hypergeometric.
 
     Parameters
     ----------
@@ -570,12 +575,12 @@ def permutation_test(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per partition, sorted: the partition columns; metric; value,
-        that of external_report; expected and std, the mean and the standard deviation over the
+        its value in external_report; expected and std, the mean and the standard deviation over the
         random labelings; z = (value - expected) / std; p_value = (1 + b) / (1 + n_resamples), where
         b labelings have a score at least as good as value; and n_resamples. std needs at least 2
         labelings, and z is NULL if std is 0. If a metric is undefined, its values are NULL and
-        n_resamples is 0. If there are no rows, this is the only row; with partition_by, the result
-        is empty.
+        n_resamples is 0. If there are no rows, there is a single row of this kind; with
+        partition_by, the result is empty.
 
     Raises
     ------
@@ -615,7 +620,7 @@ def permutation_test(
     sample = _read_sample(read_contingency_table(frame, label, cluster, options, _TEST_COLUMNS))
     score, value = pl.col("score"), pl.col("value").first()
     sign = -1 if metric_facts()[metric].best in ("0", "low") else 1
-    # Equal tables may have scores that differ by rounding.
+    # The scores of equal tables may differ by rounding errors.
     tolerance = 1e-12 * pl.max_horizontal(value.abs(), 1.0)
     as_good = (sign * (score - value) >= -tolerance).sum()
     summaries = {

@@ -1,13 +1,13 @@
-"""Two runs of the same ids, such as last night's and tonight's: ids, cells and linked clusters.
+"""Two runs of the same ids, such as those of two nights: ids, cells and linked clusters.
 
 The run before and the run after are two frames with the same columns, and one row per id. If a row
 has no cluster, or is noise that is dropped, its id counts as not in the run. An id that is only in
-the run before has left; one that is only in the run after has joined. Each row of noise that counts
-as a singleton is a cluster, which is not tracked.
+the run before has left, and an id that is only in the run after has joined. If noise rows count as
+singletons, each of them is a cluster that is not tracked.
 
-Shares of a cluster count only its ids that are in both runs. Two clusters are linked if their
-common ids are at least the share `threshold` of one of them. A link counts for a cluster if the
-common ids are at least the share `min_share` of it.
+Shares of a cluster refer only to the ids of the cluster that are in both runs. Two clusters are
+linked if their common ids are at least the share `threshold` of one of the two clusters. A link
+counts for a cluster if the common ids are at least the share `min_share` of that cluster.
 """
 
 from __future__ import annotations
@@ -72,8 +72,9 @@ def _read_run(
 ) -> pl.LazyFrame:
     """Return the rows of a run that have a cluster: the partition columns, id and cluster.
 
-    `frame` is the argument of `parameter`, `columns` are the arguments id and cluster by name, and
-    `keys` maps the inner names of the partition columns to the user's. An error names the frame.
+    `frame` is the user's argument of `parameter`, which error texts name. `columns` holds the
+    arguments id and cluster by name, and `keys` maps the inner names of the partition columns to
+    the user's.
     """
     try:
         check_column_names(list(keys.values()), "partition_by", frame.collect_schema().names())
@@ -84,7 +85,7 @@ def _read_run(
 
 
 def _check_same_types(before: pl.LazyFrame, after: pl.LazyFrame, keys: dict[str, str]) -> None:
-    """Raise an error if a column of the rows of _read_run has another type in the run after."""
+    """Raise an error if a column differs in type between two results of _read_run."""
     types, others = before.collect_schema(), after.collect_schema()
     for name, dtype in types.items():
         if others[name] != dtype:
@@ -101,7 +102,7 @@ def _check_same_types(before: pl.LazyFrame, after: pl.LazyFrame, keys: dict[str,
 
 
 def _only_value(name: str, dtype: pl.DataType) -> pl.Expr:
-    """Return the aggregate of a column that has one value besides NULL: that value."""
+    """Return an aggregate of a column with a single value apart from NULLs: that value."""
     column = pl.col(name)
     return column.drop_nulls().first() if dtype.is_nested() or dtype == pl.Null else column.max()
 
@@ -109,9 +110,9 @@ def _only_value(name: str, dtype: pl.DataType) -> pl.Expr:
 def _pair_ids(before: pl.LazyFrame, after: pl.LazyFrame, keys: dict[str, str]) -> pl.LazyFrame:
     """Return one row per id of a partition in either run, given the rows of _read_run.
 
-    Its columns are the partition columns, id, before and after, its clusters, NULL if it is not in
-    the run, and times_before and times_after, its rows. The runs are not joined, but grouped
-    together by id, which shows ids that are twice in a run.
+    The columns are the partition columns; id; before and after, the clusters of the id, NULL if it
+    is not in the run; and times_before and times_after, the numbers of its rows. The runs are not
+    joined, but grouped together by id, which reveals ids that occur twice in a run.
     """
     dtype = before.collect_schema()["cluster"]
     nothing = pl.lit(None, dtype)
@@ -130,10 +131,10 @@ def _pair_ids(before: pl.LazyFrame, after: pl.LazyFrame, keys: dict[str, str]) -
 
 
 def _fault_terms(dtype: pl.DataType) -> dict[str, pl.Expr]:
-    """Return the columns of rows of _pair_ids that show faults, as expressions by name.
+    """Return columns that show faults in the rows of _pair_ids, as expressions by name.
 
-    They are null_before and null_after, the rows without an id, and twice_before and twice_after,
-    the id if it has several rows. `dtype` is the type of the ids.
+    They are null_before and null_after, the numbers of rows without an id, and twice_before and
+    twice_after, the id if it has several rows. `dtype` is the type of the ids.
     """
     terms = {}
     for run in ("before", "after"):
@@ -153,7 +154,7 @@ def _summarize_faults(dtype: pl.DataType) -> dict[str, pl.Expr]:
 
 
 def _check_ids(facts: pl.DataFrame) -> None:
-    """Raise an error if an id is NULL or twice in a run; `facts` has one row of such columns."""
+    """Raise an error if `facts`, one row, shows an id that is NULL or twice in a run."""
     row = facts.row(0, named=True)
     for run in ("before", "after"):
         if row[f"null_{run}"]:
@@ -171,11 +172,11 @@ def _check_ids(facts: pl.DataFrame) -> None:
 
 @dataclass(frozen=True)
 class RunPair:
-    """Two runs of the same ids, and the frames that are made from them.
+    """Two runs of the same ids, and the frames that are computed from them.
 
     `ids` has one row per id, as _pair_ids returns them. `keys` maps the inner names of the
-    partition columns (key_0, ...) to the user's. `options` are what marks noise, and how it counts,
-    and `links` which clusters are linked.
+    partition columns (key_0, ...) to the user's. `options` says what marks noise and how noise is
+    counted, and `links` decides which clusters are linked.
     """
 
     ids: pl.LazyFrame
@@ -190,13 +191,13 @@ class RunPair:
 
     @cached_property
     def cells(self) -> pl.LazyFrame:
-        """Ids by their clusters in both runs.
+        """One row per combination of clusters in both runs, with the number of its ids.
 
-        The columns are the partition columns, before and after, the clusters as in the frames, NULL
-        if the ids are not in that run, and n, the number of ids. A row with a singleton has its id
-        as singleton_id. in_before and in_after tell whether the run has the ids, without dropped
-        noise; old and new are the clusters that are tracked. If an id is NULL, or twice in a run,
-        an error is raised on collection.
+        The columns are the partition columns; before and after, the clusters as in the frames, NULL
+        if the ids are not in that run; and n, the number of ids. If a cluster of the row is a
+        singleton, singleton_id is its id. in_before and in_after tell whether the ids are in the
+        run and not dropped as noise. old and new are the clusters that are tracked. If an id is
+        NULL, or occurs twice in a run, an error is raised on collection.
         """
         noise_as = self.options.noise_as
         noisy = {run: self._is_noise(run) for run in ("before", "after")}
@@ -206,7 +207,7 @@ class RunPair:
             singleton_id=pl.when(is_singleton).then("id"), **_fault_terms(dtype)
         )
         by = [*self.keys, "before", "after"]
-        # A key that is NULL in all rows would be hashed for nothing.
+        # Hashing a key that is NULL in all rows would be a waste of time.
         by += ["singleton_id"] if noise_as == "singletons" else []
         groups = rows.group_by(by).agg(n=pl.len().cast(pl.Int64), **_summarize_faults(dtype))
         groups = groups.cache()
@@ -225,7 +226,8 @@ class RunPair:
     def old_clusters(self) -> pl.LazyFrame:
         """One row per cluster of the run before: the partition columns, old and numbers of ids.
 
-        These are n_before, n_left, those that have left, and stayed_before, the others.
+        The numbers are n_before, of all its ids; n_left, of ids that have left; and stayed_before,
+        of the other ids.
         """
         return self._sum_clusters("old", "in_after", ("n_before", "n_left", "stayed_before"))
 
@@ -233,15 +235,16 @@ class RunPair:
     def new_clusters(self) -> pl.LazyFrame:
         """One row per cluster of the run after: the partition columns, new and numbers of ids.
 
-        These are n_after, n_joined, those that have joined, and stayed_after, the others.
+        The numbers are n_after, of all its ids; n_joined, of ids that have joined; and
+        stayed_after, of the other ids.
         """
         return self._sum_clusters("new", "in_before", ("n_after", "n_joined", "stayed_after"))
 
     def _sum_clusters(self, cluster: str, in_other: str, names: Sequence[str]) -> pl.LazyFrame:
-        """Return one row per value of `cluster`: its ids, those in only one run, and the others.
+        """Return one row per value of `cluster` with three numbers of ids.
 
-        `in_other` is the column of cells that tells whether the other run has the ids. `names` are
-        the names of the three numbers.
+        The numbers are those of all ids, of ids in only one run, and of the others; `names` are
+        their names. `in_other` is the column of cells that tells whether the other run has the ids.
         """
         n, stayed = pl.col("n"), pl.col(in_other)
         terms = (n, pl.when(stayed).then(0).otherwise(n), pl.when(stayed).then(n).otherwise(0))
@@ -253,8 +256,8 @@ class RunPair:
     def overlaps(self) -> pl.LazyFrame:
         """One row per pair of clusters that have common ids.
 
-        The columns are the partition columns, old, new, n, the number of these ids, those of
-        old_clusters and new_clusters, share_before, share_after and is_link.
+        The columns are the partition columns; old; new; n, the number of common ids; the columns of
+        old_clusters and new_clusters; share_before; share_after; and is_link.
         """
         pairs = self.cells.filter(pl.col("old").is_not_null() & pl.col("new").is_not_null())
         pairs = pairs.select(*self.keys, "old", "new", "n")
@@ -266,7 +269,7 @@ class RunPair:
         return pairs.with_columns(is_link=greater >= self.links.threshold).cache()
 
     def join_overlaps(self) -> pl.LazyFrame:
-        """Return `cells` with is_moved: whether the ids are in both runs, without a link.
+        """Return `cells` with is_moved, whether the ids are in both runs, in unlinked clusters.
 
         A singleton in both runs has not moved.
         """
@@ -287,9 +290,9 @@ def read_run_pair(
 ) -> RunPair:
     """Check the user's arguments; return the two runs.
 
-    `frames` are the arguments frame_before and frame_after, `columns` those of id and cluster by
-    name. `results` are the names of the other columns of the final result, which no partition
-    column may have.
+    `frames` holds the arguments frame_before and frame_after, and `columns` the arguments id and
+    cluster by name. `results` are the names of the other columns of the final result, which no
+    partition column may have.
     """
     _check_link_options(links)
     check_noise_as(options.noise, options.noise_as)

@@ -1,8 +1,9 @@
 """Many clusterings of the same rows, the runs, compared with each other.
 
-A run is one clustering; the input has one row per run and id, with the id's cluster in it. If a row
-has no cluster, or is noise that is dropped, its id counts as not in the run. A pair is two runs of
-the same partition, the lower one first. Its rows are the ids in both runs.
+A run is one clustering. The input has one row per run and id, with the cluster of the id in that
+run. If a row has no cluster, or is noise that is dropped, its id counts as not in the run. A pair
+consists of two runs of the same partition, the lower run first, and its rows are the ids in both
+runs.
 """
 
 from __future__ import annotations
@@ -47,11 +48,11 @@ if TYPE_CHECKING:
 # Runs
 # ----------------------------------------------------------------------------------------------
 
-# A code identifies a cluster of a run. Those of run r are from r * _CODES_OF_RUN on; singletons
-# come after _SINGLETONS.
+# A code identifies a cluster of a run. The codes of run r start at r * _CODES_OF_RUN, and
+# singletons have codes after _SINGLETONS.
 _CODES_OF_RUN = 2**36
 _SINGLETONS = 2**35
-# A pair of runs is identified by one number, too.
+# A pair of runs is also identified by a single number.
 _PAIRS_OF_RUN = 2**31
 _CELLS = {"code_1": pl.Int64, "code_2": pl.Int64, "n": pl.Int64}
 
@@ -61,9 +62,9 @@ class _RunTable:
     """The runs of a user's frame, with whole numbers in place of its values.
 
     `rows` has one row per row with a cluster: the partition columns, run, id and cluster. `keys`
-    maps the inner names of the partition columns (key_0, ...) to the user's. `options` are what
-    marks noise, and how it counts. `reference` is the run that others are compared with, if there
-    is one.
+    maps the inner names of the partition columns (key_0, ...) to the user's. `options` says what
+    marks noise and how noise is counted. `reference` is the run with which others are compared, if
+    there is one.
     """
 
     rows: pl.LazyFrame
@@ -75,8 +76,8 @@ class _RunTable:
     def clusters(self) -> pl.LazyFrame:
         """One row per cluster of a run: the partition columns, run, cluster, n and is_singleton.
 
-        n is its number of rows; is_singleton marks noise that counts as singletons. Dropped noise
-        is left out. If a run or an id is NULL, an error is raised on collection.
+        n is the number of its rows; is_singleton marks noise that counts as singletons. Dropped
+        noise is left out. If a run or an id is NULL, an error is raised on collection.
         """
         groups = self.rows.group_by(*self.keys, "run", "cluster").agg(n=pl.len().cast(pl.Int64))
         counts = self.rows.select(pl.col("run", "id").null_count())
@@ -91,8 +92,8 @@ class _RunTable:
     def runs(self) -> pl.LazyFrame:
         """One row per run, sorted: the partition columns, run, n, run_no, rank and is_reference.
 
-        n is its number of rows; run_no numbers the runs of all partitions, and rank those of one
-        partition.
+        n is the number of its rows, run_no is its number among the runs of all partitions, and rank
+        is its number among the runs of its partition.
         """
         sizes = self.clusters.group_by(*self.keys, "run").agg(pl.col("n").sum())
         runs = sizes.sort(*self.keys, "run", nulls_last=True).with_row_index("run_no")
@@ -114,7 +115,7 @@ class _RunTable:
 
     @cached_property
     def coded_rows(self) -> pl.LazyFrame:
-        """One row per row that counts: rank and is_reference of the run, id_no and code.
+        """The rows that are counted: rank and is_reference of the run, id_no and code.
 
         id_no is the number of the id over all partitions. Each singleton has its own code.
         """
@@ -130,9 +131,10 @@ class _RunTable:
     def count_cells(self, pair_runs: Callable[[pl.DataFrame], list[pl.LazyFrame]]) -> pl.LazyFrame:
         """Return the contingency cells of pairs of runs: code_1, code_2 and n, their common ids.
 
-        `pair_runs` gets the coded rows, sorted by rank and id, and returns frames of code_1 and
-        code_2, one row per id in both runs. It is called when the result is collected, because only
-        then is the number of runs known. If an id is in a run twice, an error is raised then.
+        `pair_runs` is called with the coded rows, sorted by rank and id, and returns frames of
+        code_1 and code_2, with one row per id in both runs. It is called when the result is
+        collected, because the number of runs is not known earlier. If an id occurs twice in a run,
+        an error is raised on collection.
         """
 
         def cells_of_pairs(coded: pl.DataFrame) -> pl.DataFrame:
@@ -171,7 +173,7 @@ class _RunTable:
 
 
 def _check_missing(counts: pl.DataFrame) -> None:
-    """Raise an error if a run or an id is NULL; `counts` has one row, the numbers of NULLs."""
+    """Raise an error if a run or an id is NULL; `counts` is one row with the numbers of NULLs."""
     for parameter in ("run", "id"):
         n = counts.get_column(parameter).item()
         if n:
@@ -188,7 +190,7 @@ def _read_runs(
 ) -> _RunTable:
     """Check the user's arguments; return the runs of `frame`.
 
-    `columns` are the arguments run, id and cluster by name. `results` are the names of the other
+    `columns` holds the arguments run, id and cluster by name. `results` are the names of the other
     columns of the final result, which no partition column may have.
     """
     lazy = check_frame(frame)
@@ -219,10 +221,10 @@ def score_of_metric(metric: str, average_method: str, beta: float) -> pl.Expr:
 
 
 def _pair_all_runs(coded: pl.DataFrame) -> list[pl.LazyFrame]:
-    """Return one frame per rank: the pairs of the runs of this rank with all higher runs.
+    """Return one frame per rank: the pairs of the runs with this rank and all higher runs.
 
-    `coded` is sorted by rank. One join for all pairs would match every row of an id with every
-    other one, twice as many matches, and take ten times as long.
+    `coded` is sorted by rank. A single join for all pairs would match every row of an id with every
+    other row of the id. This would be twice as many matches, and take ten times as long.
     """
     pairs, start = [], 0
     for n in coded.group_by("rank", maintain_order=True).len().get_column("len"):
@@ -234,7 +236,7 @@ def _pair_all_runs(coded: pl.DataFrame) -> list[pl.LazyFrame]:
 
 
 def _score_pairs(table: _RunTable, metric: str, score: pl.Expr) -> pl.LazyFrame:
-    """Return one row per pair of runs with common ids: pair, total common ids, and score."""
+    """Return one row per pair of runs with common ids: pair, total (of common ids) and score."""
     one, zero = pl.lit(1, pl.Int64), pl.lit(0, pl.Int64)
     run_no_1, run_no_2 = (pl.col(code) // _CODES_OF_RUN for code in ("code_1", "code_2"))
     groups = table.count_cells(_pair_all_runs).select(
@@ -278,7 +280,7 @@ def _list_pairs(table: _RunTable, scored: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _check_same_ids(first: pl.DataFrame) -> None:
-    """Raise an error if there is a row: `first` is a pair of runs that have different ids."""
+    """Raise an error if `first`, a pair of runs that have different ids, has a row."""
     for pair in first.iter_rows(named=True):
         run_1, run_2 = show_value(pair["run_1"]), show_value(pair["run_2"])
         raise ClusterEvalError(
@@ -291,10 +293,10 @@ def _check_same_ids(first: pl.DataFrame) -> None:
 def _agree(
     table: _RunTable, metric: str, score: pl.Expr, *, require_same_ids: bool
 ) -> pl.LazyFrame:
-    """Return the rows of _list_pairs, sorted; raise an error on collection if ids must be the same.
+    """Return the rows of _list_pairs, sorted, with a check of the ids on collection.
 
-    `metric` and `require_same_ids` are options of run_agreement; `score` comes from
-    score_of_metric.
+    The check raises an error if `require_same_ids` is True and the ids of two runs differ. `metric`
+    and `require_same_ids` are options of run_agreement, and `score` comes from score_of_metric.
     """
     pairs = _list_pairs(table, _score_pairs(table, metric, score))
     pairs = pairs.sort("run_no_1", "run_no_2")
@@ -307,7 +309,7 @@ def _agree(
 def _rank_runs(table: _RunTable, pairs: pl.LazyFrame, *, is_low_best: bool) -> pl.LazyFrame:
     """Return the rows of run_consensus: the runs, the most central of a partition first.
 
-    `pairs` is the result of _agree. Means that are equal to 12 decimals are ties.
+    `pairs` is the result of _agree. If two means are equal to 12 decimals, they are tied.
     """
     sides = (pairs.select("score", run_no=f"run_no_{i}") for i in (1, 2))
     means = (
@@ -355,12 +357,13 @@ def _check_reference(reference: object, dtype: pl.DataType) -> pl.Expr:
 def _mark_reference(runs: pl.LazyFrame, reference: object) -> pl.LazyFrame:
     """Return `runs`, one row per run, with is_reference, whether the run is `reference`.
 
-    Raise an error if it is not a value of the type of run; and, on collection, if there are runs,
-    but none of them is `reference`.
+    Raise an error if `reference` is not a value of the type of run; and, on collection, if there
+    are runs, but none of them is `reference`.
     """
     value = _check_reference(reference, runs.collect_schema()["run"])
     is_reference = pl.col("run") == value
-    # Sorted with the reference among the runs, since lists and structs cannot be compared by <.
+    # The reference is sorted together with the runs, because lists and structs cannot be compared
+    # by <.
     named = runs.select("run", is_given=pl.lit(False)).unique()
     given = pl.LazyFrame({"is_given": [True]}).select(run=value, is_given="is_given")
     listed = pl.concat([named, given]).sort("run", nulls_last=True)
@@ -394,9 +397,9 @@ def _pair_with_reference(coded: pl.DataFrame) -> list[pl.LazyFrame]:
 def _best_jaccard(cells: pl.LazyFrame) -> pl.LazyFrame:
     """Return one row per cluster of a reference run and other run: code, other_run_no and jaccard.
 
-    jaccard is the cluster's best Jaccard index there. `cells` has code_1, a cluster of the
-    reference, code_2, a cluster of another run, and n, the ids in both. Sizes are sums of cells, so
-    they count only the ids that are in both runs.
+    jaccard is the best Jaccard index of the cluster in the other run. `cells` has code_1, a cluster
+    of the reference; code_2, a cluster of another run; and n, the number of ids in both. Sizes are
+    sums of cells, so they include only ids that are in both runs.
     """
     cells = cells.select(
         "n", code="code_1", other_code="code_2", other_run_no=pl.col("code_2") // _CODES_OF_RUN
@@ -437,20 +440,20 @@ def run_agreement(
 ) -> Frame:
     """Agreement of every pair of runs: a metric of external_report, on the ids in both runs.
 
-    The lower run, run_1, provides the labels and run_2 the clusters. This matters for a metric that
-    is not symmetric, such as homogeneity_score.
+    The lower run, run_1, provides the labels, and run_2 provides the clusters. The order matters
+    for metrics that are not symmetric, such as homogeneity_score.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
         One row per run and id. A LazyFrame is read when you collect the result.
     id, run, cluster : str or Expr
-        What identifies the clustered object, what identifies the clustering, and the object's
-        cluster in it, of any groupable type. Rows with a NULL cluster are ignored.
+        Identifier of the clustered object, identifier of the clustering, and the object's cluster
+        in that clustering, of any groupable type. Rows with a NULL cluster are ignored.
     metric : str
         The name of a metric of external_report.
     partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is a group too.
+        Columns whose groups are evaluated separately. NULL is also a group.
     noise : object, optional
         The value of cluster that marks noise, in every run.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
@@ -467,8 +470,9 @@ def run_agreement(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per pair of runs, sorted: the partition columns; run_1; run_2;
-        n, the ids in both runs; n_only_1 and n_only_2, the ids in only one of them; and score. If
-        two runs have no common ids, n is 0 and score is NULL. A single run has no row.
+        n, the number of ids in both runs; n_only_1 and n_only_2, the numbers of ids in only one of
+        them; and score. If two runs have no common ids, n is 0 and score is NULL. If there is only
+        one run, there is no row.
 
     Raises
     ------
@@ -522,16 +526,17 @@ def run_consensus(
     beta: float = 1.0,
     require_same_ids: bool = False,
 ) -> Frame:
-    """Mean agreement of each run with the other runs, the most central run first.
+    """Mean agreement of each run with the other runs, with the most central run first.
 
-    The most central run has the highest mean, or the lowest one if low values of the metric are
-    best. Runs with means that are equal to 12 decimals are ranked by their names.
+    The most central run has the highest mean, or the lowest mean if low values of the metric are
+    best. If the means of several runs are equal to 12 decimals, these runs are ranked by their
+    names.
 
     Parameters
     ----------
     metric : str
         The name of a metric of external_report that has a best value. In a pair of runs, the lower
-        one provides the labels.
+        run provides the labels.
     frame, id, run, cluster, partition_by, noise, noise_as, average_method : as in run_agreement
     beta, require_same_ids : as in run_agreement
 
@@ -539,9 +544,9 @@ def run_consensus(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per run, sorted by partition and rank: the partition columns;
-        run; n_runs, the other runs with a score; mean_score, min_score and max_score over these;
-        and rank, which is 1 for the most central run. If there is no other run to compare with, the
-        scores and rank are NULL.
+        run; n_runs, the number of other runs with a score; mean_score, min_score and max_score over
+        these runs; and rank, which is 1 for the most central run. If there is no other run to
+        compare with, the scores and rank are NULL.
 
     Raises
     ------
@@ -559,7 +564,7 @@ def run_consensus(
 
     Examples
     --------
-    Runs 1 and 2 agree, and run 1 is the lower one:
+    Runs 1 and 2 agree, and run 1 comes first because it is lower:
 
     >>> runs = pl.DataFrame(
     ...     {
@@ -600,8 +605,8 @@ def cluster_stability(
 ) -> Frame:
     """Stability of each cluster of a reference run: its best Jaccard index in every other run.
 
-    The Jaccard index of two clusters is the number of ids in both divided by the number of ids in
-    either. It counts only ids that are in both runs.
+    The Jaccard index of two clusters is the number of ids in both clusters, divided by the number
+    of ids in at least one of them. Only ids that are in both runs are counted.
 
     Parameters
     ----------
@@ -613,11 +618,11 @@ def cluster_stability(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per cluster of the reference run, sorted by partition and
-        cluster: the partition columns; cluster; n, its rows; n_runs, the other runs that have some
-        of its ids; mean_jaccard and min_jaccard over these runs; and recovered and dissolved, the
-        shares of these runs with a Jaccard index of more than 0.75 and of less than 0.5. If n_runs
-        is 0, all of these are NULL. Noise that counts as singletons has no rows, and neither has a
-        partition without the reference run.
+        cluster: the partition columns; cluster; n, the number of its rows; n_runs, the number of
+        other runs that have some of its ids; mean_jaccard and min_jaccard over these runs; and
+        recovered and dissolved, the shares of these runs with a Jaccard index of more than 0.75 and
+        of less than 0.5. If n_runs is 0, the last four are NULL. Noise that counts as singletons is
+        not listed, and neither is a partition without the reference run.
 
     Raises
     ------
@@ -636,7 +641,7 @@ def cluster_stability(
 
     Examples
     --------
-    Cluster 0 is half of cluster 5 of run 2, and id 4 is not in that run:
+    Cluster 0 is half of cluster 5 in run 2, and id 4 is not in that run:
 
     >>> runs = pl.DataFrame(
     ...     {
@@ -672,5 +677,6 @@ def cluster_stability(
     return to_user_frame(frame, stability.select(*table.keys, *_STABILITY), table.keys)
 
 
-# A cluster whose best Jaccard index is above or below these is recovered or dissolved.
+# A cluster is recovered if its best Jaccard index is above the first number, and dissolved if it is
+# below the second.
 _RECOVERED, _DISSOLVED = 0.75, 0.5

@@ -1,8 +1,8 @@
-"""What became of the clusters from one run to the next, such as last night's.
+"""What happened to the clusters from one run to the next, such as the runs of two nights.
 
-run_pairs defines which clusters of both runs are linked. If a cluster is linked to one cluster,
-which has no other link, it lives on. A cluster with several links is split or merged; one without a
-link is gone or new.
+run_pairs defines which clusters of both runs are linked. If two clusters are linked only to each
+other, the cluster lives on. A cluster with several links is split or merged, and a cluster without
+a link is gone or new.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 # Transitions
 # ----------------------------------------------------------------------------------------------
 
-# Columns of each row of a side: see transition_sides.
+# The columns of both sides of each row; see transition_sides.
 _SIDES = (
     *("old", "new", "kind", "n_old", "n_new", "n_before", "n_after", "n", "n_left", "n_joined"),
     *("stayed_before", "stayed_after", "is_both"),
 )
-# Numbers of ids of the clusters of each run.
+# The columns with numbers of ids of the clusters of each run.
 _IDS_BEFORE = ("n_before", "n_left", "stayed_before")
 _IDS_AFTER = ("n_after", "n_joined", "stayed_after")
 
 
 def _count_links(pair: RunPair) -> pl.LazyFrame:
-    """Return the linked pairs of `pair.overlaps` with the links that count.
+    """Return the linked pairs of `pair.overlaps`, with counts of the links of their clusters.
 
     counts_before and counts_after tell whether the link counts for the cluster of that run; n_parts
     and n_sources tell how many links count for the old and for the new cluster.
@@ -53,10 +53,10 @@ def _count_links(pair: RunPair) -> pl.LazyFrame:
 
 
 def _linked_pairs(pair: RunPair, links: pl.LazyFrame) -> pl.LazyFrame:
-    """Return one row per linked pair that is a row of transition_sides.
+    """Return one row per linked pair that has its own row in transition_sides.
 
-    A match is the row of both clusters, a part is the row of the new one, and a source that of the
-    old one. `links` is the result of _count_links.
+    A match is the row of both clusters, a part is the row of the new cluster, and a source is the
+    row of the old cluster. `links` is the result of _count_links.
     """
     only_of_old = pl.col("counts_before") & (pl.col("n_parts") == 1)
     only_of_new = pl.col("counts_after") & (pl.col("n_sources") == 1)
@@ -78,10 +78,11 @@ def _clusters_without_match(
 ) -> pl.LazyFrame:
     """Return the rows of transition_sides for clusters with several links or none.
 
-    `clusters` are those of one run, with the key `by`, and `linked` the links that count for them.
-    `names` are names of columns: `sums`, those to sum over the clusters of the other run; `other`,
-    the key of these; `n_other`, their number; `n_own`; and `most`, the number of links that count
-    for one of them. `several` and `none` are the kinds.
+    `clusters` are the clusters of one run, with the key `by`, and `linked` are the links that count
+    for them. `names` has names of columns: `sums`, the columns to sum over the clusters of the
+    other run; `other`, the key of these clusters; `n_other`, their number; `n_own`; and `most`, the
+    number of links that count for one of these clusters. `names` also has `several` and `none`, the
+    kinds of the rows.
     """
     sums = linked.group_by(by).agg(
         pl.col("n", *names["sums"]).sum(),
@@ -119,7 +120,7 @@ def _merged_clusters(pair: RunPair, links: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _transition_of_kind() -> pl.Expr:
-    """Return the word for the kind of a row; a match has three, by the numbers of ids."""
+    """Return the word for the kind of a row; a match has one of three, by the numbers of ids."""
     kind, n_before, n_after = pl.col("kind"), pl.col("n_before"), pl.col("n_after")
     return (
         pl.when(kind == "part")
@@ -139,12 +140,12 @@ def _transition_of_kind() -> pl.Expr:
 def transition_sides(pair: RunPair) -> pl.LazyFrame:
     """Return the rows of run_transitions, unsorted.
 
-    Each row has old clusters on one side and new ones on the other: the partition columns, old and
-    new, the only cluster of a side, NULL for none or several, kind (match, part, source, split,
-    merged, gone or new), n_old and n_new, the numbers of clusters, sums of the columns of both
-    sides, n, the ids in linked pairs, and is_both, whether a part of a split cluster is itself
-    merged, or a source of a merged one split. transition is the word for the kind, and ambiguity
-    the reason to doubt it.
+    Each row has old clusters on one side and new clusters on the other. The columns are the
+    partition columns; old and new, the only cluster of each side, or NULL if it has none or
+    several; kind (match, part, source, split, merged, gone or new); n_old and n_new, the numbers of
+    clusters; the sums of the columns of both sides; n, the number of ids in linked pairs; and
+    is_both, whether a part of a split cluster is itself merged, or a source of a merged cluster is
+    itself split. transition is the word for the kind, and ambiguity is the reason to doubt it.
     """
     links = _count_links(pair)
     sides = pl.concat(
@@ -215,11 +216,11 @@ def run_transitions(
     noise: Any = None,
     noise_as: NoiseAs | None = None,
 ) -> Frame:
-    """What became of each cluster from one run to the next: kept, split, merged, gone and so on.
+    """What happened to each cluster from one run to the next: kept, split, merged, gone and so on.
 
-    If a cluster is linked to one cluster, which has no other link, it lives on: it is kept, grown
-    or shrunk, depending on its number of ids. If it has several links, it is split into these
-    clusters, or merged from them. If it has no link, it is gone, or new.
+    If two clusters are linked only to each other, the cluster lives on: it is kept, grown or
+    shrunk, depending on its number of ids. A cluster with several links is split into the linked
+    clusters, or merged from them. A cluster without a link is gone, or new.
 
     Parameters
     ----------
@@ -227,36 +228,38 @@ def run_transitions(
         The run before and the run after, one row per id. A LazyFrame is read when you collect the
         result.
     id, cluster : str or Expr
-        What identifies the clustered object, and its cluster, of any groupable type. Both are
-        columns of both frames, with the same types. Rows with a NULL cluster are ignored.
+        Identifier of the clustered object, and its cluster, of any groupable type. Both are columns
+        of both frames, with the same types. Rows with a NULL cluster are ignored.
     threshold : float
-        Two clusters are linked if their common ids are at least this share of one of the clusters,
-        counting only its ids that are in both runs. The threshold is above 0 and at most 1.
+        Two clusters are linked if their common ids are at least this share of one of the two
+        clusters. Only ids that are in both runs are counted. The threshold is above 0 and at most
+        1.
     min_share : float
-        A link counts for a cluster if the common ids are at least this share of it. With 0.1, parts
-        and sources of less than a tenth are ignored. From 0 to the threshold.
+        A link counts for a cluster if the common ids are at least this share of the cluster. With
+        0.1, parts and sources of less than a tenth are ignored. The value is from 0 to the
+        threshold.
     partition_by : str, Expr or sequence of these, optional
-        Columns of both frames whose groups are evaluated separately. NULL is a group too.
+        Columns of both frames whose groups are evaluated separately. NULL is also a group.
     noise : object, optional
         The value of cluster that marks noise, in both runs.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Whether noise counts as an ordinary cluster, as not in the run, or as one cluster per row,
-        which then has no row in the result.
+        Whether noise counts as an ordinary cluster, as not in the run, or as one cluster per row.
+        These single clusters are not listed in the result.
 
     Returns
     -------
     DataFrame or LazyFrame
         Same kind as `frame_before`, one row per cluster of either run, sorted: the partition
-        columns; cluster_before; cluster_after; transition; and ambiguity, the reason to doubt it:
-        'split and merged', 'scattered' (less than the threshold of the old cluster's ids are in the
-        row's new clusters), 'gathered' (the reverse) or NULL. A cluster that lives on has one row
-        for both runs. A split cluster has a row with cluster_after NULL, and a row with both
-        clusters for each of its parts. A merged cluster has a row with cluster_before NULL, and a
-        row with both clusters for each of its sources. The other columns describe the clusters of
-        the row: n_before and n_after, their ids in each run; n_common, the ids in linked clusters;
-        n_left and n_joined, the ids in only one run; n_clusters_before and n_clusters_after, the
-        numbers of clusters; and share_before and share_after, n_common as a share of the ids that
-        are in both runs (NULL if there are none).
+        columns; cluster_before; cluster_after; transition; and ambiguity, the reason to doubt the
+        transition: 'split and merged', 'scattered' (less than the threshold of the old cluster's
+        ids are in the row's new clusters), 'gathered' (the reverse) or NULL. A cluster that lives
+        on has one row for both runs. A split cluster has a row with cluster_after NULL, and a row
+        with both clusters for each of its parts. A merged cluster has a row with cluster_before
+        NULL, and a row with both clusters for each of its sources. The other columns describe the
+        clusters of the row: n_before and n_after, the numbers of their ids in each run; n_common,
+        the number of ids in linked clusters; n_left and n_joined, the numbers of ids in only one
+        run; n_clusters_before and n_clusters_after, the numbers of clusters; and share_before and
+        share_after, n_common as a share of the ids that are in both runs (NULL if there are none).
 
     Raises
     ------
@@ -322,9 +325,9 @@ def transition_overlaps(
     DataFrame or LazyFrame
         Same kind as `frame_before`, one row per pair of clusters with common ids, sorted: the
         partition columns; cluster_before; cluster_after; n_before; n_after; n_common; share_before
-        and share_after, which are n_common as a share of each cluster's ids that are in both runs;
-        jaccard, the Jaccard index of the two clusters on these ids; and is_link, whether a share
-        reaches the threshold.
+        and share_after, which are n_common divided by the number of each cluster's ids that are in
+        both runs; jaccard, the Jaccard index of the two clusters on these ids; and is_link, whether
+        a share reaches the threshold.
 
     Raises
     ------
@@ -371,9 +374,9 @@ def moved_ids(
 ) -> Frame:
     """Ids that have moved, left or joined from one run to the next.
 
-    An id has moved if its new cluster is not linked to its old one, in the sense of
-    run_transitions. So if a cluster splits, the ids in its parts do not count as moved;
-    affected_ids lists these too.
+    An id has moved if its new cluster is not linked to its old cluster, in the sense of
+    run_transitions. Therefore the ids in the parts of a split cluster do not count as moved. The
+    function affected_ids also lists these.
 
     Parameters
     ----------
@@ -398,7 +401,7 @@ def moved_ids(
 
     Examples
     --------
-    Id 3 has moved to the cluster that was a, and id 6 has left:
+    Id 3 has moved to the former cluster a, and id 6 has left:
 
     >>> before = pl.DataFrame({"id": [1, 2, 3, 4, 5, 6], "cluster": ["a", "a", "b", "b", "b", "b"]})
     >>> after = pl.DataFrame({"id": [1, 2, 3, 4, 5], "cluster": ["x", "x", "x", "y", "y"]})
@@ -432,10 +435,10 @@ def affected_ids(
     noise: Any = None,
     noise_as: NoiseAs | None = None,
 ) -> Frame:
-    """Ids whose companions, the other ids of their cluster, have changed from run to run.
+    """Ids whose companions, that is, the other ids of their cluster, have changed from run to run.
 
     These are the ids of clusters that were split or merged, the ids that have moved, left or
-    joined, and the ids of clusters that another id has left or joined. moved_ids lists fewer.
+    joined, and the ids of clusters that another id has left or joined. moved_ids lists fewer ids.
 
     Parameters
     ----------
@@ -449,9 +452,9 @@ def affected_ids(
     DataFrame or LazyFrame
         Same kind as `frame_before`, one row per affected id, sorted: the partition columns; id;
         cluster_before, NULL if the id has joined; cluster_after, NULL if it has left; and n_kept,
-        n_lost and n_gained, the companions in both runs, only in the run before, and only in the
-        run after. An id that has left has lost all of its companions; one that has joined has
-        gained all of them.
+        n_lost and n_gained, the numbers of companions in both runs, only in the run before, and
+        only in the run after. An id that has left has lost all of its companions, and an id that
+        has joined has gained all of its companions.
 
     Raises
     ------

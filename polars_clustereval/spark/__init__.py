@@ -2,11 +2,11 @@
 
 The functions have the same parameters and columns as the table macros. They read a Spark DataFrame
 (classic or Connect) or a table of the active session, and run the queries of ``to_sql``. A result
-is computed when you call the function, and stays in the executors as a local checkpoint, so reading
-it again costs nothing. Its rows are in no particular order.
+is computed when you call the function, and stays in the executors as a local checkpoint, so that
+reading it again costs nothing. The rows of a result are in no particular order.
 
-The queries for points have one expression per coordinate, so with some hundreds of coordinates
-Spark takes long to plan them.
+The queries for points have one expression per coordinate. With some hundreds of coordinates, Spark
+therefore takes a long time to plan them.
 
 ``contingency_matrix`` reads the rows once. You can save its result as a DataFrame, a view or a
 table. If you leave out ``label`` and ``cluster``, the other functions read such a saved contingency

@@ -43,27 +43,29 @@ def contingency_matrix(
         ``session.table`` takes.
     label, cluster : str or Column, optional
         True class and assigned cluster. If you leave out both, `tbl` must be a saved contingency
-        table. Rows of it with the same label and cluster, from several days or shards, become one.
+        table. Its rows with the same label and cluster, such as those of several days or shards,
+        are merged.
     weight : str or Column, optional
-        How many times a row counts: whole numbers >= 0, with a sum of at most 1e12 in a partition.
+        How many times a row counts. The weights are whole numbers >= 0, with a sum of at most 1e12
+        in each partition.
     partition_by : str, Column or a sequence of them, optional
-        Key of the partitions; each partition has its own cells. Several columns become a struct.
+        Key of the partitions, each of which has its own cells. Several columns become a struct.
     noise : str, int, float or bool, optional
         Value of `cluster` that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Whether noise counts as an ordinary cluster, is left out, or counts as one cluster per row.
     metrics : sequence of str, optional
-        The columns of the result, in this order, after those that identify its rows
+        The columns of the result, in this order, after the columns that identify its rows
         (``partition_key`` with `partition_by`, and here ``label`` and ``cluster``); by default all
-        columns. Anything that they do not need is not computed.
+        columns. Anything that these columns do not need is not computed.
 
     Returns
     -------
     DataFrame
         ``partition_key`` (a NULL string without `partition_by`), ``label``, ``cluster``, ``n`` and
-        ``copies``, which is 1. With `noise_as` 'singletons', the rows of noise with the same label
-        are one row, with cluster NULL, n = 1 and copies = the number of these rows. Rows with a
-        NULL label or cluster are left out. If there are no rows, the result is empty.
+        ``copies``, which is 1. With `noise_as` 'singletons', all noise rows with the same label are
+        one row, where cluster is NULL, n is 1, and copies is the number of these noise rows. Rows
+        with a NULL label or cluster are left out. If there are no rows, the result is empty.
 
     Raises
     ------
@@ -99,7 +101,7 @@ def pair_counts(
     noise_as: NoiseAs | None = None,
     metrics: Sequence[str] | None = None,
 ) -> DataFrame:
-    """Counts of the unordered pairs of rows, by whether they have the same label and cluster.
+    """Counts of unordered pairs of rows, by whether both rows have the same label and cluster.
 
     The parameters and errors are those of `contingency_matrix`. If you leave out `label` and
     `cluster`, `tbl` must be a saved contingency table.
@@ -155,10 +157,10 @@ def external_report(
     -------
     DataFrame
         ``partition_key``, ``n``, ``n_dropped``, ``n_noise``, ``n_labels``, ``n_clusters``, and the
-        metrics. For a saved contingency table, ``n_dropped`` and ``n_noise`` are NULL, because it
-        does not contain the rows that were left out. If there are no rows, the result is one row
-        with n = 0 and NULL metrics; with `partition_by`, it is empty. A saved contingency table in
-        which all partitions are empty also has that one row.
+        metrics. For a saved contingency table, ``n_dropped`` and ``n_noise`` are NULL, because the
+        table does not contain the rows that were left out. If there are no rows, the result is one
+        row with n = 0 and NULL metrics; with `partition_by`, the result is empty. The result is
+        also this single row for a saved contingency table in which all partitions are empty.
 
     Raises
     ------
@@ -195,8 +197,8 @@ def entity_resolution_report(
 ) -> DataFrame:
     """All measures of entity resolution: one row per partition, one column per measure.
 
-    The parameters are those of `polars_clustereval.entity_resolution_report`. What it reads, what
-    it costs and which errors it raises is as in `external_report`.
+    The parameters are those of `polars_clustereval.entity_resolution_report`. The input, the cost
+    and the errors are the same as in `external_report`.
 
     Examples
     --------
@@ -225,10 +227,10 @@ def external_cluster_report(
     Returns
     -------
     DataFrame
-        ``partition_key``, ``cluster``, ``n``, ``n_labels``, ``majority_label`` (the lowest one in a
-        tie), ``majority_n``, ``purity``, ``entropy`` (in nats) and ``joined_pairs``, its pairs of
-        rows with different labels. All singletons are one row with cluster NULL and n = 1. If there
-        are no rows, the result is empty.
+        ``partition_key``, ``cluster``, ``n``, ``n_labels``, ``majority_label`` (the lowest label in
+        a tie), ``majority_n``, ``purity``, ``entropy`` (in nats) and ``joined_pairs``, the number
+        of pairs of its rows with different labels. All singletons are one row with cluster NULL and
+        n = 1. If there are no rows, the result is empty.
 
     Examples
     --------
@@ -257,9 +259,10 @@ def external_label_report(
     Returns
     -------
     DataFrame
-        ``partition_key``, ``label``, ``n``, ``n_clusters``, ``majority_cluster`` (the lowest one in
-        a tie), ``majority_n``, ``recall``, ``entropy`` (in nats) and ``split_pairs``, its pairs of
-        rows in different clusters. If there are no rows, the result is empty.
+        ``partition_key``, ``label``, ``n``, ``n_clusters``, ``majority_cluster`` (the lowest
+        cluster in a tie), ``majority_n``, ``recall``, ``entropy`` (in nats) and ``split_pairs``,
+        the number of pairs of its rows in different clusters. If there are no rows, the result is
+        empty.
 
     Examples
     --------
@@ -287,18 +290,19 @@ def bcubed_samples(
     Parameters
     ----------
     tbl, label, cluster, partition_by, noise, noise_as, metrics
-        As in `contingency_matrix`, but `tbl` cannot be a saved contingency table, because it has no
-        single rows.
+        As in `contingency_matrix`, except that `tbl` cannot be a saved contingency table, because
+        such a table has no single rows.
     id : str or Column, optional
-        Identifier of a row. By default, Spark numbers the rows (``monotonically_increasing_id``):
+        Identifier of a row. By default, Spark numbers the rows (``monotonically_increasing_id``);
         the numbers are unique, but not consecutive.
 
     Returns
     -------
     DataFrame
         ``partition_key``, ``id``, ``label``, ``cluster`` (NULL for a singleton),
-        ``bcubed_precision``, the share of its cluster that has its label, and ``bcubed_recall``,
-        the share of its label that is in its cluster. If there are no rows, the result is empty.
+        ``bcubed_precision``, the share of the rows of its cluster that have its label, and
+        ``bcubed_recall``, the share of the rows with its label that are in its cluster. If there
+        are no rows, the result is empty.
 
     Raises
     ------

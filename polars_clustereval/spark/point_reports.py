@@ -51,8 +51,8 @@ def internal_report(
         A Spark DataFrame, or the name of a table or view of the active session, in the form that
         ``session.table`` takes.
     vector : str or Column, or a sequence of them
-        Columns with the coordinates, or one column of arrays or of ``pyspark.ml`` vectors. One row
-        of such a column is read for the length of the vectors.
+        Columns with the coordinates, or one column of arrays or of ``pyspark.ml`` vectors. To find
+        the length of the vectors, one row of such a column is read.
     cluster : str or Column
         Assigned cluster.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
@@ -60,9 +60,9 @@ def internal_report(
     p : float
         Order of the distance ``minkowski``, at least 1.
     center : {'mean', 'median'}
-        How the center of a cluster is computed, for each coordinate.
+        How each coordinate of the center of a cluster is computed.
     partition_by : str, Column or a sequence of them, optional
-        Key of the partitions; each partition has its own row. Several columns become a struct.
+        Key of the partitions, each of which has its own row. Several columns become a struct.
     noise : str, int, float or bool, optional
         Value of `cluster` that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
@@ -132,7 +132,7 @@ def internal_cluster_report(
     DataFrame
         ``partition_key``, ``cluster``, ``n``, ``centroid``, ``ssw``, ``mean_distance``,
         ``max_distance``, ``nearest_cluster`` and ``nearest_distance`` (NULL if there is one
-        cluster). With `noise_as` 'singletons', each point of noise has its own row, with cluster
+        cluster). With `noise_as` 'singletons', each noise point has its own row, where cluster is
         NULL.
 
     Examples
@@ -193,7 +193,7 @@ def neighbor_report(
     """Indices that need the distance of every point to every center: one row per partition.
 
     The parameters and errors are those of `internal_report`. Each point is joined to all clusters
-    of its partition, so the time grows with points times clusters.
+    of its partition, so the time grows with the number of points times the number of clusters.
 
     Returns
     -------
@@ -232,14 +232,15 @@ def silhouette_score(
     tbl, vector, cluster, p, partition_by, noise, noise_as, weights, missing, metrics
         As in `internal_report`.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
-        With method 'exact', the distance must be ``sqeuclidean`` or ``cosine``, because their
-        silhouettes follow from sums over clusters. Those of the other distances need pairs of
-        points, so they raise an error.
+        With method 'exact', the distance must be ``sqeuclidean`` or ``cosine``, whose silhouettes
+        follow from sums over clusters. Any other distance would need all pairs of points, and is an
+        error.
     method : {'exact', 'simplified'}
         'simplified' uses distances to centroids instead of mean distances to points.
     between : {'nearest', 'mean_other', 'furthest'}
-        Which mean distance is compared with that to a point's own cluster: the mean distance to the
-        nearest other cluster, to all points of other clusters, or to the furthest cluster.
+        Which mean distance is compared with the mean distance to a point's own cluster: the mean
+        distance to the nearest other cluster, to all points of other clusters, or to the furthest
+        cluster.
 
     Returns
     -------
@@ -324,7 +325,7 @@ def silhouette_samples(
     """Silhouette of each point.
 
     Because the result is as long as `tbl`, its rows are computed only when you read them. The
-    statistics of the clusters that they need are computed when you call the function.
+    required statistics of the clusters are computed when you call the function.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Tables of points: coordinates that are read, and checks."""
+"""Tables of points: reading of coordinates, and checks."""
 
 from __future__ import annotations
 
@@ -43,15 +43,17 @@ _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal"
 
 
 def compute_points(name: str, arguments: Mapping[str, Any], *, lazy: bool = False) -> DataFrame:
-    """Return the rows of the table macro `name` of points, as a DataFrame of their session.
+    """Return the rows of `name`, a table macro that takes points, as a Spark DataFrame.
 
-    `arguments` are all those of its function by parameter; without an id Spark numbers the rows.
-    The result is computed here, unless `lazy` is TRUE or the session cannot store it.
+    `arguments` holds all arguments of the table's function, by parameter. Without an id, Spark
+    numbers the rows. The result is computed immediately, unless `lazy` is TRUE or the session
+    cannot store it.
     """
     frame = open_table(arguments["tbl"])
     options = given_options(arguments)
     if options["weights"] is not None:
-        # Any sequence is an array in the query; a tuple would be a struct.
+        # A sequence is converted to a list, which is an array in the query; a tuple would be a
+        # struct.
         options["weights"] = list(options["weights"])
     check_macro_options(name, options)
     check_silhouette(name, options)
@@ -122,9 +124,10 @@ def _read_coordinates(frame: DataFrame, vector: Any, missing: Missing) -> list[C
 
 
 def _split_arrays(frame: DataFrame, arrays: Column, kind: str) -> list[Column]:
-    """Return the elements of a column of arrays, and an error if the number of elements differs.
+    """Return the elements of a column of arrays as columns, with a check of their number.
 
-    One row is read to find their number.
+    One row is read to find the number of elements. If another row has a different number, Spark
+    raises an error.
     """
     from pyspark.sql import functions
 

@@ -1,4 +1,4 @@
-"""A query with CTEs as steps: each is evaluated once, and then read by the later ones.
+"""A query with CTEs as steps, each of which is evaluated once, and then read by later steps.
 
 Spark plans and evaluates a CTE again each time it is read.
 """
@@ -13,15 +13,16 @@ from sqlglot import exp
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-# What moves or combines rows. A CTE without it costs as much to read again as to keep.
+# The clauses that move or combine rows. Reading a CTE without them again costs no more than storing
+# it.
 _COSTLY = (exp.Group, exp.Distinct, exp.Join, exp.Window)
 
 
 class Step(NamedTuple):
     """A query of Spark SQL and the names of the tables and steps that it reads.
 
-    Each of them is a placeholder in the text, {name}, in the form for the method ``sql`` of a
-    session.
+    In the text, each of these names is a placeholder, {name}, as the method ``sql`` of a session
+    requires.
     """
 
     name: str
@@ -30,13 +31,13 @@ class Step(NamedTuple):
 
 
 class QuerySteps:
-    """Steps of a query: those of its CTEs that are worth storing, and the query itself.
+    """The steps of a query: the CTEs that are worth storing, and the query itself.
 
     `tables` are the names of the tables that the query reads besides its CTEs. A CTE is worth
-    storing if it depends on them, moves rows, and is read more than once, unless the macro has NOT
-    MATERIALIZED, because then points stream. A CTE that is joined with points that stream is worth
-    storing too, because only then does Spark know that it is small. Others are written into the
-    steps that read them.
+    storing if it depends on these tables, moves rows, and is read more than once, unless it is NOT
+    MATERIALIZED in the macro, because points stream in that case. A CTE that is joined with
+    streaming points is also worth storing, because only then does Spark know that it is small.
+    Other CTEs are written into the steps that read them.
     """
 
     def __init__(self, query: exp.Select, tables: Collection[str]) -> None:
@@ -48,11 +49,11 @@ class QuerySteps:
         self._kept = self._find_kept()
 
     def kept_steps(self) -> list[Step]:
-        """Return the steps to evaluate before the final one, in their order."""
+        """Return the steps to evaluate before the final step, in order."""
         return [self._write_step(name, self._bodies[name]) for name in self._kept]
 
     def final_step(self) -> Step:
-        """Return the step that has the rows of the query; it reads the stored steps."""
+        """Return the step that yields the rows of the query; it reads the stored steps."""
         return self._write_step("", self._final)
 
     def whole_query(self) -> Step:
@@ -63,12 +64,12 @@ class QuerySteps:
         return step
 
     def cte_step(self, prefix: str) -> Step:
-        """Return the step of the first CTE with a name that begins with `prefix`, stored or not."""
+        """Return the step of the first CTE whose name begins with `prefix`, stored or not."""
         name = next(name for name in self._bodies if name.startswith(prefix))
         return self._write_step(name, self._bodies[name])
 
     def _write_step(self, name: str, body: exp.Expr) -> Step:
-        """Return the query `body` as a step of this name, with the CTEs that it needs."""
+        """Return the query `body` as a step with this name, including the CTEs that it needs."""
         query = body.copy()
         select = query if isinstance(query, exp.Select) else _select_all(query)
         needed = self._find_inlined(body)
@@ -153,7 +154,7 @@ def _select_all(query: exp.Expr) -> exp.Select:
 
 
 def _write_placeholder(table: exp.Table) -> None:
-    """Replace the name of a table by a placeholder, in place; its columns keep their qualifier."""
+    """Replace the name of a table by a placeholder, in place; columns keep their qualifier."""
     if not table.alias:
         table.set("alias", exp.TableAlias(this=exp.to_identifier(table.name)))
     table.set("this", exp.Var(this=f"{{{table.name}}}"))

@@ -1,7 +1,7 @@
-"""What the functions have in common: columns that are read, checks, and steps on Spark.
+"""The code that all functions share: reading of columns, checks, and steps on Spark.
 
 A table is the query of ``to_sql``, run in steps (query_steps.py). A step is a local checkpoint, so
-Spark plans and evaluates it once, and broadcasts a small one.
+that Spark plans and evaluates it once, and broadcasts it if it is small.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ ROWS = "__ce_tbl"  # the table that a query reads
 ROWS_TABLE = {"tbl": exp.to_table(ROWS)}
 _CELL_COLUMNS = ("partition_key", "label", "cluster", "n", "copies")
 
-# A result of at most this many rows is sent whole to every executor that joins it.
+# A result of at most this many rows is sent as a whole to every executor that joins it.
 _SMALL = 50_000
 
 # Spark infers 2^d conditions for d copied columns, and compiles no step of more than 100 columns.
@@ -49,7 +49,7 @@ _SETTINGS_FOR_POINTS = {
     "spark.sql.codegen.maxFields": "1000",
 }
 
-# Texts of checks that Spark evaluates with the rows.
+# Error texts of checks that Spark evaluates together with the rows.
 _OWN_ERROR = re.compile(
     r"((?:weight|tbl|vector): expected [^\n]*?)(?: SQLSTATE: \w+|$)", re.MULTILINE
 )
@@ -64,8 +64,8 @@ _NO_SESSION = (
 def compute_table(name: str, arguments: Mapping[str, Any], *, lazy: bool = False) -> DataFrame:
     """Return the rows of the table macro `name`, as a DataFrame of the session of its table.
 
-    `arguments` are all those of its function by parameter. The result is computed here, unless
-    `lazy` is TRUE or the session cannot store it.
+    `arguments` holds all arguments of the table's function, by parameter. The result is computed
+    immediately, unless `lazy` is TRUE or the session cannot store it.
     """
     frame = open_table(arguments["tbl"])
     options = given_options(arguments)
@@ -93,12 +93,12 @@ def compute_table(name: str, arguments: Mapping[str, Any], *, lazy: bool = False
 
 
 def given_options(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of all options of tables: those in `arguments`, else the defaults."""
+    """Return the values of all options of tables, from `arguments` or else the defaults."""
     return {key: arguments.get(key, default) for key, default in OPTIONS.items()}
 
 
 def open_table(tbl: DataFrame | str) -> DataFrame:
-    """Return the DataFrame `tbl`, or the table of this name in the active session."""
+    """Return the DataFrame `tbl`, or the table with this name in the active session."""
     if not find_spec("pyspark"):
         raise ImportError(
             "polars_clustereval.spark needs pyspark: pip install 'polars_clustereval[spark]'"
@@ -129,7 +129,7 @@ def open_table(tbl: DataFrame | str) -> DataFrame:
 def select_rows(
     frame: DataFrame, given: Mapping[str, Any], others: Collection[Column] = ()
 ) -> DataFrame:
-    """Return the columns that the arguments name, each under the name of its parameter, and others.
+    """Return the columns that arguments name, under the names of their parameters, and `others`.
 
     The weight is checked when Spark reads it.
     """
@@ -151,7 +151,7 @@ def select_rows(
 
 
 def row_numbers() -> Column:
-    """Return a column of numbers that differ from row to row, without a sort of all rows."""
+    """Return a column with a different number in each row, without sorting all rows."""
     from pyspark.sql import functions
 
     return functions.monotonically_increasing_id()
@@ -177,15 +177,15 @@ def find_column(frame: DataFrame, parameter: str, given: Any) -> Column:
 
 
 def _comparable_name(frame: DataFrame, name: str) -> str:
-    """Return a column's name as the session of `frame` compares it."""
+    """Return a column's name in the form in which the session of `frame` compares it."""
     sensitive = frame.sparkSession.conf.get("spark.sql.caseSensitive", "false")
     return name if sensitive == "true" else name.lower()
 
 
 def _check_weight(weight: Column, dtype: DataType) -> Column:
-    """Return a column of weights as BIGINT, and an error if one is not a whole number >= 0.
+    """Return a column of weights as BIGINT, with a check that they are whole numbers >= 0.
 
-    The error is that of the macro _check_weight. `dtype` is the type of the column.
+    The error text is that of the macro _check_weight. `dtype` is the type of the column.
     """
     from pyspark.sql import functions
 
@@ -202,10 +202,10 @@ def _check_weight(weight: Column, dtype: DataType) -> Column:
 
 
 def cast_noise(session: SparkSession, noise: Any, field: Any) -> exp.Expr:
-    """Return the value of noise as a literal of the type of the column cluster, NULL for None.
+    """Return the noise value as a literal of the type of the column cluster; NULL for None.
 
-    Raise the error of the macro _check_noise if the cast changes it. `field` is the column's field
-    in the schema.
+    Raise the error of the macro _check_noise if the cast changes the value. `field` is the field of
+    the column in the schema.
     """
     if noise is None:
         return exp.null()
@@ -232,7 +232,7 @@ def cast_noise(session: SparkSession, noise: Any, field: Any) -> exp.Expr:
 
 
 def _read_cells(frame: DataFrame) -> DataFrame:
-    """Return the columns of a saved contingency table; raise an error if the table is none.
+    """Return the columns of a saved contingency table; raise an error if it is not such a table.
 
     The counts are checked when Spark reads them.
     """
@@ -255,7 +255,7 @@ def _read_cells(frame: DataFrame) -> DataFrame:
 
 
 def _check_cell(cells: DataFrame) -> Column:
-    """Return the column n of a saved contingency table, and an error in rows that are not cells."""
+    """Return the column n of a saved contingency table; rows that are not cells raise an error."""
     from pyspark.sql import functions
 
     n, copies = cells["n"], cells["copies"]
@@ -275,10 +275,10 @@ def _check_cell(cells: DataFrame) -> Column:
 def evaluate_steps(
     query: exp.Select, rows: DataFrame, *, weighted: bool = False, keep: bool = True
 ) -> DataFrame:
-    """Return the rows of a query that reads `rows`, its steps evaluated one after the other.
+    """Return the rows of a query that reads `rows`, after evaluating its steps one by one.
 
-    If `weighted` is TRUE the sum of the weights of each partition is checked, and if `keep` is
-    FALSE the last step is evaluated when it is read.
+    If `weighted` is TRUE, the sum of the weights of each partition is checked. If `keep` is FALSE,
+    the last step is evaluated only when it is read.
     """
     steps = QuerySteps(query, [ROWS])
     frames = {ROWS: rows}
@@ -291,7 +291,7 @@ def evaluate_steps(
 
 
 def evaluate_whole(query: exp.Select, rows: DataFrame, *, weighted: bool = False) -> DataFrame:
-    """Return the rows of a query that reads `rows`, evaluated when they are read.
+    """Return the rows of a query that reads `rows`; they are evaluated when you read them.
 
     If `weighted` is TRUE the sum of the weights of each partition is checked.
     """
@@ -324,7 +324,7 @@ def _keep(frame: DataFrame) -> DataFrame:
 def settings_for_points(session: SparkSession) -> Iterator[None]:
     """Change the settings of a session that make queries with many coordinates slow.
 
-    No setting changes a result, and all are restored.
+    None of the settings changes a result, and all of them are restored at the end.
     """
     before = {name: session.conf.get(name, None) for name in _SETTINGS_FOR_POINTS}
     for name, value in _SETTINGS_FOR_POINTS.items():
@@ -340,7 +340,7 @@ def settings_for_points(session: SparkSession) -> Iterator[None]:
 
 
 def can_checkpoint(session: SparkSession) -> bool:
-    """Return whether a session can store a result without its plan. Sail needs a folder."""
+    """Return whether a session can store a result without its plan; Sail needs a folder for it."""
     from pyspark.errors import PySparkException
 
     if not type(session).__module__.startswith("pyspark.sql.connect"):
@@ -356,7 +356,7 @@ def _check_division(name: str, session: SparkSession) -> None:
     """Raise an error if `name` is a report of scores and spark.sql.ansi.enabled is not false.
 
     Engines that cannot store results, such as Sail, also compute the branches of CASE that are not
-    taken. With that setting, a division by zero in such a branch is an error.
+    taken. If spark.sql.ansi.enabled is true, a division by zero in such a branch is an error.
     """
     reports = ("external_report", "entity_resolution_report")
     if name in reports and session.conf.get("spark.sql.ansi.enabled", "true") != "false":
@@ -369,7 +369,7 @@ def _check_division(name: str, session: SparkSession) -> None:
 
 def _check_total_weight(groups: DataFrame) -> None:
     """Raise the error of the macro _check_total_weight for the counts of groups of rows."""
-    # The column of partitions is there with partition_by only.
+    # The column of partitions exists only with partition_by.
     keys = [name for name in groups.columns if name == GROUP_PARTITION]
     totals = groups.groupBy(*keys).agg({GROUP_ROWS: "sum"}).toDF(*keys, "total")
     (largest,) = totals.agg({"total": "max"}).collect()

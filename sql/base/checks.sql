@@ -1,17 +1,19 @@
--- checks: what the macros accept, and the error otherwise.
+-- checks: the input that the macros accept, and the errors for all other input.
 --
 -- Rules for all files of the SQL side:
---   * A macro's parameter replaces every unqualified column of its name inside the body: such a
---     column is qualified. A CTE hides the user's table of the same name, and an alias in a SELECT
---     may be taken for a column that the user has misspelled: where a user's table or expression is
---     in reach, names start with __ce_, and the table is read as early as can be.
---     Table aliases are short words, and no parameter's name.
+--   * A macro's parameter replaces every unqualified column of its name inside the body, so such a
+--     column is qualified. A CTE hides the user's table of the same name, and DuckDB may take an
+--     alias in a SELECT for a column that the user has misspelled. Names that could collide with a
+--     user's table or expression therefore start with __ce_, and the user's table is read as early
+--     as possible. Table aliases are short words, and none of them is the name of a parameter.
 --   * A macro whose name starts with _ is private. A _check_… macro returns its first argument or
 --     raises an error; everything else in the table macros is SQL that other engines share.
---   * A parameter of a private macro that is read as a table is the name of a CTE, which the caller
---     builds by the macro of that name (points by _points) or as the header says.
---   * A partition is the rows of one value of partition_by, or all rows without it; each is scored
---     by itself. Noise is the rows whose cluster is the value `noise`.
+--   * If a private macro reads a parameter as a table, the argument is the name of a CTE. The
+--     caller builds this CTE by the macro of the same name (points by _points), or as the header
+--     says.
+--   * A partition consists of the rows with the same value of partition_by, or of all rows without
+--     partition_by. Each partition is scored separately. Noise consists of the rows whose cluster
+--     is the value `noise`.
 
 CREATE SCHEMA IF NOT EXISTS clustereval;
 
@@ -24,10 +26,10 @@ COMMENT ON MACRO clustereval.version IS 'Version of the clustereval macros in th
 -- Errors
 ---------------------------------------------------------------------------------------------------
 
--- Raises an error that contains `message`. For a branch of a CASE in an aggregate-style macro,
--- where error() would be in the way: DuckDB takes it for volatile, and refuses volatile expressions
--- in HAVING, in windows, and where an alias is used again. A cast that fails is not volatile. The
--- element of a list of NULL fits whatever type the other branches have.
+-- Raises an error that contains `message`, for a branch of a CASE in an aggregate-style macro.
+-- error() cannot be used there, because DuckDB treats it as volatile, and refuses volatile
+-- expressions in HAVING, in windows, and where an alias is used again. A cast that fails is not
+-- volatile. An element of a list of NULL fits the type of the other branches, whatever it is.
 CREATE OR REPLACE MACRO clustereval._raise(message) AS
   [NULL][CAST(CAST(message AS ENUM ('accepted argument')) AS TINYINT)];
 
@@ -45,13 +47,13 @@ CREATE OR REPLACE MACRO clustereval._raise_column(column_name, report, arguments
 ---------------------------------------------------------------------------------------------------
 
 -- TRUE if the argument x is a string literal, such as 'label' in place of the column label. alias()
--- returns the text of the argument. It is an aggregate, for use after HAVING, where alias() is
--- evaluated once instead of once per row, and for an empty table too.
+-- returns the text of the argument. The macro is an aggregate, for use after HAVING, where alias()
+-- is evaluated only once instead of once per row, and for an empty table, too.
 CREATE OR REPLACE MACRO clustereval._is_quoted(x) AS
   starts_with(concat('', alias(any_value(x))), 'any_value(''');
 
 -- Text of the error of a parameter named `parameter` whose argument, `given`, is a string literal.
--- It is an aggregate, as _is_quoted.
+-- The macro is an aggregate, like _is_quoted.
 CREATE OR REPLACE MACRO clustereval._quoted_column_error(parameter, given) AS
   concat(
     parameter, ': expected a column, got the quoted string ',
@@ -103,20 +105,20 @@ CREATE OR REPLACE MACRO clustereval._is_absent(x) AS
 CREATE OR REPLACE MACRO clustereval._is_default_id(id) AS
   concat('', alias(id)) IN ('NULL', 'CAST(NULL AS BIGINT)');
 
--- x, any value, in the type of `other`, or NULL if it cannot be converted. It takes that type by
--- way of text, from which every type can be cast: a cast between two nested types can be an error
--- before any row is read. It is cast inside a list, where the type of an untyped NULL is allowed,
--- too.
+-- x, any value, in the type of `other`, or NULL if it cannot be converted. x is cast to text first,
+-- because every type can be cast from text, while a cast between two nested types can raise an
+-- error before any row is read. The cast is inside a list, where the type of an untyped NULL is
+-- allowed, too.
 CREATE OR REPLACE MACRO clustereval._cast_like(x, other) AS
   try(cast_to_type([CAST(x AS VARCHAR)], [other])[1]);
 
--- Identifier of a row: id, the value of the user's column, or the row number `number` in the type
--- of id if `unnamed` is TRUE, that is, if the user named no such column.
+-- Identifier of a row: the value id of the user's column, or, if the user named no such column
+-- (`unnamed` is TRUE), the row number `number` in the type of id.
 CREATE OR REPLACE MACRO clustereval._row_id(id, number, unnamed) AS
   CASE WHEN unnamed THEN clustereval._cast_like(number, id) ELSE id END;
 
--- The end of the error of columns of two tables that have different types, given as text. DuckDB
--- compares structs by the names of their fields, and tuples by position.
+-- The end of the error for columns that have different types in two tables. The types are given as
+-- text. DuckDB compares structs by the names of their fields, and tuples by position.
 CREATE OR REPLACE MACRO clustereval._type_advice(type_1, type_2) AS
   CASE
     WHEN starts_with(type_1, 'STRUCT(') AND starts_with(type_2, 'STRUCT(')
@@ -124,13 +126,13 @@ CREATE OR REPLACE MACRO clustereval._type_advice(type_1, type_2) AS
     ELSE '; cast one of them'
   END;
 
--- The end of the error of an id that has several rows.
+-- The end of the error for an id that has several rows.
 CREATE OR REPLACE MACRO clustereval._repeated_id_advice() AS
   '; if ids repeat across sources, give a struct of source and id';
 
--- Window: the number of a row from 1, which tells the rows of a table apart. Where other engines
--- have to sort for such numbers, id, the user's column of row identifiers, is the key in its place,
--- unless noise_as is 'singletons', which need numbers.
+-- Window: the number of a row from 1, which distinguishes the rows of a table. Other engines have
+-- to sort for such numbers, so there the user's column id of row identifiers is the key instead,
+-- unless noise_as is 'singletons', because singletons need numbers.
 CREATE OR REPLACE MACRO clustereval._row_key(id, noise_as) AS row_number() OVER ();
 
 ---------------------------------------------------------------------------------------------------
@@ -157,8 +159,8 @@ CREATE OR REPLACE MACRO clustereval._check_weight(x) AS
   END;
 
 -- n, the sum of the weights of some rows, passed through unless a check fails. Raises an error if
--- `total`, the sum of the weights of their partition, is above 1e12: beyond it products of three
--- counts and sums in fixed point are not exact, here or in Polars.
+-- `total`, the sum of the weights of their partition, is above 1e12. Above this limit, products of
+-- three counts and sums in fixed point are not exact, neither here nor in Polars.
 CREATE OR REPLACE MACRO clustereval._check_total_weight(n, total) AS
   CASE
     WHEN total > 1000000000000
@@ -179,8 +181,8 @@ CREATE OR REPLACE MACRO clustereval._is_left_out(x) AS
 CREATE OR REPLACE MACRO clustereval._cast_noise(x, cluster) AS clustereval._cast_like(x, cluster);
 
 -- TRUE if x, the value that marks noise, is not NULL and cannot be converted to the type of the
--- column cluster without a change. A converted number may have another text, such as 1 for 1.0, and
--- so may a list of numbers; text is not compared as numbers.
+-- column cluster without a change. A number may have a different text after the conversion, such as
+-- 1 for 1.0, and so may a list of numbers. Text is not compared as numbers.
 CREATE OR REPLACE MACRO clustereval._is_foreign(x, cluster) AS
   x IS NOT NULL AND NOT coalesce(
     CAST(clustereval._cast_noise(x, cluster) AS VARCHAR) = CAST(x AS VARCHAR)
@@ -193,17 +195,17 @@ CREATE OR REPLACE MACRO clustereval._is_foreign(x, cluster) AS
     FALSE
   );
 
--- TRUE if `cluster_type`, the name of a type, is an enumeration, and the type `type` that of a text
--- or a number. A name that the enumeration lacks is one that no row has.
+-- TRUE if `cluster_type`, the name of a type, is an enumeration, and `type` is the type of a text
+-- or a number. If the enumeration lacks a name, no row has this name.
 CREATE OR REPLACE MACRO clustereval._is_possible_name(type, cluster_type) AS
   starts_with(cluster_type, 'ENUM(')
   AND NOT regexp_matches(type, '^(BOOLEAN|STRUCT|MAP|UNION)|\]$');
 
 -- x, any value, passed through unless a check fails. Raises an error if `noise`, the value that
--- marks noise, cannot be converted to the type of the column cluster without a change. It is an
--- aggregate, for use after HAVING or of no rows: the check depends on the type alone, and is in the
--- plan whatever the query needs, of an empty table too. The lambda keeps the aggregate out of the
--- TRY of _cast_noise, which takes none.
+-- marks noise, cannot be converted to the type of the column cluster without a change. The macro is
+-- an aggregate, for use after HAVING or over no rows. The check depends only on the type, and it is
+-- in the plan whatever the query needs, even for an empty table. The lambda keeps the aggregate out
+-- of the TRY of _cast_noise, which does not accept aggregates.
 CREATE OR REPLACE MACRO clustereval._check_noise(x, noise, cluster) AS
   CASE
     WHEN list_transform(
@@ -227,9 +229,9 @@ CREATE OR REPLACE MACRO clustereval._is_noise(cluster, noise) AS
 ---------------------------------------------------------------------------------------------------
 
 -- TRUE, or the error of an invalid option. query_text is the text of the query SELECT TRUE AS
--- valid, which a _valid_... macro returns unless it raises an error. Options are checked by way of
--- such a text because query() is bound with the statement: a bad option is an error before any row
--- is read, and for an empty table too.
+-- valid, which a _valid_... macro returns unless it raises an error. Options are checked by means
+-- of such a text because query() is bound together with the statement. An invalid option is
+-- therefore an error before any row is read, and for an empty table, too.
 CREATE OR REPLACE MACRO clustereval._check_options(query_text) AS
   (SELECT valid FROM query(query_text));
 
@@ -255,9 +257,9 @@ CREATE OR REPLACE MACRO clustereval._valid_noise(noise, noise_as) AS
     ELSE 'SELECT TRUE AS valid'
   END;
 
--- Text of the query SELECT TRUE AS valid, for _check_options to run, for a table whose rows are of
--- clusters. Raises an error if the option noise_as is 'singletons', and for other bad values of the
--- two as _valid_noise.
+-- Text of the query SELECT TRUE AS valid, for _check_options to run, for a table whose rows belong
+-- to clusters. Raises an error if the option noise_as is 'singletons', and the same errors as
+-- _valid_noise for other invalid values of the two options.
 CREATE OR REPLACE MACRO clustereval._valid_noise_of_clusters(noise, noise_as) AS
   CASE
     WHEN noise_as = 'singletons'

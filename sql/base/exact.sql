@@ -12,8 +12,8 @@ CREATE OR REPLACE MACRO clustereval._count_ordered_pairs(n) AS
   clustereval._widen(n) * clustereval._widen(n - 1);
 
 -- x / 2 for an even integer x, such as a sum of _count_ordered_pairs, as an integer of 38 digits.
--- It is a product because DuckDB computes a quotient of wide integers as DOUBLE; other engines read
--- a plain 0.5 as DOUBLE.
+-- The macro multiplies because DuckDB computes a quotient of wide integers as DOUBLE; other engines
+-- read a plain 0.5 as DOUBLE.
 CREATE OR REPLACE MACRO clustereval._halve(x) AS
   clustereval._widen(x * CAST(0.5 AS DECIMAL(2, 1)));
 
@@ -32,15 +32,17 @@ CREATE OR REPLACE MACRO clustereval._compensated_sum(x) AS fsum(x);
 -- be off by 1e-11.
 CREATE OR REPLACE MACRO clustereval._compensated_list_sum(x) AS list_aggregate(x, 'fsum');
 
--- Aggregate over the rows that meet `condition`: `value` in the row with the smallest `key`, the
--- lowest value in a tie, a NULL last; NULL if there is no row.
+-- Aggregate over the rows that meet `condition`: the `value` in the row with the smallest `key`. In
+-- a tie it is the lowest value, where NULL comes last. NULL if there is no such row.
 CREATE OR REPLACE MACRO clustereval._value_at_least_key(value, key, condition) AS
   (MIN({'key': key, 'value': value}) FILTER (WHERE condition))['value'];
--- The same for a whole number of at least 0, for which an engine may have a faster form.
+-- Like the macro above, for a value that is a whole number >= 0. An engine may have a faster form
+-- for such numbers.
 CREATE OR REPLACE MACRO clustereval._number_at_least_key(number, key, condition) AS
   clustereval._value_at_least_key(number, key, condition);
 
--- x, a mean of numbers from low to high, clamped to these: equal numbers are their own mean.
+-- x, a mean of numbers from low to high, clamped to this range, so that the mean of equal numbers
+-- is exactly that number.
 CREATE OR REPLACE MACRO clustereval._clamp(x, low, high) AS LEAST(GREATEST(x, low), high);
 
 -- x / y as DOUBLE, NULL if y is 0.
@@ -80,11 +82,11 @@ CREATE OR REPLACE MACRO clustereval._log_ratio(x, y) AS
 CREATE OR REPLACE MACRO clustereval._log1p(x) AS
   CASE WHEN x < 0.1 THEN 2 * atanh(x / (2 + x)) ELSE ln(1 + x) END;
 
--- x, a DOUBLE, but NULL where it is infinite or NaN: a quotient or a square may overflow.
+-- x, a DOUBLE, or NULL if x is infinite or NaN, because a quotient or a square may overflow.
 CREATE OR REPLACE MACRO clustereval._finite_or_null(x) AS CASE WHEN isfinite(x) THEN x END;
 
--- exp(x), or NULL if it is outside the normal range of DOUBLE. It is for determinants, given their
--- logarithm x: 0 would say that the matrix is singular.
+-- exp(x), or NULL if exp(x) is outside the normal range of DOUBLE. The macro computes determinants
+-- from their logarithms x, where 0 would mean that the matrix is singular.
 CREATE OR REPLACE MACRO clustereval._finite_exp(x) AS
   CASE WHEN x BETWEEN -708 AND 709 THEN exp(x) END;
 
@@ -105,8 +107,8 @@ CREATE OR REPLACE MACRO clustereval._deviance(x, m, d, v) AS
 -- Numbers in sentences
 ---------------------------------------------------------------------------------------------------
 
--- x, from 0 to 1, as text in per cent: 0.123 -> '12 %', with one digit below 10 %. 0 % and 100 %
--- are none and all.
+-- x, from 0 to 1, as a percentage in text: 0.123 -> '12 %', with one decimal below 10 %. The texts
+-- 0 % and 100 % appear only for exactly none and exactly all.
 CREATE OR REPLACE MACRO clustereval._percent_as_text(x) AS
   CASE
     WHEN x = 0 THEN '0 %'
@@ -131,7 +133,8 @@ CREATE OR REPLACE MACRO clustereval._decimals_as_text(x) AS
     lpad(CAST(CAST(FLOOR(100 * abs(x) + 0.5) AS BIGINT) % 100 AS VARCHAR), 2, '0')
   );
 
--- x, which is below `most`, as text with two decimals; 'just below 0.25' if they are those of 0.25.
+-- x, which is below `most`, as text with two decimals; for example 'just below 0.25' if x would
+-- round to `most` = 0.25.
 CREATE OR REPLACE MACRO clustereval._decimals_below(x, most) AS
   CASE
     WHEN x >= most - 0.005 THEN concat('just below ', most)

@@ -1,4 +1,5 @@
--- findings: what is found on rows and sizes of clusters, in words with their numbers.
+-- findings: findings about the rows and the sizes of clusters, in words with the numbers behind
+-- them.
 
 -- The place of a severity in the order of findings.
 CREATE OR REPLACE MACRO clustereval._severity_rank(severity) AS
@@ -7,8 +8,9 @@ CREATE OR REPLACE MACRO clustereval._severity_rank(severity) AS
 -- Findings on the rows of a partition and the sizes of its clusters: one row per finding, with
 -- partition_key, place (the order of findings), severity, code, cluster, n, value and finding.
 -- row_counts: rows with partition_key, total, n_dropped, n_noise, n_clusters and total_noise, the
--- rows that are counted or are noise; cluster_sizes: rows with partition_key, cluster and
--- cluster_size; unit and complement are the words for a row and for what a dropped one lacks.
+-- number of rows that are counted or are noise. cluster_sizes: rows with partition_key, cluster and
+-- cluster_size. unit is the word for a row, and complement is the word for what a dropped row
+-- lacks.
 CREATE OR REPLACE MACRO clustereval._findings_on_sizes(
   row_counts, cluster_sizes, unit, complement
 ) AS TABLE

@@ -182,10 +182,10 @@ CREATE OR REPLACE MACRO clustereval.southwood_index(label, cluster) AS
 -- Derivatives
 ---------------------------------------------------------------------------------------------------
 
--- Derivative of arccos(phi) / pi by phi, the correlation of phi_index, where s, x and y are the
--- shares tp, fp and fn of all pairs, and r is the denominator of phi; NULL for equal partitions.
--- See _correlation_distance for the sine of the angle. In _association_quotients it is a constant
--- factor.
+-- Derivative of arccos(phi) / pi with respect to phi, the correlation of phi_index. s, x and y are
+-- the shares tp, fp and fn of all pairs, and r is the denominator of phi. NULL for equal
+-- partitions. See _correlation_distance for the sine of the angle. _association_quotients uses the
+-- derivative as a constant factor.
 CREATE OR REPLACE MACRO clustereval._angle_slope(s, x, y, r) AS
   -clustereval._ratio(
     r,
@@ -194,9 +194,9 @@ CREATE OR REPLACE MACRO clustereval._angle_slope(s, x, y, r) AS
   );
 
 -- One row per partition_key and metric of this file, with the columns of _metric_quotients: the
--- values of its numerator and its denominator (top, bottom) and their partial derivatives by the
--- statistics of its family. is_quotient is FALSE for linear functions, whose bottom is 1. parts:
--- rows of _parts_of_gradients.
+-- values of its numerator and its denominator (top, bottom) and their partial derivatives with
+-- respect to the statistics of its family. is_quotient is FALSE for linear functions, whose bottom
+-- is 1. parts: rows of _parts_of_gradients.
 CREATE OR REPLACE MACRO clustereval._association_quotients(parts) AS TABLE
   SELECT
     p.partition_key,

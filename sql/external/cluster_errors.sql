@@ -1,8 +1,8 @@
 -- cluster_errors: the errors of each record and of each true cluster.
 --
---   * The true cluster of a record is the rows that have its label. Rows that are in the cluster
---     of a record but not in its true cluster are extra; those in its true cluster but not in its
---     cluster are missing.
+--   * The true cluster of a record consists of the rows that have its label. Rows that are in the
+--     cluster of a record but not in its true cluster are extra. Rows that are in its true cluster
+--     but not in its cluster are missing.
 
 -- query_text, the text of a query that _check_options will run, unchanged. Raises an error unless
 -- count_unlabeled, an option of the tables of errors, is TRUE or FALSE.
@@ -24,8 +24,8 @@ CREATE OR REPLACE MACRO clustereval._valid_count_unlabeled(count_unlabeled, quer
 -- row identifiers, by default the row number from 0. noise is the value of cluster that marks
 -- noise; noise_as keeps its rows as a 'cluster', leaves them out ('drop') or counts each as a
 -- cluster of its own ('singletons'), with cluster NULL. Rows with a NULL label or cluster are left
--- out; with count_unlabeled := TRUE those without a label count in cluster_size and extra, for
--- labels of a sample of the true clusters. Several rows of one id are an error.
+-- out. If only a sample of the true clusters has labels, pass count_unlabeled := TRUE, so that rows
+-- without a label count in cluster_size and extra. Several rows with the same id are an error.
 -- Examples:
 --   FROM clustereval.record_error_table(assignments, species, cluster, flower);
 CREATE OR REPLACE MACRO clustereval.record_error_table(
@@ -59,12 +59,12 @@ CREATE OR REPLACE MACRO clustereval.record_error_table(
 -- rows) and n_clusters; expected_extra, expected_relative_extra, expected_missing and
 -- expected_relative_missing, the means over its rows of the columns of record_error_table;
 -- error_indicator, 0 if its rows are exactly those of a cluster, else 1; and splitting_entropy,
--- the exponential of the entropy of its clusters. Rows without a label or cluster are left out;
--- with count_unlabeled := TRUE those without a label count as extra rows of their cluster, for
--- labels of a sample of the true clusters. tbl is a table; label (true class), cluster (assigned
--- cluster), weight (a row's multiplicity, 1 if NULL) and partition_by (NULL for one partition of
--- all rows) are its columns; noise is the value of cluster that marks noise; noise_as counts its
--- rows as one 'cluster', leaves them out ('drop') or counts them as 'singletons'.
+-- the exponential of the entropy of its clusters. Rows without a label or cluster are left out. If
+-- only a sample of the true clusters has labels, pass count_unlabeled := TRUE, so that rows without
+-- a label count as extra rows of their cluster. tbl is a table; label (true class), cluster
+-- (assigned cluster), weight (a row's multiplicity, 1 if NULL) and partition_by (NULL for one
+-- partition of all rows) are its columns; noise is the value of cluster that marks noise; noise_as
+-- counts its rows as one 'cluster', leaves them out ('drop') or counts them as 'singletons'.
 -- Examples:
 --   FROM clustereval.cluster_error_table(assignments, species, cluster);
 CREATE OR REPLACE MACRO clustereval.cluster_error_table(

@@ -1,9 +1,10 @@
--- clustering_summary: what can be said about a clustering without labels.
+-- clustering_summary: a description of a clustering without labels.
 
 -- The rows of _row_groups for the names of the rows in place of labels: one row per value of
--- (partition_by, name, cluster) in the table named tbl. label is a struct of the name, which is not
--- NULL if the name is: rows without a name count, too. name, weight and partition_by are columns or
--- NULL. As in _row_groups, the plan holds one of the queries that are united here.
+-- (partition_by, name, cluster) in the table named tbl. label is a struct of the name. The struct
+-- is not NULL even if the name is NULL, so that rows without a name count, too. name, weight and
+-- partition_by are columns or NULL. As in _row_groups, the plan holds only one of the queries that
+-- are united here.
 CREATE OR REPLACE MACRO clustereval._name_groups(
   tbl, cluster, name, weight, partition_by, noise, noise_as
 ) AS TABLE
@@ -96,10 +97,11 @@ CREATE OR REPLACE MACRO clustereval._size_statistics(cluster_sizes) AS TABLE
   JOIN totals AS total ON total.partition_key IS NOT DISTINCT FROM sizes.partition_key
   GROUP BY total.partition_key, total.n_clusters;
 
--- One row per partition with any names: partition_key; named, the clusters that have a name;
--- homonyms, those that share one with another cluster; and varied, those that have more than one.
--- cells is the name of a CTE of one row per name and cluster: partition_key, name, cluster and
--- copies, how many clusters of one row it stands for if cluster is NULL.
+-- One row per partition with any names: partition_key; named, the number of clusters that have a
+-- name; homonyms, the number of clusters that share a name with another cluster; and varied, the
+-- number of clusters that have more than one name. cells is the name of a CTE with one row per name
+-- and cluster: partition_key, name, cluster and copies, the number of clusters of one row that the
+-- row stands for if cluster is NULL.
 CREATE OR REPLACE MACRO clustereval._name_statistics(cells) AS TABLE
   WITH named_cells AS (SELECT * FROM query_table(cells) WHERE name IS NOT NULL),
   names AS (
@@ -142,7 +144,7 @@ CREATE OR REPLACE MACRO clustereval._name_statistics(cells) AS TABLE
 -- NULL), weight (a row's multiplicity, 1 if NULL) and partition_by (NULL for one partition of all
 -- rows) are its columns; noise is the value of cluster that marks noise; noise_as counts its rows
 -- as one 'cluster', leaves them out ('drop') or counts them as 'singletons'. Rows with a NULL
--- cluster are left out; those with a NULL name count as rows of their cluster that add no name to
+-- cluster are left out. Rows with a NULL name count as rows of their cluster, but add no name to
 -- it.
 -- Examples:
 --   FROM clustereval.clustering_summary(assignments, cluster);

@@ -1,11 +1,12 @@
 -- contingency: cells of the contingency table, sizes of labels and clusters, counts of pairs.
 --
---   * A cell is a label and a cluster with the n rows that have both. A size is the number of
---     rows of a label or a cluster. The majority cluster of a label is that of its largest cell,
---     and the majority label of a cluster likewise.
+--   * A cell is a label and a cluster with the n rows that have both. A size is the number of rows
+--     of a label or a cluster. The majority cluster of a label is the cluster of its largest cell,
+--     and the majority label of a cluster is the label of its largest cell.
 --   * A singleton is a noise row that is counted as a cluster of its own; its cluster is NULL.
---   * A cell stands for `copies` equal cells of `n` rows each: 1 everywhere, except that the
---     singletons of a label are one cell with n = 1. Every sum over cells is weighted by it.
+--   * A cell stands for `copies` equal cells of `n` rows each. copies is 1 everywhere, except that
+--     the singletons of a label are one cell with n = 1. Every sum over cells is weighted by
+--     copies.
 --   * The parameter cells names a CTE of such rows: partition_key, label, cluster, n and copies.
 --   * A histogram is a MAP from a key (a cell, a label or a cluster) to its number of rows.
 
@@ -13,9 +14,10 @@
 -- Cells, labels, clusters
 ---------------------------------------------------------------------------------------------------
 
--- The groups of group_counts with the columns of _row_groups, which has the parameters noise and
--- noise_as, too. group_counts names a CTE of one row per group, whose columns still have the names
--- of a door: __ce_partition, __ce_label, __ce_cluster, __ce_n (its number of rows) and __ce_only.
+-- The groups of group_counts with the columns of _row_groups, which also has the parameters noise
+-- and noise_as. group_counts names a CTE with one row per group. Its columns still have the names
+-- of a macro that reads the user's table: __ce_partition, __ce_label, __ce_cluster, __ce_n (the
+-- number of rows of the group) and __ce_only.
 CREATE OR REPLACE MACRO clustereval._flag_groups(group_counts, noise, noise_as) AS TABLE
   WITH __ce_group_flags AS (
     SELECT
@@ -44,15 +46,15 @@ CREATE OR REPLACE MACRO clustereval._flag_groups(group_counts, noise, noise_as) 
 
 -- One row per value of (partition_by, label, cluster) in the table named tbl, where all parameters
 -- from label to partition_by are columns, noise is the value of cluster that marks noise, and
--- noise_as the user's option. Columns: partition_key, label and cluster; n, its number of rows, or
--- sum of their weights; copies, 1, or 0 if the group is left out; n_dropped, its rows without a
--- label or a cluster; n_noise, its noise rows; is_only. Noise counted as singletons has cluster
--- NULL, n 1, and as many copies as rows. Without partition_by there is one more row, with is_only
--- TRUE and no rows, so that an empty table too has its one partition.
--- It unites one query each for calls without partition_by and weight, with partition_by, and with
--- weight. Which of them applies is known from the arguments before the query runs, so the plan
--- holds only that one. A single GROUP BY for all cases, with a NULL key or a sum of ones, would
--- take half as long again.
+-- noise_as the user's option. Columns: partition_key, label and cluster; n, the number of rows of
+-- the group, or the sum of their weights; copies, which is 1, or 0 if the group is left out;
+-- n_dropped, the number of its rows without a label or a cluster; n_noise, the number of its noise
+-- rows; is_only. Noise counted as singletons has cluster NULL, n 1, and copies equal to the number
+-- of rows. Without partition_by there is one more row, with is_only TRUE and no rows, so that even
+-- an empty table has a partition. The macro unites three queries: for calls without partition_by
+-- and weight, with partition_by, and with weight. The arguments determine which query applies
+-- before the query runs, so the plan holds only that query. A single GROUP BY for all cases, with a
+-- NULL key or a sum of ones, would take 50 % longer.
 CREATE OR REPLACE MACRO clustereval._row_groups(
   tbl, label, cluster, weight, partition_by, noise, noise_as
 ) AS TABLE
@@ -129,7 +131,8 @@ CREATE OR REPLACE MACRO clustereval._groups_of_cells(tbl) AS TABLE
       FALSE AS is_only
     FROM __ce_merged_cells
     UNION ALL
-    -- Counts that are 0: DataFusion evaluates a later filter on a literal 0 below HAVING.
+    -- These counts are always 0. A literal 0 does not work, because DataFusion would evaluate a
+    -- later filter on it below HAVING.
     SELECT
       NULL, NULL, NULL, CAST(COUNT(*) AS BIGINT), CAST(COUNT(*) AS BIGINT),
       CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), COUNT(*) = 0
@@ -138,10 +141,10 @@ CREATE OR REPLACE MACRO clustereval._groups_of_cells(tbl) AS TABLE
   )
   SELECT * FROM kept_groups;
 
--- One row per partition_key (value of partition_by): total, the number of rows that count,
--- n_dropped, rows that lack a label or a cluster, and n_noise, rows that are noise. A partition
--- with total 0 is left out, unless it is the only one because there is no partition_by. groups:
--- rows of _row_groups.
+-- One row per partition_key (value of partition_by): total, the number of rows that are scored;
+-- n_dropped, the number of rows that lack a label or a cluster; and n_noise, the number of rows
+-- that are noise. A partition with total 0 is left out, unless it is the only one because there is
+-- no partition_by. groups: rows of _row_groups.
 CREATE OR REPLACE MACRO clustereval._row_counts(groups) AS TABLE
   SELECT
     partition_key,
@@ -152,8 +155,8 @@ CREATE OR REPLACE MACRO clustereval._row_counts(groups) AS TABLE
   GROUP BY partition_key
   HAVING SUM(copies) > 0 OR COUNT(CASE WHEN is_only THEN 1 END) > 0;
 
--- One row per (partition_key, label): label_size, its number of rows, n_cells, its number of
--- contingency cells, and label_majority_n, the rows of the largest of these.
+-- One row per (partition_key, label): label_size, the number of rows of the label; n_cells, the
+-- number of its contingency cells; and label_majority_n, the number of rows of its largest cell.
 CREATE OR REPLACE MACRO clustereval._label_sizes(cells) AS TABLE
   SELECT
     partition_key,
@@ -164,10 +167,10 @@ CREATE OR REPLACE MACRO clustereval._label_sizes(cells) AS TABLE
   FROM query_table(cells)
   GROUP BY partition_key, label;
 
--- One row per (partition_key, cluster): cluster_size, its number of rows, n_cells, its number of
--- contingency cells, cluster_majority_n, the rows of the largest of these, and copies, 1. The noise
--- rows of a partition that count as singletons are one row, with cluster NULL, size 1, and copies =
--- their number.
+-- One row per (partition_key, cluster): cluster_size, the number of rows of the cluster; n_cells,
+-- the number of its contingency cells; cluster_majority_n, the number of rows of its largest cell;
+-- and copies, 1. The noise rows of a partition that count as singletons are one row, with cluster
+-- NULL, size 1, and their number as copies.
 CREATE OR REPLACE MACRO clustereval._cluster_sizes(cells) AS TABLE
   SELECT
     partition_key,
@@ -201,8 +204,8 @@ CREATE OR REPLACE MACRO clustereval._sized_cells(cells, label_sizes, cluster_siz
     AND clusters.cluster IS NOT DISTINCT FROM cell.cluster;
 
 -- One row per partition_key: n_labels; label_pairs, the ordered pairs of rows with the same label;
--- and in_majority_clusters, the rows in the majority cluster of their label, the one with the most
--- of its rows.
+-- and in_majority_clusters, the number of rows in the majority cluster of their label, which is the
+-- cluster with most rows of the label.
 CREATE OR REPLACE MACRO clustereval._label_totals(label_sizes) AS TABLE
   SELECT
     partition_key,
@@ -213,8 +216,8 @@ CREATE OR REPLACE MACRO clustereval._label_totals(label_sizes) AS TABLE
   GROUP BY partition_key;
 
 -- One row per partition_key: n_clusters; cluster_pairs, the ordered pairs of different rows in the
--- same cluster; and in_majority_labels, the rows that have the most frequent label of their
--- cluster.
+-- same cluster; and in_majority_labels, the number of rows that have the most frequent label of
+-- their cluster.
 CREATE OR REPLACE MACRO clustereval._cluster_totals(cluster_sizes) AS TABLE
   SELECT
     partition_key,
@@ -224,10 +227,10 @@ CREATE OR REPLACE MACRO clustereval._cluster_totals(cluster_sizes) AS TABLE
   FROM query_table(cluster_sizes)
   GROUP BY partition_key;
 
--- tp, the number of unordered pairs of rows with the same label and the same cluster. Of it and
--- the next three, total is the number of rows, and cell_pairs, label_pairs and cluster_pairs are
--- the numbers of ordered pairs of rows in the same contingency cell, with the same label, and in
--- the same cluster.
+-- tp, the number of unordered pairs of rows with the same label and the same cluster. The
+-- parameters of this macro and the next three are total, the number of rows, and cell_pairs,
+-- label_pairs and cluster_pairs, the numbers of ordered pairs of rows in the same contingency cell,
+-- with the same label, and in the same cluster.
 CREATE OR REPLACE MACRO clustereval._tp(total, cell_pairs, label_pairs, cluster_pairs) AS
   clustereval._halve(cell_pairs);
 -- fp, the number of unordered pairs of rows with the same cluster and different labels.
@@ -250,8 +253,9 @@ CREATE OR REPLACE MACRO clustereval._tn(total, cell_pairs, label_pairs, cluster_
 ---------------------------------------------------------------------------------------------------
 
 -- counts, a histogram with keys {key: x}. Raises an error if two keys x are equal to DuckDB, as 'a'
--- and 'A' are in a column with COLLATE NOCASE: GROUP BY, and so every report, counts them as one,
--- but a histogram as two. `parameter` is the name of the column's parameter.
+-- and 'A' are in a column with COLLATE NOCASE. GROUP BY, and therefore every report, counts such
+-- keys as one key, but a histogram counts them as two. `parameter` is the name of the column's
+-- parameter.
 CREATE OR REPLACE MACRO clustereval._check_keys_differ(counts, parameter) AS
   list_transform(
     list_transform(
@@ -281,9 +285,9 @@ CREATE OR REPLACE MACRO clustereval._check_keys_differ(counts, parameter) AS
     END
   )[1];
 
--- x, the value of a label or cluster, in one form for all values that are equal: a histogram would
--- count the intervals '24 hours' and '1 day' apart. An interval goes by way of text, so that the
--- expression has a type for every x.
+-- x, the value of a label or cluster, in a form that is the same for all equal values. A histogram
+-- would otherwise count the intervals '24 hours' and '1 day' separately. An interval is converted
+-- to text first, so that the expression has a type for every x.
 CREATE OR REPLACE MACRO clustereval._one_form(x) AS
   CASE
     WHEN typeof(x) = 'INTERVAL'
@@ -293,8 +297,8 @@ CREATE OR REPLACE MACRO clustereval._one_form(x) AS
 
 -- x, any value, passed through unless a check fails. Raises an error if `given`, the column that
 -- the argument `parameter` names, has intervals inside lists or structs, for which _one_form has no
--- form, or has vectors. It is an aggregate, as _check_column, since an error per row would keep
--- DuckDB from simplifying _one_form.
+-- form, or has vectors. The macro is an aggregate, like _check_column, since an error per row would
+-- keep DuckDB from simplifying _one_form.
 CREATE OR REPLACE MACRO clustereval._check_form(x, parameter, given) AS
   CASE
     WHEN contains(typeof(any_value(given)), 'INTERVAL')
@@ -418,10 +422,11 @@ CREATE OR REPLACE MACRO clustereval._pair_statistics(label, cluster) AS
     }
   )[1];
 
--- List of one {size, rank} per contingency cell, in order. keys has one element per cell, its label
--- (or, for all cells, its cluster), sorted, and counts is a map from {key: label} (or cluster) to
--- its number of rows. size is the number of rows of the cell's key, and rank numbers the cells of
--- one key from 1. This replaces a join, which a list cannot have.
+-- List with one {size, rank} per contingency cell, in the order of keys. keys has one element per
+-- cell, sorted: the label of the cell, or, for all cells, its cluster. counts is a map from {key:
+-- label} (or cluster) to its number of rows. size is the number of rows of the cell's key, and rank
+-- numbers the cells with the same key from 1. This macro replaces a join, because lists cannot be
+-- joined.
 CREATE OR REPLACE MACRO clustereval._key_sizes_of_cells(keys, counts) AS
   flatten(list_transform(
     list_zip(
@@ -472,8 +477,8 @@ CREATE OR REPLACE MACRO clustereval._cells_by_cluster(cells_by_label, label_coun
 -- List of the contingency cells as {label, cluster, n, label_size, cluster_size,
 -- is_label_majority, is_cluster_majority}. cells_by_cluster is the list of _cells_by_cluster, and
 -- cluster_counts a map from {key: cluster} to cluster_size, its number of rows.
--- is_cluster_majority is TRUE for one largest cell of each cluster, is_label_majority for one of
--- each label.
+-- is_cluster_majority is TRUE for one largest cell of each cluster, and is_label_majority for one
+-- largest cell of each label.
 CREATE OR REPLACE MACRO clustereval._cells_with_sizes(cells_by_cluster, cluster_counts) AS
   list_transform(
     list_zip(
@@ -535,9 +540,9 @@ CREATE OR REPLACE MACRO clustereval._cells_as_list(label, cluster) AS
 -- Contingency table of the columns label (true class) and cluster (assigned cluster) of the table
 -- tbl, sparse: one row per cell that has rows, with partition_key (the value of partition_by),
 -- label, cluster, n (its rows) and copies (1). weight is a column of row multiplicities, noise the
--- value of cluster that marks noise. With noise_as := 'drop' noise is left out; with 'singletons'
--- the noise of a label is one row with cluster NULL, n 1 and copies = its rows. Rows with a NULL
--- label or cluster are left out.
+-- value of cluster that marks noise. With noise_as := 'drop' noise is left out. With 'singletons'
+-- the noise of a label is one row with cluster NULL, n 1 and the number of its rows as copies. Rows
+-- with a NULL label or cluster are left out.
 -- Examples:
 --   FROM clustereval.contingency_matrix(assignments, species, cluster);
 --   FROM clustereval.contingency_matrix(

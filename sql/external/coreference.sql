@@ -1,9 +1,9 @@
 -- coreference: measures of coreference resolution, whose mentions are the rows: MUC, LEA, BLANC.
 --
 -- A link is a pair of rows with the same label, or in the same cluster. MUC counts the smallest
--- number of links that hold each group together, one less than its rows; LEA counts all links of a
--- group, weighted by its size; BLANC counts the links and also the pairs of rows that are not
--- links.
+-- number of links that hold each group together, which is one less than the number of its rows. LEA
+-- counts all links of a group, weighted by its size. BLANC counts the links and also the pairs of
+-- rows that are not links.
 
 ---------------------------------------------------------------------------------------------------
 -- Formulas. tp, fp, fn and tn count pairs of rows: same label and cluster, same cluster only, same
@@ -11,13 +11,13 @@
 -- contingency cells, labels and clusters.
 ---------------------------------------------------------------------------------------------------
 
--- MUC precision (total - n_cells) / (total - n_clusters), of the links that hold the clusters
--- together the share that is right; NULL for 0 / 0.
+-- MUC precision (total - n_cells) / (total - n_clusters): the share of the links holding the
+-- clusters together that is right; NULL for 0 / 0.
 CREATE OR REPLACE MACRO clustereval._muc_precision(total, n_cells, n_labels, n_clusters) AS
   clustereval._ratio(total - n_cells, total - n_clusters);
 
--- MUC recall (total - n_cells) / (total - n_labels), of the links that hold the labels together the
--- share that is found; NULL for 0 / 0.
+-- MUC recall (total - n_cells) / (total - n_labels): the share of the links holding the labels
+-- together that is found; NULL for 0 / 0.
 CREATE OR REPLACE MACRO clustereval._muc_recall(total, n_cells, n_labels, n_clusters) AS
   clustereval._ratio(total - n_cells, total - n_labels);
 
@@ -28,9 +28,9 @@ CREATE OR REPLACE MACRO clustereval._muc_f_score(total, n_cells, n_labels, n_clu
     beta * beta * (total - n_labels) + (total - n_clusters)
   );
 
--- LEA resolution of one group of size rows, times its size, as far as it depends on one of its
--- contingency cells, of n rows: n (n - 1) / (size - 1). A group of one row has a link to itself,
--- which is found if the other group of the row, of other_size rows, has no other row either.
+-- The part that a contingency cell of n rows adds to the LEA resolution of a group of `size` rows,
+-- times the size: n (n - 1) / (size - 1). A group of a single row has a link to itself. This link
+-- is found if the row's other group, which has other_size rows, also has no other row.
 CREATE OR REPLACE MACRO clustereval._lea_rows(n, size, other_size) AS
   CASE
     WHEN size > 1 THEN CAST(n AS DOUBLE) * clustereval._ratio(n - 1, size - 1)
@@ -74,8 +74,8 @@ CREATE OR REPLACE MACRO clustereval._blanc_recall(tp, fp, fn, tn) AS
   END;
 
 -- BLANC F score, the mean of the F score of the pairs together, with precision tp / (tp + fp) and
--- recall tp / (tp + fn), and that of the pairs apart, tn / (tn + fn) and tn / (tn + fp), where 0 /
--- 0 counts as 0; 1 for equal partitions; beta > 1 weighs recall more.
+-- recall tp / (tp + fn), and the F score of the pairs apart, with tn / (tn + fn) and tn / (tn +
+-- fp). 0 / 0 counts as 0; 1 for equal partitions; beta > 1 weighs recall more.
 CREATE OR REPLACE MACRO clustereval._blanc_f_score(tp, fp, fn, tn, beta) AS
   CASE
     WHEN fp + fn = 0 THEN 1.0
@@ -110,8 +110,9 @@ CREATE OR REPLACE MACRO clustereval._lea_totals(sized_cells) AS TABLE
 ---------------------------------------------------------------------------------------------------
 
 -- {total, n_labels, n_clusters, n_cells, lea_precision_rows, lea_recall_rows}. total is the number
--- of rows without a NULL in either column, n_cells that of contingency cells; the last two are the
--- sums over clusters and over labels of size times LEA resolution.
+-- of rows without a NULL in either column, and n_cells is the number of contingency cells.
+-- lea_precision_rows and lea_recall_rows are the sums over clusters and over labels of size times
+-- LEA resolution.
 CREATE OR REPLACE MACRO clustereval._coreference_statistics(label, cluster) AS
   list_transform(
     [clustereval._cells_as_list(label, cluster)],
@@ -135,8 +136,8 @@ CREATE OR REPLACE MACRO clustereval._coreference_statistics(label, cluster) AS
     }
   )[1];
 
--- MUC precision: the share of the links that hold the clusters together that are right; NULL for 0
--- / 0.
+-- MUC precision: the share of the links holding the clusters together that are right; NULL for 0 /
+-- 0.
 -- Examples: SELECT clustereval.muc_precision(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.muc_precision(label, cluster) AS
   list_transform(
@@ -147,7 +148,7 @@ CREATE OR REPLACE MACRO clustereval.muc_precision(label, cluster) AS
     )
   )[1];
 
--- MUC recall: the share of the links that hold the labels together that are found; NULL for 0 / 0.
+-- MUC recall: the share of the links holding the labels together that are found; NULL for 0 / 0.
 -- Examples: SELECT clustereval.muc_recall(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.muc_recall(label, cluster) AS
   list_transform(
@@ -206,8 +207,8 @@ CREATE OR REPLACE MACRO clustereval.lea_f_score(label, cluster, beta := 1.0) AS
     )
   )[1];
 
--- BLANC precision, the mean of the precision of the pairs of rows together and that of the pairs
--- apart; 1 for equal partitions.
+-- BLANC precision, the mean of the precision of the pairs of rows together and the precision of the
+-- pairs apart; 1 for equal partitions.
 -- Examples: SELECT clustereval.blanc_precision(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.blanc_precision(label, cluster) AS
   list_transform(
@@ -217,8 +218,8 @@ CREATE OR REPLACE MACRO clustereval.blanc_precision(label, cluster) AS
     )
   )[1];
 
--- BLANC recall, the mean of the recall of the pairs of rows together and that of the pairs apart; 1
--- for equal partitions.
+-- BLANC recall, the mean of the recall of the pairs of rows together and the recall of the pairs
+-- apart; 1 for equal partitions.
 -- Examples: SELECT clustereval.blanc_recall(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.blanc_recall(label, cluster) AS
   list_transform(
@@ -228,8 +229,8 @@ CREATE OR REPLACE MACRO clustereval.blanc_recall(label, cluster) AS
     )
   )[1];
 
--- BLANC F score, the mean of the F score of the pairs of rows together and that of the pairs apart;
--- 1 for equal partitions; beta > 1 weighs recall more.
+-- BLANC F score, the mean of the F score of the pairs of rows together and the F score of the pairs
+-- apart; 1 for equal partitions; beta > 1 weighs recall more.
 -- Examples: SELECT clustereval.blanc_f_score(species, cluster, beta := 0.5) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.blanc_f_score(label, cluster, beta := 1.0) AS
   list_transform(

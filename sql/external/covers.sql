@@ -1,15 +1,15 @@
--- covers: labels and clusters of which an id may have several.
+-- covers: labels and clusters that may overlap, because an id may have several of them.
 --
 --   * The labels and the clusters are two tables of memberships, with one row per id and label, and
 --     one per id and cluster. A membership that is given twice counts once. Rows with a NULL are
---     left out, and counted in n_dropped. Scores are of the ids that are in both tables.
---   * A label profile is the set of labels that an id has, a cluster profile the set of clusters.
---     A cell is the ids that share both a label profile and a cluster profile. Pairs of ids are
---     counted by cells, and only pairs with a common label or cluster are listed; the others are
---     what is left of all pairs. The cost is the memberships, plus for each label, and each
---     cluster, the square of the number of profiles that have it, and for each pair of a label and
---     a cluster the square of the number of cells that have both: one for labels and clusters that
---     do not overlap.
+--     left out, and counted in n_dropped. Scores are computed from the ids that are in both tables.
+--   * A label profile is the set of labels that an id has, and a cluster profile is the set of its
+--     clusters. A cell consists of the ids that share both a label profile and a cluster profile.
+--     Pairs of ids are counted by cells. Only pairs with a common label or cluster are listed; the
+--     number of other pairs follows from the number of all pairs. The cost is the number of
+--     memberships, plus the square of the number of profiles with each label and with each cluster,
+--     plus the square of the number of cells with each pair of a label and a cluster. If labels and
+--     clusters do not overlap, each of these squares is one.
 
 ---------------------------------------------------------------------------------------------------
 -- Memberships
@@ -65,9 +65,10 @@ CREATE OR REPLACE MACRO clustereval._check_cover_columns(
   FROM __ce_types_1 AS one
   CROSS JOIN __ce_types_2 AS two;
 
--- One row per membership of a table: partition_key, id, member, the label or cluster, and times,
--- how many rows have it. `member` is the user's label or cluster; the other arguments are the
--- user's of these names. checked names a CTE of the row of _check_cover_columns.
+-- One row per membership of a table: partition_key, id, member (the label or cluster) and times,
+-- the number of rows that have this membership. The argument `member` is the user's label or
+-- cluster, and the other arguments are the user's arguments of the same names. checked names a CTE
+-- of the row of _check_cover_columns.
 CREATE OR REPLACE MACRO clustereval._memberships(tbl, id, member, partition_by, checked) AS TABLE
   WITH __ce_rows AS (
     SELECT partition_by AS __ce_partition, id AS __ce_id, member AS __ce_member
@@ -82,9 +83,9 @@ CREATE OR REPLACE MACRO clustereval._memberships(tbl, id, member, partition_by, 
   FROM __ce_rows
   GROUP BY __ce_partition, __ce_id, __ce_member;
 
--- Ids of the same labels and clusters: partition_key, label_set and cluster_set, sorted lists, NULL
--- for ids that are not in that table, and n, the number of ids. The parameters name CTEs of the
--- rows of _memberships.
+-- One row per group of ids with the same labels and clusters: partition_key; the sorted lists
+-- label_set and cluster_set, NULL for ids that are not in that table; and n, the number of ids. The
+-- parameters name CTEs of the rows of _memberships.
 CREATE OR REPLACE MACRO clustereval._cover_groups(labels, clusters) AS TABLE
   WITH sets AS (
     SELECT
@@ -114,9 +115,9 @@ CREATE OR REPLACE MACRO clustereval._cover_groups(labels, clusters) AS TABLE
   FROM ids
   GROUP BY partition_key, label_set, cluster_set;
 
--- One row per cell: the columns of _cover_groups, cell, its number, and label_profile and
--- cluster_profile, the numbers of its profiles, which no two partitions share. groups: rows of
--- _cover_groups.
+-- One row per cell: the columns of _cover_groups; cell, the number of the cell; and label_profile
+-- and cluster_profile, the numbers of its profiles. Different partitions have different numbers.
+-- groups: rows of _cover_groups.
 CREATE OR REPLACE MACRO clustereval._cover_cells(groups) AS TABLE
   SELECT
     *,
@@ -130,10 +131,11 @@ CREATE OR REPLACE MACRO clustereval._cover_cells(groups) AS TABLE
   FROM query_table(groups)
   WHERE label_set IS NOT NULL AND cluster_set IS NOT NULL;
 
--- One row per partition of either table: partition_key, n, the ids in both tables, n_only_labels
--- and n_only_clusters, those in one, and n_dropped, the rows with a NULL. Without partition_by
--- there is always a row. The parameters name a table of any rows, and CTEs of the rows of
--- _cover_groups and _memberships; partition_by is the user's argument.
+-- One row per partition of either table: partition_key; n, the number of ids in both tables;
+-- n_only_labels and n_only_clusters, the numbers of ids in only one of them; and n_dropped, the
+-- number of rows with a NULL. Without partition_by there is always a row. The parameters name a
+-- table of any rows, and CTEs of the rows of _cover_groups and _memberships; partition_by is the
+-- user's argument.
 CREATE OR REPLACE MACRO clustereval._cover_counts(
   tbl_labels, groups, labels, clusters, partition_by
 ) AS TABLE
@@ -174,9 +176,9 @@ CREATE OR REPLACE MACRO clustereval._cover_counts(
 -- Pairs of ids
 ---------------------------------------------------------------------------------------------------
 
--- One row per profile and member: partition_key, profile, member, the label or cluster, and n, the
--- ids of the profile. cells: rows of _cover_cells; profile and members are its columns of the
--- number and the set of a profile.
+-- One row per profile and member: partition_key, profile, member (the label or cluster) and n, the
+-- number of ids of the profile. cells: rows of _cover_cells. The parameters profile and members
+-- name its columns with the number and the set of a profile.
 CREATE OR REPLACE MACRO clustereval._profile_members(cells, profile, members) AS TABLE
   WITH profiles AS (
     SELECT
@@ -190,10 +192,10 @@ CREATE OR REPLACE MACRO clustereval._profile_members(cells, profile, members) AS
   SELECT partition_key, profiles.profile, unnest(profiles.members) AS member, n
   FROM profiles;
 
--- One row per ordered pair of profiles that have a common member, a profile and itself included:
--- partition_key, profile_1, profile_2, n_1 and n_2, their ids, and shared, the number of common
--- members. members: rows of _profile_members, size_check one of a column fits, which raises an
--- error before the join.
+-- One row per ordered pair of profiles that have a common member, including each profile with
+-- itself: partition_key, profile_1, profile_2, n_1 and n_2 (their numbers of ids) and shared, the
+-- number of common members. members: rows of _profile_members. size_check: a row with the column
+-- fits, which raises an error before the join.
 CREATE OR REPLACE MACRO clustereval._profile_pairs(members, size_check) AS TABLE
   WITH joined AS MATERIALIZED (
     SELECT *
@@ -228,11 +230,12 @@ CREATE OR REPLACE MACRO clustereval._cell_members(cells) AS TABLE
     label, unnest(cluster_set) AS cluster
   FROM with_labels;
 
--- One row per ordered pair of cells that have a common label and a common cluster, a cell and
--- itself included: partition_key, cell_1, cell_2, label_profile_1, cluster_profile_1, n_1 and n_2,
--- their ids, and shared_labels and shared_clusters, numbers of common ones. The parameters name
--- CTEs of the rows of _cell_members and of _profile_pairs of the labels. Cells are joined by pairs
--- of a label and a cluster, of which they have the product of the two numbers in common.
+-- One row per ordered pair of cells that have a common label and a common cluster, including each
+-- cell with itself: partition_key, cell_1, cell_2, label_profile_1, cluster_profile_1, n_1 and n_2
+-- (their numbers of ids), and shared_labels and shared_clusters, the numbers of common labels and
+-- clusters. The parameters name CTEs of the rows of _cell_members and of _profile_pairs of the
+-- labels. Cells are joined by pairs of a label and a cluster. The number of pairs that two cells
+-- have in common is the product of shared_labels and shared_clusters.
 CREATE OR REPLACE MACRO clustereval._cell_pairs(cell_members, label_pairs, size_check) AS TABLE
   WITH joined AS MATERIALIZED (
     SELECT *
@@ -270,8 +273,8 @@ CREATE OR REPLACE MACRO clustereval._cell_pairs(cell_members, label_pairs, size_
 -- Pairs of a label and a cluster
 ---------------------------------------------------------------------------------------------------
 
--- One row per label or cluster: partition_key, member, size, its ids, and n, those of the
--- partition. members: rows of _profile_members, counts of _cover_counts.
+-- One row per label or cluster: partition_key, member, size (its number of ids) and n, the number
+-- of ids of the partition. members: rows of _profile_members; counts: rows of _cover_counts.
 CREATE OR REPLACE MACRO clustereval._cover_sizes(members, counts) AS TABLE
   WITH sizes AS (
     SELECT partition_key, member, CAST(SUM(n) AS BIGINT) AS size
@@ -282,12 +285,12 @@ CREATE OR REPLACE MACRO clustereval._cover_sizes(members, counts) AS TABLE
   FROM sizes
   JOIN query_table(counts) AS base ON base.partition_key IS NOT DISTINCT FROM sizes.partition_key;
 
--- Pairs of a label and a cluster: partition_key, label, cluster, shared, their common ids,
--- label_size, cluster_size, and n, the ids of the partition. Those without common ids are left out
--- unless one of the two has more than half of the ids: only then can one tell of the other that an
--- id is not in it better than nothing does. There are few such labels and clusters: fewer than
--- twice the mean number of them that an id has. The parameters name CTEs of the rows of
--- _cell_members, and of _cover_sizes of labels and clusters.
+-- Pairs of a label and a cluster: partition_key, label, cluster, shared (the number of common ids),
+-- label_size, cluster_size and n, the number of ids of the partition. Pairs without common ids are
+-- left out, unless the label or the cluster has more than half of the ids. Only such a label or
+-- cluster carries information about a set that it has no id in common with. There are few such
+-- labels and clusters: fewer than twice the mean number of labels or clusters that an id has. The
+-- parameters name CTEs of the rows of _cell_members, and of _cover_sizes of labels and clusters.
 CREATE OR REPLACE MACRO clustereval._cover_pairs(cell_members, label_sizes, cluster_sizes) AS TABLE
   WITH terms AS (
     SELECT partition_key, label, cluster, n AS shared

@@ -1,12 +1,12 @@
--- entity_matching: measures of entity resolution. Labels are the entities, clusters the sets of
--- records that were resolved to one entity.
+-- entity_matching: measures of entity resolution. Labels are the entities, and clusters are the
+-- sets of records that were resolved to the same entity.
 
 ---------------------------------------------------------------------------------------------------
 -- Formulas
 ---------------------------------------------------------------------------------------------------
 
--- K measure, the geometric mean of B-cubed precision and recall, precision_rows / total and
--- recall_rows / total; two roots, so that nothing underflows.
+-- K measure, the geometric mean of B-cubed precision precision_rows / total and B-cubed recall
+-- recall_rows / total. It is a product of two roots, so that nothing underflows.
 CREATE OR REPLACE MACRO clustereval._k_measure(precision_rows, recall_rows, total) AS
   sqrt(clustereval._ratio(precision_rows, total)) * sqrt(clustereval._ratio(recall_rows, total));
 
@@ -51,14 +51,14 @@ CREATE OR REPLACE MACRO clustereval._basic_merge_distance(n_labels, n_clusters, 
 CREATE OR REPLACE MACRO clustereval._is_edit_cost(cost) AS
   coalesce(cost, '') IN ('unit', 'product', 'entropy');
 
--- Text of the error of a cost that is none of these; parameter is the name of the argument.
+-- Text of the error for a cost with any other name; parameter is the name of the argument.
 CREATE OR REPLACE MACRO clustereval._edit_cost_error(cost, parameter) AS
   concat(
     parameter, ': expected one of ''unit'', ''product'', ''entropy'', got ',
     coalesce('''' || cost || '''', 'NULL')
   );
 
--- cost, if _is_edit_cost; otherwise raises the error.
+-- cost, unchanged. Raises the error unless _is_edit_cost is TRUE for it.
 CREATE OR REPLACE MACRO clustereval._check_edit_cost(cost, parameter) AS
   CASE
     WHEN clustereval._is_edit_cost(cost) THEN cost
@@ -66,11 +66,11 @@ CREATE OR REPLACE MACRO clustereval._check_edit_cost(cost, parameter) AS
   END;
 
 -- Cost of all splits, or of all merges, as DOUBLE. cost is 'unit', 'product' or 'entropy'. n_parts
--- is the number of contingency cells and n_groups that of the clusters (or labels) that are split
--- into them (or merged from them); pairs, the pairs of rows of one group in different cells;
--- entropy, that of the cell given the group, in nats; total, the number of rows. With a cost h(x +
--- y) - h(x) - h(y) the order of splits does not matter: the sum is h of the groups minus h of the
--- cells.
+-- is the number of contingency cells, and n_groups is the number of clusters (or labels) that are
+-- split into them (or merged from them). pairs is the number of pairs of rows in the same group and
+-- in different cells, entropy is the entropy of the cell given the group, in nats, and total is the
+-- number of rows. With a cost h(x + y) - h(x) - h(y), the order of splits does not matter: the sum
+-- is h of the groups minus h of the cells.
 CREATE OR REPLACE MACRO clustereval._edit_cost(cost, n_parts, n_groups, pairs, entropy, total) AS
   CASE
     WHEN cost = 'unit' THEN CAST(n_parts - n_groups AS DOUBLE)
@@ -79,9 +79,9 @@ CREATE OR REPLACE MACRO clustereval._edit_cost(cost, n_parts, n_groups, pairs, e
   END;
 
 -- Cost of the splits that divide the n_clusters clusters into n_cells parts, and of the merges that
--- make the n_labels labels of these: see _edit_cost, with the costs split_cost and merge_cost. fp
--- pairs of rows are split and fn merged; hl and hc are the entropies of the label given the cluster
--- and of the cluster given the label, of total rows.
+-- make the n_labels labels from these parts: see _edit_cost, with the costs split_cost and
+-- merge_cost. fp pairs of rows are split and fn pairs are merged. hl and hc are the entropies of
+-- the label given the cluster and of the cluster given the label, for total rows.
 CREATE OR REPLACE MACRO clustereval._generalized_merge_distance(
   n_labels, n_clusters, n_cells, fp, fn, hl, hc, total, split_cost, merge_cost
 ) AS
@@ -154,9 +154,9 @@ CREATE OR REPLACE MACRO clustereval._sum_closest(keys, jaccards, counts) AS
   )[1];
 
 -- {total, n_labels, n_clusters, n_cells, closest_labels, closest_clusters}. total is the number of
--- rows without a NULL in either column, n_cells that of contingency cells. closest_labels and
--- closest_clusters are the sums over labels and over clusters of the best Jaccard index with one of
--- the other side.
+-- rows without a NULL in either column, and n_cells is the number of contingency cells.
+-- closest_labels is the sum over labels of the best Jaccard index with any cluster, and
+-- closest_clusters is the sum over clusters of the best Jaccard index with any label.
 CREATE OR REPLACE MACRO clustereval._resolution_statistics(label, cluster) AS
   list_transform(
     [clustereval._cells_as_list(label, cluster)],
@@ -188,10 +188,10 @@ CREATE OR REPLACE MACRO clustereval._resolution_statistics(label, cluster) AS
     }
   )[1];
 
--- {total, n_labels, n_clusters, n_cells, fp, fn, hl, hc}, for generalized_merge_distance: fp and
--- fn are the pairs of rows in the same cluster with different labels, and with the same label in
--- different clusters; hl is the entropy of the label given the cluster, in nats, and hc that of
--- the cluster given the label.
+-- {total, n_labels, n_clusters, n_cells, fp, fn, hl, hc}, for generalized_merge_distance: fp is the
+-- number of pairs of rows in the same cluster with different labels, and fn is the number of pairs
+-- with the same label in different clusters. hl is the entropy of the label given the cluster, and
+-- hc is the entropy of the cluster given the label, in nats.
 CREATE OR REPLACE MACRO clustereval._edit_statistics(label, cluster) AS
   list_transform(
     [{

@@ -1,4 +1,4 @@
--- entity_resolution: the measures of entity resolution, of labels that are known for all records.
+-- entity_resolution: the measures of entity resolution, if the labels of all records are known.
 
 ---------------------------------------------------------------------------------------------------
 -- Statistics
@@ -6,7 +6,7 @@
 
 -- Text of the query SELECT TRUE AS valid, for _check_options, which runs it before any row is read.
 -- Raises an error if an option of entity_resolution_report is invalid. The parameters are the
--- options of the same names, as the user passes them.
+-- user's options of the same names.
 CREATE OR REPLACE MACRO clustereval._valid_resolution_options(
   noise, noise_as, split_cost, merge_cost, beta
 ) AS
@@ -22,9 +22,9 @@ CREATE OR REPLACE MACRO clustereval._valid_resolution_options(
     ELSE clustereval._valid_noise(noise, noise_as)
   END;
 
--- One row per partition_key: cell_remainders and cell_factorials, the sums over contingency cells
--- of n rows of the remainder of n (see _factorial_remainder) and of ln(n!). Equal numbers are
--- summed once.
+-- One row per partition_key: cell_remainders and cell_factorials, the sums of the remainder of n
+-- (see _factorial_remainder) and of ln(n!) over the contingency cells, where n is the number of
+-- rows of a cell. Equal numbers are summed only once.
 CREATE OR REPLACE MACRO clustereval._cell_remainder_totals(sized_cells) AS TABLE
   WITH cell_histogram AS (
     SELECT partition_key, n, CAST(SUM(copies) AS DOUBLE) AS times
@@ -38,11 +38,11 @@ CREATE OR REPLACE MACRO clustereval._cell_remainder_totals(sized_cells) AS TABLE
   FROM cell_histogram
   GROUP BY partition_key;
 
--- One row per partition: partition_key and the statistics that all measures of
--- entity_resolution_report are computed from: those of _statistics_of_groups, without the expected
--- information and what only class_f_measure and the purities need; those of _lea_totals,
--- _closest_label_totals, _closest_cluster_totals, _cell_remainder_totals and _table_totals. groups:
--- rows of _row_groups.
+-- One row per partition: partition_key and the statistics from which all measures of
+-- entity_resolution_report are computed. They are those of _statistics_of_groups, except for the
+-- expected information and the statistics that only class_f_measure and the purities need, and
+-- those of _lea_totals, _closest_label_totals, _closest_cluster_totals, _cell_remainder_totals and
+-- _table_totals. groups: rows of _row_groups.
 CREATE OR REPLACE MACRO clustereval._resolution_totals(groups) AS TABLE
   WITH row_counts AS (SELECT * FROM clustereval._row_counts(groups)),
   cells AS (SELECT * FROM query_table(groups) WHERE copies > 0),

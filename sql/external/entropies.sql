@@ -4,19 +4,20 @@
 --   mi  mutual information
 --   hl  entropy of the label given the cluster
 --   hc  entropy of the cluster given the label
--- The entropy of the labels is mi + hl, that of the clusters mi + hc. These are sums, never
--- differences, so they lose no digits for independent, identical and nearly trivial labelings.
+-- The entropy of the labels is mi + hl, and the entropy of the clusters is mi + hc. Both are sums
+-- and not differences, so they lose no digits for independent, identical and nearly trivial
+-- labelings.
 
 ---------------------------------------------------------------------------------------------------
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
 -- Mutual information in nats of `total` rows, from two sums over the cells (label, cluster) that
--- have rows. deviance is the sum of n ln(n / m) + m - n, where n is the rows of a cell and
--- m = label_size x cluster_size / total is their expected number if label and cluster were
--- independent. size_products is the sum of label_size x cluster_size, an exact integer:
--- total^2 - size_products is `total` times the sum of m over the empty cells, each of which adds m
--- to the deviance.
+-- have rows. deviance is the sum of n ln(n / m) + m - n, where n is the number of rows of a cell
+-- and m = label_size x cluster_size / total is the expected number if label and cluster were
+-- independent. size_products is the sum of label_size x cluster_size, an exact integer: total^2 -
+-- size_products is `total` times the sum of m over the empty cells, each of which adds m to the
+-- deviance.
 CREATE OR REPLACE MACRO clustereval._mutual_information(total, deviance, size_products) AS
   clustereval._ratio(
     deviance
@@ -53,9 +54,9 @@ CREATE OR REPLACE MACRO clustereval._cell_deviance(total, n, label_size, cluster
   );
 
 -- Aggregate of the columns label (true class) and cluster (assigned cluster): {total, mi, hl, hc}.
--- total is the number of rows without a NULL in either column, mi the mutual information, hl the
--- entropy of the label given the cluster, and hc that of the cluster given the label, in nats. All
--- entropies and scores of information are computed from these.
+-- total is the number of rows without a NULL in either column. mi is the mutual information, hl is
+-- the entropy of the label given the cluster, and hc is the entropy of the cluster given the label,
+-- in nats. All entropies and scores of information are computed from these values.
 CREATE OR REPLACE MACRO clustereval._information_statistics(label, cluster) AS
   list_transform(
     [clustereval._cells_as_list(label, cluster)],

@@ -5,25 +5,27 @@
 -- label size a and a cluster size b of E[deviance(x, ab / n)] / n, where x, the overlap, is
 -- hypergeometric. Pairs of equal sizes are summed once, with their multiplicity.
 --
--- Words: n rows; a node is a number at which a smooth function is evaluated, in place of all whole
--- numbers; stride, the distance of neighboring nodes; multiplicity, how often a size occurs, or a
--- pair of sizes; octave, the sizes from 64 to 128, from 128 to 256, and so on. x1, x2, x3 and x4
--- are the numbers of rows with: the label and the cluster, the label alone, the cluster alone,
--- neither. m1 .. m4 are their expectations, d1 .. d4 their deviances from these. emi, ehl and ehc
--- are the expectations of mi, hl and hc (see information.sql).
+-- Words: there are n rows. A node is a number at which a smooth function is evaluated, in place of
+-- all whole numbers. The stride is the distance between neighboring nodes. The multiplicity is the
+-- number of times that a size, or a pair of sizes, occurs. An octave has the sizes from 64 to 128,
+-- from 128 to 256, and so on. x1, x2, x3 and x4 are the numbers of rows with the label and the
+-- cluster, with only the label, with only the cluster, and with neither. m1 .. m4 are their
+-- expectations, and d1 .. d4 are their deviances from the expectations. emi, ehl and ehc are the
+-- expectations of mi, hl and hc (see information.sql).
 --
 -- Overlaps: the probabilities come from Loader's saddle-point form, which does not cancel, up to a
--- factor that their sum determines. If their standard deviation is 6 or more they are smooth, and a
--- sum over every stride-th x, times stride, has the same value to 1e-15 (Poisson's summation
--- formula), so that a pair needs at most some 140 nodes whatever n is.
+-- factor that their sum determines. If the standard deviation of x is 6 or more, the probabilities
+-- are smooth, and a sum over every stride-th x, times stride, has the same value to 1e-15
+-- (Poisson's summation formula). A pair therefore needs at most about 140 nodes, whatever n is.
 --
--- Sizes: the terms of the pairs are smooth in both sizes too. Many sizes are replaced by a few
+-- Sizes: the terms of the pairs are also smooth in both sizes. Many sizes are replaced by a few
 -- nodes with multiplicities that give the same sum, so that the number of pairs is bounded.
 ---------------------------------------------------------------------------------------------------
 
 -- Error of Stirling's formula for ln(x!), where x is a whole number >= 0:
--- ln(x!) - [(x + 1/2) ln x - x + ln(2 pi) / 2], and 0 for x = 0. From x = 7 on it is Stieltjes'
--- continued fraction, which is exact to 1e-17, and below a constant for each x.
+-- ln(x!) - [(x + 1/2) ln x - x + ln(2 pi) / 2], and 0 for x = 0. From x = 7 on, the macro uses
+-- Stieltjes' continued fraction, which is exact to 1e-17. For smaller x, it uses a constant for
+-- each x.
 CREATE OR REPLACE MACRO clustereval._stirling_error(x) AS
   CASE
     WHEN x >= 7
@@ -59,18 +61,18 @@ CREATE OR REPLACE MACRO clustereval._overlap_deviation(n, a, b) AS
 CREATE OR REPLACE MACRO clustereval._overlap_sum_stride(deviation) AS
   CASE WHEN deviation < 6 THEN 1.0 ELSE floor(deviation / 1.5) END;
 
--- How far from the central overlap (_central_overlap) a sum over the overlaps of a label and a
--- cluster is evaluated, in rows, where deviation is the standard deviation of the overlap. Overlaps
--- beyond have less than 1e-15 of the probability. The 8 is for small clusters, whose overlap is
--- skewed to the right like a Poisson variable.
+-- The largest distance from the central overlap (_central_overlap) at which a sum over the overlaps
+-- of a label and a cluster is evaluated, in rows. deviation is the standard deviation of the
+-- overlap. Overlaps at larger distances have less than 1e-15 of the probability. The 8 is for small
+-- clusters, whose overlap is skewed to the right like a Poisson variable.
 CREATE OR REPLACE MACRO clustereval._overlap_sum_reach(deviation) AS
   9.5 * deviation + CASE WHEN deviation < 6 THEN 8.0 ELSE 0.0 END;
 
--- Number of overlaps on one side of the central one (_central_overlap) at which a sum over the
--- overlaps of a label and a cluster is evaluated: every stride-th one (_overlap_sum_stride) up to
--- the distance _overlap_sum_reach, if it is possible. deviation is the standard deviation of the
--- overlap, possible_distance the distance from the central overlap to the smallest or to the
--- largest possible one, in rows.
+-- Number of overlaps on one side of the central overlap (_central_overlap) at which a sum over the
+-- overlaps of a label and a cluster is evaluated. These are every stride-th overlap
+-- (_overlap_sum_stride) up to the distance _overlap_sum_reach, if they are possible. deviation is
+-- the standard deviation of the overlap, and possible_distance is the distance from the central
+-- overlap to the smallest or to the largest possible overlap, in rows.
 CREATE OR REPLACE MACRO clustereval._count_overlap_nodes(deviation, possible_distance) AS
   floor(
     LEAST(clustereval._overlap_sum_reach(deviation), possible_distance)
@@ -80,8 +82,8 @@ CREATE OR REPLACE MACRO clustereval._count_overlap_nodes(deviation, possible_dis
 -- Probability, up to a factor, of a 2 x 2 table of rows with given marginals under random labeling:
 -- x1 rows with a label and a cluster, x2 with the label only, x3 with the cluster only, x4 with
 -- neither. d1 .. d4 are the deviances x ln(x / m) + m - x of these counts from their means m. The
--- factor depends on the marginals only; the sum of the weights over all x1 determines it. Loader's
--- saddle-point form, which does not cancel.
+-- factor depends only on the marginals; the sum of the weights over all x1 determines it. The
+-- formula is Loader's saddle-point form, which does not cancel.
 CREATE OR REPLACE MACRO clustereval._overlap_weight(x1, x2, x3, x4, d1, d2, d3, d4) AS
   exp(
     -(d1 + d2 + d3 + d4)
@@ -107,13 +109,13 @@ CREATE OR REPLACE MACRO clustereval._central_overlap_offset(center, n, a, b) AS
     - clustereval._widen(a) * clustereval._widen(b) AS DOUBLE
   ) / CAST(n AS DOUBLE);
 
--- d / (x + m), where d is the difference x - m of a count x from its mean m; 0 for x = m = 0. It is
--- the last argument of _deviance.
+-- d / (x + m), the last argument of _deviance, where d is the difference x - m of a count x from
+-- its mean m; 0 for x = m = 0.
 CREATE OR REPLACE MACRO clustereval._relative_difference(d, x, m) AS d / GREATEST(x + m, 1e-300);
 
 -- (a / n) (b / n) ln(n / a): the term of a label of size a and a cluster of size b among n rows in
--- the label entropy, if that is written as a sum over all pairs of a label and a cluster. With b
--- and a exchanged, it is their term in the cluster entropy.
+-- the label entropy, if that is written as a sum over all pairs of a label and a cluster. If b and
+-- a are exchanged, the result is the term of the two sizes in the cluster entropy.
 CREATE OR REPLACE MACRO clustereval._independent_entropy_term(n, a, b) AS
   clustereval._ratio(a, n) * clustereval._ratio(b, n) * clustereval._log_ratio(n, a);
 
@@ -142,8 +144,8 @@ CREATE OR REPLACE MACRO clustereval._mean_entropy_above_chance(
 -- Numerator of the adjusted mutual information, mi - emi. mi is the mutual information, hl the
 -- entropy of the label given the cluster, hc that of the cluster given the label; emi, ehl and ehc
 -- are their expectations for random labelings of the same sizes. mi - emi is equal to ehl - hl and
--- to ehc - hc: of the three differences that of the smallest terms is the most exact, which matters
--- if nearly every row is a cluster of its own.
+-- to ehc - hc. Of the three differences, the one with the smallest terms is the most exact, which
+-- matters if nearly every row is a cluster of its own.
 CREATE OR REPLACE MACRO clustereval._mutual_info_above_chance(mi, hl, hc, emi, ehl, ehc) AS
   CASE
     WHEN emi <= ehl AND emi <= ehc THEN mi - emi
@@ -155,9 +157,9 @@ CREATE OR REPLACE MACRO clustereval._mutual_info_above_chance(mi, hl, hc, emi, e
 -- Tables of sizes
 ---------------------------------------------------------------------------------------------------
 
--- A table of the whole numbers from 0 to 143, one per row: node. _expected_totals joins it to
--- number the overlaps at which it evaluates the sum for a label size and a cluster size: there are
--- fewer than 143.
+-- A table with one row, node, for each whole number from 0 to 143. _expected_totals joins this
+-- table to number the overlaps at which it evaluates the sum for a label size and a cluster size.
+-- There are fewer than 143 such overlaps.
 CREATE OR REPLACE MACRO clustereval._node_numbers() AS TABLE
   WITH digits AS (
     SELECT 0 AS digit UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3
@@ -211,11 +213,11 @@ CREATE OR REPLACE MACRO clustereval._octave_nodes() AS TABLE
   SELECT position, weight FROM both_halves;
 
 -- The rows of the table named by size_counts (see _size_counts: partition_key, is_label, size,
--- multiplicity), fewer of them if there are many sizes: this bounds the number of pairs of a label
--- size and a cluster size. In each range 64 .. 128, 128 .. 256, ... with more than 32 sizes of one
--- partition and side, 18 whole numbers replace the sizes. Their multiplicities are real numbers
--- that give the same sum of any polynomial of degree 17 over the sizes, and to 1e-14 the same sum
--- of the terms of the expected mutual information.
+-- multiplicity). If there are many sizes, fewer rows replace them, which bounds the number of pairs
+-- of a label size and a cluster size. In each range 64 .. 128, 128 .. 256, ... with more than 32
+-- sizes of one partition and side, 18 whole numbers replace the sizes. Their multiplicities are
+-- real numbers that give the same sum of any polynomial of degree 17 over the sizes, and to 1e-14
+-- the same sum of the terms of the expected mutual information.
 CREATE OR REPLACE MACRO clustereval._reduced_sizes(size_counts) AS TABLE
   WITH octaves AS (
     SELECT
@@ -235,7 +237,8 @@ CREATE OR REPLACE MACRO clustereval._reduced_sizes(size_counts) AS TABLE
   node_weights AS (
     SELECT
       partition_key, is_label, size, multiplicity, unit, position,
-      -- If a size equals a node, that node gets all the weight: the others get 1e30 times less.
+      -- If a size equals a node, that node gets all the weight, because the other nodes get 1e30
+      -- times less.
       weight / CASE
         WHEN size / unit = position THEN 1e-30
         ELSE size / unit - position
@@ -301,7 +304,7 @@ CREATE OR REPLACE MACRO clustereval._overlap_nodes(distinct_pairs) AS TABLE
 
 -- One row per distinct pair of sizes (n, a, b): its terms of the expected mutual information (emi)
 -- and of the expected conditional entropies (ehl, ehc). nodes: rows of _overlap_nodes. Each stage
--- has only the columns that the next ones need, since all take time.
+-- has only the columns that later stages need, since every column takes time.
 CREATE OR REPLACE MACRO clustereval._pair_expectations(nodes) AS TABLE
   WITH tables AS (
     SELECT
@@ -380,11 +383,11 @@ CREATE OR REPLACE MACRO clustereval._pair_expectations(nodes) AS TABLE
 
 -- One row per partition: partition_key, and the expectations, for random labelings of the same
 -- sizes, of the mutual information (emi), of the entropy of the label given the cluster (ehl) and
--- of that of the cluster given the label (ehc), in nats. The parameters name a table with one row
--- per partition (total, its number of rows), one with one row per label (label_size) and one with
--- one row per cluster (cluster_size), all with partition_key, the last two with copies, the number
--- of labels or clusters that a row stands for. Empty, at no cost, unless the BOOLEAN wanted is
--- TRUE.
+-- of the entropy of the cluster given the label (ehc), in nats. The parameters name three tables
+-- with the column partition_key. The first has one row per partition (total, its number of rows),
+-- the second has one row per label (label_size), and the third has one row per cluster
+-- (cluster_size). The last two also have copies, the number of labels or clusters that a row stands
+-- for. The result is empty, at no cost, unless the BOOLEAN wanted is TRUE.
 CREATE OR REPLACE MACRO clustereval._expected_totals(
   row_counts, label_sizes, cluster_sizes, wanted
 ) AS TABLE
@@ -433,8 +436,8 @@ CREATE OR REPLACE MACRO clustereval._sum_of_field(structs, field) AS
   );
 
 -- The distinct sizes in the histogram counts, a MAP from each label (or each cluster) to its number
--- of rows, as a list of {size, multiplicity}: a number of rows, and how many labels (clusters) have
--- it.
+-- of rows, as a list of {size, multiplicity}: a number of rows, and the number of labels (clusters)
+-- of this size.
 CREATE OR REPLACE MACRO clustereval._size_count_list(counts) AS
   list_transform(
     map_entries(list_aggregate(clustereval._histogram_sizes(counts), 'histogram')),
@@ -443,12 +446,13 @@ CREATE OR REPLACE MACRO clustereval._size_count_list(counts) AS
     }
   );
 
--- Where _size_pair_terms evaluates the sum over the overlaps (shared rows) of a label of label_size
--- rows and a cluster of cluster_size rows among `total` rows: {n, a, b, multiplicity, center,
--- stride, below, above, offset}. n, a and b are the first three parameters as DOUBLE; multiplicity
--- is how many pairs of a label and a cluster have these sizes. The overlaps are center, which is
--- near their mean, and others at distances of stride: below of them are less than center and above
--- are greater. offset is center - a b / n.
+-- The plan by which _size_pair_terms evaluates the sum over the overlaps (shared rows) of a label
+-- of label_size rows and a cluster of cluster_size rows among `total` rows: {n, a, b, multiplicity,
+-- center, stride, below, above, offset}. n, a and b are the first three parameters as DOUBLE, and
+-- multiplicity is the number of pairs of a label and a cluster with these sizes. The sum is
+-- evaluated at the overlap center, which is near the mean, and at overlaps in steps of stride:
+-- `below` of them are smaller than center, and `above` of them are larger. offset is center - a b /
+-- n.
 CREATE OR REPLACE MACRO clustereval._size_pair_plan(
   total, label_size, cluster_size, multiplicity
 ) AS
@@ -493,8 +497,8 @@ CREATE OR REPLACE MACRO clustereval._size_pair_plan(
 -- The 2 x 2 table of rows for one overlap: {d, x1, x2, x3, x4, m1, m2, m3, m4}. x1, the overlap, is
 -- the number of rows with a label and a cluster, x2 with the label only, x3 with the cluster only,
 -- x4 with neither; m1 .. m4 are their means under random labeling, and d = x1 - m1, exactly. pair
--- is a struct of _size_pair_plan; node numbers the overlaps of pair: x1 = center + stride x node,
--- so that it is 0 at the center and negative below.
+-- is a struct of _size_pair_plan. node numbers the overlaps of pair: x1 = center + stride x node,
+-- so node is 0 at the center and negative below it.
 CREATE OR REPLACE MACRO clustereval._node_table(pair, node) AS
   list_transform(
     [{
@@ -531,9 +535,9 @@ CREATE OR REPLACE MACRO clustereval._node_deviances(counts) AS {
 -- The terms of one overlap x1 in the sums over the overlaps of a label of size a and a cluster of
 -- size b: {weight, emi, ehl, ehc}. weight is the probability of x1 up to a factor; emi is weight
 -- times the deviance of x1 from its mean, ehl is weight x1 ln(b / x1), ehc is weight x1 ln(a / x1).
--- ehl and ehc are 0 if the stride is above 1: then _size_pair_terms computes their sums from emi.
--- The parameters are structs of _size_pair_plan (pair), _node_table (counts) and _node_deviances
--- (deviances).
+-- If the stride is above 1, ehl and ehc are 0, because _size_pair_terms then computes their sums
+-- from emi. The parameters are structs of _size_pair_plan (pair), _node_table (counts) and
+-- _node_deviances (deviances).
 CREATE OR REPLACE MACRO clustereval._node_terms(pair, counts, deviances) AS
   list_transform(
     [clustereval._overlap_weight(
@@ -570,10 +574,10 @@ CREATE OR REPLACE MACRO clustereval._all_node_terms(pair) AS
     )[1]
   );
 
--- {emi, ehl, ehc}: what all pairs of a label and a cluster with two given sizes add to the expected
--- mutual information (emi), to the expected entropy of the label given the cluster (ehl) and to
--- that of the cluster given the label (ehc), in nats. pair is a struct of _size_pair_plan, which
--- has the sizes and how many pairs have them.
+-- {emi, ehl, ehc}: the contributions of all pairs of a label and a cluster with two given sizes to
+-- the expected mutual information (emi), to the expected entropy of the label given the cluster
+-- (ehl) and to the expected entropy of the cluster given the label (ehc), in nats. pair is a struct
+-- of _size_pair_plan, which has the sizes and the number of such pairs.
 CREATE OR REPLACE MACRO clustereval._size_pair_terms(pair) AS
   list_transform(
     list_transform(

@@ -1,18 +1,19 @@
--- findings: what a reader should know of a clustering with labels, in words with their numbers.
+-- findings: what you should know about a clustering with labels, in words with the numbers behind
+-- them.
 
 -- Severity of a share that should be 1: 'problem' below one half, otherwise 'warning'.
 CREATE OR REPLACE MACRO clustereval._severity_of_share(share) AS
   CASE WHEN share < 0.5 THEN 'problem' ELSE 'warning' END;
 
--- A share below 80 % as text in per cent.
+-- A share below 80 % as text, as a percentage.
 CREATE OR REPLACE MACRO clustereval._divided_share_as_text(share) AS
   CASE
     WHEN share >= 0.795 THEN 'just below 80 %'
     ELSE clustereval._percent_as_text(share)
   END;
 
--- What a reader should know about a clustering with labels: clusters of several labels, labels in
--- several clusters, and rows that are left out.
+-- What you should know about a clustering with labels: clusters that have several labels, labels
+-- that are in several clusters, and rows that are left out.
 -- Examples:
 --   FROM clustereval.external_findings(assignments, species, cluster);
 CREATE OR REPLACE MACRO clustereval.external_findings(

@@ -1,4 +1,4 @@
--- gradients: metrics as functions of few statistics, with their derivatives, for standard errors
+-- gradients: metrics as functions of a few statistics, with their derivatives, for standard errors
 -- (see relative/intervals). A metric is a function of the three statistics of a family:
 --   family       first                 second                    third
 --   pairs        tp                    fp                        fn    as shares of all pairs
@@ -6,15 +6,16 @@
 --   bcubed       B-cubed precision     B-cubed recall
 --   majority     purity                inverse purity
 
--- One row per partition_key and family with the values that the gradients are made of: s, x and y,
--- its statistics (shares of the counts of pairs). b = s + y is what the labels have (pairs of one
--- label, or their entropy) and c = s + x what the clusters have. g = sqrt(b c), gb and gc are its
--- derivatives by b and c, and r, rb and rc the same of the phi index, sqrt(b (1 - b) c (1 - c)).
+-- One row per partition_key and family with the values from which the gradients are computed. s, x
+-- and y are the statistics of the family (for pairs, shares of all pairs). b = s + y belongs to the
+-- labels (the share of pairs with the same label, or the label entropy), and c = s + x belongs to
+-- the clusters. g = sqrt(b c), and gb and gc are its derivatives with respect to b and c. r =
+-- sqrt(b (1 - b) c (1 - c)) is the denominator of the phi index, and rb and rc are its derivatives.
 -- larger_x is 1 if x > y, 0 if x < y, and NULL if they are equal except for rounding. emi is the
--- expected mutual information. It tends to (labels - 1) (clusters - 1) / (2 rows) whatever the
--- shares, and counts as constant if it is at most 0.005 of the mean entropy; otherwise it is NULL
--- here, and so are the derivatives of the adjusted mutual information. NULL for 0 / 0. total is the
--- number of rows. statistics: rows of _statistics_of_groups.
+-- expected mutual information. emi tends to (labels - 1) (clusters - 1) / (2 rows) whatever the
+-- shares are, and is treated as constant if it is at most 0.005 of the mean entropy. Otherwise emi
+-- is NULL here, and so are the derivatives of the adjusted mutual information. Values that are 0 /
+-- 0 are NULL. total is the number of rows. statistics: rows of _statistics_of_groups.
 CREATE OR REPLACE MACRO clustereval._parts_of_gradients(statistics) AS TABLE
   WITH parts AS (
     SELECT
@@ -74,7 +75,7 @@ CREATE OR REPLACE MACRO clustereval._parts_of_gradients(statistics) AS TABLE
     END AS larger_x
   FROM spreads;
 
--- The derivative of top / bottom by a variable by which top and bottom have the derivatives of the
--- parameters top_slope and bottom_slope; NULL if bottom is 0.
+-- The derivative of top / bottom with respect to a variable, given top_slope and bottom_slope, the
+-- derivatives of top and bottom with respect to this variable; NULL if bottom is 0.
 CREATE OR REPLACE MACRO clustereval._quotient_slope(top, bottom, top_slope, bottom_slope) AS
   clustereval._ratio(top_slope - bottom_slope * clustereval._ratio(top, bottom), bottom);

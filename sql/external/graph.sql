@@ -65,11 +65,11 @@ CREATE OR REPLACE MACRO clustereval.graph_report(
     AND (sums.n_nodes > 0 OR (SELECT __ce_is_only FROM __ce_only))
   ORDER BY counts.partition_key ASC NULLS LAST;
 
--- Clusters of a graph, one row per cluster: cluster, n_nodes, n_edges within it, weight of these,
--- n_cut_edges to other clusters, cut_weight, density, centralization, conductance, n_components,
--- n_bridges and diameter. The diameter is NULL for several components and for more than
--- max_diameter_nodes nodes; 0 turns it off. The other parameters are those of graph_report. Noise
--- that counts as singletons gets no rows.
+-- Clusters of a graph, one row per cluster: cluster, n_nodes, n_edges within the cluster and their
+-- weight, n_cut_edges to other clusters and their cut_weight, density, centralization, conductance,
+-- n_components, n_bridges and diameter. The diameter is NULL for several components and for more
+-- than max_diameter_nodes nodes; pass 0 to turn it off. The other parameters are those of
+-- graph_report. Noise that counts as singletons gets no rows.
 -- Examples:
 --   FROM clustereval.graph_cluster_report(people, id, cluster, matches, id_l, id_r);
 CREATE OR REPLACE MACRO clustereval.graph_cluster_report(
@@ -123,10 +123,10 @@ CREATE OR REPLACE MACRO clustereval.graph_cluster_report(
     AND one.cluster IS NOT NULL
   ORDER BY one.partition_key ASC NULLS LAST, one.cluster ASC NULLS LAST;
 
--- Nodes of a graph, one row per node: id, cluster, degree, the number of its edges,
--- weighted_degree, node_degree, the number of those within its cluster, node_centrality, that is
--- node_degree divided by the number of other nodes of the cluster, and n_bridges at the node. The
--- parameters are those of graph_report.
+-- Nodes of a graph, one row per node: id; cluster; degree, the number of edges at the node;
+-- weighted_degree; node_degree, the number of its edges within its cluster; node_centrality, which
+-- is node_degree divided by the number of other nodes of the cluster; and n_bridges at the node.
+-- The parameters are those of graph_report.
 -- Examples:
 --   FROM clustereval.graph_node_report(people, id, cluster, matches, id_l, id_r);
 CREATE OR REPLACE MACRO clustereval.graph_node_report(
@@ -176,10 +176,10 @@ CREATE OR REPLACE MACRO clustereval.graph_node_report(
   WHERE clustereval._check_options(clustereval._valid_graph_options(noise, noise_as, 1, 0))
   ORDER BY node.partition_key ASC NULLS LAST, node.id ASC NULLS LAST;
 
--- Edges of a graph, one row per edge between two ids that have a cluster: left and right, the
--- lower id first, weight, n_rows, the rows of the table that are this edge, cluster, NULL if the
--- ends are in different clusters, and is_bridge, whether the cluster would fall apart without the
--- edge, also NULL then. The parameters are those of graph_report.
+-- Edges of a graph, one row per edge between two ids that have a cluster: left and right, with the
+-- lower id first; weight; n_rows, the number of rows of the table for this edge; cluster, NULL if
+-- the ends are in different clusters; and is_bridge, whether the cluster would fall apart without
+-- the edge, NULL if cluster is NULL. The parameters are those of graph_report.
 -- Examples:
 --   FROM clustereval.graph_edge_report(people, id, cluster, matches, id_l, id_r) WHERE is_bridge;
 CREATE OR REPLACE MACRO clustereval.graph_edge_report(

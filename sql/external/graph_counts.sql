@@ -1,13 +1,13 @@
--- graph_counts: the nodes, edges, degrees and clusters of a graph, and what is computed of them.
+-- graph_counts: the nodes, edges, degrees and clusters of a graph, and their scores.
 --
 --   * The graph is a table of edges, each between the ids `left` and `right`, in either order. Rows
---     of the same two ids are one edge, and their weights are added. A self-loop is an edge from an
---     id to itself; it adds two to the degree of its node, as in networkx.
+--     with the same two ids are one edge, and their weights are added. A self-loop is an edge from
+--     an id to itself; it adds two to the degree of its node, as in networkx.
 --   * The nodes are the ids of a second table that have a cluster. Edges with an end in no cluster
 --     are left out, and counted.
 --   * Nodes and clusters have numbers, which are shorter than ids and cheaper to join and to group.
---     The number of a cluster is that of one of its nodes.
---   * An inner edge joins two nodes of the same cluster, a cut edge joins two clusters.
+--     The number of a cluster is the number of one of its nodes.
+--   * An inner edge joins two nodes of the same cluster, and a cut edge joins two clusters.
 
 ---------------------------------------------------------------------------------------------------
 -- Options
@@ -37,13 +37,13 @@ CREATE OR REPLACE MACRO clustereval._valid_graph_options(
 CREATE OR REPLACE MACRO clustereval._is_integer_type(type_name) AS
   regexp_full_match(type_name, 'U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER');
 
--- TRUE if type_name is the name of a type of numbers, or of a column of NULLs, which has none.
+-- TRUE if type_name is the name of a type of numbers, or of the type of untyped NULLs.
 CREATE OR REPLACE MACRO clustereval._is_weight_type(type_name) AS
   clustereval._is_integer_type(type_name)
   OR regexp_full_match(type_name, 'BIGNUM|FLOAT|DOUBLE|DECIMAL.*|"NULL"');
 
--- x, any value, passed through unless a check fails. Raises an error if the type of the ends of
--- edges in the column `parameter` is not the type of the ids. Whole numbers are of one kind.
+-- x, any value, passed through unless a check fails. Raises an error if the ends of edges in the
+-- column `parameter` do not have the type of the ids. All types of whole numbers count as one.
 CREATE OR REPLACE MACRO clustereval._check_end_type(x, parameter, end_type, id_type) AS
   CASE
     WHEN end_type <> id_type AND NOT (
@@ -129,10 +129,11 @@ CREATE OR REPLACE MACRO clustereval._check_edge_weight(x) AS
 -- Nodes and edges
 ---------------------------------------------------------------------------------------------------
 
--- One row per id of a partition: partition_key, id, its cluster, times, its rows with a cluster,
--- n_dropped, its other rows, is_noise and node, its number. The parameters are the user's
--- arguments. The two parts of the union without rows make the ids of a type that can be compared
--- with the ends of edges, so that _check_graph_columns can say what is wrong with the types.
+-- One row per id of a partition: partition_key; id; cluster, the cluster of the id; times, the
+-- number of its rows with a cluster; n_dropped, the number of its other rows; is_noise; and node,
+-- the number of the id. The parameters are the user's arguments. Two parts of the union have no
+-- rows; they give the ids a type that can be compared with the ends of edges, so that
+-- _check_graph_columns can report wrong types.
 CREATE OR REPLACE MACRO clustereval._graph_ids(
   tbl, id, cluster, edges, "left", "right", weight, partition_by, noise
 ) AS TABLE
@@ -195,9 +196,9 @@ CREATE OR REPLACE MACRO clustereval._check_graph_ids(ids) AS TABLE
     END AS n_faults
   FROM facts;
 
--- One row per node: partition_key, id, cluster, NULL for noise that counts as singletons, node, its
--- number, and cluster_no, that of its cluster. Raises the errors of _check_graph_ids. ids: rows of
--- _graph_ids, noise_as is the user's option.
+-- One row per node: partition_key; id; cluster, NULL for noise that counts as singletons; node, the
+-- number of the node; and cluster_no, the number of its cluster. Raises the errors of
+-- _check_graph_ids. ids: rows of _graph_ids; noise_as is the user's option.
 CREATE OR REPLACE MACRO clustereval._graph_nodes(ids, noise_as) AS TABLE
   WITH faults AS (SELECT * FROM clustereval._check_graph_ids(ids)),
   members AS (
@@ -223,10 +224,10 @@ CREATE OR REPLACE MACRO clustereval._graph_nodes(ids, noise_as) AS TABLE
     ON number.partition_key IS NOT DISTINCT FROM member.partition_key
     AND number.cluster = member.cluster;
 
--- One row per edge: partition_key; low and high, the numbers of its nodes, the lower first;
--- low_cluster and high_cluster, the numbers of their clusters; weight; and n_rows, the rows of the
--- table. The rows with an end in no cluster are one row per partition, with low NULL. nodes: rows
--- of _graph_nodes; the rest are the user's arguments.
+-- One row per edge: partition_key; low and high, the numbers of its nodes, with the lower number
+-- first; low_cluster and high_cluster, the numbers of their clusters; weight; and n_rows, the
+-- number of rows of the table for this edge. All rows with an end in no cluster are one row per
+-- partition, with low NULL. nodes: rows of _graph_nodes; the rest are the user's arguments.
 CREATE OR REPLACE MACRO clustereval._graph_edges(
   nodes, tbl, id, edges, "left", "right", weight, partition_by
 ) AS TABLE
@@ -280,15 +281,16 @@ CREATE OR REPLACE MACRO clustereval._graph_edges(
     SUM(ordered.weight) AS weight,
     CAST(COUNT(*) AS BIGINT) AS n_rows
   FROM ordered
-  -- The clusters follow from the nodes; as keys they take less time than as aggregates.
+  -- The clusters follow from the nodes; as grouping keys they take less time than as aggregates.
   GROUP BY partition_key, low, high, low_cluster, high_cluster;
 
 ---------------------------------------------------------------------------------------------------
 -- Degrees and clusters
 ---------------------------------------------------------------------------------------------------
 
--- One row per node with an edge: node; degree and weight, number and weight of its edges,
--- self-loops twice; and inner_degree, the number of its inner edges. edges: rows of _graph_edges.
+-- One row per node with an edge: node; degree and weight, the number and the weight of its edges,
+-- where self-loops count twice; and inner_degree, the number of its inner edges. edges: rows of
+-- _graph_edges.
 CREATE OR REPLACE MACRO clustereval._graph_degrees(edges) AS TABLE
   WITH ends AS (
     SELECT
@@ -308,10 +310,11 @@ CREATE OR REPLACE MACRO clustereval._graph_degrees(edges) AS TABLE
   FROM ends
   GROUP BY node;
 
--- One row per cluster with an edge: cluster_no and its fewest and most edges at a node: max_degree,
--- self-loops twice; min_neighbors and max_neighbors, other nodes of the cluster that a node with an
--- inner edge is joined to; n_linked, the nodes that are joined to one; and hub, a node with the
--- most. edges: rows of _graph_edges. It sums up less than _graph_degrees, which takes half as long.
+-- One row per cluster with an edge: cluster_no; max_degree, the largest number of edges at a node,
+-- with self-loops counted twice; min_neighbors and max_neighbors, the smallest and largest number
+-- of neighbors in the cluster of a node with an inner edge; n_linked, the number of nodes with a
+-- neighbor in the cluster; and hub, a node with the most neighbors. edges: rows of _graph_edges.
+-- The macro computes fewer sums than _graph_degrees, and takes half as long.
 CREATE OR REPLACE MACRO clustereval._graph_extremes(edges) AS TABLE
   WITH ends AS (
     SELECT
@@ -343,9 +346,9 @@ CREATE OR REPLACE MACRO clustereval._graph_extremes(edges) AS TABLE
   FROM degrees
   GROUP BY cluster_no;
 
--- One row per cluster with an edge: cluster_no, n_edges and weight, number and weight of its inner
--- edges, n_links, those that are not self-loops, n_cut_edges and cut_weight. edges: rows of
--- _graph_edges.
+-- One row per cluster with an edge: cluster_no; n_edges and weight, the number and the weight of
+-- its inner edges; n_links, the number of inner edges that are not self-loops; n_cut_edges and
+-- cut_weight. edges: rows of _graph_edges.
 CREATE OR REPLACE MACRO clustereval._graph_edge_sums(edges) AS TABLE
   WITH sides AS (
     SELECT
@@ -368,8 +371,8 @@ CREATE OR REPLACE MACRO clustereval._graph_edge_sums(edges) AS TABLE
   FROM sides
   GROUP BY cluster_no;
 
--- One row, is_finite = TRUE. Raises an error if the weights of the edges of a partition have no
--- finite sum; the volumes of clusters are up to twice that. edges: rows of _graph_edges.
+-- One row, is_finite = TRUE. Raises an error if the sum of the weights of the edges of a partition
+-- is not finite. The volumes of clusters are up to twice that sum. edges: rows of _graph_edges.
 CREATE OR REPLACE MACRO clustereval._check_weight_sums(edges) AS TABLE
   WITH sums AS (
     SELECT SUM(weight) AS sum
@@ -389,8 +392,9 @@ CREATE OR REPLACE MACRO clustereval._check_weight_sums(edges) AS TABLE
   FROM sums;
 
 -- One row per cluster: partition_key, cluster, cluster_no, n_nodes, the sums of _graph_edge_sums
--- and the columns of _graph_extremes, 0 without an edge, but hub NULL. Raises the error of
--- _check_weight_sums. The parameters are names of CTEs: the rows of _graph_nodes and _graph_edges.
+-- and the columns of _graph_extremes. If the cluster has no edge, hub is NULL and the other sums
+-- and columns are 0. Raises the error of _check_weight_sums. The parameters are names of CTEs: the
+-- rows of _graph_nodes and _graph_edges.
 CREATE OR REPLACE MACRO clustereval._graph_clusters(nodes, edges) AS TABLE
   WITH checked AS (SELECT * FROM clustereval._check_weight_sums(edges)),
   sizes AS (
@@ -424,7 +428,8 @@ CREATE OR REPLACE MACRO clustereval._graph_clusters(nodes, edges) AS TABLE
 
 -- Conductance of a cluster: the weight of its cut edges divided by the volume of the cluster or of
 -- the rest of the graph, whichever is less. The volume is the sum of the weighted degrees. weight
--- is that of the inner edges, cut_weight that of the cut edges, total that of all edges.
+-- is the weight of the inner edges, cut_weight the weight of the cut edges, and total the weight of
+-- all edges.
 CREATE OR REPLACE MACRO clustereval._conductance(weight, cut_weight, total) AS
   clustereval._at_most_1(clustereval._ratio(
     cut_weight,
@@ -452,14 +457,14 @@ CREATE OR REPLACE MACRO clustereval._graph_conductances(clusters) AS TABLE
 -- Bridges and parts
 ---------------------------------------------------------------------------------------------------
 
--- Whether the nodes of a cluster of n_nodes are so well connected that it is one part without a
--- bridge: every node has at least two neighbors and is joined to half of the nodes (Chartrand 1966:
--- then no fewer edges than these neighbors divide it).
+-- TRUE if the n_nodes nodes of a cluster are so well connected that it is one part without a
+-- bridge: every node has at least two neighbors and is joined to half of the nodes. Removing fewer
+-- edges than a node has neighbors then never divides the cluster (Chartrand 1966).
 CREATE OR REPLACE MACRO clustereval._is_dense(n_nodes, min_neighbors) AS
   min_neighbors >= 2 AND min_neighbors >= floor(n_nodes / 2.0);
 
 -- The inner edges of some clusters, except self-loops: low, high and cluster_no. edges: rows of
--- _graph_edges, chosen has the cluster_no of the clusters.
+-- _graph_edges; chosen has the cluster_no of these clusters.
 CREATE OR REPLACE MACRO clustereval._graph_links(edges, chosen) AS TABLE
   SELECT edge.low, edge.high, edge.low_cluster AS cluster_no
   FROM query_table(edges) AS edge
@@ -475,9 +480,9 @@ CREATE OR REPLACE MACRO clustereval._graph_arcs(edges, chosen) AS TABLE
   UNION ALL
   SELECT high, low, cluster_no FROM links;
 
--- The clusters that need more than their counts for their parts and bridges: cluster_no, n_nodes
--- and node, one of their nodes. clusters: rows of _graph_clusters. A cluster of two nodes has one
--- edge, which is a bridge.
+-- The clusters whose counts do not determine their parts and bridges: cluster_no, n_nodes and node,
+-- one of the nodes of the cluster. clusters: rows of _graph_clusters. A cluster of two nodes has
+-- one edge, which is a bridge.
 CREATE OR REPLACE MACRO clustereval._graph_open_clusters(clusters) AS TABLE
   SELECT cluster_no, n_nodes, hub AS node
   FROM query_table(clusters)
@@ -527,8 +532,8 @@ CREATE OR REPLACE MACRO clustereval._graph_open_places(nodes, edges, clusters) A
   links AS (SELECT * FROM clustereval._graph_links(edges, small))
   SELECT * FROM clustereval._graph_places(members, links);
 
--- The edges that may be bridges, as low and high, numbers of nodes, with is_bridge: those of
--- _graph_tree_edges, and of _graph_open_places. The parameters are names of CTEs: the rows of
+-- The edges that may be bridges, from _graph_tree_edges and _graph_open_places: low and high, the
+-- numbers of their nodes, and is_bridge. The parameters are names of CTEs: the rows of
 -- _graph_nodes, _graph_edges and _graph_clusters.
 CREATE OR REPLACE MACRO clustereval._graph_cluster_bridges(nodes, edges, clusters) AS TABLE
   WITH places AS MATERIALIZED (
@@ -541,8 +546,8 @@ CREATE OR REPLACE MACRO clustereval._graph_cluster_bridges(nodes, edges, cluster
   SELECT low, high, is_bridge
   FROM clustereval._graph_tree_edges(edges, clusters);
 
--- One row per cluster whose bridges were looked for: cluster_no, n_tree_edges, the edges of a
--- spanning forest, n_bridges, and diameter, NULL if a matrix does not tell it. The parameters are
+-- One row per cluster whose bridges were searched for: cluster_no; n_tree_edges, the edges of a
+-- spanning forest; n_bridges; and diameter, NULL if no matrix determines it. The parameters are
 -- those of _graph_cluster_bridges.
 CREATE OR REPLACE MACRO clustereval._graph_shapes(nodes, edges, clusters) AS TABLE
   WITH places AS MATERIALIZED (
@@ -567,9 +572,10 @@ CREATE OR REPLACE MACRO clustereval._graph_shapes(nodes, edges, clusters) AS TAB
   FROM facts
   GROUP BY cluster_no;
 
--- The rows of _graph_clusters with n_bridges, n_components, the number of parts, and diameter, -1
--- if it needs a search, NULL if there are several parts. The parameters are names of CTEs: the rows
--- of _graph_clusters and of _graph_shapes. A forest has an edge less than nodes for each part.
+-- The rows of _graph_clusters with n_bridges, n_components (the number of parts) and diameter,
+-- which is -1 if it needs a search, and NULL if there are several parts. The parameters are names
+-- of CTEs: the rows of _graph_clusters and of _graph_shapes. In each part, a forest has one edge
+-- less than nodes.
 CREATE OR REPLACE MACRO clustereval._graph_components(clusters, shapes) AS TABLE
   WITH counts AS (
     SELECT
@@ -617,9 +623,10 @@ CREATE OR REPLACE MACRO clustereval._graph_cluster_diameters(
 -- Sums of a partition
 ---------------------------------------------------------------------------------------------------
 
--- Sums of all clusters of a partition, one row per partition: numbers and weights by the names of
--- _graph_conductances, n_clusters, pairs, the pairs of nodes of the same cluster, and the mean and
--- the largest conductance. clusters: rows of _graph_conductances, resolution is the user's option.
+-- Sums of all clusters of a partition, one row per partition: numbers and weights under the names
+-- of _graph_conductances, n_clusters, pairs (the number of pairs of nodes in the same cluster), and
+-- the mean and the largest conductance. clusters: rows of _graph_conductances, resolution is the
+-- user's option.
 CREATE OR REPLACE MACRO clustereval._graph_sums(clusters, resolution) AS TABLE
   SELECT
     partition_key,
@@ -639,17 +646,17 @@ CREATE OR REPLACE MACRO clustereval._graph_sums(clusters, resolution) AS TABLE
   FROM query_table(clusters)
   GROUP BY partition_key;
 
--- What a cluster adds to the modularity: the share of its inner edges in the weight of all edges,
--- less resolution times the share that is expected of its volume. weight is that of its inner
--- edges, cut_weight that of its cut edges, total that of all edges.
+-- The contribution of a cluster to the modularity: the share of its inner edges in the weight of
+-- all edges, minus resolution times the share expected from its volume. weight is the weight of its
+-- inner edges, cut_weight that of its cut edges, and total that of all edges.
 CREATE OR REPLACE MACRO clustereval._modularity_term(weight, cut_weight, total, resolution) AS
   clustereval._ratio(weight, total)
     - CAST(resolution AS DOUBLE) * pow(clustereval._ratio(weight + cut_weight / 2, total), 2);
 
 -- Performance: the pairs of nodes that are joined by an inner edge, or are in different clusters
--- and not joined, divided by all pairs. The parameters are counts of a partition: cluster_pairs
--- are the pairs of nodes of the same cluster. As in networkx, n_edges, the inner edges, counts
--- self-loops.
+-- and not joined, divided by all pairs. The parameters are counts of a partition. cluster_pairs is
+-- the number of pairs of nodes in the same cluster. As in networkx, n_edges, the number of inner
+-- edges, includes self-loops.
 CREATE OR REPLACE MACRO clustereval._graph_performance(
   n_nodes, n_edges, n_cut_edges, cluster_pairs
 ) AS
@@ -658,10 +665,11 @@ CREATE OR REPLACE MACRO clustereval._graph_performance(
     clustereval._count_pairs(n_nodes)
   );
 
--- Rows of the two tables that are counted apart, one row per partition: n_dropped, rows without a
--- cluster, n_noise, n_dropped_edges, with an end in no cluster, and n_duplicate_edges, further rows
--- of the same edge; without partition_by at least one row. ids and edges name CTEs of the rows of
--- _graph_ids and _graph_edges; tbl and partition_by are the user's arguments.
+-- Rows of the two tables that are counted separately, one row per partition: n_dropped, those
+-- without a cluster; n_noise; n_dropped_edges, those with an end in no cluster; and
+-- n_duplicate_edges, further rows of the same edge. Without partition_by there is at least one row.
+-- ids and edges name CTEs of the rows of _graph_ids and _graph_edges; tbl and partition_by are the
+-- user's arguments.
 CREATE OR REPLACE MACRO clustereval._graph_row_counts(ids, edges, tbl, partition_by) AS TABLE
   WITH __ce_counts AS (
     SELECT

@@ -3,18 +3,20 @@
 --   * Nodes are numbers. An arc is an edge in one direction: from_node and to_node, two different
 --     nodes of the cluster cluster_no. A table of arcs has both directions of an edge, and no
 --     arc twice.
---   * A part is a set of nodes that arcs connect. A spanning forest has a tree for each part.
+--   * A part is a set of nodes that are connected by arcs. A spanning forest has a tree for each
+--     part.
 --   * A bridge is an edge whose removal divides its part in two.
 --   * A search takes a step for each level of its trees, so its steps grow with the diameter.
 --   * A cluster of at most eight nodes needs no search: its matrix of 8 × 8 bits is a number. Bit j
---     of byte i says that the nodes at the places i and j, from 0, are the same or joined. Places
---     without a node count as nodes that are joined to none.
+--     of byte i is set if the nodes at the places i and j, counted from 0, are the same or joined.
+--     Places without a node count as nodes that are not joined to any other.
 
--- Breadth-first search. One row per node that arcs connect with one of starts: cluster_no, node,
--- parent, the node that it was reached from, NULL for a start, and level, the number of arcs to the
--- start. starts names a CTE of at most one node per part with cluster_no and node, arcs one of
--- arcs. The arcs from a level lead to that before, to itself and to the next one. So nodes are
--- looked up in two levels only: each step hands its own nodes on, no longer as the front.
+-- Breadth-first search. One row per node that arcs connect with a node of starts: cluster_no; node;
+-- parent, the node from which it was reached, NULL for a start; and level, the number of arcs to
+-- the start. starts names a CTE with cluster_no and node, with at most one node per part; arcs
+-- names a CTE of arcs. The arcs from a level lead to the level before, to the same level and to the
+-- next level. So nodes have to be looked up in only two levels: each step passes its own nodes on,
+-- but not as the front.
 CREATE OR REPLACE MACRO clustereval._graph_levels(starts, arcs) AS TABLE
   WITH RECURSIVE search AS (
     SELECT
@@ -34,7 +36,8 @@ CREATE OR REPLACE MACRO clustereval._graph_levels(starts, arcs) AS TABLE
         WHERE front.is_front
         GROUP BY arc.to_node
       )
-      -- After the group, or DuckDB would compare all arcs with the known nodes in each step.
+      -- This comes after the group, or DuckDB would compare all arcs with the known nodes in each
+      -- step.
       SELECT
         reached.cluster_no, reached.node, reached.parent, reached.level, TRUE
       FROM reached
@@ -49,7 +52,7 @@ CREATE OR REPLACE MACRO clustereval._graph_levels(starts, arcs) AS TABLE
   FROM search
   WHERE is_front;
 
--- One row per node of the arcs: node and part, the lowest node of its part. arcs names a CTE of
+-- One row per node of the arcs: node, and part, the lowest node of its part. arcs names a CTE of
 -- arcs.
 CREATE OR REPLACE MACRO clustereval._graph_parts(arcs) AS TABLE
   WITH RECURSIVE labels USING KEY (node) AS (
@@ -71,8 +74,9 @@ CREATE OR REPLACE MACRO clustereval._graph_parts(arcs) AS TABLE
   SELECT node, part FROM labels;
 
 -- A spanning forest of the arcs: one row per node, with the columns of _graph_levels. starts names
--- a CTE of one node per cluster, arcs one of arcs. Most clusters are one part, which the search
--- from the start covers; only nodes beyond it need _graph_parts, which takes longer.
+-- a CTE of one node per cluster, and arcs names a CTE of arcs. Most clusters have only one part,
+-- which the search from the start covers. Only nodes that this search does not reach need
+-- _graph_parts, which takes longer.
 CREATE OR REPLACE MACRO clustereval._graph_forest(starts, arcs) AS TABLE
   WITH covered AS MATERIALIZED (SELECT * FROM clustereval._graph_levels(starts, arcs)),
   rest AS MATERIALIZED (
@@ -91,11 +95,11 @@ CREATE OR REPLACE MACRO clustereval._graph_forest(starts, arcs) AS TABLE
   SELECT * FROM clustereval._graph_levels(other_starts, rest);
 
 -- The edges of a spanning forest, and whether they are bridges; every bridge is among them. One row
--- per edge: cluster_no, its ends node and parent, and is_bridge. forest: rows of _graph_forest,
--- arcs one of the arcs. An edge that is not in the forest closes a circle with the arcs of its ends
--- up to the node where they meet; an edge of the forest is a bridge unless it is in such a circle.
--- Each step of the search moves the lower end of such a pair of ends, low, to its parent. Pairs
--- that coincide go on as one.
+-- per edge: cluster_no, its ends node and parent, and is_bridge. forest: rows of _graph_forest;
+-- arcs names a CTE of the arcs. An edge that is not in the forest closes a cycle, together with the
+-- arcs from its two ends up to the node where these arcs meet. An edge of the forest is a bridge
+-- unless it is in such a cycle. Each step of the search moves the lower end of such a pair of ends,
+-- low, to its parent. Pairs that coincide are merged.
 CREATE OR REPLACE MACRO clustereval._graph_bridges(forest, arcs) AS TABLE
   WITH RECURSIVE other_edges AS (
     SELECT
@@ -139,12 +143,12 @@ CREATE OR REPLACE MACRO clustereval._graph_bridges(forest, arcs) AS TABLE
 -- Matrices of small clusters
 ---------------------------------------------------------------------------------------------------
 
--- The most nodes of a cluster that has a matrix.
+-- The largest number of nodes of a cluster that has a matrix.
 CREATE OR REPLACE MACRO clustereval._matrix_nodes() AS 8;
 
--- The product of two matrices, UBIGINT: pairs of places with a path of a step of `one` and then a
--- step of `two`. Term k has row k of `two` in each byte of a row of `one` with bit k.
--- 72340172838076673 has the lowest bit of every byte.
+-- The product of two matrices, UBIGINT: the pairs of places that are connected by a step of `one`
+-- followed by a step of `two`. Term k has row k of `two` in each byte in which the row of `one` has
+-- bit k. 72340172838076673 has the lowest bit of every byte.
 CREATE OR REPLACE MACRO clustereval._matrix_product(one, two) AS
   (one & 72340172838076673) * (two & 255)
   | ((one >> 1) & 72340172838076673) * ((two >> 8) & 255)
@@ -161,7 +165,7 @@ CREATE OR REPLACE MACRO clustereval._matrix_bits(one, two) AS
 
 -- One row per edge of small clusters: cluster_no, n_nodes, low and high, its nodes, and low_place
 -- and high_place, their places. The parameters are names of CTEs: members has the nodes of these
--- clusters with node and cluster_no, links their edges with low, high and cluster_no.
+-- clusters, with node and cluster_no, and links has their edges, with low, high and cluster_no.
 CREATE OR REPLACE MACRO clustereval._graph_places(members, links) AS TABLE
   WITH lists AS (
     SELECT cluster_no, list(node) AS nodes
@@ -189,8 +193,8 @@ CREATE OR REPLACE MACRO clustereval._graph_matrices(places) AS TABLE
   GROUP BY cluster_no, n_nodes;
 
 -- The rows of _graph_places with is_bridge. matrices: rows of _graph_matrices. An edge is a bridge
--- unless its nodes are joined without it, by a path of at most seven edges: then there is a node
--- that is at most four from both.
+-- unless its nodes are also connected without the edge. In that case there is another path of at
+-- most seven edges, and a node that is at most four edges from both nodes.
 CREATE OR REPLACE MACRO clustereval._graph_place_bridges(places, matrices) AS TABLE
   WITH others AS (
     SELECT
@@ -211,8 +215,9 @@ CREATE OR REPLACE MACRO clustereval._graph_place_bridges(places, matrices) AS TA
   FROM ends;
 
 -- Number of edges of a spanning forest. within_7 has the pairs of places that are joined by a path.
--- 9169081515752227072 has the bits of lower places in each byte: those of within_7 show a node that
--- is not the first one of its part. The sum carries them to the highest bit of the byte.
+-- 9169081515752227072 has the bits of lower places in each byte: if within_7 has any of these bits
+-- in a byte, the node is not the first node of its part. The sum carries such a bit to the highest
+-- bit of the byte.
 CREATE OR REPLACE MACRO clustereval._matrix_tree_edges(within_7) AS
   bit_count(
     ((within_7 & 9169081515752227072) + 9187201950435737471) & 9259542123273814144
@@ -263,9 +268,9 @@ CREATE OR REPLACE MACRO clustereval._graph_matrix_shapes(matrices) AS TABLE
 ---------------------------------------------------------------------------------------------------
 
 -- Diameter of a cluster without a search, -1 if it needs one, NULL if it has several parts. The
--- parameters are columns of _graph_components: a complete graph has diameter 1. Another one has 2
--- if a node is a neighbor of all others, or if every two nodes that are not joined have enough
--- neighbors for one to be a neighbor of both.
+-- parameters are columns of _graph_components: a complete graph has diameter 1. Any other graph has
+-- diameter 2 if a node is a neighbor of all others, or if every two nodes that are not joined have
+-- so many neighbors that they must share one.
 CREATE OR REPLACE MACRO clustereval._known_diameter(
   n_nodes, n_links, min_neighbors, max_neighbors, n_components, matrix_diameter
 ) AS
@@ -279,9 +284,9 @@ CREATE OR REPLACE MACRO clustereval._known_diameter(
   END;
 
 -- The starts of the searches of _graph_diameters. One row per node and block of 64 nodes of its
--- cluster: cluster_no, node, block, reached, the bit of the node if it is in the block, and
--- all_nodes, the bits of all nodes of the block. members names a CTE of nodes with node and
--- cluster_no.
+-- cluster: cluster_no; node; block; reached, which has the bit of the node if the node is in the
+-- block; and all_nodes, which has the bits of all nodes of the block. members names a CTE of nodes
+-- with node and cluster_no.
 CREATE OR REPLACE MACRO clustereval._graph_blocks(members) AS TABLE
   WITH places AS (
     SELECT
@@ -307,11 +312,12 @@ CREATE OR REPLACE MACRO clustereval._graph_blocks(members) AS TABLE
   FROM pairs;
 
 -- One row per cluster of the nodes: cluster_no and diameter, the number of edges between the two
--- nodes that are furthest apart. members names a CTE of nodes with node and cluster_no, all nodes
--- of clusters of one part each; arcs one of their arcs. After k steps reached has the nodes of a
--- block that are at most k arcs from a node: 64 searches in one number. A step gives each node the
--- bits of its neighbors and its own: it counts as a neighbor of itself. A row that has all bits
--- takes part in one more step, which gives them to the neighbors, and then is left out.
+-- nodes that are farthest apart. members names a CTE of nodes with node and cluster_no, which has
+-- all nodes of clusters that have only one part. arcs names a CTE of their arcs. After k steps,
+-- reached has the bits of the nodes of a block that are at most k arcs from a node, so one number
+-- holds 64 searches. A step gives each node the bits of its neighbors and its own bits, because a
+-- node counts as a neighbor of itself. A row that has all bits takes part in one more step, which
+-- passes the bits to the neighbors, and is then left out.
 CREATE OR REPLACE MACRO clustereval._graph_diameters(members, arcs) AS TABLE
   WITH RECURSIVE neighbors AS MATERIALIZED (
     SELECT from_node, to_node FROM query_table(arcs)

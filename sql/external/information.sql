@@ -8,8 +8,8 @@
 ---------------------------------------------------------------------------------------------------
 
 -- x, the name of a mean of two entropies: 'arithmetic', 'geometric', 'min' or 'max', as in
--- scikit-learn. If the BOOLEAN joint is TRUE, 'joint' is accepted too: the joint entropy in place
--- of a mean. Raises an error for any other x.
+-- scikit-learn. If the BOOLEAN joint is TRUE, 'joint' is accepted too, which stands for the joint
+-- entropy in place of a mean. Raises an error for any other x.
 CREATE OR REPLACE MACRO clustereval._check_average_method(x, joint) AS
   CASE
     WHEN coalesce(x, '') IN ('arithmetic', 'geometric', 'min', 'max') OR (joint AND x = 'joint')
@@ -114,9 +114,9 @@ CREATE OR REPLACE MACRO clustereval.normalized_mutual_info_score(
     )
   )[1];
 
--- The mutual information of label and cluster, corrected for chance and divided by a mean of their
--- entropies corrected likewise; 0 is expected for random labelings, and 1 is best. average_method
--- names the mean: 'arithmetic', 'geometric', 'min' or 'max'.
+-- The mutual information of label and cluster, corrected for chance, divided by a mean of their
+-- entropies, corrected in the same way; 0 is expected for random labelings, and 1 is best.
+-- average_method names the mean: 'arithmetic', 'geometric', 'min' or 'max'.
 -- Examples:
 --   SELECT clustereval.adjusted_mutual_info_score(species, cluster, average_method := 'max')
 --   FROM assignments;

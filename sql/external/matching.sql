@@ -1,29 +1,31 @@
 -- matching: indices of the best one-to-one matching of labels and clusters.
 --
 --   * A matching pairs each label with at most one cluster and each cluster with at most one label.
---     The best one has the largest sum of the weights of its cells; a label and a cluster that
---     share no row have weight 0. There are several weights, each with a best matching of its own.
---   * A problem is one weight in one partition. Most cells of it are decided first: a cell is in
---     a best matching if its weight is at least that of the best other cell of its label plus that
---     of the best other cell of its cluster, since no other match of the two gains more. The cells
---     that are left fall into parts that share no label and no cluster, and each part is solved
---     exactly by the Hungarian method: labels bid for clusters in rounds, all of them in each,
---     and those left search for shortest paths to a free cluster together. A step of a recursion
---     costs about the same for one label as for many.
---   * Noise that counts as singletons: each singleton has one cell, and its label matches one of
---     them at most. So the singletons of a label are one column, which no other label has.
+--     The best matching has the largest sum of the weights of its cells. A label and a cluster that
+--     share no row have weight 0. There are several kinds of weights, and each of them has its own
+--     best matching.
+--   * A problem is a kind of weight in a partition. Most cells of a problem can be decided first. A
+--     cell is in a best matching if its weight is at least the weight of the best other cell of its
+--     label plus the weight of the best other cell of its cluster, since no other match of the two
+--     gains more. The remaining cells fall into parts that share no label and no cluster. Each part
+--     is solved exactly by the Hungarian method: in each round, all labels bid for clusters, and
+--     labels that remain then search together for shortest paths to a free cluster. A step of a
+--     recursion costs about the same for one label as for many labels.
+--   * If noise counts as singletons, each singleton has one cell, and each label matches at most
+--     one singleton. So the singletons of a label are one column, which no other label has.
 
 ---------------------------------------------------------------------------------------------------
 -- Formulas
 ---------------------------------------------------------------------------------------------------
 
 -- Gagolewski's normalized clustering accuracy. matched is the sum over labels of the matched share
--- of the label's rows, size the larger of the numbers of labels and of clusters.
+-- of the label's rows, and size is the number of labels or of clusters, whichever is larger.
 CREATE OR REPLACE MACRO clustereval._normalized_clustering_accuracy(matched, size) AS
   CASE WHEN size = 1 THEN 1.0 ELSE clustereval._ratio(matched - 1.0, size - 1.0) END;
 
 -- Rezaei and Franti's pair sets index. matched is the sum of the similarities of matched sets,
--- expected that of random sets, size the larger of the numbers of labels and of clusters.
+-- expected is this sum for random sets, and size is the number of labels or of clusters, whichever
+-- is larger.
 CREATE OR REPLACE MACRO clustereval._pair_sets_index(matched, expected, size) AS
   CASE
     WHEN size = 1 THEN 1.0
@@ -34,10 +36,11 @@ CREATE OR REPLACE MACRO clustereval._pair_sets_index(matched, expected, size) AS
 -- Weights
 ---------------------------------------------------------------------------------------------------
 
--- One row per contingency cell and weight: partition_key; problem, a number of the partition and
--- the weight; weighting, the number of the weight: 0 rows, 1 share of the label, 2 share of the
--- larger set, 3 F1 score; row_no and column_no, numbers of the label and the cluster; and weight.
--- The parameters are names of CTEs: the results of _label_sizes, _cluster_sizes and _sized_cells.
+-- One row per contingency cell and weight: partition_key; problem, a number for the partition and
+-- the kind of weight; weighting, the number of the kind of weight (0 rows, 1 share of the label, 2
+-- share of the larger set, 3 F1 score); row_no and column_no, the numbers of the label and the
+-- cluster; and weight. The parameters are names of CTEs: the results of _label_sizes,
+-- _cluster_sizes and _sized_cells.
 CREATE OR REPLACE MACRO clustereval._matching_weights(
   label_sizes, cluster_sizes, sized_cells
 ) AS TABLE
@@ -58,7 +61,7 @@ CREATE OR REPLACE MACRO clustereval._matching_weights(
   numbered_cells AS (
     SELECT
       cell.partition_key,
-      -- The first label of the partition stands for it.
+      -- The number of the first label identifies the partition.
       MIN(label_row.row_no) OVER (PARTITION BY cell.partition_key) AS partition_no,
       label_row.row_no,
       CASE
@@ -93,9 +96,9 @@ CREATE OR REPLACE MACRO clustereval._matching_weights(
 ---------------------------------------------------------------------------------------------------
 
 -- The rows of the CTE named weights that may be in a best matching, with state: 'matched' if the
--- cell is in it, 'left' if that is open. A matched label and a matched cluster have no other cell.
--- Each step takes the cells that are decided, and leaves out their labels and clusters, which
--- decides others in the next step.
+-- cell is in the best matching, 'left' if this is not decided yet. A matched label and a matched
+-- cluster have no other cell. Each step takes the cells that are decided, and leaves out their
+-- labels and clusters, so that the next step can decide further cells.
 CREATE OR REPLACE MACRO clustereval._decide_cells(weights) AS TABLE
   WITH RECURSIVE steps AS (
     SELECT problem, row_no, column_no, weight, 'open' AS state
@@ -114,7 +117,8 @@ CREATE OR REPLACE MACRO clustereval._decide_cells(weights) AS TABLE
         GROUP BY problem, column_no
       ),
       -- Two decided cells of the same label have equal weights, and no other label has their
-      -- clusters: any of them will do. The same holds for two of the same cluster.
+      -- clusters, so any of them can be taken. The same is true of two decided cells of the same
+      -- cluster.
       row_choices AS (
         SELECT cell.problem, cell.row_no, MIN(cell.column_no) AS column_no
         FROM open AS cell
@@ -153,7 +157,7 @@ CREATE OR REPLACE MACRO clustereval._decide_cells(weights) AS TABLE
   SELECT * FROM steps WHERE state <> 'open';
 
 -- The weight of the best other cell of a label or cluster, 0 if there is none. tops is the list of
--- the two largest weights of its cells, the largest first; weight is that of one cell.
+-- the two largest weights of its cells, the largest first, and weight is the weight of a cell.
 CREATE OR REPLACE MACRO clustereval._best_other(tops, weight) AS
   CASE WHEN weight < tops[1] THEN tops[1] ELSE COALESCE(tops[2], 0.0) END;
 
@@ -161,9 +165,9 @@ CREATE OR REPLACE MACRO clustereval._best_other(tops, weight) AS
 -- Parts of what is left
 ---------------------------------------------------------------------------------------------------
 
--- One row per label or cluster of the cells in the CTE named left_cells: problem, node, its number,
--- is_row, whether it is a label, and part, the smallest number of a label in its part. Cells of one
--- label or one cluster are in one part.
+-- One row per label or cluster of the cells in the CTE named left_cells: problem; node, the number
+-- of the label or cluster; is_row, TRUE for a label; and part, the smallest number of a label in
+-- its part. Cells with the same label or the same cluster are in the same part.
 CREATE OR REPLACE MACRO clustereval._find_parts(left_cells) AS TABLE
   WITH RECURSIVE nodes USING KEY (problem, node, is_row) AS (
     SELECT DISTINCT
@@ -199,8 +203,8 @@ CREATE OR REPLACE MACRO clustereval._find_parts(left_cells) AS TABLE
   )
   SELECT problem, node, is_row, part FROM nodes;
 
--- The largest number of labels times clusters of a part: its table of costs is held in memory, and
--- solved in time that grows with the third power of its side in the worst case.
+-- The largest number of labels times clusters of a part. The table of costs of a part is held in
+-- memory, and in the worst case the time to solve it grows with the third power of its side.
 CREATE OR REPLACE MACRO clustereval._max_part_cells() AS 4000000;
 
 -- n_rows x n_columns, the cells of a part. Raises an error if there are too many.
@@ -217,10 +221,11 @@ CREATE OR REPLACE MACRO clustereval._check_part_size(n_rows, n_columns) AS
   END;
 
 -- The tables of weights of the parts, one row per part and line: problem; part, the number of its
--- first place, of which the others follow; line, the number of the line; and weights, the list of
--- its weights, 0 where no rows are shared. The lines are labels and the places in them clusters, or
--- the other way round if there are more labels. All lines and all places have different numbers,
--- from 1. left_cells is the name of a CTE of the cells that are left.
+-- first place, from which the numbers of the other places follow; line, the number of the line; and
+-- weights, the list of the weights of the line, 0 where no rows are shared. The lines are labels
+-- and the places in a line are clusters, or the other way round if there are more labels. Lines and
+-- places are numbered from 1, over all parts. left_cells is the name of a CTE of the cells that are
+-- left.
 CREATE OR REPLACE MACRO clustereval._part_weights(left_cells) AS TABLE
   WITH nodes AS MATERIALIZED (SELECT * FROM clustereval._find_parts(left_cells)),
   parts AS (
@@ -278,23 +283,23 @@ CREATE OR REPLACE MACRO clustereval._part_weights(left_cells) AS TABLE
 -- The best matching of a part
 ---------------------------------------------------------------------------------------------------
 
--- The number of rounds of bids. More of them leave fewer lines to search places for.
+-- The number of rounds of bids. With more rounds, fewer lines have to search for a place.
 CREATE OR REPLACE MACRO clustereval._max_bid_rounds() AS 100;
 
--- weights less prices, one by one: what each place gains a line.
+-- weights minus prices, element by element: the gain of a line from each place.
 CREATE OR REPLACE MACRO clustereval._gains(weights, prices) AS
   list_transform(weights, lambda __ce_weight, __ce_i: __ce_weight - prices[__ce_i]);
 
--- The largest of gains except for the one at place, or that one if it is alone.
+-- The largest of gains except for the gain at place, or the gain at place if there is no other.
 CREATE OR REPLACE MACRO clustereval._best_other_gain(gains, place) AS
   COALESCE(GREATEST(list_max(gains[:place - 1]), list_max(gains[place + 1:])), gains[place]);
 
--- One row per place: part; place; line, the line that has it, or 0; weight, that of the two; and
--- price, 0 where no line has it. No place gains a line more than its own: its weight less its price
--- is the largest of the line. part_weights is the name of a CTE: the result of _part_weights.
--- In each round all lines without a place bid for the place that gains them most, up to the price
--- at which another one gains them as much. The highest bid gets the place, if it is free or the
--- price rises.
+-- One row per place: part; place; line, the line that has the place, or 0; weight, the weight of
+-- the line and the place; and price, 0 if no line has the place. No place gains a line more than
+-- its own place, for which weight minus price is the largest of the line. part_weights is the name
+-- of a CTE: the result of _part_weights. In each round, all lines without a place bid for the place
+-- that gains them most, up to the price at which another place gains them as much. The highest bid
+-- gets the place, if the place is free or its price rises.
 CREATE OR REPLACE MACRO clustereval._bid_for_places(part_weights) AS TABLE
   WITH RECURSIVE parts AS (
     SELECT part, any_value(len(weights)) AS n_places
@@ -357,9 +362,9 @@ CREATE OR REPLACE MACRO clustereval._bid_for_places(part_weights) AS TABLE
   SELECT part, place, line, weight, price FROM bids;
 
 -- The start of the search of _solve_parts, one row per place: the columns of _bid_for_places with
--- distance, is_new, root and path. A line without a place has one of its own: the place is minus
--- the line, and its weight the largest gain. bids is the name of a CTE: the result of
--- _bid_for_places.
+-- distance, is_new, root and path. A line without a place gets a place of its own: the number of
+-- this place is minus the number of the line, and its weight is the largest gain. bids is the name
+-- of a CTE: the result of _bid_for_places.
 CREATE OR REPLACE MACRO clustereval._search_starts(part_weights, bids) AS TABLE
   WITH part_prices AS (
     SELECT part, list(price ORDER BY place ASC NULLS LAST) AS prices
@@ -386,17 +391,18 @@ CREATE OR REPLACE MACRO clustereval._search_starts(part_weights, bids) AS TABLE
     [{'place': place, 'line': line, 'weight': weight}][:0] AS path
   FROM places;
 
--- One row per line: part and weight, that of the line and its place in a best matching. The
--- Hungarian method: places have prices, 0 where no line has them, and no place gains a line more
--- than its own. After the bids (see _bid_for_places), all lines without a place search for a free
--- one together. A line and a place are apart by the gain of the line's own place less that of the
--- other; the path from a place to its line has length 0. distance is the length of the shortest
--- path that is known from a line without a place, root that line, and path the places on it, each
--- with the line that it is reached from and the weight of the two.
--- Each step goes on from the lines of all places that have become nearer (is_new), as long as no
--- free place is nearer. Then the prices of the places that are nearer than the nearest free one
--- rise by the difference, which leaves its paths a length of 0. Each line on such a path takes
--- the next place. Of the paths from one line one is taken, of those that meet that of the first.
+-- One row per line: part, and weight, the weight of the line and its place in a best matching. The
+-- Hungarian method works as follows. Places have prices, which are 0 if no line has the place, and
+-- no place gains a line more than its own place. After the bids (see _bid_for_places), all lines
+-- without a place search together for a free place. The distance from a line to a place is the gain
+-- of the line's own place minus the gain of the other place, and the path from a place to its line
+-- has length 0. distance is the length of the shortest known path from a line without a place, root
+-- is that line, and path has the places on this path, each with the line from which it is reached
+-- and the weight of the two. Each step continues from the lines of all places that have become
+-- nearer (is_new), as long as no free place is nearer. Then the prices of the places that are
+-- nearer than the nearest free place rise by the difference in distance, so that the paths to the
+-- free place have length 0. Each line on such a path takes the next place. If several paths start
+-- at the same line, one of them is taken, and if paths meet, the path of the first line is taken.
 CREATE OR REPLACE MACRO clustereval._solve_parts(part_weights) AS TABLE
   WITH RECURSIVE bids AS MATERIALIZED (SELECT * FROM clustereval._bid_for_places(part_weights)),
   places USING KEY (place) AS (
@@ -435,7 +441,7 @@ CREATE OR REPLACE MACRO clustereval._solve_parts(part_weights) AS TABLE
           cell.place, cell.line, cell.weight,
           place.distance AS known_distance,
           place.bound,
-          -- Rounding must not let a way become shorter.
+          -- Rounding must not let a path become shorter.
           cell.distance
             + GREATEST(0.0, cell.gain - (cell.weight - place.price)) AS distance
         FROM cells AS cell
@@ -460,7 +466,7 @@ CREATE OR REPLACE MACRO clustereval._solve_parts(part_weights) AS TABLE
         FROM nearest
         JOIN origins AS origin ON origin.line = nearest.way.line
       ),
-      -- Parts whose search has ended.
+      -- These are the parts whose search has ended.
       ended_places AS MATERIALIZED (
         SELECT * FROM open_places WHERE part NOT IN (SELECT part FROM origins)
       ),
@@ -513,8 +519,8 @@ CREATE OR REPLACE MACRO clustereval._solve_parts(part_weights) AS TABLE
   )
   SELECT part, weight FROM places WHERE place > 0 AND line > 0;
 
--- One row per partition_key: matched, the list of the sums of the weights of the best matchings, by
--- the number of the weight. weights: rows of _matching_weights.
+-- One row per partition_key: matched, the list of the sums of the weights of the best matchings, in
+-- the order of the kinds of weights. weights: rows of _matching_weights.
 CREATE OR REPLACE MACRO clustereval._matched_totals(weights) AS TABLE
   WITH decided AS MATERIALIZED (SELECT * FROM clustereval._decide_cells(weights)),
   left_cells AS MATERIALIZED (SELECT * FROM decided WHERE state = 'left'),
@@ -545,10 +551,11 @@ CREATE OR REPLACE MACRO clustereval._matched_totals(weights) AS TABLE
   JOIN sums AS totals ON totals.problem = problem.problem
   GROUP BY problem.partition_key;
 
--- One row per partition_key: expected_rows, the sum over ranks of the smaller of the sizes of the
--- label and of the cluster of that rank by size. Divided by the number of rows, it is the expected
--- similarity of random sets in the pair sets index. Noise rows that count as singletons have the
--- last ranks. The parameters are names of CTEs: the results of _label_sizes and _cluster_sizes.
+-- One row per partition_key: expected_rows, a sum over the ranks by size. For each rank it adds the
+-- size of the label or of the cluster with that rank, whichever is smaller. Divided by the number
+-- of rows, it is the expected similarity of random sets in the pair sets index. Noise rows that
+-- count as singletons have the last ranks. The parameters are names of CTEs: the results of
+-- _label_sizes and _cluster_sizes.
 CREATE OR REPLACE MACRO clustereval._ranked_sizes(label_sizes, cluster_sizes) AS TABLE
   WITH ranked_labels AS (
     SELECT
@@ -571,7 +578,7 @@ CREATE OR REPLACE MACRO clustereval._ranked_sizes(label_sizes, cluster_sizes) AS
   same_ranks AS (
     SELECT
       ranked_label.partition_key,
-      -- LEAST passes over NULLs.
+      -- LEAST ignores NULLs.
       SUM(
         CASE
           WHEN ranked_cluster.rank IS NOT NULL

@@ -1,14 +1,14 @@
--- overlapping: scores of clusters against labels where an id may have several of both.
+-- overlapping: scores of clusters against labels if an id may have several of both.
 --
---   * Scores of pairs of ids are sums over the pairs of profiles and cells of covers; scores of
---     pairs of a label and a cluster are sums over those of _cover_pairs.
+--   * Scores of pairs of ids are sums over the pairs of profiles and of cells in covers.sql. Scores
+--     of pairs of a label and a cluster are sums over the pairs of _cover_pairs.
 
 ---------------------------------------------------------------------------------------------------
 -- Pairs of ids
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition and number of shared members above 0: partition_key, shared and pairs, the
--- ordered pairs of different ids that share this number of members.
+-- One row per partition and number of shared members above 0: partition_key, shared, and pairs, the
+-- number of ordered pairs of different ids that share this number of members.
 CREATE OR REPLACE MACRO clustereval._pairs_by_shared(profile_pairs) AS TABLE
   SELECT
     partition_key,
@@ -20,10 +20,10 @@ CREATE OR REPLACE MACRO clustereval._pairs_by_shared(profile_pairs) AS TABLE
   FROM query_table(profile_pairs)
   GROUP BY partition_key, shared;
 
--- One row per partition: partition_key and omega, the omega index. Pairs of ids agree if they share
--- as many labels as clusters. The index is 1 - disagreement / expected disagreement; both are sums
--- without cancellation. counts: rows of _cover_counts, label_pairs and cluster_pairs of
--- _profile_pairs, and cell_pairs of _cell_pairs.
+-- One row per partition: partition_key and omega, the omega index. A pair of ids agrees if the ids
+-- share equally many labels and clusters. The index is 1 - disagreement / expected disagreement,
+-- and both are sums without cancellation. counts: rows of _cover_counts, label_pairs and
+-- cluster_pairs of _profile_pairs, and cell_pairs of _cell_pairs.
 CREATE OR REPLACE MACRO clustereval._omega_indices(
   counts, label_pairs, cluster_pairs, cell_pairs
 ) AS TABLE
@@ -62,8 +62,8 @@ CREATE OR REPLACE MACRO clustereval._omega_indices(
     JOIN cluster_sums AS clusters ON clusters.partition_key IS NOT DISTINCT FROM base.partition_key
     JOIN by_both AS both_ ON both_.partition_key IS NOT DISTINCT FROM base.partition_key
   ),
-  -- Expected disagreement: the share of pairs with j shared labels, times that of pairs without j
-  -- shared clusters.
+  -- Expected disagreement: the share of pairs with j shared labels, times the share of pairs whose
+  -- number of shared clusters is not j.
   expected_terms AS (
     SELECT
       partition_key,
@@ -98,14 +98,15 @@ CREATE OR REPLACE MACRO clustereval._omega_indices(
   FROM totals AS total
   JOIN expected ON expected.partition_key IS NOT DISTINCT FROM total.partition_key;
 
--- One row per profile: profile and n_near, the ids that share a member with it, its own included.
+-- One row per profile: profile, and n_near, the number of ids that share a member with it,
+-- including its own ids.
 CREATE OR REPLACE MACRO clustereval._near_ids(profile_pairs) AS TABLE
   SELECT profile_1 AS profile, SUM(n_2) AS n_near
   FROM query_table(profile_pairs)
   GROUP BY profile_1;
 
 -- One row per partition: partition_key, and precision and recall, sums over the ids of extended
--- B-cubed precision and recall. The parameters name CTEs as those of _omega_indices.
+-- B-cubed precision and recall. The parameters name the same CTEs as those of _omega_indices.
 CREATE OR REPLACE MACRO clustereval._extended_bcubed_sums(
   label_pairs, cluster_pairs, cell_pairs
 ) AS TABLE
@@ -153,30 +154,30 @@ CREATE OR REPLACE MACRO clustereval._cover_surprise(x, whole) AS
 CREATE OR REPLACE MACRO clustereval._membership_entropy(size, n) AS
   clustereval._cover_surprise(size, n) + clustereval._cover_surprise(n - size, n);
 
--- n times the entropy of whether an id is in a set of `size` ids, given whether it is in another of
--- `given` ids; `shared` of n ids are in both. All terms are >= 0.
+-- n times the entropy of whether an id is in a set of `size` ids, given whether it is in another
+-- set of `given` ids, where `shared` of n ids are in both sets. All terms are >= 0.
 CREATE OR REPLACE MACRO clustereval._entropy_given(shared, size, given, n) AS
   clustereval._cover_surprise(shared, given)
   + clustereval._cover_surprise(given - shared, given)
   + clustereval._cover_surprise(size - shared, n - given)
   + clustereval._cover_surprise(n - size - given + shared, n - given);
 
--- TRUE if two sets may tell of each other: the part of their joint entropy from ids in both or in
--- none is greater than that from ids in one of them. Without this condition of Lancichinetti and
--- others a set would tell all of its complement. The tolerance makes equal numbers equal after
--- rounding.
+-- TRUE if two sets may carry information about each other: the part of their joint entropy from ids
+-- in both sets or in none is larger than the part from ids in only one set. Without this condition
+-- of Lancichinetti et al., a set would carry all information about its complement. The tolerance
+-- makes equal numbers equal after rounding.
 CREATE OR REPLACE MACRO clustereval._is_informative(shared, size_1, size_2, n) AS
   clustereval._cover_surprise(shared, n)
     + clustereval._cover_surprise(n - size_1 - size_2 + shared, n)
   > (clustereval._cover_surprise(size_1 - shared, n)
     + clustereval._cover_surprise(size_2 - shared, n)) * (1.0 + 1e-12);
 
--- One row per partition: partition_key, entropy, the sum over labels or clusters of their entropy
--- times n, left_over, that of what the best set of the other side leaves of it, share, the mean of
--- left / entropy, and n_members. A set of all ids has no entropy: its share is 0 if the other side
--- has the same set, otherwise 1. conditional names a CTE with a row per pair: partition_key,
--- member, is_same, whether the two sets are the same, own and left_over, NULL unless the pair is
--- informative.
+-- One row per partition: partition_key; entropy, the sum over labels or clusters of their entropy
+-- times n; left_over, the sum of what the best set of the other side leaves of this entropy; share,
+-- the mean of left_over / entropy; and n_members. A set of all ids has no entropy, so its share is
+-- 0 if the other side has the same set, and otherwise 1. conditional names a CTE with a row per
+-- pair: partition_key, member, is_same (TRUE if the two sets are the same), own and left_over,
+-- which is NULL unless the pair is informative.
 CREATE OR REPLACE MACRO clustereval._sum_entropies(conditional) AS TABLE
   WITH best AS (
     SELECT
@@ -199,8 +200,7 @@ CREATE OR REPLACE MACRO clustereval._sum_entropies(conditional) AS TABLE
   GROUP BY partition_key;
 
 -- One row per partition: partition_key, n_labels, n_clusters, and lfk and mgh, the normalized
--- mutual information of Lancichinetti and others and of McDaid and others. pairs: rows of
--- _cover_pairs.
+-- mutual information of Lancichinetti et al. and of McDaid et al. pairs: rows of _cover_pairs.
 CREATE OR REPLACE MACRO clustereval._cover_information(pairs) AS TABLE
   WITH flags AS (
     SELECT
@@ -253,9 +253,10 @@ CREATE OR REPLACE MACRO clustereval._cover_information(pairs) AS TABLE
   FROM label_sums AS labels
   JOIN cluster_sums AS clusters ON clusters.partition_key IS NOT DISTINCT FROM labels.partition_key;
 
--- One row per partition: partition_key, f1, the mean over clusters of the F1 score of the cluster
--- and the label that has most of its ids, and n_matched, how many labels are matched so. Of labels
--- with equally many ids the smallest is taken, of these the lowest. pairs: rows of _cover_pairs.
+-- One row per partition: partition_key; f1, the mean over clusters of the F1 score of the cluster
+-- and the label that has most of its ids; and n_matched, the number of labels that are matched in
+-- this way. If several labels have equally many ids of the cluster, the smallest label is taken,
+-- and of equally small labels the lowest. pairs: rows of _cover_pairs.
 CREATE OR REPLACE MACRO clustereval._best_matches(pairs) AS TABLE
   WITH ranks AS (
     SELECT
@@ -281,8 +282,9 @@ CREATE OR REPLACE MACRO clustereval._best_matches(pairs) AS TABLE
 -- Table
 ---------------------------------------------------------------------------------------------------
 
--- TRUE if n_pairs, the pairs that joins of profiles and cells make, are at most 20 million, or NULL
--- because there are no ids. Raises an error otherwise: a pair takes about 200 bytes.
+-- TRUE if n_pairs, the number of pairs that joins of profiles and cells produce, is at most 20
+-- million, or NULL because there are no ids. Otherwise raises an error, because a pair takes about
+-- 200 bytes.
 CREATE OR REPLACE MACRO clustereval._check_profile_pairs(n_pairs) AS
   CASE
     WHEN n_pairs > 20000000
@@ -295,8 +297,9 @@ CREATE OR REPLACE MACRO clustereval._check_profile_pairs(n_pairs) AS
   END;
 
 
--- One row, fits: TRUE, or the error of _check_profile_pairs. The parameters name CTEs of the rows
--- of _profile_members and _cell_members, which are joined with themselves afterwards.
+-- One row: fits, which is TRUE. Raises the error of _check_profile_pairs. The parameters name CTEs
+-- of the rows of _profile_members and _cell_members, each of which is joined with itself
+-- afterwards.
 CREATE OR REPLACE MACRO clustereval._check_joins(
   label_members, cluster_members, cell_members
 ) AS TABLE
@@ -317,15 +320,15 @@ CREATE OR REPLACE MACRO clustereval._check_joins(
     ) AS fits
   FROM repetitions;
 
--- Scores of clusters against labels where an id may have several of both, one row per partition:
--- partition_key; n, the ids that are in both tables, which alone count in what follows;
--- n_only_labels and n_only_clusters, those in one; n_dropped rows with a NULL; n_labels and
--- n_clusters; omega_index; overlapping_nmi_lfk and overlapping_nmi_mgh; extended_bcubed_precision,
--- extended_bcubed_recall and extended_bcubed_f_score; best_match_f1, the mean F1 of a cluster and
--- the label that has most of its ids, label_coverage, the share of labels that are such a label,
--- cluster_redundancy, clusters per such label, and nf1, best_match_f1 * label_coverage /
--- cluster_redundancy. tbl_labels has a row per id and label, tbl_clusters one per id and cluster;
--- rows that occur twice count once.
+-- Scores of clusters against labels if an id may have several of both, one row per partition:
+-- partition_key; n, the number of ids that are in both tables, which are the only ids in all
+-- scores; n_only_labels and n_only_clusters, the numbers of ids in only one table; n_dropped rows
+-- with a NULL; n_labels and n_clusters; omega_index; overlapping_nmi_lfk and overlapping_nmi_mgh;
+-- extended_bcubed_precision, extended_bcubed_recall and extended_bcubed_f_score; best_match_f1, the
+-- mean F1 of a cluster and the label that has most of its ids; label_coverage, the share of the
+-- labels that are matched in this way; cluster_redundancy, the number of clusters per matched
+-- label; and nf1, best_match_f1 * label_coverage / cluster_redundancy. tbl_labels has a row per id
+-- and label, and tbl_clusters has a row per id and cluster. Rows that occur twice count once.
 -- Examples:
 --   FROM clustereval.overlapping_report(topics, communities, id, label, cluster);
 CREATE OR REPLACE MACRO clustereval.overlapping_report(

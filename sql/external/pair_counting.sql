@@ -1,9 +1,9 @@
 -- pair_counting: indices of the four counts of unordered pairs of rows.
 --   tp  same label, same cluster          fp  same cluster, different label
 --   fn  same label, different cluster     tn  different in both
--- Every index is one private macro of these counts, which a public macro of two columns and a
--- column of external_report call. The counts are exact integers converted to DOUBLE, in which no
--- product of them overflows; only the difference of two is taken before the conversion.
+-- Every index is a private macro of these counts. A public macro of two columns and a column of
+-- external_report call this private macro. The counts are exact integers converted to DOUBLE, so no
+-- product of counts overflows. Only the difference of two counts is computed before the conversion.
 
 ---------------------------------------------------------------------------------------------------
 -- Formulas. NULL for 0 / 0, unless the header names another value; all is tp + fp + fn + tn.
@@ -24,20 +24,20 @@ CREATE OR REPLACE MACRO clustereval._adjusted_rand_score(tp, fp, fn, tn) AS
   END;
 
 -- Fowlkes-Mallows score tp / sqrt((tp + fp) (tp + fn)), the geometric mean of pair precision and
--- pair recall. If tp is 0 the score is 0, as in scikit-learn, even where no pair shares a label or
--- a cluster (0 / 0).
+-- pair recall. If tp is 0 the score is 0, as in scikit-learn, even if no pair shares a label or a
+-- cluster (0 / 0).
 CREATE OR REPLACE MACRO clustereval._fowlkes_mallows_score(tp, fp, fn, tn) AS
   CASE
     WHEN tp = 0 THEN 0.0
     ELSE sqrt(clustereval._ratio(tp, tp + fp)) * sqrt(clustereval._ratio(tp, tp + fn))
   END;
 
--- Pair precision tp / (tp + fp), the share of the pairs in one cluster that share a label; NULL
--- for 0 / 0.
+-- Pair precision tp / (tp + fp), the share of the pairs in the same cluster that have the same
+-- label; NULL for 0 / 0.
 CREATE OR REPLACE MACRO clustereval._pair_precision(tp, fp, fn, tn) AS tp / NULLIF(tp + fp, 0);
 
--- Pair recall tp / (tp + fn), the share of the pairs with one label that are in one cluster; NULL
--- for 0 / 0.
+-- Pair recall tp / (tp + fn), the share of the pairs with the same label that are in the same
+-- cluster; NULL for 0 / 0.
 CREATE OR REPLACE MACRO clustereval._pair_recall(tp, fp, fn, tn) AS tp / NULLIF(tp + fn, 0);
 
 -- F score of pair precision tp / (tp + fp) and pair recall tp / (tp + fn); beta > 1 weighs recall
@@ -53,10 +53,10 @@ CREATE OR REPLACE MACRO clustereval._jaccard_index(tp, fp, fn, tn) AS tp / NULLI
 CREATE OR REPLACE MACRO clustereval._mirkin_metric(tp, fp, fn, tn) AS 2.0 * (fp + fn);
 
 -- Fowlkes-Mallows score FM corrected for chance, (FM - E) / (1 - E); NULL for 0 / 0. E = together /
--- all, where all = tp + fp + fn + tn. The parameter together is sqrt(pq), where p = tp + fn pairs
--- have one label and q = tp + fp pairs are in one cluster; the formula uses it twice. all -
--- sqrt(pq) is computed as (all (all - p) + p (all - q)) / (all + sqrt(pq)), which does not cancel
--- if both are near all.
+-- all, where all = tp + fp + fn + tn. The parameter together is sqrt(pq), where p = tp + fn is the
+-- number of pairs with the same label and q = tp + fp is the number of pairs in the same cluster;
+-- the formula uses together twice. all - sqrt(pq) is computed as (all (all - p) + p (all - q)) /
+-- (all + sqrt(pq)), which does not cancel if both are near all.
 CREATE OR REPLACE MACRO clustereval._adjusted_fowlkes_mallows(tp, fp, fn, tn, together) AS
   (tp * tn - fn * fp) * (tp + fp + fn + tn + together)
   / NULLIF(together * ((tp + fp + fn + tn) * (fp + tn) + (tp + fn) * (fn + tn)), 0);
@@ -68,11 +68,12 @@ CREATE OR REPLACE MACRO clustereval._adjusted_fowlkes_mallows_score(tp, fp, fn, 
     clustereval._adjusted_fowlkes_mallows(tp, fp, fn, tn, sqrt((tp + fn) * (tp + fp)))
   );
 
--- Adjusted Rand index of Sundqvist and others (MARI), whose correction treats the labels too as a
--- sample; NULL below 4 rows and for 0 / 0, as with one label in one cluster. total is the number of
--- rows, and links the sum over rows of (other rows with its label) x (other rows in its cluster).
--- It is needed because the expected agreement is that of two pairs that share no row. The leading
--- terms are those of adjusted_rand_score, the others are smaller by a factor of total.
+-- Adjusted Rand index of Sundqvist et al. (MARI), whose correction also treats the labels as a
+-- sample; NULL below 4 rows and for 0 / 0, as for a single label in a single cluster. total is the
+-- number of rows, and links is the sum over rows of (other rows with its label) x (other rows in
+-- its cluster). links is needed because the expected agreement is that of two pairs that share no
+-- row. The leading terms are those of adjusted_rand_score, and the other terms are smaller by a
+-- factor of total.
 CREATE OR REPLACE MACRO clustereval._multinomial_adjusted_rand_score(
   tp, fp, fn, tn, total, links
 ) AS
@@ -120,8 +121,8 @@ CREATE OR REPLACE MACRO clustereval.adjusted_rand_score(label, cluster) AS
     )
   )[1];
 
--- Geometric mean of pair precision and pair recall; 0 if no pair of rows has one label and one
--- cluster.
+-- Geometric mean of pair precision and pair recall; 0 if no pair of rows has the same label and the
+-- same cluster.
 -- Examples: SELECT clustereval.fowlkes_mallows_score(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.fowlkes_mallows_score(label, cluster) AS
   list_transform(
@@ -131,7 +132,8 @@ CREATE OR REPLACE MACRO clustereval.fowlkes_mallows_score(label, cluster) AS
     )
   )[1];
 
--- Share of the pairs of rows in one cluster that share a label; NULL if every cluster has one row.
+-- Share of the pairs of rows in the same cluster that have the same label; NULL if every cluster
+-- has one row.
 -- Examples: SELECT clustereval.pair_precision(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.pair_precision(label, cluster) AS
   list_transform(
@@ -141,8 +143,8 @@ CREATE OR REPLACE MACRO clustereval.pair_precision(label, cluster) AS
     )
   )[1];
 
--- Share of the pairs of rows with the same label that are in one cluster; NULL if every label has
--- one row.
+-- Share of the pairs of rows with the same label that are in the same cluster; NULL if every label
+-- has one row.
 -- Examples: SELECT clustereval.pair_recall(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.pair_recall(label, cluster) AS
   list_transform(
@@ -224,7 +226,7 @@ CREATE OR REPLACE MACRO clustereval._linked_pair_statistics(label, cluster) AS
     }
   )[1];
 
--- Adjusted Rand index under a multinomial model (MARI), where the labels are a sample, too; NULL
+-- Adjusted Rand index under a multinomial model (MARI), in which the labels are also a sample; NULL
 -- for fewer than 4 rows and for 0 / 0.
 -- Examples: SELECT clustereval.multinomial_adjusted_rand_score(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.multinomial_adjusted_rand_score(label, cluster) AS

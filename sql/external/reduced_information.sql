@@ -1,16 +1,17 @@
 -- reduced_information: mutual information without the information in the contingency table itself.
 --
--- The labels of n rows are sent by way of the clusters: first the contingency table, then which
--- rows of a cluster have which label. The mutual information counts as if the table were known; the
--- reduced one takes off ln(tables) / n, where tables is the number of contingency tables with the
--- same sizes of labels and clusters. ln(tables) is estimated by a closed form, see _table_terms; it
--- is exact where one side has a single group or singletons only.
+-- Suppose that the labels of n rows are transmitted by means of the clusters: first the contingency
+-- table, and then the labels of the rows within each cluster. The mutual information assumes that
+-- the table is known. The reduced mutual information subtracts ln(tables) / n, where tables is the
+-- number of contingency tables with the same sizes of labels and clusters. ln(tables) is estimated
+-- by a closed form, see _table_terms. The estimate is exact if one side has a single group or only
+-- singletons.
 --
 -- For whole numbers, ln(x!) = x ln x - x + r(x). Written with the remainders r, the terms x ln x of
 -- the microcanonical information ln(n! prod n_ij! / (prod a_i! prod b_j!)) are n times the mutual
--- information, whose digits are not lost. Where most cells have few rows that form cancels, as
--- ln(tables) is nearly as large. There all factorials of sizes cancel in the difference instead,
--- which leaves sum ln(n_ij!) and the terms of _log_excess.
+-- information, which loses no digits. If most cells have few rows, however, the difference from
+-- ln(tables) cancels, because ln(tables) is nearly as large. In this case all factorials of sizes
+-- cancel in the difference, which leaves sum ln(n_ij!) and the terms of _log_excess.
 
 ---------------------------------------------------------------------------------------------------
 -- Formulas
@@ -36,7 +37,8 @@ CREATE OR REPLACE MACRO clustereval._log_excess_large(z, k) AS
   + clustereval._stirling_error(z + k) - clustereval._stirling_error(z);
 
 -- Sum of ln(1 + i / z) over i = 0 .. k - 1, for a whole number k > 0 and a number z >= 1, both as
--- DOUBLE: ln of z (z + 1) .. (z + k - 1) / z^k. Small k have a product, small z are shifted by 7.
+-- DOUBLE: ln of z (z + 1) .. (z + k - 1) / z^k. For small k the macro computes a product, and small
+-- z are shifted by 7.
 CREATE OR REPLACE MACRO clustereval._log_excess(z, k) AS
   CASE
     WHEN k < 7
@@ -56,8 +58,8 @@ CREATE OR REPLACE MACRO clustereval._log_excess(z, k) AS
     ELSE clustereval._log_excess_large(z, k)
   END;
 
--- ln of the binomial coefficient C(x + y, x) for DOUBLEs x, y >= 7, by Stirling's formula in a
--- form whose terms are all positive but the smallest.
+-- ln of the binomial coefficient C(x + y, x) for DOUBLEs x, y >= 7, by Stirling's formula in a form
+-- in which all terms except the smallest are positive.
 CREATE OR REPLACE MACRO clustereval._log_choose_large(x, y) AS
   x * clustereval._log1p(y / x) + y * clustereval._log1p(x / y)
   + 0.5 * ln((1.0 + x / y) / clustereval._stirling_scale(x))
@@ -65,7 +67,8 @@ CREATE OR REPLACE MACRO clustereval._log_choose_large(x, y) AS
   - clustereval._stirling_error(y);
 
 -- ln of the binomial coefficient C(x + y, x) of a whole number x > 0 and a number y >= 0, which
--- need not be whole, both as DOUBLE. Small x have a product, small y are shifted by 7.
+-- need not be whole, both as DOUBLE. For small x the macro computes a product, and small y are
+-- shifted by 7.
 CREATE OR REPLACE MACRO clustereval._log_choose(x, y) AS
   CASE
     WHEN x < 7
@@ -94,9 +97,9 @@ CREATE OR REPLACE MACRO clustereval._table_concentration(total, n_rows, column_p
   clustereval._ratio(clustereval._count_ordered_pairs(total) - column_pairs, column_pairs)
   * clustereval._ratio(n_rows + 1, n_rows);
 
--- Whether one of two partitions of total rows, of n_labels and n_clusters groups, is trivial: one
--- group, or singletons only. Then the clusters tell nothing more than their table, and the reduced
--- mutual information is 0.
+-- TRUE if one of two partitions of total rows, with n_labels and n_clusters groups, is trivial: a
+-- single group, or only singletons. In this case the clusters tell nothing beyond their table, and
+-- the reduced mutual information is 0.
 CREATE OR REPLACE MACRO clustereval._is_trivial_partition(total, n_labels, n_clusters) AS
   n_labels = 1 OR n_clusters = 1 OR n_labels = total OR n_clusters = total;
 
@@ -104,8 +107,8 @@ CREATE OR REPLACE MACRO clustereval._is_trivial_partition(total, n_labels, n_clu
 -- remainders (see _factorial_remainder) of total rows, and their sums over cells, labels and
 -- clusters, turn mi, the mutual information, into the microcanonical one, from which log_tables,
 -- ln of the number of tables, is subtracted. If cell_factorials, the sum of ln(n!) over the cells,
--- is below total, that difference would lose digits, so the result is computed from it and
--- table_excess, the column of _table_totals.
+-- is below total, that difference would lose digits. In this case the result is computed from
+-- cell_factorials and table_excess, the column of _table_totals.
 CREATE OR REPLACE MACRO clustereval._reduced_mutual_info_score(
   total, n_labels, n_clusters, mi, cell_remainders, label_remainders, cluster_remainders,
   log_tables, cell_factorials, table_excess
@@ -119,13 +122,14 @@ CREATE OR REPLACE MACRO clustereval._reduced_mutual_info_score(
     ) / total
   END;
 
--- reduced, the reduced mutual information of label and cluster, divided by that of the labels and
--- themselves, whose mutual information is the label entropy mi + hl and whose tables have the
--- logarithm label_tables. mi is the mutual information, hl the entropy of the label given the
--- cluster, hc that of the cluster given the label; label_remainders is the sum of the remainders of
--- the labels (see _factorial_remainder); or, of small labels, label_factorials is the sum of their
--- ln(a!) and label_excess the column table_excess of _table_totals. NULL if the labels are trivial
--- (one label, or singletons only) or the divisor is not positive; 1 for equal partitions.
+-- reduced, the reduced mutual information of label and cluster, divided by the reduced mutual
+-- information of the labels with themselves. The latter has the mutual information mi + hl, which
+-- is the label entropy, and the logarithm label_tables of the number of tables. mi is the mutual
+-- information, hl is the entropy of the label given the cluster, and hc is the entropy of the
+-- cluster given the label. label_remainders is the sum of the remainders of the labels (see
+-- _factorial_remainder). For small labels, label_factorials is the sum of their ln(a!), and
+-- label_excess is the column table_excess of _table_totals. NULL if the labels are trivial (one
+-- label, or singletons only) or the divisor is not positive; 1 for equal partitions.
 CREATE OR REPLACE MACRO clustereval._normalized_reduced_mutual_info_score(
   reduced, total, n_labels, mi, hl, hc, label_remainders, label_tables, label_factorials,
   label_excess
@@ -149,13 +153,14 @@ CREATE OR REPLACE MACRO clustereval._normalized_reduced_mutual_info_score(
 
 -- One row per partition_key, kind and size of a group, size rows, times of which there are, with y
 -- as DOUBLE: ln of the number of contingency tables is the sum of times x _log_choose(size, y). The
--- kinds 'label', 'cluster' and 'total' are for tables of labels and clusters, 'own' is for tables
--- of labels and labels. Each column of a table is any way to divide its sum among the rows, the
--- side with more groups, the clusters of equals; of these tables the share with the given row sums
--- is that of a Dirichlet-multinomial distribution (see _table_concentration), whose normalization
--- is the total, counted -1 times. The sum of times x _log_excess(y + 1, size), counted negatively,
--- is the reduced information of all rows less the sum of ln(n!) over the cells of n rows. totals is
--- the parameter of _table_totals, the others are names of CTEs with size and times.
+-- kinds 'label', 'cluster' and 'total' are for tables of labels and clusters, and the kind 'own' is
+-- for tables of labels and labels. The rows of a table are the side with more groups, or the
+-- clusters if the numbers are equal. Each column of a table is any way to divide its sum among the
+-- rows. The share of these tables that have the given row sums is that of a Dirichlet-multinomial
+-- distribution (see _table_concentration), whose normalization is the total, counted -1 times. The
+-- sum of times x _log_excess(y + 1, size), counted negatively, is the reduced information of all
+-- rows minus the sum of ln(n!) over the cells of n rows. totals is the parameter of _table_totals;
+-- the other parameters are names of CTEs with size and times.
 CREATE OR REPLACE MACRO clustereval._table_terms(
   totals, label_histogram, cluster_histogram
 ) AS TABLE
@@ -218,9 +223,9 @@ CREATE OR REPLACE MACRO clustereval._table_terms(
 -- the sizes of labels and clusters; label_factorials, the sum of ln(a!) over labels of a rows;
 -- log_tables, ln of the number of tables with these sizes, and table_excess (see _table_terms);
 -- label_tables and label_excess, the same for the tables of the labels with themselves. label_sizes
--- and cluster_sizes are names of CTEs of the rows of _label_sizes and _cluster_sizes, totals of one
--- with a row per partition: total, n_labels, n_clusters, label_pairs and cluster_pairs, ordered
--- pairs of rows. Equal sizes are summed once.
+-- and cluster_sizes are names of CTEs of the rows of _label_sizes and _cluster_sizes. totals is the
+-- name of a CTE with a row per partition: total, n_labels, n_clusters, and the numbers of ordered
+-- pairs of rows label_pairs and cluster_pairs. Equal sizes are summed only once.
 CREATE OR REPLACE MACRO clustereval._table_totals(label_sizes, cluster_sizes, totals) AS TABLE
   WITH label_histogram AS (
     SELECT
@@ -237,7 +242,7 @@ CREATE OR REPLACE MACRO clustereval._table_totals(label_sizes, cluster_sizes, to
     GROUP BY partition_key, cluster_size
   ),
   terms AS (SELECT * FROM clustereval._table_terms(totals, label_histogram, cluster_histogram)),
-  -- Otherwise each of its long expressions would be planned several times.
+  -- This CTE exists because each of its long expressions would otherwise be planned several times.
   term_values AS MATERIALIZED (
     SELECT
       partition_key,
@@ -281,9 +286,9 @@ CREATE OR REPLACE MACRO clustereval._sum_remainders(sizes) AS
     sizes, lambda __ce_size: clustereval._factorial_remainder(__ce_size)
   ));
 
--- {logs, excess}: ln of the number of contingency tables whose rows sum to the whole numbers of
--- the list row_sizes, and whose columns to those of column_sizes, and the reduced information of
--- all rows less the sum of ln(n!) over the cells of n rows; see _table_terms. column_pairs is the
+-- {logs, excess}: ln of the number of contingency tables whose rows sum to the whole numbers of the
+-- list row_sizes and whose columns sum to those of column_sizes; and the reduced information of all
+-- rows minus the sum of ln(n!) over the cells of n rows. See _table_terms. column_pairs is the
 -- number of ordered pairs of rows of data in one column, and total the sum of each list.
 CREATE OR REPLACE MACRO clustereval._tables_of_lists(
   total, row_sizes, column_sizes, column_pairs
@@ -415,8 +420,8 @@ CREATE OR REPLACE MACRO clustereval.reduced_mutual_info_score(label, cluster) AS
     )
   )[1];
 
--- Reduced mutual information divided by that of the labels with themselves, so that only the
--- labels normalize it.
+-- Reduced mutual information divided by the reduced mutual information of the labels with
+-- themselves, so that only the labels normalize it.
 -- Examples:
 --   SELECT clustereval.normalized_reduced_mutual_info_score(species, cluster)
 --   FROM assignments;

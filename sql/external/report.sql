@@ -5,8 +5,8 @@
 ---------------------------------------------------------------------------------------------------
 
 -- Text of the query SELECT TRUE AS valid, for _check_options, which runs it before any row is read.
--- Raises an error if an option of external_report is invalid, or two of them in combination. The
--- parameters are the options of the same names, as the user passes them.
+-- Raises an error if an option of external_report, or a combination of two options, is invalid. The
+-- parameters are the user's options of the same names.
 CREATE OR REPLACE MACRO clustereval._valid_external_options(
   noise, noise_as, average_method, beta, adjusted
 ) AS
@@ -28,16 +28,16 @@ CREATE OR REPLACE MACRO clustereval._valid_external_options(
   END;
 
 -- One row per partition: partition_key and sums over its cells (label, cluster), in which a cell
--- counts copies times (the number of equal cells that it stands for: noise rows counted as
--- singletons). cell_pairs: ordered pairs of rows in one cell. size_products: label size x cluster
--- size. links: triples of a row, another row of its label and another row of its cluster. deviance:
--- n ln(n / m) + m - n, where n is the rows of a cell and m their expected number if label and
--- cluster were independent; the difference n - m is computed from integers. hl and hc: entropy of
--- the label given the cluster, and of the cluster given the label. precision_rows, recall_rows and
--- similar_rows: B-cubed precision, B-cubed recall and element-centric similarity, summed over rows.
--- exact_matches: labels that have the same rows as a cluster. row_counts names a table with one row
--- per partition (total, its number of rows), sized_cells one with one row per cell (n rows, copies,
--- label_size, cluster_size).
+-- counts copies times, where copies is the number of equal cells that it stands for (noise rows
+-- counted as singletons). cell_pairs: ordered pairs of rows in the same cell. size_products: label
+-- size x cluster size. links: triples of a row, another row of its label and another row of its
+-- cluster. deviance: n ln(n / m) + m - n, where n is the number of rows of a cell and m is the
+-- expected number if label and cluster were independent; the difference n - m is computed from
+-- integers. hl and hc: entropy of the label given the cluster, and of the cluster given the label.
+-- precision_rows, recall_rows and similar_rows: B-cubed precision, B-cubed recall and
+-- element-centric similarity, summed over rows. exact_matches: labels that have the same rows as a
+-- cluster. row_counts names a table with one row per partition (total, its number of rows), and
+-- sized_cells names a table with one row per cell (n rows, copies, label_size, cluster_size).
 CREATE OR REPLACE MACRO clustereval._cell_totals(row_counts, sized_cells) AS TABLE
   WITH products AS (
     SELECT
@@ -100,17 +100,18 @@ CREATE OR REPLACE MACRO clustereval._cell_totals(row_counts, sized_cells) AS TAB
   FROM cell_terms
   GROUP BY partition_key;
 
--- One row per partition: partition_key and the statistics that all metrics of external_report are
--- computed from. Rows: total (those evaluated: neither dropped nor left out as noise), n_dropped
--- (label or cluster NULL) and n_noise (all noise). Labels and clusters: n_labels, n_clusters. Pairs
--- of rows: tp, fp, fn, tn and fn_minus_fp, unordered, as DOUBLE, and links (see _cell_totals).
--- Information in nats: mi (mutual information), hl (entropy of the label given the cluster), hc (of
--- the cluster given the label), and their expectations for random labelings, emi, ehl and ehc, NULL
--- if adjusted is FALSE. Matching: in_majority_labels (rows with the majority label of their
--- cluster), in_majority_clusters (rows in the majority cluster of their label), matched_rows (sum
--- over labels of size x best F1 score with a cluster), precision_rows, recall_rows and similar_rows
--- (sums over rows of B-cubed precision, B-cubed recall and element-centric similarity), and
--- exact_matches (clusters that equal a label). groups: rows of _row_groups.
+-- One row per partition: partition_key and the statistics from which all metrics of external_report
+-- are computed. Rows: total (the rows that are scored, which are neither dropped nor left out as
+-- noise), n_dropped (label or cluster NULL) and n_noise (all noise). Labels and clusters: n_labels,
+-- n_clusters. Pairs of rows: tp, fp, fn, tn and fn_minus_fp, unordered, as DOUBLE, and links (see
+-- _cell_totals). Information in nats: mi (mutual information), hl (entropy of the label given the
+-- cluster), hc (of the cluster given the label), and their expectations for random labelings, emi,
+-- ehl and ehc, NULL if adjusted is FALSE. Matching: in_majority_labels (rows with the majority
+-- label of their cluster), in_majority_clusters (rows in the majority cluster of their label),
+-- matched_rows (sum over labels of size x best F1 score with a cluster), precision_rows,
+-- recall_rows and similar_rows (sums over rows of B-cubed precision, B-cubed recall and
+-- element-centric similarity), and exact_matches (clusters that equal a label). groups: rows of
+-- _row_groups.
 CREATE OR REPLACE MACRO clustereval._statistics_of_groups(groups, adjusted) AS TABLE
   WITH row_counts AS (SELECT * FROM clustereval._row_counts(groups)),
   cells AS (SELECT * FROM query_table(groups) WHERE copies > 0),
@@ -265,13 +266,13 @@ CREATE OR REPLACE MACRO clustereval.external_cluster_report(
   ORDER BY clusters.partition_key ASC NULLS LAST, clusters.cluster ASC NULLS LAST;
 
 -- One row per partition and label: partition_key, label, n (its number of rows), n_clusters,
--- majority_cluster (the one with most of them, the lowest of several such), majority_n (how many),
--- recall = majority_n / n, entropy (of its clusters, in nats) and split_pairs (pairs of its rows
--- in different clusters). Rows without a label or cluster are left out. tbl is a table; label
--- (true class), cluster (assigned cluster), weight (by which all rows are counted; by default,
--- NULL, each counts as one) and partition_by (NULL for one partition of all rows) are its columns;
--- noise is the value of cluster that marks noise; noise_as counts its rows as one 'cluster',
--- leaves them out ('drop') or counts them as 'singletons'.
+-- majority_cluster (the cluster with most of these rows, the lowest in a tie), majority_n (the
+-- number of its rows in that cluster), recall = majority_n / n, entropy (of its clusters, in nats)
+-- and split_pairs (pairs of its rows in different clusters). Rows without a label or cluster are
+-- left out. tbl is a table; label (true class), cluster (assigned cluster), weight (a row's
+-- multiplicity, 1 if NULL) and partition_by (NULL for one partition of all rows) are its columns;
+-- noise is the value of cluster that marks noise; noise_as counts its rows as one 'cluster', leaves
+-- them out ('drop') or counts them as 'singletons'.
 -- Examples:
 --   FROM clustereval.external_label_report(assignments, species, cluster);
 CREATE OR REPLACE MACRO clustereval.external_label_report(
@@ -307,7 +308,7 @@ CREATE OR REPLACE MACRO clustereval.external_label_report(
   ORDER BY labels.partition_key ASC NULLS LAST, labels.label ASC NULLS LAST;
 
 -- One row, n_faults = 0. Raises an error if an id has several rows in a partition. records names a
--- CTE with a row for each record that counts: __ce_partition and __ce_id, NULL without ids.
+-- CTE with a row for each record that is scored: __ce_partition and __ce_id, NULL without ids.
 CREATE OR REPLACE MACRO clustereval._check_record_ids(records) AS TABLE
   WITH __ce_repeated_ids AS (
     SELECT __ce_id
@@ -327,11 +328,11 @@ CREATE OR REPLACE MACRO clustereval._check_record_ids(records) AS TABLE
   END AS n_faults
   FROM __ce_twice;
 
--- One row per row of the table tbl that counts: partition_key, id, label, cluster (NULL for noise
--- that is counted as singletons), label_size and cluster_size, the numbers of rows of its label and
--- of its cluster, and n, the rows that have both. If count_unlabeled is TRUE, rows without a label
--- count in the size of their cluster. The other parameters are those of bcubed_samples; noise and
--- noise_as are not checked here. Raises the error of _check_record_ids.
+-- One row per row of the table tbl that is scored: partition_key, id, label, cluster (NULL for
+-- noise that is counted as singletons), label_size and cluster_size, the numbers of rows of its
+-- label and of its cluster, and n, the number of rows that have both. If count_unlabeled is TRUE,
+-- the size of a cluster includes rows without a label. The other parameters are those of
+-- bcubed_samples; noise and noise_as are not checked here. Raises the error of _check_record_ids.
 CREATE OR REPLACE MACRO clustereval._record_sizes(
   tbl, label, cluster, id, partition_by, noise, noise_as, count_unlabeled
 ) AS TABLE
@@ -399,7 +400,7 @@ CREATE OR REPLACE MACRO clustereval._record_sizes(
 -- assigned cluster, and id a column of row identifiers, by default the row number, from 0. noise
 -- is the value of cluster that marks noise; noise_as keeps its rows as a 'cluster', leaves them
 -- out ('drop') or counts each as a cluster of its own ('singletons'), with cluster NULL. Rows with
--- a NULL label or cluster are left out; several rows of one id are an error.
+-- a NULL label or cluster are left out. Several rows with the same id are an error.
 -- Examples:
 --   FROM clustereval.bcubed_samples(assignments, species, cluster, flower);
 CREATE OR REPLACE MACRO clustereval.bcubed_samples(

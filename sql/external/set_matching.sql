@@ -14,8 +14,8 @@ CREATE OR REPLACE MACRO clustereval._f_score(precision_, recall_, beta) AS
     )
   END;
 
--- F1 score 2 n / (label_size + cluster_size) of a label and a cluster of these numbers of rows, of
--- which they share n; as DOUBLE.
+-- F1 score 2 n / (label_size + cluster_size) of a label of label_size rows and a cluster of
+-- cluster_size rows that share n rows, as DOUBLE.
 CREATE OR REPLACE MACRO clustereval._match_score(n, label_size, cluster_size) AS
   clustereval._ratio(2 * n, label_size + cluster_size);
 
@@ -33,8 +33,9 @@ CREATE OR REPLACE MACRO clustereval._class_f_measure(matched_rows, total) AS
   clustereval._ratio(matched_rows, total);
 
 -- Van Dongen's split-join distance 2 total - in_majority_clusters - in_majority_labels, as DOUBLE.
--- total is the number of rows, in_majority_clusters that of rows in the majority cluster of their
--- label, and in_majority_labels that of rows with the majority label of their cluster.
+-- total is the number of rows, in_majority_clusters is the number of rows in the majority cluster
+-- of their label, and in_majority_labels is the number of rows with the majority label of their
+-- cluster.
 CREATE OR REPLACE MACRO clustereval._split_join_distance(
   total, in_majority_clusters, in_majority_labels
 ) AS
@@ -100,11 +101,11 @@ CREATE OR REPLACE MACRO clustereval._match_totals(sized_cells) AS TABLE
 -- either are left out.
 ---------------------------------------------------------------------------------------------------
 
--- List of one number per contingency cell, in another order. For one cell of each label, that of
--- the best F1 score of label and cluster, it is label_size times this score; for the others it is
--- 0. The sum of the list is the numerator of class_f_measure. cells is the list of _cells_as_list,
--- and label_counts a map from {key: label} to its number of rows. Sorting makes the best match of a
--- label its first cell.
+-- List with one number per contingency cell, in another order. For one cell of each label, the cell
+-- with the best F1 score of label and cluster, the number is label_size times this score. For the
+-- other cells it is 0. The sum of the list is the numerator of class_f_measure. cells is the list
+-- of _cells_as_list, and label_counts a map from {key: label} to its number of rows. Sorting makes
+-- the best match of a label its first cell.
 CREATE OR REPLACE MACRO clustereval._matched_rows(cells, label_counts) AS
   list_transform(
     [list_sort(list_transform(
@@ -133,12 +134,12 @@ CREATE OR REPLACE MACRO clustereval._matched_rows(cells, label_counts) AS
 
 -- {total, n_labels, n_clusters, in_majority_labels, in_majority_clusters, matched_rows,
 -- precision_rows, recall_rows, similar_rows, exact_matches}, from which the macros of this file are
--- computed. total is the number of rows without a NULL in either column, in_majority_labels that of
--- rows with the most frequent label of their cluster, in_majority_clusters that of rows in the
--- cluster with the most rows of their label. matched_rows, precision_rows, recall_rows and
--- similar_rows are sums over rows of the best F1 score of the row's label with any cluster, of
--- B-cubed precision, of B-cubed recall, and of element-centric similarity. exact_matches is the
--- number of labels that have the same rows as a cluster.
+-- computed. total is the number of rows without a NULL in either column. in_majority_labels is the
+-- number of rows with the most frequent label of their cluster, and in_majority_clusters is the
+-- number of rows in the cluster with the most rows of their label. matched_rows, precision_rows,
+-- recall_rows and similar_rows are sums over rows of the best F1 score of the row's label with any
+-- cluster, of B-cubed precision, of B-cubed recall, and of element-centric similarity.
+-- exact_matches is the number of labels that have the same rows as a cluster.
 CREATE OR REPLACE MACRO clustereval._matching_statistics(label, cluster) AS
   list_transform(
     [clustereval._cells_as_list(label, cluster)],
@@ -211,8 +212,8 @@ CREATE OR REPLACE MACRO clustereval.class_f_measure(label, cluster) AS
     lambda __ce_sums: clustereval._class_f_measure(__ce_sums['matched_rows'], __ce_sums['total'])
   )[1];
 
--- Van Dongen's distance: 2 n - rows with the majority label of their cluster - rows in the
--- majority cluster of their label, of n rows.
+-- Van Dongen's distance of n rows: 2 n, minus the number of rows with the majority label of their
+-- cluster, minus the number of rows in the majority cluster of their label.
 -- Examples: SELECT clustereval.split_join_distance(species, cluster) FROM assignments;
 CREATE OR REPLACE MACRO clustereval.split_join_distance(label, cluster) AS
   list_transform(

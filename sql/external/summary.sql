@@ -1,8 +1,8 @@
--- summary: the external metrics one below the other, for reading.
+-- summary: the external metrics as rows, for reading.
 
 -- The metrics of external_report in long form: one row per partition and metric, with
 -- partition_key, metric (its name), value, best (its best value as text: a number, 'high' or 'low';
--- NULL if none is best) and meaning (what it measures, in a few words). The order is that of
+-- NULL if no value is best) and meaning (what it measures, in a few words). The order is that of
 -- external_report. All parameters are those of external_report.
 -- Examples:
 --   FROM clustereval.external_summary(assignments, species, cluster);

@@ -1,25 +1,26 @@
--- centroids: points, the centers of clusters, and the distances of points to them.
+-- centroids: points, the centers of clusters, and the distances between points and centers.
 --
--- Reading rules, besides those of base/checks.sql:
+-- Rules for reading this file, in addition to those of base/checks.sql:
 --   * A point is a DOUBLE[] for every form of vector: LIST, ARRAY, or columns as in [x, y, z].
---   * The key of a cluster is (partition, cluster, singleton_no). singleton_no is 0, except for
---     noise that is counted as singletons: there it is the row number, and the cluster is NULL.
---   * Each pass reads the rows again (NOT MATERIALIZED), so that they stream. The centers and what
---     is computed from them are small.
+--   * The key of a cluster is (partition, cluster, singleton_no). singleton_no is 0. For noise that
+--     is counted as singletons, however, it is the row number, and the cluster is NULL.
+--   * Each pass reads the rows again (NOT MATERIALIZED), so that they are streamed. The centers,
+--     and everything computed from them, are small.
 
 ---------------------------------------------------------------------------------------------------
 -- Points and centers
 ---------------------------------------------------------------------------------------------------
 
--- One row per row of the user's table tbl, dropped rows and noise included; no other macro of the
--- internal indices reads its rows. vector, cluster, partition_by and id are columns of it, the
--- rest options. partition_key, cluster and singleton_no identify the cluster; for noise as
--- singletons the latter two are NULL and the row number, otherwise the cluster and 0. point is the
--- DOUBLE[] that distances are computed from (weighted, and of length 1 for cosine), unweighted the
--- one that means are computed from (the same except for the weights), vector the DOUBLE[] as given
--- (NULL if a coordinate is and missing is 'drop'), factors those of _scale_vector, row_no the row
--- number from 1, id the id, NULL where has_default_id is TRUE as none was given. kept: whether the
--- row counts; dropped: whether it lacks a vector or cluster; noisy: whether it is noise.
+-- One row per row of the user's table tbl, including dropped rows and noise. No other macro of the
+-- internal indices reads the rows of tbl. vector, cluster, partition_by and id are columns of tbl,
+-- and the other parameters are options. partition_key, cluster and singleton_no identify the
+-- cluster; for noise as singletons the latter two are NULL and the row number, otherwise the
+-- cluster and 0. point is the DOUBLE[] from which distances are computed (weighted, and of length 1
+-- for cosine), and unweighted is the DOUBLE[] from which means are computed (the same except for
+-- the weights). vector is the DOUBLE[] that the user gave, NULL if a coordinate is NULL and missing
+-- is 'drop'. factors are those of _scale_vector, row_no is the row number from 1, and id is the id,
+-- NULL if no id was given (has_default_id is TRUE). kept is TRUE if the row is scored, dropped is
+-- TRUE if it lacks a vector or cluster, and noisy is TRUE if it is noise.
 CREATE OR REPLACE MACRO clustereval._points(
   tbl, vector, cluster, distance, p, weights, partition_by, noise, noise_as, missing,
   id := CAST(NULL AS BIGINT)
@@ -48,7 +49,7 @@ CREATE OR REPLACE MACRO clustereval._points(
       clustereval._scale_vector(__ce_vector, weights, __ce_factors) AS __ce_scaled
     FROM __ce_table_rows
   ),
-  -- In a CTE of its own, or the norm would be computed once per coordinate.
+  -- This is a separate CTE, because the norm would otherwise be computed once per coordinate.
   __ce_normed_rows AS NOT MATERIALIZED (
     SELECT
       *,
@@ -85,9 +86,10 @@ CREATE OR REPLACE MACRO clustereval._points(
   FROM __ce_normed_rows;
 
 -- One row about the columns that a call names, also for an empty table: unpartitioned is TRUE
--- without partition_by, when the one partition appears even if it has no points, and vector_text is
--- the text of the argument vector. Raises an error for a column of a wrong type; so that it is
--- raised whatever the points are, callers have the row in a CTE that is MATERIALIZED.
+-- without partition_by, in which case the only partition appears even if it has no points, and
+-- vector_text is the text of the argument vector. Raises an error for a column of a wrong type.
+-- Callers keep the row in a CTE that is MATERIALIZED, so that the error is raised whatever the
+-- points are.
 CREATE OR REPLACE MACRO clustereval._point_arguments(
   tbl, vector, cluster, partition_by, noise, id := CAST(NULL AS BIGINT)
 ) AS TABLE
@@ -116,12 +118,12 @@ CREATE OR REPLACE MACRO clustereval._point_arguments(
     __ce_vector_text AS vector_text
   FROM __ce_call;
 
--- One row per cluster: its key (partition_key, cluster, singleton_no); its number of points, size,
--- and of dimensions, dims; its center, center, the mean or median of each coordinate, for cosine
--- scaled to length 1; and overall_center, the center of all points of its partition. The mean of a
--- partition is the weighted mean of the clusters' means; its median is not a median of medians and
--- needs the points. points: rows of _move_points; coordinates: rows of _moved_moments; distance and
--- center are options.
+-- One row per cluster: its key (partition_key, cluster, singleton_no); size, its number of points;
+-- dims, its number of dimensions; center, the mean or median of each coordinate, for cosine scaled
+-- to length 1; and overall_center, the center of all points of its partition. The mean of a
+-- partition is the weighted mean of the clusters' means; The median of a partition is not a median
+-- of medians, so it needs the points. points: rows of _move_points; coordinates: rows of
+-- _moved_moments; distance and center are options.
 CREATE OR REPLACE MACRO clustereval._all_centers(points, coordinates, distance, center) AS TABLE
   WITH coordinate_values AS NOT MATERIALIZED (
     SELECT
@@ -178,9 +180,9 @@ CREATE OR REPLACE MACRO clustereval._all_centers(points, coordinates, distance, 
 -- One row per cluster: its key (partition_key, cluster, singleton_no); its numbers of rows that are
 -- kept (n), dropped (n_dropped) and noise (n_noise); sums of the distances of its points to its
 -- center (distances, squared ssw, largest radius) and to the center of the partition
--- (overall_distances); for cosine its number of zero vectors (n_zero_vectors); and whether a
--- distance or their sum is not finite (is_invalid). Rows that are left out are counted with their
--- cluster, without distances; one more row counts the partition of a call without partition_by
+-- (overall_distances); for cosine its number of zero vectors (n_zero_vectors); and is_invalid, TRUE
+-- if a distance or the sum of distances is not finite. Rows that are left out are counted in their
+-- cluster, without distances. One more row counts the partition of a call without partition_by
 -- (n_unpartitioned). Parameters: rows of _move_points, _point_arguments and _all_centers, and
 -- options.
 CREATE OR REPLACE MACRO clustereval._cluster_spreads(
@@ -256,8 +258,8 @@ CREATE OR REPLACE MACRO clustereval._measured_clusters(centers, spreads) AS TABL
     AND spread.singleton_no = cluster.singleton_no;
 
 -- No rows. Raises an error for vectors that are empty, of different lengths or not finite, for
--- distances that overflow, and if weights has not one number per dimension. The points are read
--- only if a cluster has such vectors (is_invalid), clusters differ in their dimensions, or
+-- distances that overflow, and if weights does not have one number per dimension. The points are
+-- read only if a cluster has such vectors (is_invalid), clusters differ in their dimensions, or
 -- distances may overflow. Parameters: rows of _points, _point_arguments, _cluster_spreads,
 -- _all_centers and _partition_origins, and the option weights.
 CREATE OR REPLACE MACRO clustereval._check_points(

@@ -1,22 +1,24 @@
--- determinants: the indices made from determinants of scatter matrices: W, the products of the
--- deviations of points from the center of their cluster, summed over points, and B, those of the
--- centers of clusters from the center of the partition. T = W + B. The squares of nearly collinear
--- columns lose twice the digits that the columns themselves lose. If an elimination shows such
--- columns, its combinations of coordinates, which are nearly orthogonal, are computed for every
--- point, and the products of these are summed in another pass; the determinant is the same.
+-- determinants: the indices made from determinants of scatter matrices. W is the sum over points of
+-- the products of the deviations of a point from the center of its cluster. B is the sum of the
+-- products of the deviations of the cluster centers from the center of the partition. T = W + B.
+-- The squares of nearly collinear columns lose twice the digits that the columns themselves lose.
+-- If an elimination shows such columns, its combinations of coordinates, which are nearly
+-- orthogonal, are computed for every point. The products of these combinations are summed in
+-- another pass, and the determinant is the same.
 
 ---------------------------------------------------------------------------------------------------
 -- Matrices. A scatter matrix is symmetric and stored as rows (number, i, j, value), i <= j.
--- Clusters are numbered from 1; partition_no is the number of one cluster of a partition. The
--- matrix W of a partition has the number within_no, its T total_no. A combination of coordinates is
--- their sum with the coefficients of a list, one for each coordinate; that of its own is 1, those
--- of later ones are 0.
+-- Clusters are numbered from 1; partition_no is the number of one of the clusters of a partition.
+-- The matrix W of a partition has the number within_no, and its T has the number total_no. A
+-- combination of coordinates is their weighted sum, with a list of coefficients, one for each
+-- coordinate. The i-th combination has the coefficient 1 for coordinate i and 0 for later
+-- coordinates.
 ---------------------------------------------------------------------------------------------------
 
 -- One row per group of vectors: number, and mean, the weighted mean of its vectors. vectors has the
 -- columns number, weight and vector; a number stands for a cluster or partition. The mean is
--- clamped to the range of the vectors: rounding would otherwise give a constant coordinate a
--- variance.
+-- clamped to the range of the vectors, because rounding would otherwise give a constant coordinate
+-- a variance.
 CREATE OR REPLACE MACRO clustereval._vector_means(vectors) AS TABLE
   WITH coordinate_values AS NOT MATERIALIZED (
     SELECT
@@ -55,8 +57,8 @@ CREATE OR REPLACE MACRO clustereval._product_sums(vectors, pairs) AS TABLE
 ---------------------------------------------------------------------------------------------------
 
 -- A row of a symmetric matrix after one step of elimination, as a list that starts at the diagonal:
--- `tail` is the row before, `shift` rows below the pivot row; pivot_row is the list from the pivot
--- on, and `slopes` that list divided by the pivot.
+-- `tail` is the row before the step, `shift` rows below the pivot row; pivot_row is the list from
+-- the pivot on, and `slopes` is that list divided by the pivot.
 CREATE OR REPLACE MACRO clustereval._eliminate_row(tail, pivot_row, slopes, shift) AS
   list_transform(
     tail, lambda __ce_x, __ce_c: __ce_x - slopes[shift + 1] * pivot_row[shift + __ce_c]
@@ -80,9 +82,10 @@ CREATE OR REPLACE MACRO clustereval._transform_row(tail, pivot_row, new_pivot_ro
 CREATE OR REPLACE MACRO clustereval._transform_pivot_row(pivot_row, slopes) AS
   list_transform(pivot_row, lambda __ce_x, __ce_c: __ce_x - pivot_row[1] * slopes[__ce_c]);
 
--- Share of a pivot, the first entry of `tail`, in the sum of the squares that it is a difference
--- of; 0 if it is not a finite number. The pivot is the square of a combination of coordinates with
--- `coefficients`; `lengths` are those of the coordinates, the roots of their scatter.
+-- Share of a pivot, the first entry of `tail`, in the sum of the squares of which it is a
+-- difference; 0 if the pivot is not a finite number. The pivot is the square of a combination of
+-- coordinates with `coefficients`. `lengths` are the lengths of the coordinates, which are the
+-- roots of their scatter.
 CREATE OR REPLACE MACRO clustereval._pivot_share(tail, coefficients, lengths) AS
   CASE
     WHEN isfinite(tail[1])
@@ -96,14 +99,14 @@ CREATE OR REPLACE MACRO clustereval._pivot_share(tail, coefficients, lengths) AS
   END;
 
 -- One row per matrix W (number) and column i of its elimination (Cholesky without roots):
--- pivot_value, the pivot, its share (_pivot_share), whether this is more than least_share times
--- the number of dimensions (is_pivot), and coefficients, those of the combination of coordinates
--- that the pivot is the square of. A column without a pivot is not eliminated from the others.
--- matrices has columns number, i, w and b: row i of W and of B as lists from column i on, b empty
--- without B; lengths of the coordinates, the roots of their scatter; coefficients of the
--- combination that row i belongs to. With B there are also b_pivot and d_pivot, of B and of W + B.
--- W + B is eliminated as d, its difference from W: the ratio of the pivots is then 1 + d / w, and
--- a small B loses no digits.
+-- pivot_value, the pivot; share, its share (_pivot_share); is_pivot, TRUE if this share is more
+-- than least_share times the number of dimensions; and coefficients, those of the combination of
+-- coordinates whose square is the pivot. A column without a pivot is not eliminated from the
+-- others. matrices has columns number, i, w and b: row i of W and of B as lists from column i on, b
+-- empty without B; lengths of the coordinates, which are the roots of their scatter; coefficients
+-- of the combination to which row i belongs. With B there are also b_pivot and d_pivot, the pivots
+-- of B and of W + B. W + B is eliminated as d, its difference from W: the ratio of the pivots is
+-- then 1 + d / w, and a small B loses no digits.
 CREATE OR REPLACE MACRO clustereval._eliminate_columns(matrices, least_share) AS TABLE
   WITH RECURSIVE steps AS (
     SELECT
@@ -171,9 +174,10 @@ CREATE OR REPLACE MACRO clustereval._eliminate_columns(matrices, least_share) AS
   WHERE shift = 0;
 
 -- One row per regular matrix W (number): ln |W| (log_det), trace(W^-1 B) (trace) and ln(|W + B| /
--- |W|) (log_ratio), W being scatter within and B between clusters. matrices: as for
--- _eliminate_columns. W is singular if a pivot has a share of at most 2^-68 times the number of
--- dimensions: coordinates are themselves rounded, and |W| would have less than six digits.
+-- |W|) (log_ratio), where W is the scatter within clusters and B the scatter between clusters.
+-- matrices: as for _eliminate_columns. W is singular if a pivot has a share of at most 2^-68 times
+-- the number of dimensions, because coordinates are themselves rounded, and |W| would have fewer
+-- than six digits.
 CREATE OR REPLACE MACRO clustereval._eliminate_matrices(matrices) AS TABLE
   SELECT
     number,
@@ -194,10 +198,10 @@ CREATE OR REPLACE MACRO clustereval._eliminate_matrices(matrices) AS TABLE
 -- coordinates, lists of coefficients (combinations): those of the elimination if the matrix is
 -- delicate, otherwise the coordinates themselves. The determinant of this transformation is 1,
 -- however its coefficients are rounded. scatters has the entries of the matrices, columns number,
--- i, j, value. A matrix is delicate if a pivot has lost many digits, as its share below 2^-10
--- tells, and no coordinate is constant. The rounding error of a sum of products has a share of at
--- most 0.5 dims 2^-52, for dims dimensions, for the singular matrices of the tests: a pivot with
--- less than four times that may be nothing else.
+-- i, j, value. A matrix is delicate if a pivot has lost many digits, which a share below 2^-10
+-- shows, and no coordinate is constant. For the singular matrices of the tests, the rounding error
+-- of a sum of products has a share of at most 0.5 dims 2^-52, where dims is the number of
+-- dimensions. A pivot with a share of less than four times that may be only rounding error.
 CREATE OR REPLACE MACRO clustereval._choose_combinations(scatters) AS TABLE
   WITH rows AS (
     SELECT number, i, list(value ORDER BY j ASC NULLS LAST) AS w
@@ -239,8 +243,9 @@ CREATE OR REPLACE MACRO clustereval._choose_combinations(scatters) AS TABLE
   FROM eliminated
   GROUP BY number, is_delicate;
 
--- The combinations of the coordinates of a vector, a list of as many numbers; NULL if the vector
--- lacks a coordinate, which _check_points reports. `combinations` is a list of the coefficients.
+-- The combinations of the coordinates of a vector, a list with one number per coordinate; NULL if
+-- the vector lacks a coordinate, which _check_points reports. `combinations` is a list of the
+-- coefficients.
 CREATE OR REPLACE MACRO clustereval._combine_coordinates(vector, combinations) AS
   CASE
     WHEN list_count(vector) = len(combinations)
@@ -253,12 +258,12 @@ CREATE OR REPLACE MACRO clustereval._combine_coordinates(vector, combinations) A
 -- Scatter matrices
 ---------------------------------------------------------------------------------------------------
 
--- One row per cluster (partition_key, cluster, singleton_no): its points n and dimensions dims, its
--- running number, the smallest number in its partition (partition_no), the numbers of the matrices
--- W and T (within_no, total_no, which are negative, so that no cluster has them), and whether the
--- clusters of the partition need scatter matrices of their own (own_matrices). They do not if any
--- of them has no more points than dimensions, since its matrix is singular. points has the columns
--- of the key and point.
+-- One row per cluster (partition_key, cluster, singleton_no): its numbers of points (n) and of
+-- dimensions (dims), its running number, the smallest number in its partition (partition_no), the
+-- numbers of the matrices W and T (within_no, total_no, which are negative, so that no cluster has
+-- them), and own_matrices, TRUE if the clusters of the partition need scatter matrices of their
+-- own. They do not need them if any cluster has no more points than dimensions, since its matrix is
+-- singular. points has the columns of the key and point.
 CREATE OR REPLACE MACRO clustereval._number_clusters(points) AS TABLE
   WITH sizes AS (
     SELECT
@@ -278,8 +283,9 @@ CREATE OR REPLACE MACRO clustereval._number_clusters(points) AS TABLE
   FROM sizes;
 
 -- One row per vector of vectors (number, weight, vector): the vector minus the mean of its number,
--- a cluster or partition. means: rows of _vector_means. Callers compute means twice, the second
--- time of these differences: at coordinates of 1e8 the first mean is off by 1e-8.
+-- a cluster or partition. means: rows of _vector_means. Callers compute means twice, and the second
+-- time they compute the means of these differences, because at coordinates of 1e8 the first mean is
+-- off by 1e-8.
 CREATE OR REPLACE MACRO clustereval._subtract_means(vectors, means) AS TABLE
   SELECT
     vector.number, vector.weight,
@@ -289,8 +295,8 @@ CREATE OR REPLACE MACRO clustereval._subtract_means(vectors, means) AS TABLE
 
 -- One row per cluster: its number (cluster_no), the numbers of W and T of its partition (within_no,
 -- total_no), its number of points (weight), and its mean minus that of the partition (vector).
--- clusters: rows of _number_clusters; means: rows of _vector_means; residual_means: the same of the
--- points minus those means, added as a correction.
+-- clusters: rows of _number_clusters; means: rows of _vector_means; residual_means: the means of
+-- the points minus those means, which are added as a correction.
 CREATE OR REPLACE MACRO clustereval._mean_differences(clusters, means, residual_means) AS TABLE
   WITH cluster_means AS (
     SELECT
@@ -324,14 +330,14 @@ CREATE OR REPLACE MACRO clustereval._mean_differences(clusters, means, residual_
   FROM differences AS cluster
   JOIN mean_differences AS average ON average.number = cluster.number;
 
--- The matrices that _eliminate_columns takes: those of scatters, each in the combinations of
+-- The input of _eliminate_columns: the matrices of scatters, each in the combinations of
 -- coordinates that choices has for it. Delicate matrices are summed again, from vectors in these
 -- combinations. The parameters name CTEs of _determinant_totals.
 CREATE OR REPLACE MACRO clustereval._combined_matrices(
   scatters, choices, centered, mean_differences, weighted_differences, pairs
 ) AS TABLE
-  -- The delicate matrices that a cluster contributes to: its own, W and T of its partition. For T,
-  -- shift is added to its points to center them on the mean of the partition.
+  -- The delicate matrices to which a cluster contributes: its own matrix, and W and T of its
+  -- partition. For T, shift is added to its points to center them on the mean of the partition.
   WITH delicate AS MATERIALIZED (
     SELECT
       matrix.cluster_no, choice.number, choice.combinations,
@@ -393,7 +399,8 @@ CREATE OR REPLACE MACRO clustereval._combined_matrices(
       AND between_scatter.j = scatter.j
     GROUP BY scatter.number, scatter.i
   ),
-  -- A join copies the lists: rows are joined with their own combination, not with all of them.
+  -- A join copies the lists, so rows are joined only with their own combination, not with all of
+  -- them.
   combinations AS (
     SELECT
       number, lengths,
@@ -429,7 +436,8 @@ CREATE OR REPLACE MACRO clustereval._determinant_indices(clusters, determinants)
     SELECT
       whole.*,
       within_scatter.log_det, within_scatter.trace,
-      -- The rounding error of the ratio from B grows with the trace, up to which it has six digits.
+      -- The rounding error of the ratio computed from B grows with the trace. Up to this trace, the
+      -- ratio has six digits.
       CASE
         WHEN within_scatter.trace > 1 AND total_scatter.log_det IS NOT NULL
         THEN total_scatter.log_det - within_scatter.log_det
@@ -437,7 +445,7 @@ CREATE OR REPLACE MACRO clustereval._determinant_indices(clusters, determinants)
       END AS log_ratio
     FROM partitions AS whole
     LEFT JOIN query_table(determinants) AS within_scatter ON within_scatter.number = whole.within_no
-      -- With fewer points W is singular, whatever rounding error says.
+      -- With fewer points W is singular, even if rounding errors hide it.
       AND whole.n - whole.n_clusters >= whole.dims
     LEFT JOIN query_table(determinants) AS total_scatter ON total_scatter.number = whole.total_no
   )
@@ -491,7 +499,8 @@ CREATE OR REPLACE MACRO clustereval._determinant_totals(points) AS TABLE
     WHERE i.position <= j.position
   ),
   summed_scatters AS MATERIALIZED (SELECT * FROM clustereval._product_sums(matrix_vectors, pairs)),
-  -- The number of a partition is that of one of its clusters: it joins like any of theirs.
+  -- The number of a partition is the number of one of its clusters, so it joins like any number of
+  -- a cluster.
   within AS MATERIALIZED (
     SELECT
       cluster.within_no, cluster.total_no, scatter.i, scatter.j,
@@ -504,7 +513,7 @@ CREATE OR REPLACE MACRO clustereval._determinant_totals(points) AS TABLE
     SELECT *
     FROM clustereval._mean_differences(clusters, means, residual_means)
   ),
-  -- The sums of products of these vectors are B.
+  -- The sums of the products of these vectors are the entries of B.
   weighted_differences AS (
     SELECT
       within_no AS number,
@@ -540,8 +549,8 @@ CREATE OR REPLACE MACRO clustereval._determinant_totals(points) AS TABLE
 ---------------------------------------------------------------------------------------------------
 
 -- TRUE if n_dims, the number of dimensions, is at most 500, or is NULL because there are no points.
--- Raises an error otherwise. Nearly collinear columns take n_dims^2 numbers for each of the 2,048
--- points that a thread processes at a time: 4 GB at 500 dimensions.
+-- Otherwise raises an error, because nearly collinear columns take n_dims^2 numbers for each of the
+-- 2,048 points that a thread processes at a time, which is 4 GB at 500 dimensions.
 CREATE OR REPLACE MACRO clustereval._check_matrix_size(n_dims) AS
   CASE
     WHEN n_dims > 500

@@ -22,8 +22,8 @@ CREATE OR REPLACE MACRO clustereval._valid_missing(missing, query_text) AS
   END;
 
 -- Text of the query SELECT TRUE, which _check_options runs. Raises an error if one of the
--- arguments, the options that the internal indices share, is bad. Since query() needs its text
--- before any row is read, this also happens for an empty table.
+-- arguments, which are the options that the internal indices share, is invalid. Since query() needs
+-- its text before any row is read, the error is also raised for an empty table.
 CREATE OR REPLACE MACRO clustereval._valid_point_options(
   distance, p, center, weights, noise, noise_as, missing
 ) AS
@@ -64,8 +64,8 @@ CREATE OR REPLACE MACRO clustereval._valid_point_options(
     ELSE clustereval._valid_missing(missing, clustereval._valid_noise(noise, noise_as))
   END;
 
--- The option distance in lower case; for minkowski with p = 1 or 2 'cityblock' or 'euclidean',
--- which some indices compute by faster algorithms.
+-- The option distance in lower case. For minkowski with p = 1 or p = 2 it is 'cityblock' or
+-- 'euclidean', which some indices compute by faster algorithms.
 CREATE OR REPLACE MACRO clustereval._plain_distance_name(distance, p) AS
   CASE
     WHEN lower(distance) = 'minkowski' AND p = 1 THEN 'cityblock'
@@ -77,8 +77,9 @@ CREATE OR REPLACE MACRO clustereval._plain_distance_name(distance, p) AS
 -- Distances
 ---------------------------------------------------------------------------------------------------
 
--- List of factors, one per coordinate: the distance of vectors multiplied by them is the distance
--- with these weights, a list of one number per dimension. NULL without weights.
+-- List of factors, one per coordinate, for weights, a list of one number per dimension. The
+-- distance of vectors multiplied by these factors is the distance with these weights. NULL without
+-- weights.
 CREATE OR REPLACE MACRO clustereval._coordinate_factors(weights, distance, p) AS
   list_transform(
     CAST(weights AS DOUBLE[]),
@@ -90,9 +91,9 @@ CREATE OR REPLACE MACRO clustereval._coordinate_factors(weights, distance, p) AS
   );
 
 -- The vector x multiplied, coordinate by coordinate, by factors, the list of _coordinate_factors; x
--- itself if weights is NULL. NULL if there are not as many weights as coordinates; _check_points
--- reports that. Pass factors as a column or a lambda's name, since the lambda here computes an
--- expression again per coordinate.
+-- itself if weights is NULL. NULL if the numbers of weights and of coordinates differ;
+-- _check_points reports that. Pass factors as a column or a lambda's name, since the lambda in this
+-- macro computes an expression again for each coordinate.
 CREATE OR REPLACE MACRO clustereval._scale_vector(x, weights, factors) AS
   CASE
     WHEN weights IS NULL THEN x
@@ -100,8 +101,8 @@ CREATE OR REPLACE MACRO clustereval._scale_vector(x, weights, factors) AS
     THEN list_transform(x, lambda __ce_x, __ce_i: __ce_x * factors[__ce_i])
   END;
 
--- The vector x, such as a center, divided by the factors of the weights (see _coordinate_factors):
--- in the user's units again. x itself if weights is NULL.
+-- The vector x, such as a center, in the user's units: divided by the factors of the weights (see
+-- _coordinate_factors). x itself if weights is NULL.
 CREATE OR REPLACE MACRO clustereval._unscale_vector(x, weights, distance, p) AS
   CASE
     WHEN weights IS NULL THEN x
@@ -112,7 +113,8 @@ CREATE OR REPLACE MACRO clustereval._unscale_vector(x, weights, distance, p) AS
   END;
 
 -- The center x of a cluster in the user's coordinates: divided by the factors of weights, plus
--- origin, the list that the points of its partition have been moved by, NULL if they have not.
+-- origin, the list by which the points of its partition have been moved, NULL if they have not been
+-- moved.
 CREATE OR REPLACE MACRO clustereval._user_center(x, origin, weights, distance, p) AS
   CASE
     WHEN origin IS NULL THEN clustereval._unscale_vector(x, weights, distance, p)
@@ -122,9 +124,10 @@ CREATE OR REPLACE MACRO clustereval._user_center(x, origin, weights, distance, p
     )
   END;
 
--- The vector x, a list; NULL if it is to be left out: if all of its coordinates are NULL, or one is
--- and the option missing is 'drop'. A single NULL inside a list would make all rows take the slow
--- forms of distances, those of _nulls_to_nan. For nearly every row the first coordinate decides.
+-- The vector x, a list, or NULL if it has to be left out. That is the case if all of its
+-- coordinates are NULL, or if one coordinate is NULL and the option missing is 'drop'. A single
+-- NULL inside a list would make all rows take the slow forms of distances, those of _nulls_to_nan.
+-- For nearly every row, the first coordinate is enough to decide.
 CREATE OR REPLACE MACRO clustereval._complete_vector(x, missing) AS
   CASE
     WHEN missing = 'drop' AND list_count(x) < len(x) THEN NULL
@@ -133,7 +136,7 @@ CREATE OR REPLACE MACRO clustereval._complete_vector(x, missing) AS
   END;
 
 -- TRUE unless the vector x, a list whose first coordinate is NULL, lacks all coordinates, or the
--- option missing is 'drop'. An empty vector is not missing, but an error.
+-- option missing is 'drop'. An empty vector is not missing; it is an error.
 CREATE OR REPLACE MACRO clustereval._has_coordinates(x, missing) AS
   coalesce((missing = 'error' AND list_count(x) > 0) OR len(x) = 0, FALSE);
 
@@ -154,7 +157,8 @@ CREATE OR REPLACE MACRO clustereval._sum_of_squares(x) AS
 CREATE OR REPLACE MACRO clustereval._norm(x) AS
   CASE WHEN len(x) > 0 THEN sqrt(clustereval._sum_of_squares(x)) END;
 
--- Euclidean length of a list x of numbers >= 0, with the largest as unit: its square may overflow.
+-- Euclidean length of a list x of numbers >= 0, computed in units of the largest, whose square may
+-- overflow.
 CREATE OR REPLACE MACRO clustereval._scaled_norm(x) AS
   CASE
     WHEN list_max(x) > 0
@@ -191,12 +195,12 @@ CREATE OR REPLACE MACRO clustereval._center_direction(x, distance) AS
     ELSE x
   END;
 
--- The cosine distance d, or 0 below 1e-15: the rounding error of parallel vectors. A product and no
--- CASE, so that the engine computes d once.
+-- The cosine distance d, or 0 if d is below 1e-15, the rounding error of parallel vectors. The
+-- macro uses a product and not a CASE, so that the engine computes d only once.
 CREATE OR REPLACE MACRO clustereval._zero_if_parallel(d) AS d * CAST(d >= 1e-15 AS DOUBLE);
 
--- (sum of |x - y|^p)^(1/p) over the coordinates of the vectors x and y of one length, with the
--- largest difference as unit: its power may overflow.
+-- (sum of |x - y|^p)^(1/p) over the coordinates of the vectors x and y of the same length, computed
+-- in units of the largest difference, whose power may overflow.
 CREATE OR REPLACE MACRO clustereval._minkowski(x, y, p) AS
   list_transform(
     [list_transform(x, lambda __ce_x, __ce_i: abs(__ce_x - y[__ce_i]))],
@@ -214,8 +218,8 @@ CREATE OR REPLACE MACRO clustereval._minkowski(x, y, p) AS
   )[1];
 
 -- Distance between the vectors x and y, by the options distance and p; for cosine x and y are unit
--- vectors or zero. Not finite, or NULL, if a coordinate is NULL or the vectors differ in length.
--- Half the squared distance of unit vectors is 1 - cos without cancellation.
+-- vectors or zero. The result is not finite, or NULL, if a coordinate is NULL or the vectors differ
+-- in length. Half the squared distance of unit vectors is 1 - cos without cancellation.
 CREATE OR REPLACE MACRO clustereval._distance(x, y, distance, p) AS
   CASE lower(distance)
     WHEN 'euclidean' THEN clustereval._euclidean(x, y)
@@ -238,23 +242,23 @@ CREATE OR REPLACE MACRO clustereval._distance(x, y, distance, p) AS
     END
   END;
 
--- What d, a distance by the option distance, adds to a sum of squares: d itself for sqeuclidean,
--- else its square.
+-- The term that d, a distance by the option distance, adds to a sum of squares: d itself for
+-- sqeuclidean, otherwise its square.
 CREATE OR REPLACE MACRO clustereval._squared_distance(d, distance) AS
   CASE WHEN lower(distance) = 'sqeuclidean' THEN d ELSE d * d END;
 
--- TRUE if, for these options of an index, the total sum of squares is the sum of those within and
--- between clusters.
+-- TRUE if, for these options of an index, the total sum of squares is the sum of squares within
+-- clusters plus the sum of squares between clusters.
 CREATE OR REPLACE MACRO clustereval._squares_add_up(distance, center) AS
   lower(distance) IN ('euclidean', 'sqeuclidean') AND center = 'mean';
 
--- x - y for two vectors of one length, coordinate by coordinate.
+-- x - y for two vectors of the same length, coordinate by coordinate.
 CREATE OR REPLACE MACRO clustereval._subtract_vectors(x, y) AS
   list_transform(x, lambda __ce_x, __ce_i: __ce_x - y[__ce_i]);
 
--- Distance between the vectors x and y of one length and without NULL, by distance and p: _distance
--- without its checks, which take time. `distance` is 'euclidean', 'cityblock', 'chebyshev' or
--- 'minkowski', in lower case.
+-- Distance between the vectors x and y of the same length and without NULL, by distance and p. It
+-- is _distance without its checks, which take time. `distance` is 'euclidean', 'cityblock',
+-- 'chebyshev' or 'minkowski', in lower case.
 CREATE OR REPLACE MACRO clustereval._unchecked_distance(x, y, distance, p) AS
   CASE distance
     WHEN 'euclidean' THEN list_distance(x, y)

@@ -15,8 +15,8 @@ CREATE OR REPLACE MACRO clustereval._valid_generalized(generalized, query_text) 
     ELSE query_text
   END;
 
--- separation / diameter for n points in n_clusters clusters: NULL if the diameter is 0, or there is
--- one cluster, or as many as points.
+-- separation / diameter for n points in n_clusters clusters. NULL if the diameter is 0, if there is
+-- only one cluster, or if every cluster has a single point.
 CREATE OR REPLACE MACRO clustereval._dunn_ratio(n, n_clusters, separation, diameter) AS
   CASE
     WHEN clustereval._is_clustering(n, n_clusters)
@@ -33,8 +33,9 @@ CREATE OR REPLACE MACRO clustereval._generalized_dunn_ratio(
   END;
 
 -- The columns of dunn_index, one row per partition. statistics names a CTE with one row per
--- partition: its counts, and of each kind the smallest separation of its clusters and their largest
--- diameter. Unless the option generalized is TRUE, the columns gdi_11 to gdi_63 are NULL.
+-- partition: its counts and, for each kind of index, the smallest separation of its clusters and
+-- their largest diameter. Unless the option generalized is TRUE, the columns gdi_11 to gdi_63 are
+-- NULL.
 CREATE OR REPLACE MACRO clustereval._dunn_indices(statistics, generalized) AS TABLE
   SELECT
     partition_key, total AS n, n_dropped, n_noise, n_clusters,

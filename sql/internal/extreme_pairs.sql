@@ -1,5 +1,5 @@
--- extreme_pairs: the two points of a cluster that are farthest apart, and the two of different
--- clusters that are nearest.
+-- extreme_pairs: the two points of a cluster that are farthest apart, and the two points of
+-- different clusters that are nearest.
 --
 -- Each depends on a single pair of points. The triangle inequality excludes most other pairs, whose
 -- distances are never computed.
@@ -14,14 +14,15 @@
 CREATE OR REPLACE MACRO clustereval._distance_to_metric(d, distance) AS
   CASE lower(distance) WHEN 'sqeuclidean' THEN sqrt(d) WHEN 'cosine' THEN sqrt(2 * d) ELSE d END;
 
--- The inverse of _distance_to_metric: the distance named `distance` from the metric value d. d^2
--- for sqeuclidean, d^2 / 2 for cosine, d itself for all others.
+-- The inverse of _distance_to_metric: the distance named `distance` from the metric value d. It is
+-- d^2 for sqeuclidean, d^2 / 2 for cosine, and d itself for all others.
 CREATE OR REPLACE MACRO clustereval._metric_to_distance(d, distance) AS
   CASE lower(distance) WHEN 'sqeuclidean' THEN d * d WHEN 'cosine' THEN d * d / 2 ELSE d END;
 
--- Distance of the vectors x and y in a metric, for which the triangle inequality holds: euclidean
--- for sqeuclidean; the chord for cosine, where x and y are unit vectors, and sqrt(2) if one is a
--- zero vector; otherwise the distance named `distance`. p is the order of minkowski.
+-- Distance between the vectors x and y in a metric, which obeys the triangle inequality. It is the
+-- euclidean distance for sqeuclidean and the chord for cosine, where x and y are unit vectors, or
+-- sqrt(2) if one of them is a zero vector. Otherwise it is the distance named `distance`. p is the
+-- order of minkowski.
 CREATE OR REPLACE MACRO clustereval._metric(x, y, distance, p) AS
   CASE lower(distance)
     WHEN 'sqeuclidean' THEN clustereval._euclidean(x, y)
@@ -29,9 +30,9 @@ CREATE OR REPLACE MACRO clustereval._metric(x, y, distance, p) AS
   END;
 
 -- One row per cluster (number): its center; radius, the largest distance of its points from the
--- center (_metric: the option distance, or its root for squared ones); and of its partition the
--- number of clusters, n_clusters, and the lowest cluster number, by which tables are joined,
--- partition_no. clusters names the table of _measured_clusters.
+-- center (as a _metric: the option distance, or its root for squared distances); and, for its
+-- partition, n_clusters, the number of clusters, and partition_no, the lowest cluster number, by
+-- which tables are joined. clusters names the table of _measured_clusters.
 CREATE OR REPLACE MACRO clustereval._bounding_balls(clusters, distance) AS TABLE
   SELECT
     MIN(number) OVER (PARTITION BY partition_key) AS partition_no,
@@ -43,8 +44,8 @@ CREATE OR REPLACE MACRO clustereval._bounding_balls(clusters, distance) AS TABLE
 -- One row per point that is not left out as noise or incomplete: row_no and point (its row number
 -- and vector), number and radius of its cluster, center_distance (_metric distance from the
 -- center), and partition_no and n_clusters of its partition. Points without a finite distance get
--- no row: _check_points reports them. The parameters name the tables of _points (one row per input
--- row), _measured_clusters and _bounding_balls (one per cluster).
+-- no row, because _check_points reports them. The parameters name the tables of _points (one row
+-- per input row), _measured_clusters and _bounding_balls (one per cluster).
 CREATE OR REPLACE MACRO clustereval._points_in_balls(points, clusters, balls, distance, p) AS TABLE
   SELECT
     ball.partition_no, ball.n_clusters, cluster.number, point.row_no, point.point, ball.radius,
@@ -61,8 +62,8 @@ CREATE OR REPLACE MACRO clustereval._points_in_balls(points, clusters, balls, di
 -- One row per cluster of two points or more (number): diameter, the largest _metric distance of two
 -- of its points. members names the table of _points_in_balls, one row per point. Points at
 -- distances r and s from the center are at most r + s apart. The distances among the 64 outermost
--- points, and from the outermost to all, give a lower bound of the diameter; other pairs are
--- measured only if r + s exceeds it.
+-- points, and from the outermost point to all points, give a lower bound of the diameter. Other
+-- pairs are measured only if r + s exceeds this bound.
 CREATE OR REPLACE MACRO clustereval._metric_diameters(members, distance, p) AS TABLE
   WITH outermost AS MATERIALIZED (
     SELECT
@@ -86,7 +87,8 @@ CREATE OR REPLACE MACRO clustereval._metric_diameters(members, distance, p) AS T
     JOIN candidates AS other ON other.number = one.number AND other.place > one.place
     GROUP BY one.number
     UNION ALL
-    -- The outermost point is compared with itself too: a zero vector is as far from all others.
+    -- The outermost point is also compared with itself, because a zero vector is equally far from
+    -- all others.
     SELECT
       member.number,
       MAX(clustereval._metric(member.point, outermost.point, distance, p))
@@ -181,12 +183,12 @@ CREATE OR REPLACE MACRO clustereval._separation_bounds(members, balls, distance,
   JOIN candidates AS other ON other.pair = one.pair AND other.number > one.number
   GROUP BY one.partition_no;
 
--- The points (partition_no, number of the cluster, row_no, point), equal ones of a cluster once,
--- whose _metric distance to a point of another cluster may be below a bound: they are nearer than
--- bound + radius to that cluster's center. Above 256 clusters, where that would cost too much, all
--- points. members and
--- balls name the tables of _points_in_balls (one row per point) and _bounding_balls (one per
--- cluster), bounds one with the bound of each partition (separation).
+-- The points (partition_no, number of the cluster, row_no, point) whose _metric distance to a point
+-- of another cluster may be below a bound, because they are nearer than bound + radius to that
+-- cluster's center. Equal points of a cluster appear only once. Above 256 clusters, where this test
+-- would cost too much, all points are returned. members and balls name the tables of
+-- _points_in_balls (one row per point) and _bounding_balls (one per cluster), bounds one with the
+-- bound of each partition (separation).
 CREATE OR REPLACE MACRO clustereval._border_points(members, balls, bounds, distance, p) AS TABLE
   WITH rows AS (
     SELECT member.row_no
@@ -235,12 +237,13 @@ CREATE OR REPLACE MACRO clustereval._grid_axes(coordinates, clusters, balls) AS 
   GROUP BY axis.partition_no, ball.center;
 
 -- Number of the grid cell of the vector x, moved by `shift`, along one axis, the coordinate of
--- index `axis` (from 1); 0 if that is NULL. Cells have this width; cell 0 starts at origin.
+-- index `axis` (from 1); 0 if that is NULL. Each cell has the width `width`, and cell 0 starts at
+-- origin.
 CREATE OR REPLACE MACRO clustereval._cell_along_axis(x, origin, axis, width, shift) AS
   coalesce(TRY_CAST(floor((x[axis] - origin[axis] + shift) / width) AS BIGINT), 0);
 
--- The cell of the vector x in a grid along five axes, as a hash of its numbers (_cell_along_axis):
--- equal hashes of different cells add pairs to be compared, and lose none.
+-- The cell of the vector x in a grid along five axes, as a hash of its numbers (_cell_along_axis).
+-- If different cells have equal hashes, more pairs are compared, but no pair is lost.
 CREATE OR REPLACE MACRO clustereval._grid_cell(x, origin, axes, width) AS
   hash(
     clustereval._cell_along_axis(x, origin, axes[1], width, 0.0),
@@ -251,9 +254,9 @@ CREATE OR REPLACE MACRO clustereval._grid_cell(x, origin, axes, width) AS
   );
 
 -- One row per partition (partition_no): separation, an upper bound of the smallest _metric distance
--- of points of different clusters: the smallest within a cell of a grid, or the given bound if that
--- is less. The cells are half wider than that bound, so that a border divides few of the nearest
--- pairs. members, bounds, axes: as for _separations_by_grid.
+-- between points of different clusters. It is the smallest distance within a cell of a grid, or the
+-- given bound if that is smaller. The cells are 1.5 times as wide as the bound, so that a border
+-- divides few of the nearest pairs. members, bounds, axes: as for _separations_by_grid.
 CREATE OR REPLACE MACRO clustereval._separations_within_cells(
   members, bounds, axes, distance, p
 ) AS TABLE
@@ -289,16 +292,17 @@ CREATE OR REPLACE MACRO clustereval._separations_within_cells(
   GROUP BY partition_no;
 
 -- One row per partition whose bound (separation) is not 0, with the grid in which
--- _separations_by_grid compares points: reach, how much coordinates of compared points may differ;
--- axes, a list of the coordinates that divide the cells, and other_axes, of up to two others; width
--- of the cells; origin, the vector where cell 0 starts. Cells three times as wide as the reach have
--- few points near a border. If that is wide for the spread of the points, which would be in few
--- cells, they are as wide as the reach. bounds and axes: as for _separations_by_grid.
+-- _separations_by_grid compares points: reach, the largest difference between coordinates of
+-- compared points; axes, a list of the coordinates that divide the cells, and other_axes, a list of
+-- up to two others; width of the cells; origin, the vector where cell 0 starts. Cells three times
+-- as wide as the reach have few points near a border. If such cells are too wide for the spread of
+-- the points, so that there would be only few cells, the cells are as wide as the reach. bounds and
+-- axes: as for _separations_by_grid.
 CREATE OR REPLACE MACRO clustereval._separation_grids(bounds, axes) AS TABLE
   WITH grids AS (
     SELECT
       axis.partition_no, axis.origin, axis.axes, axis.deviation,
-      -- The second terms are rounding errors of coordinates and of the numbers of cells.
+      -- The second terms are for rounding errors of coordinates and of the numbers of cells.
       bound.separation * (1 + 1e-9) + axis.deviation * 1e-11 AS reach,
       3 * bound.separation > axis.deviation AS is_wide,
       -- With further axes, a point would be compared with more cells than there are points.
@@ -320,9 +324,9 @@ CREATE OR REPLACE MACRO clustereval._separation_grids(bounds, axes) AS TABLE
     GREATEST(CASE WHEN is_wide THEN 1.001 ELSE 3.0 END * reach, deviation * 1e-7) AS width
   FROM chosen AS grid;
 
--- One row per cell that a point is compared with: spans, a number made of how many cells more than
--- one (0, 1 or 2) it is compared with along each of five axes, and the steps (step_1 .. step_5) to
--- the cell from the one of lowest numbers.
+-- One row per cell with which a point is compared: spans, a number that encodes the number of
+-- additional cells (0, 1 or 2) along each of five axes with which the point is compared, and the
+-- steps (step_1 .. step_5) to the cell from the cell with the lowest numbers.
 CREATE OR REPLACE MACRO clustereval._cell_steps() AS TABLE
   WITH steps AS (
     SELECT span, step
@@ -377,11 +381,12 @@ CREATE OR REPLACE MACRO clustereval._cells_within_reach(members, grids) AS TABLE
       + 9 * (cell.last_3 - cell.first_3) + 27 * (cell.last_4 - cell.first_4)
       + 81 * (cell.last_5 - cell.first_5);
 
--- One row per partition (partition_no): separation, the smallest _metric distance of given points
--- of different clusters, or the given bound if that is less. Points differ in no coordinate by more
--- than their distance. In a grid, each point is compared with those in its own cell or near its
--- border, and only onward along the first axis. members names the points, as of _border_points,
--- bounds the bound of each partition (separation), axes the table of _grid_axes.
+-- One row per partition (partition_no): separation, the smallest _metric distance between given
+-- points of different clusters, or the given bound if that is smaller. No coordinate of two points
+-- differs by more than their distance. In a grid, each point is compared with the points in its own
+-- cell or near the border of its cell, and only in one direction along the first axis. members
+-- names the points, as of _border_points, bounds the bound of each partition (separation), axes the
+-- table of _grid_axes.
 CREATE OR REPLACE MACRO clustereval._separations_by_grid(
   members, bounds, axes, distance, p
 ) AS TABLE
@@ -421,9 +426,10 @@ CREATE OR REPLACE MACRO clustereval._separations_by_grid(
 -- One row per partition of two clusters or more (partition_no): separation, the smallest distance
 -- of points of different clusters, as a _metric value: the euclidean distance for sqeuclidean, the
 -- chord for cosine, otherwise the distance itself. Pairs in a cell of a grid give a tight bound of
--- it: first those of a sixteenth of the points, then of all, since narrower cells hold fewer
--- points. The parameters name the tables of _points_in_balls (one row per point), _bounding_balls
--- (one per cluster) and _grid_axes (one per partition).
+-- the separation: first the pairs among a sixteenth of the points, and then the pairs among all
+-- points, since narrower cells hold fewer points. The parameters name the tables of
+-- _points_in_balls (one row per point), _bounding_balls (one per cluster) and _grid_axes (one per
+-- partition).
 CREATE OR REPLACE MACRO clustereval._metric_separations(members, balls, axes, distance, p) AS TABLE
   WITH first_bounds AS MATERIALIZED (
     SELECT * FROM clustereval._separation_bounds(members, balls, distance, p)

@@ -1,4 +1,5 @@
--- findings: what a reader should know of the clusters of points, in words with their numbers.
+-- findings: what you should know about the clusters of points, in words with the numbers behind
+-- them.
 
 -- One row per partition and coordinate that holds more than 90 % of the variance within clusters,
 -- where there are several coordinates: partition_key, coordinate (from 1), n_dims, n, the points,
@@ -27,15 +28,16 @@ CREATE OR REPLACE MACRO clustereval._dominant_coordinates(states) AS TABLE
   )
   SELECT * FROM shares WHERE n_dims > 1 AND share > 0.9;
 
--- The mean silhouette of a cluster that is not set apart, as text.
+-- The mean silhouette of a cluster that is not well separated, as text.
 CREATE OR REPLACE MACRO clustereval._silhouette_as_text(silhouette) AS
   CASE
     WHEN silhouette < 0 THEN clustereval._decimals_below(silhouette, 0)
     ELSE clustereval._decimals_below(silhouette, 0.25)
   END;
 
--- What a reader should know about the clusters of points: clusters that are not set apart or have
--- few points, points far away, coordinates of another scale, and rows that are left out.
+-- What you should know about the clusters of points: clusters that are not well separated or have
+-- few points, points far away from their center, coordinates of another scale, and rows that are
+-- left out.
 -- Examples:
 --   FROM clustereval.internal_findings(points, [x, y], cluster);
 CREATE OR REPLACE MACRO clustereval.internal_findings(
@@ -89,7 +91,7 @@ CREATE OR REPLACE MACRO clustereval.internal_findings(
   __ce_measured AS (
     SELECT
       own.partition_key, own.cluster AS cluster_key, own.n,
-      -- Of squared distances, the root of the ratio is that of lengths.
+      -- For squared distances, the root of the ratio is the ratio of lengths.
       CASE
         WHEN lower(distance) = 'sqeuclidean'
           THEN sqrt(clustereval._ratio(own.max_distance, own.mean_distance))

@@ -1,33 +1,34 @@
--- mean_distance_bounds: bounds of mean distances, from sums over clusters, without any distance of
--- two points.
+-- mean_distance_bounds: bounds on mean distances, from sums over clusters, without any distance
+-- between two points.
 --
 -- A query is a point whose silhouette is computed; a and b are its mean distances to its own
--- cluster and to the nearest other one. A target is a cluster whose mean distance to it is needed:
--- its own, or one whose lower bound is at most the upper bound of b (b_upper). Bounds rule out (do
--- not leave) the others. A member is any point that counts. The parameters queries and members name
--- CTEs of rows of _cluster_members, clusters one of _cluster_moments; plain_distance is the
--- distance in lower case. A table holds the values of a function at nodes, for one cluster.
+-- cluster and to the nearest other cluster. A target is a cluster to which the mean distance of a
+-- query is needed: its own cluster, or a cluster whose lower bound is at most the upper bound of b
+-- (b_upper). Bounds rule out the other clusters. A member is any point that is scored. The
+-- parameters queries and members name CTEs of rows of _cluster_members, and clusters names a CTE of
+-- rows of _cluster_moments; plain_distance is the distance in lower case. A table holds the values
+-- of a function at nodes, for one cluster.
 
 ---------------------------------------------------------------------------------------------------
 -- Bounds from the means and variances of clusters
 ---------------------------------------------------------------------------------------------------
 
--- A lower bound x of a mean distance, lowered by what rounding may have added to it: 1e-12 of x,
--- and rounding_error, the absolute error that rounding may have caused in the cluster's mean. At
--- least 0.
+-- A lower bound x of a mean distance, lowered by the largest possible rounding error: 1e-12 of x,
+-- plus rounding_error, the absolute error that rounding may have caused in the cluster's mean. The
+-- result is at least 0.
 CREATE OR REPLACE MACRO clustereval._minus_rounding(x, rounding_error) AS
   GREATEST(x * (1 - 1e-12) - rounding_error, 0.0);
--- An upper bound x of a mean distance, raised by what rounding may have taken off it: 1e-12 of x,
--- and rounding_error, the absolute error that rounding may have caused in the cluster's mean.
+-- An upper bound x of a mean distance, raised by the largest possible rounding error: 1e-12 of x,
+-- plus rounding_error, the absolute error that rounding may have caused in the cluster's mean.
 CREATE OR REPLACE MACRO clustereval._plus_rounding(x, rounding_error) AS
   x * (1 + 1e-12) + rounding_error;
 
--- Lower bound of the mean distance of a point to all points of a cluster. to_mean is its distance
--- to the cluster's mean, radius the mean distance of the cluster's points to that mean,
--- rounding_error the error of the cluster's mean, distance the name of the distance in lower case.
--- The mean of norms is at least the norm of the mean (Jensen): to_mean. By the triangle inequality
--- it is at least radius - to_mean, too, except that euclidean distances have a better bound, from
--- their second moments.
+-- Lower bound of the mean distance of a point to all points of a cluster. to_mean is the distance
+-- from the point to the cluster's mean, radius is the mean distance of the cluster's points to that
+-- mean, rounding_error is the error of the cluster's mean, and distance is the name of the distance
+-- in lower case. The mean of norms is at least the norm of the mean (Jensen), which is to_mean. By
+-- the triangle inequality it is also at least radius - to_mean. Euclidean distances have a better
+-- bound, from their second moments.
 CREATE OR REPLACE MACRO clustereval._mean_distance_lower_bound(
   to_mean, radius, rounding_error, distance
 ) AS
@@ -37,11 +38,12 @@ CREATE OR REPLACE MACRO clustereval._mean_distance_lower_bound(
   );
 
 -- Upper bound of the mean distance of a point x to all points of a cluster, from the cluster's
--- mean, its variances by coordinate and their sum total_variance. to_mean is the distance of x to
--- the mean, radius the mean distance of the cluster's points to the mean, rounding_error the error
--- of the mean; `distance` is the name of the distance in lower case. The mean of roots is at most
--- the root of the mean: of all squares for euclidean, coordinate by coordinate for cityblock. For
--- other distances it is to_mean + radius, by the triangle inequality.
+-- mean, its variances by coordinate and their sum total_variance. to_mean is the distance from x to
+-- the mean, radius is the mean distance of the cluster's points to the mean, rounding_error is the
+-- error of the mean, and `distance` is the name of the distance in lower case. The mean of roots is
+-- at most the root of the mean; for euclidean this is applied to the squared distances, and for
+-- cityblock to each coordinate. For other distances the bound is to_mean + radius, by the triangle
+-- inequality.
 CREATE OR REPLACE MACRO clustereval._mean_distance_upper_bound(
   x, mean, variances, total_variance, to_mean, radius, rounding_error, distance
 ) AS
@@ -83,8 +85,8 @@ CREATE OR REPLACE MACRO clustereval._nearest_upper_bounds(
 
 -- One row for each queried point (row_no) and each cluster (target) that is its own (number) or may
 -- be the nearest other: its lower bound is at most b_upper of nearest_bounds
--- (_nearest_upper_bounds). lower and upper bound the mean distance of the two, from means and
--- variances of clusters.
+-- (_nearest_upper_bounds). lower and upper are bounds on the mean distance between point and
+-- cluster, from the means and variances of clusters.
 CREATE OR REPLACE MACRO clustereval._bounded_targets(
   queries, clusters, nearest_bounds, plain_distance, p
 ) AS TABLE
@@ -181,13 +183,13 @@ CREATE OR REPLACE MACRO clustereval._root_mean_lower_bound(m, variance, rounding
   END;
 
 -- One row per cluster (number) of two points or more: the terms of an upper bound of w'Mw (see
--- _second_moments), the variance over its points y of |x - y|^2 for a point x. It costs one more
--- distance, and rules out most clusters before all entries of M are needed: 4 u'Du + 4 r |u|^2 - 4
--- u.s + v for u = x - mean and z = y - mean, with the diagonal D of the covariances of z, r the
--- norm of all others (residual is 4 r), s the covariances of z with |z|^2, and v the variance of
--- |z|^2. Apart from 4 r |u|^2, it is linear in the squares and coordinates of x - origin: slopes,
--- intercept; slope_rounding times their norm is its rounding error. moments: rows of
--- _second_moments.
+-- _second_moments), the variance over its points y of |x - y|^2 for a point x. The bound costs one
+-- more distance, and rules out most clusters before all entries of M are needed. It is 4 u'Du + 4 r
+-- |u|^2 - 4 u.s + v for u = x - mean and z = y - mean. D is the diagonal of the covariances of z, r
+-- is the norm of all other entries (residual is 4 r), s has the covariances of z with |z|^2, and v
+-- is the variance of |z|^2. Apart from 4 r |u|^2, the bound is linear in the squares and
+-- coordinates of x - origin, with slopes and intercept; slope_rounding times the norm of these
+-- squares and coordinates is the rounding error. moments: rows of _second_moments.
 CREATE OR REPLACE MACRO clustereval._variance_bounds(moments, clusters) AS TABLE
   WITH matrix_parts AS (
     SELECT
@@ -231,9 +233,9 @@ CREATE OR REPLACE MACRO clustereval._variance_bounds(moments, clusters) AS TABLE
   FROM terms;
 
 -- One row for each queried point (row_no) and each cluster (target) that is its own (number) or may
--- be the nearest other in euclidean distance: the bounds of variance_bounds (_variance_bounds) do
--- not put it beyond b_upper of nearest_bounds (_nearest_upper_bounds). It has the query's point and
--- b_upper, too.
+-- be the nearest other in euclidean distance, because the bounds of variance_bounds
+-- (_variance_bounds) do not put it beyond b_upper of nearest_bounds (_nearest_upper_bounds). The
+-- row also has the query's point and b_upper.
 CREATE OR REPLACE MACRO clustereval._screened_targets(
   queries, clusters, nearest_bounds, variance_bounds
 ) AS TABLE
@@ -286,9 +288,9 @@ CREATE OR REPLACE MACRO clustereval._screened_targets(
 
 -- The rows of screened (_screened_targets) that closer bounds do not rule out: one row for each
 -- queried point (row_no) and each cluster (target) that is its own (number) or may be the nearest
--- other in euclidean distance. lower and upper bound the mean distance of the two, from the
--- covariances in moments (_second_moments). No join by row_no follows that with the matrices:
--- beyond the memory limit it would write a matrix to disk for every row.
+-- other in euclidean distance. lower and upper are bounds on the mean distance between point and
+-- cluster, from the covariances in moments (_second_moments). No join by row_no follows the join
+-- with the matrices, because beyond the memory limit it would write a matrix to disk for every row.
 CREATE OR REPLACE MACRO clustereval._refined_targets(screened, clusters, moments) AS TABLE
   WITH measured AS NOT MATERIALIZED (
     SELECT
@@ -296,8 +298,8 @@ CREATE OR REPLACE MACRO clustereval._refined_targets(screened, clusters, moments
       cluster.total_variance, cluster.rounding_error,
       list_distance(pair.point, cluster.mean) AS to_mean,
       moment.matrix,
-      -- A column of its own: inside the lambda of _quadratic_form it would be computed for each row
-      -- of the matrix.
+      -- This is a separate column, because inside the lambda of _quadratic_form it would be
+      -- computed for each row of the matrix.
       list_append(
         list_transform(pair.point, lambda x, i: -2 * (x - cluster.mean[i])),
         1.0
@@ -327,7 +329,7 @@ CREATE OR REPLACE MACRO clustereval._refined_targets(screened, clusters, moments
   FROM bounded
   WHERE target = number OR lower <= b_upper;
 
--- One row per queried point (row_no): bounds of its mean distances to the other points of its own
+-- One row per queried point (row_no): bounds on its mean distances to the other points of its own
 -- cluster (a_lower, a_upper) and to the nearest other cluster (b_lower, b_upper). bounds: rows of
 -- _mean_distance_bounds, one for each cluster that may be the nearest.
 CREATE OR REPLACE MACRO clustereval._means_of_bounds(bounds, clusters) AS TABLE
@@ -358,10 +360,11 @@ CREATE OR REPLACE MACRO clustereval._means_of_bounds(bounds, clusters) AS TABLE
 
 -- One row per cluster (number): its table for cityblock. The mean distance of a cluster's points to
 -- x along one coordinate is a convex function of x, which its values at 33 nodes, from 4 standard
--- deviations below the mean to 4 above, bound far better than mean and variance. value_list are
--- these values. gaps, at the start of each interval: the most that its chord is above the function,
--- half the interval's width times the share of points in it. Both lists hold 33 numbers for each
--- coordinate, one coordinate after the other. scales: nodes per unit, by coordinate.
+-- deviations below the mean to 4 above, bound far better than mean and variance. value_list has
+-- these values. gaps has, at the start of each interval, the largest amount by which its chord can
+-- be above the function, which is half the interval's width times the share of points in the
+-- interval. Both lists hold 33 numbers for each coordinate, one coordinate after the other. scales
+-- has the number of nodes per unit, for each coordinate.
 CREATE OR REPLACE MACRO clustereval._cityblock_tables(members, clusters) AS TABLE
   WITH member_coordinates AS NOT MATERIALIZED (
     SELECT
@@ -419,7 +422,7 @@ CREATE OR REPLACE MACRO clustereval._cityblock_tables(members, clusters) AS TABL
       ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
     )
   ),
-  -- Running sums include the interval that starts at the node, whose share is taken off again.
+  -- Running sums include the interval that starts at the node, so its share is subtracted again.
   node_values AS (
     SELECT
       *,
@@ -517,9 +520,9 @@ CREATE OR REPLACE MACRO clustereval._table_lower_bound(x, mean, scales, node_val
 
 -- One row for each queried point (row_no) and each cluster (target) that is its own (number) or may
 -- be the nearest other in cityblock distance, by the bounds of tables (_cityblock_tables). A lambda
--- copies the lists that it looks into, so tables are used only after cheaper bounds: the upper
--- bound for the nearest other cluster is from the table of one cluster, the nearest by cheaper
--- bounds. The join condition is not an equality for the reason that _prefer_list_join states.
+-- copies the lists that it reads, so tables are used only after cheaper bounds. The upper bound for
+-- the nearest other cluster comes from the table of a single cluster, which is the nearest by
+-- cheaper bounds. _prefer_list_join states why the join condition is not an equality.
 CREATE OR REPLACE MACRO clustereval._table_targets(queries, clusters, tables) AS TABLE
   WITH nearest_clusters AS (
     SELECT
@@ -593,8 +596,8 @@ CREATE OR REPLACE MACRO clustereval._cityblock_targets(queries, members, cluster
 ---------------------------------------------------------------------------------------------------
 
 -- Text of a query, SELECT * FROM a CTE of _mean_distance_bounds: for euclidean (also minkowski of
--- order p = 2) the one with bounds from covariances, otherwise the one with bounds from variances.
--- The CTE that is not named is neither bound nor run.
+-- order p = 2) the CTE with bounds from covariances, otherwise the CTE with bounds from variances.
+-- The other CTE is neither bound nor run.
 CREATE OR REPLACE MACRO clustereval._select_bounds(distance, p) AS
   concat('SELECT * FROM ', CASE
     WHEN clustereval._plain_distance_name(distance, p) = 'euclidean' THEN 'refined'
@@ -603,7 +606,7 @@ CREATE OR REPLACE MACRO clustereval._select_bounds(distance, p) AS
 
 -- One row for each queried point (row_no) and each cluster (target) that is its own (number) or may
 -- be the nearest other: the bounds lower and upper of its mean distance to all points of that
--- cluster, from moments of clusters, without any distance of two points.
+-- cluster, from moments of clusters, without any distance between two points.
 CREATE OR REPLACE MACRO clustereval._mean_distance_bounds(
   queries, members, clusters, plain_distance, p
 ) AS TABLE

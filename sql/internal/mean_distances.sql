@@ -1,13 +1,14 @@
--- mean_distances: mean distances of points to their own cluster (a) and to other ones (b).
+-- mean_distances: mean distances of points to their own cluster (a) and to other clusters (b).
 --
--- b is by "between" the mean distance to the nearest other cluster, to the furthest one, or to all
--- points of other clusters. Tables of mean distances have one row per query: row_no, number (its
--- cluster), exact, lower and upper bounds of a and b, which coincide where they are exact, and
--- neighbor (the cluster of b, NULL if bounds alone are known or b is of all other clusters). A
--- query is a point of which the silhouette is computed; a target is a cluster to which its mean
--- distance is needed; a member is any point that counts (see point_silhouettes.sql). The
--- parameters queries and members name CTEs of rows of _cluster_members, clusters one of
--- _cluster_moments; plain_distance is a name of _plain_distance_name.
+-- The option "between" determines b: the mean distance to the nearest other cluster, to the
+-- furthest other cluster, or to all points of other clusters. Tables of mean distances have one row
+-- per query: row_no, number (its cluster), exact, lower and upper bounds on a and b, which coincide
+-- if they are exact, and neighbor (the cluster of b, NULL if only bounds are known or if b is for
+-- all other clusters). A query is a point whose silhouette is computed; a target is a cluster to
+-- which its mean distance is needed; a member is any point that is scored (see
+-- point_silhouettes.sql). The parameters queries and members name CTEs of rows of _cluster_members,
+-- and clusters names a CTE of rows of _cluster_moments; plain_distance is a name of
+-- _plain_distance_name.
 
 ---------------------------------------------------------------------------------------------------
 -- Clusters and their points
@@ -68,10 +69,10 @@ CREATE OR REPLACE MACRO clustereval._cluster_moments(coordinates, spreads, dista
     CAST(SUM(n) OVER (PARTITION BY partition_key) AS BIGINT) AS total
   FROM numbered;
 
--- One row per member, a point that counts: number and partition_no of its cluster
+-- One row per member, which is a point that is scored: number and partition_no of its cluster
 -- (_cluster_moments), row_no (row number), point, id, has_default_id (no id was given), and
--- use_lists, the few_clusters of its cluster. points are the rows of _points, points_check those of
--- _check_points, which raises an error for bad points.
+-- use_lists, the few_clusters of its cluster. points are the rows of _points, and points_check are
+-- the rows of _check_points, which raises an error for invalid points.
 CREATE OR REPLACE MACRO clustereval._cluster_members(points, clusters, points_check) AS TABLE
   SELECT
     cluster.number, cluster.partition_no,
@@ -89,16 +90,17 @@ CREATE OR REPLACE MACRO clustereval._cluster_members(points, clusters, points_ch
 -- Mean distances that follow from sums over clusters
 ---------------------------------------------------------------------------------------------------
 
--- TRUE if all coordinates of the vector x are 0. The first one decides for nearly every vector.
+-- TRUE if all coordinates of the vector x are 0. For nearly every vector, the first coordinate is
+-- enough to decide.
 CREATE OR REPLACE MACRO clustereval._is_zero_vector(x) AS
   CASE WHEN x[1] <> 0 THEN FALSE ELSE list_inner_product(x, x) = 0 END;
 
 -- The mean distance of a point to the other n - 1 points of its cluster, from mean_distance, its
--- mean distance to all n points of the cluster, itself (distance 0) included. 0 if n is 1.
+-- mean distance to all n points of the cluster, including itself (distance 0). 0 if n is 1.
 CREATE OR REPLACE MACRO clustereval._exclude_self(mean_distance, n) AS
   mean_distance * CASE WHEN n = 1 THEN 0.0 ELSE clustereval._ratio(n, n - 1) END;
 
--- One row for each pair of a queried point and a cluster of its partition, its own included: the
+-- One row for each pair of a queried point and a cluster of its partition, including its own: the
 -- columns of both tables, where the number of the cluster is named target.
 CREATE OR REPLACE MACRO clustereval._join_with_clusters(queries, clusters) AS TABLE
   SELECT
@@ -119,19 +121,20 @@ CREATE OR REPLACE MACRO clustereval._cross_with_clusters(queries, clusters) AS T
   UNION ALL
   SELECT * FROM clustereval._join_with_clusters(queries, clusters_of_many);
 
--- Aggregate over clusters, of the rows with is_other: the smallest mean distance `distance`, the
--- largest, or that to the points of all of these clusters together, n of each, by "between".
+-- Aggregate over clusters, for the rows with is_other: by "between", the smallest mean distance
+-- `distance`, the largest, or the mean distance to the points of all these clusters together, where
+-- each cluster has n points.
 CREATE OR REPLACE MACRO clustereval._distance_between(distance, n, is_other, "between") AS
-  -- FILTER computes the distance once, CASE would do so twice
+  -- FILTER computes the distance once, while CASE would compute it twice
   CASE "between"
     WHEN 'nearest' THEN MIN(distance) FILTER (WHERE is_other)
     WHEN 'furthest' THEN MAX(distance) FILTER (WHERE is_other)
     ELSE SUM(distance * n) FILTER (WHERE is_other) / SUM(n) FILTER (WHERE is_other)
   END;
 
--- Aggregate over clusters: the number (target) of the cluster that _distance_between is the mean
--- distance to, the lowest of equals; NULL if that is several clusters. It takes much longer than
--- the distance, which is all that a score needs.
+-- Aggregate over clusters: the number (target) of the cluster to which _distance_between is the
+-- mean distance, the lowest in a tie; NULL if it is the mean distance to several clusters. The
+-- number takes much longer to compute than the distance, which is all that a score needs.
 CREATE OR REPLACE MACRO clustereval._neighbor_between(target, distance, is_other, "between") AS
   CASE "between"
     WHEN 'nearest' THEN clustereval._number_at_least_key(target, distance, is_other)
@@ -163,8 +166,8 @@ CREATE OR REPLACE MACRO clustereval._own_and_other_means(distances, "between") A
     neighbor
   FROM grouped;
 
--- One row per queried point (row_no): its mean squared distances to all points of its own cluster
--- (a), number, and to other ones (b, and neighbor). Such a mean is the squared distance to the
+-- One row per queried point (row_no): its mean squared distances to all points of its own cluster,
+-- number (a), and to other clusters (b, and neighbor). Such a mean is the squared distance to the
 -- cluster's mean plus the cluster's total variance. queries is a table of the queried points, with
 -- is_zero (a zero vector for cosine), which is passed on; clusters has one row per cluster. Rows of
 -- point and cluster are grouped by point.
@@ -185,11 +188,12 @@ CREATE OR REPLACE MACRO clustereval._grouped_squares(queries, clusters, "between
   FROM squares
   GROUP BY row_no, number, is_zero;
 
--- The rows of _grouped_squares. With one partition of few clusters each point holds all means in a
--- list, and the points stream.
+-- The rows of _grouped_squares. If there is one partition of few clusters, each point holds all
+-- means in a list, and the points are streamed.
 CREATE OR REPLACE MACRO clustereval._own_and_other_squares(queries, clusters, "between") AS TABLE
   WITH mean_lists AS (
-    -- The root of the variance as one more coordinate, 0 in the query, makes the sum one distance.
+    -- With the root of the variance as one more coordinate, which is 0 in the query, the sum is a
+    -- single distance.
     SELECT
       list(list_append(mean, sqrt(total_variance)) ORDER BY number ASC NULLS LAST) AS means,
       list(CAST(n AS DOUBLE) ORDER BY number ASC NULLS LAST) AS sizes
@@ -207,7 +211,8 @@ CREATE OR REPLACE MACRO clustereval._own_and_other_squares(queries, clusters, "b
   rooted AS NOT MATERIALIZED (
     SELECT
       query.row_no, query.number, query.is_zero, means.sizes,
-      -- With another sign the furthest is the least, and the squares are the same.
+      -- With the opposite sign, the furthest cluster has the smallest value, and the squares are
+      -- the same.
       CASE
         WHEN "between" = 'furthest'
         THEN list_transform(means.means, lambda mean: -list_distance(query.point, mean))
@@ -225,8 +230,8 @@ CREATE OR REPLACE MACRO clustereval._own_and_other_squares(queries, clusters, "b
       list_concat(sizes[:number - 1], sizes[number + 1:]) AS other_sizes
     FROM rooted
   ),
-  -- Materialized because _cross_with_clusters reads it twice. DuckDB would stream what is read
-  -- once, here in the one thread of the row numbers.
+  -- This CTE is materialized because _cross_with_clusters reads it twice. DuckDB would stream a CTE
+  -- that is read only once, here in the single thread that computes the row numbers.
   held_queries AS MATERIALIZED (SELECT * FROM query_table(queries) WHERE NOT use_lists)
   SELECT
     row_no, number, is_zero,
@@ -251,16 +256,16 @@ CREATE OR REPLACE MACRO clustereval._own_and_other_squares(queries, clusters, "b
   UNION ALL
   SELECT * FROM clustereval._grouped_squares(held_queries, clusters, "between");
 
--- The mean distance for a mean squared euclidean distance d: d for sqeuclidean; d / 2 for cosine, 0
--- if that is the rounding error of parallel vectors.
+-- The mean distance for a mean squared euclidean distance d. It is d for sqeuclidean. For cosine it
+-- is d / 2, or 0 if that is only the rounding error of parallel vectors.
 CREATE OR REPLACE MACRO clustereval._from_mean_square(d, plain_distance) AS
   CASE plain_distance WHEN 'cosine' THEN clustereval._zero_if_parallel(d / 2) ELSE d END;
 
 -- One row per queried point, for sqeuclidean and cosine (plain_distance): its exact mean distances
 -- to the other points of its own cluster (a_lower and a_upper, equal) and to other clusters
 -- (b_lower and b_upper, equal, and neighbor). Half the squared distance of unit vectors is 1 - cos.
--- A zero vector has the cosine distance 1 to all vectors but itself, where half its squared
--- distance is 1/2 too little.
+-- A zero vector has the cosine distance 1 to all vectors except itself, so half of its squared
+-- distance is too small by 1/2.
 CREATE OR REPLACE MACRO clustereval._squared_means(
   queries, clusters, plain_distance, "between"
 ) AS TABLE
@@ -320,7 +325,7 @@ CREATE OR REPLACE MACRO clustereval._squared_means(
 
 -- One row per queried point, for method 'simplified': its distances to the center of its own
 -- cluster (a_lower and a_upper, equal) and to other centers (b_lower and b_upper, equal, and
--- neighbor). They take the place of mean distances to points.
+-- neighbor). These distances take the place of mean distances to points.
 CREATE OR REPLACE MACRO clustereval._simplified_means(
   queries, clusters, plain_distance, p, "between"
 ) AS TABLE
@@ -337,9 +342,10 @@ CREATE OR REPLACE MACRO clustereval._simplified_means(
 ---------------------------------------------------------------------------------------------------
 
 -- One row: prefer_lists is TRUE if lists of the clusters' points are best joined to queried points
--- on a condition that is not an equality. Such a join copies no lists but scans all of them for
--- each point, which is slow for many small clusters: then an equi-join with one row per point is
--- better. clusters is a table with one row per cluster, which has n points.
+-- on a condition that is not an equality. Such a join copies no lists, but scans all of them for
+-- each point, which is slow for many small clusters. For such clusters, an equi-join with one row
+-- per point is better. clusters is a table with one row per cluster, where n is its number of
+-- points.
 CREATE OR REPLACE MACRO clustereval._prefer_list_join(clusters) AS TABLE
   SELECT
     SUM(ceil(n / 512.0)) <= 4 * SUM(pow(n, 2)) / SUM(n) + 64 AS prefer_lists
@@ -370,8 +376,8 @@ CREATE OR REPLACE MACRO clustereval._queries_with_target_lists(
 
 -- One row for each queried point and each cluster to which its mean distance is needed (target),
 -- unnested from target_lists (_target_lists); number is the point's own cluster. No rows if
--- join_choice, the row of _prefer_list_join, prefers lists: then _queries_with_target_lists has
--- them.
+-- join_choice, the row of _prefer_list_join, prefers lists, because then _queries_with_target_lists
+-- has them.
 CREATE OR REPLACE MACRO clustereval._query_target_pairs(queries, target_lists, join_choice) AS TABLE
   SELECT
     query.row_no, query.point, query.number,
@@ -382,8 +388,8 @@ CREATE OR REPLACE MACRO clustereval._query_target_pairs(queries, target_lists, j
 
 -- One row for each queried point (row_no, of cluster number) and each cluster target that
 -- target_lists (_target_lists) lists for it: the sum of its distances to the cluster's points
--- (sum), every one of which is computed. The cluster's points are either in lists of 512, or one
--- row each (see _prefer_list_join).
+-- (sum). Every distance is computed. The cluster's points are either in lists of 512, or one row
+-- each (see _prefer_list_join).
 CREATE OR REPLACE MACRO clustereval._distance_sums(
   queries, members, clusters, target_lists, plain_distance, p
 ) AS TABLE
@@ -429,11 +435,11 @@ CREATE OR REPLACE MACRO clustereval._distance_sums(
   FROM partial_sums
   GROUP BY row_no, number, target;
 
--- As _distance_sums, for cityblock: one row for each queried point (row_no) and each cluster target
--- that target_lists lists for it, with the sum of its distances to the cluster's points (sum), here
--- from running sums of each sorted coordinate. If m of n values with sum s out of a total t are at
--- most x, their distances to x add up to m x - s, and those of the others to t - s - (n - m) x.
--- Coordinates are deviations from the cluster's mean.
+-- Like _distance_sums, for cityblock: one row for each queried point (row_no) and each cluster
+-- target that target_lists lists for it, with the sum of its distances to the cluster's points
+-- (sum), here from running sums of each sorted coordinate. If m of n values with sum s out of a
+-- total t are at most x, their distances to x add up to m x - s, and those of the others to t - s -
+-- (n - m) x. Coordinates are deviations from the cluster's mean.
 CREATE OR REPLACE MACRO clustereval._sorted_distance_sums(
   queries, members, clusters, target_lists
 ) AS TABLE
@@ -448,7 +454,8 @@ CREATE OR REPLACE MACRO clustereval._sorted_distance_sums(
     FROM query_table(members) AS member
     JOIN query_table(clusters) AS cluster ON cluster.number = member.number
   ),
-  -- RANGE gives equal values the same sums, so that it does not matter which of them a query meets.
+  -- RANGE gives equal values the same sums, so that it does not matter which of the equal values a
+  -- query finds.
   running AS (
     SELECT
       key,
@@ -513,7 +520,7 @@ CREATE OR REPLACE MACRO clustereval._sorted_distance_sums(
   JOIN totals ON totals.key = query.key
   GROUP BY query.row_no, query.number, query.target;
 
--- A table of exact mean distances. sums has the sums of distances by point and cluster
+-- A table of exact mean distances, where sums has the sums of distances by point and cluster
 -- (_distance_sums).
 CREATE OR REPLACE MACRO clustereval._means_of_sums(sums, clusters, "between") AS TABLE
   WITH target_distances AS NOT MATERIALIZED (
@@ -530,16 +537,16 @@ CREATE OR REPLACE MACRO clustereval._means_of_sums(sums, clusters, "between") AS
   SELECT * FROM clustereval._own_and_other_means(target_distances, "between");
 
 -- Text of a query, SELECT * FROM a CTE of _exact_means with sums of distances: for cityblock (also
--- minkowski of order p = 1) the one that sorts coordinates, otherwise the one that computes each
--- distance. The CTE that is not named is neither bound nor run.
+-- minkowski of order p = 1) the CTE that sorts coordinates, otherwise the CTE that computes each
+-- distance. The other CTE is neither bound nor run.
 CREATE OR REPLACE MACRO clustereval._select_sums(distance, p) AS
   concat('SELECT * FROM ', CASE
     WHEN clustereval._plain_distance_name(distance, p) = 'cityblock' THEN 'sorted_sums'
     ELSE 'direct_sums'
   END);
 
--- A table of exact mean distances. Distances are summed to all points of the clusters that
--- target_lists (_target_lists) lists for the point.
+-- A table of exact mean distances. For each point, the distances to all points of the clusters in
+-- its list in target_lists (_target_lists) are summed.
 CREATE OR REPLACE MACRO clustereval._exact_means(
   queries, members, clusters, target_lists, plain_distance, p, "between"
 ) AS TABLE

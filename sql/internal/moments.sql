@@ -1,16 +1,16 @@
 -- moments: means or medians, variances and extents of the coordinates of clusters, and the origins
 -- of partitions, to which points far from 0 are moved.
 --
--- A block is 16 coordinates, those after block_offset. Other reading rules are those of
--- centroids.sql.
+-- A block is the 16 coordinates after block_offset. The other rules for reading this file are those
+-- of centroids.sql.
 
 ---------------------------------------------------------------------------------------------------
 -- Blocks of coordinates
 ---------------------------------------------------------------------------------------------------
 
 -- Aggregate over rows with a vector x: list of 16 numbers, the means of its coordinates
--- block_offset + 1 to block_offset + 16, NULL beyond its length. One row per block, not one per
--- coordinate, halves the time for the centers. x_past_8 is x, or NULL for x of at most 8
+-- block_offset + 1 to block_offset + 16, NULL beyond its length. With one row per block instead of
+-- one row per coordinate, the centers take half the time. x_past_8 is x, or NULL for x of at most 8
 -- coordinates, because looking up missing coordinates takes as long as looking up present ones.
 CREATE OR REPLACE MACRO clustereval._block_means(x, x_past_8, block_offset) AS [
     fsum(x[block_offset + 1]) / COUNT(*), fsum(x[block_offset + 2]) / COUNT(*),
@@ -58,8 +58,8 @@ CREATE OR REPLACE MACRO clustereval._block_maxima(x, x_past_8, block_offset) AS 
     max(x_past_8[block_offset + 13]), max(x_past_8[block_offset + 14]),
     max(x_past_8[block_offset + 15]), max(x_past_8[block_offset + 16])
 ];
--- Aggregate: population variance of the finite values of a column x. var_pop raises an error of its
--- own for infinite values; here _check_points reports them.
+-- Aggregate: population variance of the finite values of a column x. var_pop would raise its own
+-- error for infinite values; here _check_points reports them.
 CREATE OR REPLACE MACRO clustereval._variance(x) AS var_pop(CASE WHEN isfinite(x) THEN x END);
 -- Aggregate over rows with a vector x: list of 16 numbers, the population variances of its
 -- coordinates block_offset + 1 to block_offset + 16, NULL beyond its length. x_past_8 is as in
@@ -83,9 +83,10 @@ CREATE OR REPLACE MACRO clustereval._block_variances(x, x_past_8, block_offset) 
 -- (partition_key, cluster, singleton_no), number of points n and dimensions dims, the sum of all
 -- squared coordinates (squares, in the first block), and lists of numbers for the coordinates:
 -- means_or_medians (medians if center is 'median'), anchors (values of some point), variances,
--- minima and maxima, all of unweighted. Those that a caller does not use cost nothing. points:
--- rows of _points or _move_points. The first block needs no unnest; the points are read again for
--- later blocks only if there are any (a join with no rows ends immediately).
+-- minima and maxima, all without weights. The lists that a caller does not use cost nothing.
+-- points: rows of _points or _move_points. The first block needs no unnest. The points are read
+-- again for later blocks only if there are later blocks, because a join with no rows ends
+-- immediately.
 CREATE OR REPLACE MACRO clustereval._coordinate_blocks(points, center) AS TABLE
   WITH kept_points AS NOT MATERIALIZED (
     SELECT
@@ -151,8 +152,9 @@ CREATE OR REPLACE MACRO clustereval._coordinate_blocks(points, center) AS TABLE
     AND first.cluster IS NOT DISTINCT FROM later.cluster
     AND first.singleton_no = later.singleton_no;
 
--- x, a mean of numbers of which anchor is one; anchor itself if they differ only by what rounding
--- may do. So equal numbers are their own mean, which needs neither their minimum nor maximum.
+-- x, the mean of some numbers, or anchor, one of these numbers, if x and anchor differ only by a
+-- possible rounding error. So the mean of equal numbers is exactly that number, without computing
+-- their minimum or maximum.
 CREATE OR REPLACE MACRO clustereval._snap(x, anchor) AS
   CASE WHEN abs(x - anchor) <= 1e-15 * abs(anchor) THEN anchor ELSE x END;
 
@@ -190,12 +192,12 @@ CREATE OR REPLACE MACRO clustereval._coordinate_moments(points, center) AS TABLE
   SELECT
     partition_key, cluster, singleton_no, i, n, squares, anchor,
     center_value AS center,
-    -- Parts of equal numbers are combined by means that rounding may tell apart.
+    -- Equal numbers in different parts are combined from means that may differ by rounding.
     CASE WHEN variance <= pow(1e-15 * center_value, 2) THEN 0.0 ELSE variance END AS variance,
     low, high
   FROM coordinates;
 
--- As _coordinate_moments, for few points: it does without blocks, and so with a shorter plan.
+-- Like _coordinate_moments, for few points. It needs no blocks, and therefore has a shorter plan.
 CREATE OR REPLACE MACRO clustereval._unnested_moments(points, center) AS TABLE
   WITH coordinate_values AS NOT MATERIALIZED (
     SELECT
@@ -222,10 +224,11 @@ CREATE OR REPLACE MACRO clustereval._unnested_moments(points, center) AS TABLE
 -- Origins
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition whose extents have to be known: partition_key. Nearly all have none such:
--- only if a cluster is narrow, with coordinates that vary by less than about 1/4096 of them, or has
--- no spread to be judged by, if a distance might overflow, or a coordinate is not finite. There is
--- none for cosine. moments: rows of _coordinate_moments; the rest are options.
+-- One row per partition whose extents have to be known: partition_key. Usually there is no such
+-- partition. A partition has a row only if a cluster is narrow, with coordinates that vary by less
+-- than about 1/4096 of their size, or has no spread, or if a distance might overflow, or if a
+-- coordinate is not finite. For cosine there are no rows. moments: rows of _coordinate_moments; the
+-- other parameters are options.
 CREATE OR REPLACE MACRO clustereval._suspect_partitions(
   moments, distance, p, center, weights
 ) AS TABLE
@@ -260,13 +263,14 @@ CREATE OR REPLACE MACRO clustereval._suspect_partitions(
       ) < 1e290
     );
 
--- One row per partition: origin, the list to be subtracted from its vectors, so that coordinates
--- far from 0 keep their digits, NULL if they need not be moved; and whether distances between its
--- points, or the sums of their squares, may overflow (overflows). A coordinate of the origin is the
--- one nearest to 0 of all points, if they lie on one side of 0 and some spread above 0, that of a
--- cluster or of them all, is below 1/1024 of it; otherwise 0. It is never larger than what it is
--- subtracted from, so that no digit is lost, however far other points are. There is no row for
--- cosine. extents: rows of _coordinate_moments; the rest are options.
+-- One row per partition: origin, the list that is subtracted from its vectors so that coordinates
+-- far from 0 keep their digits, NULL if they need not be moved; and overflows, TRUE if distances
+-- between its points, or the sums of their squares, may overflow. A coordinate of the origin is the
+-- coordinate nearest to 0 of all points, if two conditions hold: all points lie on one side of 0,
+-- and a spread above 0, either of a cluster or of all points, is below 1/1024 of that coordinate.
+-- Otherwise it is 0. It is never larger than the numbers from which it is subtracted, so no digit
+-- is lost, however far away other points are. There is no row for cosine. extents: rows of
+-- _coordinate_moments; the rest are options.
 CREATE OR REPLACE MACRO clustereval._partition_origins(extents, distance, p, weights) AS TABLE
   WITH extremes AS (
     SELECT
@@ -313,8 +317,9 @@ CREATE OR REPLACE MACRO clustereval._partition_origins(extents, distance, p, wei
     ) AS overflows
   FROM boxes;
 
--- The rows of _partition_origins for points, the rows of _points, whose rows of _coordinate_moments
--- are moments. The points are read again only for the partitions whose extents have to be known.
+-- The rows of _partition_origins. points: rows of _points; moments: the rows of _coordinate_moments
+-- of these points. The points are read again only for the partitions whose extents have to be
+-- known.
 CREATE OR REPLACE MACRO clustereval._point_origins(
   points, moments, distance, p, center, weights
 ) AS TABLE
@@ -329,8 +334,8 @@ CREATE OR REPLACE MACRO clustereval._point_origins(
   extents AS (SELECT * FROM clustereval._unnested_moments(suspect_points, center))
   SELECT * FROM clustereval._partition_origins(extents, distance, p, weights);
 
--- The rows of _points (rows) with the vectors point and unweighted moved: minus the origin of their
--- partition, if it has one among the rows of _partition_origins (origins).
+-- The rows of _points (rows), where the vectors point and unweighted are moved: the origin of their
+-- partition is subtracted, if the partition has one among the rows of _partition_origins (origins).
 CREATE OR REPLACE MACRO clustereval._move_points(rows, origins, weights) AS TABLE
   WITH moved_rows AS NOT MATERIALIZED (
     SELECT
@@ -353,8 +358,8 @@ CREATE OR REPLACE MACRO clustereval._move_points(rows, origins, weights) AS TABL
     vector, factors, row_no, id, has_default_id, kept, dropped, noisy
   FROM moved_rows;
 
--- The rows moments of _coordinate_moments in the units of point: times the factors of weights,
--- which means have not been rounded with. distance, p and weights are options.
+-- The rows moments of _coordinate_moments in the units of point: multiplied by the factors of
+-- weights, which were not part of the rounding of the means. distance, p and weights are options.
 CREATE OR REPLACE MACRO clustereval._scale_moments(moments, distance, p, weights) AS TABLE
   WITH factors AS (
     SELECT
@@ -372,8 +377,8 @@ CREATE OR REPLACE MACRO clustereval._scale_moments(moments, distance, p, weights
   FROM factors;
 
 -- One row per cluster and coordinate: _scale_moments of points, the rows of _move_points. moments,
--- the rows of _coordinate_moments of the points before they were moved, serve for the partitions
--- that are not in origins (_partition_origins); the others' points are read again.
+-- the rows of _coordinate_moments of the points before they were moved, are used for the partitions
+-- that are not in origins (_partition_origins). The points of the other partitions are read again.
 CREATE OR REPLACE MACRO clustereval._moved_moments(
   moments, points, origins, distance, p, center, weights
 ) AS TABLE
@@ -397,14 +402,14 @@ CREATE OR REPLACE MACRO clustereval._moved_moments(
   )
   SELECT * FROM clustereval._scale_moments(all_moments, distance, p, weights);
 
--- The rows coordinates of _moved_moments, for sums of squares per coordinate: those of a narrow
--- coordinate, next to others so wide that its partition was not moved, are computed again from
--- differences, and their centers are minus reference, the smallest one. A coordinate is narrow
--- if the centers of all clusters, and the values of one point of each, lie close to each other
--- against their distance from 0. Variances would tell more exactly, but then all callers would have
--- to compute them. Nearly all partitions have none such; their points are not read again. moments:
--- rows of _coordinate_moments; points and origins: rows of _move_points and _point_origins; the
--- rest are options.
+-- The rows coordinates of _moved_moments, for sums of squares per coordinate. If a coordinate is
+-- narrow, and other coordinates are so wide that its partition was not moved, its sums are computed
+-- again from differences, and reference, the smallest center, is subtracted from its centers. A
+-- coordinate is narrow if the centers of all clusters, and the values of one point of each, lie
+-- close to each other against their distance from 0. Variances would decide more exactly, but then
+-- all callers would have to compute them. Nearly all partitions have no narrow coordinate, and
+-- their points are not read again. moments: rows of _coordinate_moments; points and origins: rows
+-- of _move_points and _point_origins; the rest are options.
 CREATE OR REPLACE MACRO clustereval._exact_coordinates(
   coordinates, moments, points, origins, distance, p, center, weights
 ) AS TABLE

@@ -1,12 +1,13 @@
--- other_means: the clusters whose mean distances are needed where b is not that to the nearest one.
+-- other_means: the clusters whose mean distances are needed if b is not the mean distance to the
+-- nearest cluster.
 --
--- A query is a point of which the silhouette is computed; a target is a cluster to which its mean
--- distance is needed: its own, and all others, or those that bounds do not rule out as the
--- furthest. The parameters queries and clusters name CTEs of rows of _cluster_members and
+-- A query is a point whose silhouette is computed. A target is a cluster to which its mean distance
+-- is needed: its own cluster, and either all other clusters or those that bounds do not rule out as
+-- the furthest. The parameters queries and clusters name CTEs of rows of _cluster_members and
 -- _cluster_moments; plain_distance is a name of _plain_distance_name.
 
 -- One row for each queried point (row_no, of cluster number) and each cluster (target) of its
--- partition, its own too.
+-- partition, including its own.
 CREATE OR REPLACE MACRO clustereval._all_targets(queries, clusters) AS TABLE
   SELECT row_no, number, target FROM clustereval._join_with_clusters(queries, clusters);
 
@@ -32,7 +33,7 @@ CREATE OR REPLACE MACRO clustereval._furthest_lower_bounds(
   GROUP BY row_no;
 
 -- One row for each queried point (row_no) and each cluster (target) that is its own (number) or may
--- be the furthest: its upper bound is at least the largest lower bound of another.
+-- be the furthest, because its upper bound is at least the largest lower bound of another cluster.
 CREATE OR REPLACE MACRO clustereval._furthest_targets(
   queries, clusters, plain_distance, p
 ) AS TABLE

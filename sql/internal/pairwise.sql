@@ -1,5 +1,5 @@
 -- pairwise: the indices that need the distances of all pairs of points, or the nearest neighbors
--- of each point. n points have n (n - 1) / 2 pairs, which is why there is the limit max_points.
+-- of each point. There are n (n - 1) / 2 pairs of n points, so there is a limit, max_points.
 
 ---------------------------------------------------------------------------------------------------
 -- Checks
@@ -7,7 +7,7 @@
 
 -- Text of the query that _check_options runs, SELECT TRUE, if all options of pairwise_report are
 -- valid; the parameters are these options, as the user gives them. Raises an error for the first
--- bad one.
+-- invalid option.
 CREATE OR REPLACE MACRO clustereval._valid_pairwise_options(
   distance, p, weights, noise, noise_as, n_neighbors, max_points, missing
 ) AS
@@ -26,8 +26,8 @@ CREATE OR REPLACE MACRO clustereval._valid_pairwise_options(
   END;
 
 -- TRUE if n, the number of points of the largest partition, is at most max_points, or NULL because
--- there is no partition. Raises an error otherwise: n points have n (n - 1) / 2 pairs, of about 100
--- bytes each.
+-- there is no partition. Otherwise raises an error, because n points have n (n - 1) / 2 pairs, of
+-- about 100 bytes each.
 CREATE OR REPLACE MACRO clustereval._check_max_points(n, max_points) AS
   CASE
     WHEN n > max_points
@@ -46,8 +46,9 @@ CREATE OR REPLACE MACRO clustereval._check_max_points(n, max_points) AS
 
 -- One row per partition that has points: partition_key (its key in partition_by), partition_no (the
 -- lowest of its cluster numbers, for joins), n_points, n_clusters, n_within (the number of pairs of
--- points within one cluster) and n_between (of pairs in two clusters). clusters names the table of
--- _measured_clusters: one row per cluster, with its running number and its n points.
+-- points in the same cluster) and n_between (the number of pairs in different clusters). clusters
+-- names the table of _measured_clusters: one row per cluster, with its running number and its n
+-- points.
 CREATE OR REPLACE MACRO clustereval._pair_sizes(clusters) AS TABLE
   SELECT
     partition_key,
@@ -60,8 +61,8 @@ CREATE OR REPLACE MACRO clustereval._pair_sizes(clusters) AS TABLE
   GROUP BY partition_key;
 
 -- One row per point that is not left out as noise or incomplete: row_no and point (its row number
--- and vector), number (its cluster's number), and of its partition partition_no, n_points and
--- n_clusters. Numbers replace the keys of partition and cluster because joins on numbers are fast.
+-- and vector), number (its cluster's number), and partition_no, n_points and n_clusters of its
+-- partition. Numbers replace the keys of partition and cluster because joins on numbers are fast.
 -- The parameters name the tables of _points (one row per input row), _measured_clusters (one per
 -- cluster) and _pair_sizes (one per partition).
 CREATE OR REPLACE MACRO clustereval._pairable_points(points, clusters, sizes) AS TABLE
@@ -76,8 +77,8 @@ CREATE OR REPLACE MACRO clustereval._pairable_points(points, clusters, sizes) AS
   WHERE point.kept;
 
 -- x >= 0 rounded to 12 significant digits, but to at most `decimals` digits after the decimal
--- point. 1.7e308 for any x above that, such as a square or power that exceeds the range of a
--- DOUBLE.
+-- point. For any x above 1.7e308, such as a square or power that exceeds the range of a DOUBLE, it
+-- is 1.7e308.
 CREATE OR REPLACE MACRO clustereval._round_to_digits(x, decimals) AS
   CASE
     WHEN x > 1.7e308 THEN 1.7e308
@@ -87,11 +88,11 @@ CREATE OR REPLACE MACRO clustereval._round_to_digits(x, decimals) AS
     ELSE 0.0
   END;
 
--- The number that a distance d is ranked by: d^2 for euclidean, d^p for minkowski of order p (d^4
--- if p is above 4), otherwise d, rounded to 12 significant digits. Distances that are equal by
--- definition, as many are between points of few decimals, differ in their last digits, and
--- differently in each engine; the rounded numbers are equal. For cosine at most 15 decimals are
--- kept: unit vectors have no more exact ones, and neither have their distances.
+-- The number by which a distance d is ranked: d^2 for euclidean, d^p for minkowski of order p (d^4
+-- if p is above 4), otherwise d, rounded to 12 significant digits. Many distances between points
+-- with few decimals are equal by definition, but their last digits differ, and differently in each
+-- engine. The rounded numbers are equal. For cosine at most 15 decimals are kept, because unit
+-- vectors have no more exact decimals, and neither do their distances.
 CREATE OR REPLACE MACRO clustereval._rank_key(d, distance, p) AS
   clustereval._round_to_digits(
     CASE lower(distance)
@@ -103,7 +104,7 @@ CREATE OR REPLACE MACRO clustereval._rank_key(d, distance, p) AS
   );
 
 -- One row per partition of n points in 2 .. n - 1 clusters (partition_no), with statistics of the
--- distances of all pairs of points. A distance is within if its two points are in one cluster,
+-- distances of all pairs of points. A distance is within if its two points are in the same cluster,
 -- otherwise between.
 --   n_within, n_between: how many distances there are, as DOUBLE
 --   within_sum, between_sum: their sums
@@ -114,9 +115,9 @@ CREATE OR REPLACE MACRO clustereval._rank_key(d, distance, p) AS
 --   greatest_minus_least: the sum of the n_within greatest of all distances, minus that
 --     of as many least
 --   least_key, greatest_key: the extremes of _rank_key
--- The distances are sorted once, and each gets the numbers of those within, and of those between,
--- that are at most as large. points names the table of _pairable_points (one row per point), sizes
--- that of _pair_sizes (one per partition).
+-- The distances are sorted once. Each distance gets the number of distances within, and the number
+-- of distances between, that are not larger. points names the table of _pairable_points (one row
+-- per point), and sizes names the table of _pair_sizes (one row per partition).
 CREATE OR REPLACE MACRO clustereval._pair_distance_statistics(points, sizes, distance, p) AS TABLE
   WITH pair_counts AS (
     -- NULL if the number of pairs exceeds BIGINT.
@@ -183,7 +184,7 @@ CREATE OR REPLACE MACRO clustereval._pair_distance_statistics(points, sizes, dis
         ELSE pair.d
       END
     ) AS within_minus_least,
-    -- Pairs that are among both the smallest and the largest cancel.
+    -- Pairs that are among the smallest and also among the largest cancel.
     clustereval._compensated_sum(
       CASE
         WHEN pair.rank > GREATEST(size.n_within, size.n_between)
@@ -204,7 +205,7 @@ CREATE OR REPLACE MACRO clustereval._pair_distance_statistics(points, sizes, dis
   GROUP BY pair.partition_no;
 
 -- The mean of 1 / rank over the ranks n_before + 1 .. n_before + n_tied, which are shared by n_tied
--- neighbors at the same distance from a point that has n_before nearer ones. A rank above
+-- neighbors at the same distance from a point that has n_before nearer neighbors. A rank above
 -- n_neighbors adds 0 to the mean; NULL if all ranks are above it.
 CREATE OR REPLACE MACRO clustereval._mean_reciprocal_rank(n_before, n_tied, n_neighbors) AS
   list_sum(list_transform(
@@ -283,15 +284,15 @@ CREATE OR REPLACE MACRO clustereval._check_sum_of_distances(x) AS
   END;
 
 -- Baker and Hubert's gamma: (concordant - discordant) / (concordant + discordant), NULL for 0 / 0.
--- The parameters count comparisons of a distance within a cluster with one between two clusters:
--- concordant if the one between is larger, discordant if it is smaller.
+-- The parameters count comparisons of a distance within a cluster with a distance between two
+-- clusters: concordant if the distance between is larger, discordant if it is smaller.
 CREATE OR REPLACE MACRO clustereval._pairwise_gamma(concordant, discordant) AS
   clustereval._ratio(concordant - discordant, concordant + discordant);
 
 -- Tau: (concordant - discordant) / sqrt(n_within n_between N (N - 1) / 2), where n_within distances
 -- within clusters and n_between between clusters are N distances together. concordant and
--- discordant count comparisons of a distance within with one between: those in which the one
--- between is larger, and those in which it is smaller.
+-- discordant count comparisons of a distance within with a distance between: concordant those in
+-- which the distance between is larger, discordant those in which it is smaller.
 CREATE OR REPLACE MACRO clustereval._pairwise_tau(concordant, discordant, n_within, n_between) AS
   (concordant - discordant) / sqrt(
     n_within * n_between * ((n_within + n_between) * (n_within + n_between - 1) / 2)
@@ -301,11 +302,11 @@ CREATE OR REPLACE MACRO clustereval._pairwise_tau(concordant, discordant, n_with
 -- Linkages of pairs of clusters, for dunn_index
 ---------------------------------------------------------------------------------------------------
 
--- One row per ordered pair of clusters of a partition (partition_no, one, other), and per cluster
--- of two points or more with itself: of the distances between their points the largest, complete;
--- the sum, sum; and the largest from a point of one to its nearest in other, hausdorff. No rows
--- unless the option generalized is TRUE. members names the table of _points_in_balls, one row per
--- point.
+-- One row per ordered pair of clusters of a partition (partition_no, one, other), and, for clusters
+-- of two points or more, per cluster with itself: complete, the largest distance between their
+-- points; sum, the sum of these distances; and hausdorff, the largest distance from a point of one
+-- to its nearest point in other. No rows unless the option generalized is TRUE. members names the
+-- table of _points_in_balls, one row per point.
 CREATE OR REPLACE MACRO clustereval._pair_linkages(members, distance, p, generalized) AS TABLE
   WITH from_points AS (
     SELECT
@@ -328,10 +329,10 @@ CREATE OR REPLACE MACRO clustereval._pair_linkages(members, distance, p, general
   GROUP BY partition_no, one, other;
 
 -- One row per partition (partition_no): the smallest complete linkage, average linkage and
--- Hausdorff distance of two clusters (min_complete_linkage, min_average_linkage, min_hausdorff),
--- and the largest mean distance between two points of the same cluster (max_mean_pair). The
--- parameters name the tables of _pair_linkages (one row per ordered pair of clusters) and
--- _measured_clusters (one per cluster).
+-- Hausdorff distance between two clusters (min_complete_linkage, min_average_linkage,
+-- min_hausdorff), and the largest mean distance between two points of the same cluster
+-- (max_mean_pair). The parameters name the tables of _pair_linkages (one row per ordered pair of
+-- clusters) and _measured_clusters (one per cluster).
 CREATE OR REPLACE MACRO clustereval._linkage_extremes(linkages, clusters) AS TABLE
   WITH undirected AS (
     SELECT

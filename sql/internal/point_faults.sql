@@ -1,15 +1,15 @@
 -- point_faults: what is wrong with the vectors of points, and the text of the error.
 
--- Places from 1 of the coordinates of `vector` that are not finite, a list.
+-- List of the places, counted from 1, of the coordinates of `vector` that are not finite.
 CREATE OR REPLACE MACRO clustereval._faulty_places(vector) AS
   list_filter(
     range(1, len(vector) + 1), lambda __ce_i: NOT coalesce(isfinite(vector[__ce_i]), FALSE)
   );
 
 -- What is wrong with `vector`, which should be a list of dims finite numbers, as a struct {rank,
--- coordinate, what}; NULL if nothing is. rank is 0 for an empty vector, 1 for another length, 2 for
--- a coordinate that is not finite; what is the text of what was found. The smallest struct of all
--- rows is reported.
+-- coordinate, what}; NULL if nothing is. rank is 0 for an empty vector, 1 for a different length,
+-- and 2 for a coordinate that is not finite; what is a text that says what was found. The smallest
+-- struct of all rows is reported.
 CREATE OR REPLACE MACRO clustereval._point_fault(vector, dims) AS
   CASE
     WHEN len(vector) = 0 THEN {'rank': 0, 'coordinate': 0, 'what': 'an empty vector'}
@@ -24,14 +24,14 @@ CREATE OR REPLACE MACRO clustereval._point_fault(vector, dims) AS
     ))
   END;
 
--- vector_text, what alias() returns for a vector [x, y, z], without the casts that DuckDB adds to
--- bring its columns to one type.
+-- vector_text, the text that alias() returns for a vector [x, y, z], without the casts that DuckDB
+-- adds to give all columns the same type.
 CREATE OR REPLACE MACRO clustereval._vector_text(vector_text) AS
   regexp_replace(vector_text, 'CAST\(([^(),]+) AS [A-Z]+(\([0-9]+,[ ]*[0-9]+\))?\)', '\1', 'g');
 
 -- Names of the columns of a vector, given the text that _vector_text returns; NULL unless all
--- coordinates are columns. Names with a comma or a parenthesis are not told from expressions, nor
--- are names that begin with a digit from numbers.
+-- coordinates are columns. Names with a comma or a parenthesis cannot be distinguished from
+-- expressions, and names that begin with a digit cannot be distinguished from numbers.
 CREATE OR REPLACE MACRO clustereval._coordinate_names(text) AS
   CASE
     WHEN regexp_full_match(
@@ -40,9 +40,10 @@ CREATE OR REPLACE MACRO clustereval._coordinate_names(text) AS
     THEN string_split(regexp_extract(text, 'list_value\((.*)\)\)', 1), ', ')
   END;
 
--- The end of an error text on coordinates that are not finite: what leaves these rows out. For NULL
--- that is an option, for other values a condition. `names` are the names of their columns, `what`
--- the text of _point_fault. Empty if names is NULL, and for more names than a reader copies.
+-- The end of an error text on coordinates that are not finite, which tells the user how to leave
+-- these rows out: by an option for NULL, by a condition for other values. `names` are the names of
+-- the columns, and `what` is the text of _point_fault. Empty if names is NULL, or if there are more
+-- names than a reader would copy.
 CREATE OR REPLACE MACRO clustereval._finite_rows_advice(names, what) AS
   CASE
     WHEN starts_with(what, 'NULL') THEN ': missing := ''drop'''
@@ -56,9 +57,9 @@ CREATE OR REPLACE MACRO clustereval._finite_rows_advice(names, what) AS
     ELSE ''
   END;
 
--- How many rows are at fault in each column, for an error text: `counts` is a list of structs
--- {place, rows}, and `names` are the names of the columns. Empty if names is NULL, and for a single
--- column, which the text names already.
+-- The numbers of faulty rows in each column, for an error text. `counts` is a list of structs
+-- {place, rows}, and `names` are the names of the columns. Empty if names is NULL, and also for a
+-- single column, because the error text already names it.
 CREATE OR REPLACE MACRO clustereval._faulty_columns(counts, names) AS
   CASE
     WHEN len(counts) > 1 AND names IS NOT NULL
@@ -72,8 +73,8 @@ CREATE OR REPLACE MACRO clustereval._faulty_columns(counts, names) AS
     ELSE ''
   END;
 
--- Where the first row at fault is, for an error text: id and partition are its values as text, NULL
--- where there is no such column. Empty if both are.
+-- The place of the first faulty row, for an error text. id and partition are the values of this row
+-- as text, NULL if there is no such column. Empty if both are NULL.
 CREATE OR REPLACE MACRO clustereval._row_place(id, partition) AS
   CASE
     WHEN coalesce(id, partition) IS NULL THEN ''
@@ -83,9 +84,9 @@ CREATE OR REPLACE MACRO clustereval._row_place(id, partition) AS
   END;
 
 -- Raises the error for fault, the smallest struct of _point_fault of all rows, whose vectors should
--- have dims coordinates; `rows` is the number of rows with a fault, `names` is what
--- _coordinate_names returns, and `details` is more about these rows, from _faulty_columns and
--- _row_place. If fault is NULL, it is the distances that overflow.
+-- have dims coordinates; `rows` is the number of rows with a fault, `names` is the result of
+-- _coordinate_names, and `details` is further text about these rows, from _faulty_columns and
+-- _row_place. If fault is NULL, the error is that distances overflow.
 CREATE OR REPLACE MACRO clustereval._point_fault_error(
   fault, dims, rows, names := CAST(NULL AS VARCHAR[]), details := ''
 ) AS
@@ -110,10 +111,10 @@ CREATE OR REPLACE MACRO clustereval._point_fault_error(
     )
   END);
 
--- One row about the first of the rows at fault, or none if faults has no rows: fault, the smallest
--- struct of _point_fault; dims, the number of coordinates that vectors should have; n_faulty, the
--- number of faulty rows; names, the columns of the coordinates, NULL if they are not columns; and
--- details, more about these rows for the error text. faults is the name of a CTE of rows of points:
+-- One row about the first faulty row, or no row if faults has no rows: fault, the smallest struct
+-- of _point_fault; dims, the number of coordinates that vectors should have; n_faulty, the number
+-- of faulty rows; names, the columns of the coordinates, NULL if they are not columns; and details,
+-- further text about these rows for the error. faults is the name of a CTE of rows of points:
 -- vector, partition_key and id of _points, with dims and fault; arguments: the row of
 -- _point_arguments.
 CREATE OR REPLACE MACRO clustereval._first_point_fault(faults, arguments) AS TABLE

@@ -1,25 +1,27 @@
 -- point_silhouettes: the silhouettes of queries, from their mean distances.
 --
--- Reading rules, besides those of centroids.sql:
---   * Clusters have a number, number, in the order of partitions and clusters. A partition has
---     the smallest number of its clusters, partition_no.
---   * A member is a point that counts. A query, or queried point, is a member whose silhouette is
---     computed. A target is a cluster to which its mean distance is computed: its own, or one that
---     bounds of mean distances do not rule out as the nearest other, or as the furthest.
+-- Rules for reading this file, in addition to those of centroids.sql:
+--   * Each cluster has a number, number, in the order of partitions and clusters. The number of a
+--     partition, partition_no, is the smallest number of its clusters.
+--   * A member is a point that is scored. A query, or queried point, is a member whose silhouette
+--     is computed. A target is a cluster to which the mean distance of a query is computed: its own
+--     cluster, or a cluster that bounds on mean distances do not rule out as the nearest other, or
+--     as the furthest.
 
 ---------------------------------------------------------------------------------------------------
 -- Silhouettes of queries
 ---------------------------------------------------------------------------------------------------
 
--- Silhouette (b - a) / max(a, b) from the mean distances a to the own cluster and b to others; 0 if
--- both are 0.
+-- Silhouette (b - a) / max(a, b) from the mean distances a to the point's own cluster and b to
+-- other clusters; 0 if both are 0.
 CREATE OR REPLACE MACRO clustereval._silhouette_value(a, b) AS
   CASE WHEN GREATEST(a, b) = 0 THEN 0.0 ELSE (b - a) / GREATEST(a, b) END;
 
 -- One row per point of mean_distances (_mean_distances): its columns, partition_no, total (points
--- of the partition), cluster_size, and bounds of its silhouette, lower and upper, equal if the mean
--- distances are exact. They are NULL if there is one cluster, or as many as points, and 0 in a
--- cluster of one point. clusters are the rows of _cluster_moments.
+-- of the partition), cluster_size, and bounds on its silhouette, lower and upper, equal if the mean
+-- distances are exact. The bounds are NULL if there is only one cluster or if every cluster has a
+-- single point, and 0 for the point of a cluster with a single point. clusters are the rows of
+-- _cluster_moments.
 CREATE OR REPLACE MACRO clustereval._point_silhouettes(mean_distances, clusters) AS TABLE
   SELECT
     query.*,
@@ -39,9 +41,9 @@ CREATE OR REPLACE MACRO clustereval._point_silhouettes(mean_distances, clusters)
   JOIN query_table(clusters) AS own ON own.number = query.number;
 
 -- One row (row_no) per point whose silhouette must be computed exactly so that the bounds of the
--- partition's mean silhouette are at most `tolerance` apart. The widths of the bounds of all others
--- add up to at most tolerance times the number of points, and these are the narrowest. bounded are
--- the rows of _point_silhouettes; members are those of _cluster_members (ids break ties).
+-- partition's mean silhouette are at most `tolerance` apart. All other points have the narrowest
+-- bounds, whose widths add up to at most tolerance times the number of points. bounded are the rows
+-- of _point_silhouettes; members are those of _cluster_members (ids break ties).
 CREATE OR REPLACE MACRO clustereval._queries_to_evaluate(bounded, members, tolerance) AS TABLE
   WITH cumulated AS (
     SELECT
@@ -89,11 +91,12 @@ CREATE OR REPLACE MACRO clustereval._tolerant_means(
   LEFT JOIN required ON required.row_no = query.row_no
   WHERE required.row_no IS NULL;
 
--- One row (row_no) per row of queries, points whose silhouettes are computed: bounds of its mean
--- distances to its own cluster, number (a_lower, a_upper), and to others, by "between" (b_lower,
--- b_upper, and neighbor). If exact, the bounds are equal; otherwise neighbor is NULL. members are
--- all points (both: rows of _cluster_members), reference_points rows of _drawn_members, clusters
--- the rows of _cluster_moments; the rest are options of silhouette_score.
+-- One row (row_no) per row of queries, points whose silhouettes are computed: bounds on its mean
+-- distances to its own cluster, number (a_lower, a_upper), and to other clusters, by "between"
+-- (b_lower, b_upper, and neighbor). If exact, the bounds are equal; otherwise neighbor is NULL.
+-- members are all points. queries and members are rows of _cluster_members, reference_points are
+-- rows of _drawn_members, and clusters are the rows of _cluster_moments; the other parameters are
+-- options of silhouette_score.
 CREATE OR REPLACE MACRO clustereval._mean_distances(
   queries, members, reference_points, clusters, distance, p, method, "between", tolerance,
   reference_size

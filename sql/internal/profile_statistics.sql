@@ -1,15 +1,15 @@
--- profile_statistics: values of columns of any type by cluster: their counts, means and spreads.
+-- profile_statistics: counts, means and spreads of the values of columns of any type, by cluster.
 --
---   * A value is a number (dates are days since 1970-01-01), a category (text and truth values), or
---     missing. A share of rows is the mean of a column of zeros and ones.
+--   * A value is a number (dates are days since 1970-01-01), a category (a text or a truth value),
+--     or missing. A share of rows is treated as the mean of a column of zeros and ones.
 --   * Numbers are read twice: for the means of clusters, and for the deviations from these.
 
 ---------------------------------------------------------------------------------------------------
 -- Reading
 ---------------------------------------------------------------------------------------------------
 
--- What the values of a type, the result of typeof(), are: 'number', 'date' or 'category'; NULL for
--- a type that has no profile.
+-- The kind of the values of a type, the result of typeof(): 'number', 'date' or 'category'; NULL
+-- for a type that has no profile.
 CREATE OR REPLACE MACRO clustereval._profile_kind(type_name) AS
   CASE
     WHEN regexp_matches(type_name, clustereval._number_types()) THEN 'number'
@@ -34,8 +34,8 @@ CREATE OR REPLACE MACRO clustereval._profile_types_query(names) AS
 
 -- Text of the query that returns the kept rows of __ce_named_rows, a CTE of the caller, with two
 -- lists of the values of the columns `names`: __ce_numbers, NULL where a column has categories, and
--- __ce_texts, NULL where it has numbers. What typeof() returns is known before a row is read, and
--- so is the branch of each CASE. Raises an error for bad names.
+-- __ce_texts, NULL where it has numbers. The result of typeof() is known before any row is read,
+-- and therefore so is the branch of each CASE. Raises an error for invalid names.
 CREATE OR REPLACE MACRO clustereval._profile_values_query(names) AS
   clustereval._check_names(concat(
     'SELECT __ce_partition, __ce_cluster, __ce_n, [',
@@ -68,7 +68,7 @@ CREATE OR REPLACE MACRO clustereval._profile_values_query(names) AS
   ), names);
 
 -- One row per column of a profile: column_no, from 1, column_name, kind, and unpartitioned, whether
--- the call has no partition_by. Raises the errors of the user's columns, of an empty table too.
+-- the call has no partition_by. Raises the errors for the user's columns, even for an empty table.
 CREATE OR REPLACE MACRO clustereval._profile_columns(
   tbl, columns, cluster, weight, partition_by, noise
 ) AS TABLE
@@ -117,7 +117,7 @@ CREATE OR REPLACE MACRO clustereval._profile_columns(
   FROM __ce_names
   CROSS JOIN __ce_call;
 
--- One row per row of the user's table tbl that counts: partition_key, cluster, its weight n, and
+-- One row per row of the user's table tbl that is kept: partition_key, cluster, n (its weight), and
 -- numbers and texts, the lists of _profile_values_query.
 CREATE OR REPLACE MACRO clustereval._profile_rows(
   tbl, columns, cluster, weight, partition_by, noise, noise_as
@@ -146,9 +146,10 @@ CREATE OR REPLACE MACRO clustereval._profile_rows(
     __ce_texts AS texts
   FROM query(clustereval._profile_values_query(clustereval._column_names(columns)));
 
--- One row per partition of the user's table tbl, of dropped rows too: partition_key. Raises an
--- error for a bad weight, also in a row that is dropped. Without partition_by it is the row that
--- unpartitioned, a column of _profile_columns, stands for, and without both no row is read.
+-- One row, partition_key, per partition of the user's table tbl, even if all its rows are dropped.
+-- Raises an error for an invalid weight, even in a row that is dropped. Without partition_by the
+-- column unpartitioned of _profile_columns produces this row, and if there are no weights either,
+-- no row is read.
 CREATE OR REPLACE MACRO clustereval._profile_partitions(tbl, weight, partition_by) AS TABLE
   WITH __ce_weights AS (
     SELECT
@@ -168,15 +169,17 @@ CREATE OR REPLACE MACRO clustereval._profile_partitions(tbl, weight, partition_b
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- cluster_n all_of of all_n - n of all_n, exactly: 0 if a share in the cluster equals that in all.
+-- n * all_n - all_of * cluster_n, computed exactly, so that it is 0 if the share in the cluster
+-- equals the share in all rows.
 CREATE OR REPLACE MACRO clustereval._share_excess(n, all_of, cluster_n, all_n) AS
   clustereval._widen(n) * clustereval._widen(all_n)
     - clustereval._widen(all_of) * clustereval._widen(cluster_n);
 
--- One row per cluster, column and category; the numbers of a column are one category, its missing
--- values another one: partition_key, cluster, column_no, category, missing; the rows n; of numbers
--- their sum (total), the smallest (low), the largest (high), and of those that are not finite how
--- many there are (n_invalid) and one as text (invalid). value_rows: rows of _profile_rows.
+-- One row per cluster, column and category, where the numbers of a column are one category and its
+-- missing values are another: partition_key, cluster, column_no, category, missing, and n, the
+-- number of rows. For numbers there are also their sum (total), the smallest (low) and the largest
+-- (high), the number of values that are not finite (n_invalid), and one of these values as text
+-- (invalid). value_rows: rows of _profile_rows.
 CREATE OR REPLACE MACRO clustereval._profile_cells(value_rows) AS TABLE
   WITH cell_values AS NOT MATERIALIZED (
     SELECT
@@ -199,7 +202,7 @@ CREATE OR REPLACE MACRO clustereval._profile_cells(value_rows) AS TABLE
   GROUP BY partition_key, cluster, column_no, category, missing;
 
 -- One row per cluster and column: the columns of _profile_cells, n_missing, and center, the mean of
--- the numbers except for rounding; n is without the missing values. cells: rows of _profile_cells.
+-- the numbers except for rounding; n excludes the missing values. cells: rows of _profile_cells.
 CREATE OR REPLACE MACRO clustereval._profile_sums(cells) AS TABLE
   SELECT
     partition_key, cluster, column_no,
@@ -216,8 +219,8 @@ CREATE OR REPLACE MACRO clustereval._profile_sums(cells) AS TABLE
   FROM query_table(cells)
   GROUP BY partition_key, cluster, column_no;
 
--- One row per cluster and column of numbers: partition_key, cluster, column_no; shift, what is to
--- be added to the center of _profile_sums; and m2, the sum of squared deviations from the mean.
+-- One row per cluster and column of numbers: partition_key, cluster, column_no; shift, which is
+-- added to the center of _profile_sums; and m2, the sum of squared deviations from the mean.
 -- Parameters: rows of _profile_rows and _profile_sums.
 CREATE OR REPLACE MACRO clustereval._profile_deviations(value_rows, sums) AS TABLE
   WITH center_lists AS (
@@ -225,7 +228,7 @@ CREATE OR REPLACE MACRO clustereval._profile_deviations(value_rows, sums) AS TAB
     FROM query_table(sums)
     GROUP BY partition_key, cluster
   ),
-  -- The weight is a DOUBLE before products of it.
+  -- The weight is cast to DOUBLE before it is multiplied.
   paired_values AS NOT MATERIALIZED (
     SELECT
       own.partition_key, own.cluster,
@@ -300,11 +303,12 @@ CREATE OR REPLACE MACRO clustereval._check_profile(profiled_columns, sums, devia
   WHERE fault IS NOT NULL;
 
 -- One row per cluster and column of numbers: its key (partition_key, cluster, column_no); n, the
--- mean, m2, and deviation, the mean of the cluster less the origin of the column in the partition,
--- which keeps the digits of differences where points are far from 0; and, of all clusters, their
--- rows (all_n), the sum of squared deviations from the mean of all (all_m2), that of the means of
--- clusters from it (between_squares), and of the other clusters the mean (rest_mean) and the same
--- less the origin (rest_deviation), NULL without their rows. Parameters: rows of _profile_sums and
+-- mean, m2, and deviation, the mean of the cluster minus the origin of the column in the partition,
+-- which keeps the digits of differences if points are far from 0. For all clusters together there
+-- are the number of rows (all_n), the sum of squared deviations from the overall mean (all_m2), and
+-- the sum of squared deviations of the cluster means from the overall mean (between_squares). For
+-- the other clusters there are the mean (rest_mean) and the mean minus the origin (rest_deviation),
+-- NULL if the other clusters have no rows. Parameters: rows of _profile_sums and
 -- _profile_deviations.
 CREATE OR REPLACE MACRO clustereval._profile_numbers(sums, deviations) AS TABLE
   WITH origins AS MATERIALIZED (
@@ -358,8 +362,8 @@ CREATE OR REPLACE MACRO clustereval._profile_numbers(sums, deviations) AS TABLE
       AND mean.column_no = own.column_no
     GROUP BY own.partition_key, own.column_no
   ),
-  -- The clusters before and behind are added up, as the difference of all and the own one would
-  -- lose the digits of a small rest.
+  -- The clusters before and after the cluster are added up, because the difference between all
+  -- clusters and this cluster would lose the digits of a small rest.
   sides AS (
     SELECT
       *,
@@ -404,10 +408,10 @@ CREATE OR REPLACE MACRO clustereval._profile_numbers(sums, deviations) AS TABLE
     AND square.column_no = own.column_no;
 
 -- One row per cluster, column and category that has rows in the cluster, or of which 5 rows or more
--- were expected there: partition_key, cluster, column_no, category, missing, which is TRUE for the
--- missing values of a column that has any; its rows in the cluster (n) and in all clusters
--- (all_of); and the rows that could have it in the cluster (cluster_n) and in all (all_n).
--- Parameters: rows of _profile_cells and _profile_sums.
+-- were expected there: partition_key, cluster, column_no, category and missing, which is TRUE for
+-- the missing values of a column that has any; the numbers of rows with the category in the cluster
+-- (n) and in all clusters (all_of); and the numbers of rows that could have it in the cluster
+-- (cluster_n) and in all clusters (all_n). Parameters: rows of _profile_cells and _profile_sums.
 CREATE OR REPLACE MACRO clustereval._profile_shares(cells, sums) AS TABLE
   WITH category_cells AS (
     SELECT * FROM query_table(cells) WHERE category IS NOT NULL
@@ -464,9 +468,10 @@ CREATE OR REPLACE MACRO clustereval._profile_shares(cells, sums) AS TABLE
   WHERE all_missing > 0;
 
 -- One row per column of categories: partition_key, column_no, the number of categories
--- (n_categories), and cramers_v of categories and clusters, NULL unless there are two of both.
--- Expected rows of the cells without rows are what is left of all rows, an exact integer divided
--- late. Parameters: rows of _profile_cells and _profile_sums.
+-- (n_categories), and cramers_v of categories and clusters, NULL unless there are at least two
+-- categories and two clusters. The expected number of rows in cells without rows is the remainder
+-- of all rows, an exact integer that is divided late. Parameters: rows of _profile_cells and
+-- _profile_sums.
 CREATE OR REPLACE MACRO clustereval._profile_associations(cells, sums) AS TABLE
   WITH category_cells AS (
     SELECT

@@ -1,9 +1,10 @@
 -- profiles: what distinguishes each cluster, and which columns separate the clusters.
 
--- The v-test of `difference`, the mean of n of all_n rows less that of the others; all_m2 is the
--- sum of squared deviations of all rows from their mean. It is the difference of the mean from that
--- of all rows, divided by the standard deviation of the means of n rows that are drawn without
--- replacement. NULL without other rows, and if all values are equal.
+-- The v-test of `difference`, which is the mean of n of all_n rows minus the mean of the other
+-- rows. all_m2 is the sum of squared deviations of all rows from their mean. The v-test is the
+-- difference between the mean of the n rows and the mean of all rows, divided by the standard
+-- deviation of the mean of n rows that are drawn without replacement. NULL if there are no other
+-- rows, or if all values are equal.
 CREATE OR REPLACE MACRO clustereval._v_test(difference, n, all_n, all_m2) AS
   difference * sqrt(clustereval._ratio(
     clustereval._widen(n) * clustereval._widen(all_n - n) * clustereval._widen(all_n - 1),

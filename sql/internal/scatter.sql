@@ -1,14 +1,14 @@
--- scatter: indices from the centers of clusters, and from the distances of points to their own
--- center or to every center. A gap is the distance between two centers.
+-- scatter: indices from the centers of clusters, and from the distances between points and their
+-- own center or every center. A gap is the distance between two centers.
 
 ---------------------------------------------------------------------------------------------------
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition (a group of partition_by): its numbers of rows that count (total), that
--- were dropped (n_dropped), and that are noise (n_noise); of clusters (n_clusters), and of
--- clusters of one point (n_singletons). Partitions that keep no row are left out, except the
--- single partition of a call without partition_by. spreads: rows of _cluster_spreads.
+-- One row per partition (a group of partition_by): its numbers of rows that are scored (total),
+-- dropped (n_dropped) and noise (n_noise), of clusters (n_clusters), and of clusters with a single
+-- point (n_singletons). Partitions that keep no row are left out, except the single partition of a
+-- call without partition_by. spreads: rows of _cluster_spreads.
 CREATE OR REPLACE MACRO clustereval._point_row_counts(spreads) AS TABLE
   SELECT
     partition_key,
@@ -23,9 +23,10 @@ CREATE OR REPLACE MACRO clustereval._point_row_counts(spreads) AS TABLE
 
 -- One row per cluster (partition_key, number) of a partition with several: the smallest and largest
 -- distance of its center to the other centers (least, most_gap), the sum of all (gap_sum), the
--- nearest cluster (nearest; the lowest in a tie), and overlap of Davies and Bouldin: the largest
--- (sum of both clusters' mean distances to their centers) / distance of the centers. Centers that
--- coincide do not count in it, as in scikit-learn. clusters: rows of _measured_clusters.
+-- nearest cluster (nearest; the lowest in a tie), and overlap of Davies and Bouldin, the largest
+-- value of (sum of both clusters' mean distances to their centers) / (distance between the
+-- centers). Pairs of centers that coincide are skipped in overlap, as in scikit-learn. clusters:
+-- rows of _measured_clusters.
 CREATE OR REPLACE MACRO clustereval._centroid_gaps(clusters, distance, p) AS TABLE
   WITH cluster_pairs AS (
     SELECT
@@ -48,10 +49,11 @@ CREATE OR REPLACE MACRO clustereval._centroid_gaps(clusters, distance, p) AS TAB
   GROUP BY partition_key, number;
 
 -- One row per partition (a group of partition_by): its dimensions dims, and sums over its
--- clusters: ssw and ssb, of squares within and between clusters; distances and overall_distances,
--- of the distances of points to their own center and to that of the partition; mean_distance_sum,
--- of mean distances; mean_square_sum, of ssw / n; and log_square_sum, of n ln(ssw / n), NULL if
--- one is 0. clusters: rows of _measured_clusters; distance and p are options.
+-- clusters: ssw and ssb, the sums of squares within and between clusters; distances and
+-- overall_distances, the sums of the distances of points to their own center and to the center of
+-- the partition; mean_distance_sum, the sum of mean distances; mean_square_sum, the sum of ssw / n;
+-- and log_square_sum, the sum of n ln(ssw / n), NULL if an ssw is 0. clusters: rows of
+-- _measured_clusters; distance and p are options.
 CREATE OR REPLACE MACRO clustereval._spread_totals(clusters, distance, p) AS TABLE
   SELECT
     partition_key,
@@ -73,9 +75,9 @@ CREATE OR REPLACE MACRO clustereval._spread_totals(clusters, distance, p) AS TAB
   FROM query_table(clusters)
   GROUP BY partition_key;
 
--- One row per partition (a group of partition_by): the smallest and largest distance of two
--- centers (least_gap, most_gap), the smallest squared one (least_squared_gap), and sums over
--- clusters of their gap_sum (so every pair of centers counts twice), of 1 / gap_sum
+-- One row per partition (a group of partition_by): the smallest and largest distance between two
+-- centers (least_gap, most_gap), the smallest squared distance (least_squared_gap), and sums over
+-- clusters of their gap_sum (in which every pair of centers counts twice), of 1 / gap_sum
 -- (inverse_gap_sum, NULL if one is 0), and of their overlap (overlap_sum). gaps: rows of
 -- _centroid_gaps.
 CREATE OR REPLACE MACRO clustereval._gap_totals(gaps, distance) AS TABLE
@@ -184,8 +186,9 @@ CREATE OR REPLACE MACRO clustereval._calinski_harabasz_score(n, n_clusters, ssw,
 CREATE OR REPLACE MACRO clustereval._davies_bouldin_score(n, n_clusters, overlap_sum) AS
   CASE WHEN clustereval._is_clustering(n, n_clusters) THEN overlap_sum / n_clusters END;
 
--- Mean distance between centers. gap_sum is the sum over ordered pairs of centers: every pair
--- twice. n_clusters may be 1e10: n_clusters (n_clusters - 1) as BIGINT would overflow.
+-- Mean distance between centers. gap_sum is the sum over ordered pairs of centers, which counts
+-- every pair twice. n_clusters may be 1e10, for which n_clusters (n_clusters - 1) would overflow as
+-- BIGINT.
 CREATE OR REPLACE MACRO clustereval._separation(n_clusters, gap_sum) AS
   gap_sum / (CAST(n_clusters AS DOUBLE) * (n_clusters - 1));
 
@@ -194,8 +197,9 @@ CREATE OR REPLACE MACRO clustereval._log_ss_ratio(ssw, ssb) AS
   CASE WHEN ssw > 0 AND ssb > 0 THEN ln(NULLIF(ssb, 0) / NULLIF(ssw, 0)) END;
 
 -- Scat term of the SD and S_Dbw indices: mean norm of the clusters' variance vectors / norm of the
--- variance vector of all n points. variance_norm_sum is the sum of the former norms over clusters,
--- total_squares_norm the norm of the vector of the coordinates' total sums of squares.
+-- variance vector of all n points. variance_norm_sum is the sum over clusters of the norms of their
+-- variance vectors, and total_squares_norm is the norm of the vector of the coordinates' total sums
+-- of squares.
 CREATE OR REPLACE MACRO clustereval._scattering(
   n, n_clusters, variance_norm_sum, total_squares_norm
 ) AS
@@ -213,11 +217,11 @@ CREATE OR REPLACE MACRO clustereval._pbm_index(
 -- Distances to every center
 ---------------------------------------------------------------------------------------------------
 
--- List of the distances of a point x to a list of centers, by distance and p; for cosine all are
--- unit vectors or zero. They are those of _distance without the forms for vectors at fault, which
--- take ten times as long in a lambda: checks report those. try() is there because rows are measured
--- before that. The name of the distance is compared outside of lambdas, where the engine does it
--- once and not for each pair.
+-- List of the distances between a point x and a list of centers, by distance and p; for cosine all
+-- are unit vectors or zero. The distances are those of _distance without the forms for faulty
+-- vectors, which take ten times as long in a lambda. Checks report faulty vectors. The macro uses
+-- try() because rows are measured before these checks. The name of the distance is compared outside
+-- of lambdas, where the engine compares it only once and not for each pair.
 CREATE OR REPLACE MACRO clustereval._distances_to_centers(x, centers, distance, p) AS
   CASE lower(distance)
     WHEN 'euclidean'
@@ -250,9 +254,9 @@ CREATE OR REPLACE MACRO clustereval._distances_to_centers(x, centers, distance, 
     ELSE list_transform(centers, lambda __ce_center: clustereval._minkowski(x, __ce_center, p))
   END;
 
--- One row per point that counts in a partition of several clusters: the number of its cluster, and
--- its distances to the center of that (own) and to the nearest other center (other). Parameters:
--- rows of _points and _measured_clusters, and options.
+-- One row per point that is scored, in partitions with several clusters: the number of its cluster,
+-- and its distances to the center of this cluster (own) and to the nearest other center (other).
+-- Parameters: rows of _points and _measured_clusters, and options.
 CREATE OR REPLACE MACRO clustereval._grouped_center_distances(
   points, clusters, distance, p
 ) AS TABLE
@@ -272,8 +276,8 @@ CREATE OR REPLACE MACRO clustereval._grouped_center_distances(
   GROUP BY cluster.number, point.row_no;
 
 -- The rows of _grouped_center_distances. Each point holds its distances to all centers of its
--- partition in a list, and the points stream. A list of the centers of all partitions is attached
--- by a cross join, since a join by partition would copy the centers for each point.
+-- partition in a list, and the points are streamed. A list of the centers of all partitions is
+-- attached by a cross join, since a join by partition would copy the centers for each point.
 CREATE OR REPLACE MACRO clustereval._center_distances(points, clusters, distance, p) AS TABLE
   WITH center_lists AS (
     SELECT
@@ -351,10 +355,10 @@ CREATE OR REPLACE MACRO clustereval._wemmert_gancarski_totals(
   JOIN query_table(clusters) AS cluster ON cluster.number = sums.number
   GROUP BY cluster.partition_key;
 
--- One row per cluster (number) and target of it, a point near which S_Dbw counts the points of the
--- cluster: the center of each cluster of its partition (other, which may be the same one), and the
--- midpoint (is_midpoint) of both centers. reach is the distance of the target to the center of the
--- cluster. clusters: rows of _measured_clusters.
+-- One row per cluster (number) and target. A target is a point near which S_Dbw counts the points
+-- of the cluster: the center of each cluster of the partition (other, which may be the same
+-- cluster), and the midpoint (is_midpoint) of both centers. reach is the distance between the
+-- target and the center of the cluster. clusters: rows of _measured_clusters.
 CREATE OR REPLACE MACRO clustereval._density_targets(clusters) AS TABLE
   WITH center_pairs AS (
     SELECT
@@ -379,19 +383,21 @@ CREATE OR REPLACE MACRO clustereval._density_targets(clusters) AS TABLE
   SELECT number, number, FALSE, center, 0.0
   FROM query_table(clusters);
 
--- One row per target of a cluster (number, other and is_midpoint of _density_targets) that points
--- of the cluster are near, within the density_radius of its partition: the number of these, n. By
--- the triangle inequality, the distances of such a point and of the target to the center of the
--- cluster differ by no more than the radius. Few others pass this test, which is wider by more than
--- the rounding error of both. So that engines find the targets that pass it by a hash join, and do
--- not try all of the cluster, the distances to its center are cut into rings, which are wider than
--- the test is: the targets of a point are in the ring of its lower bound, or in the next one. (The
--- width is 0 if all points are one; S_Dbw is undefined then.) points: rows of _points; clusters:
--- rows of _measured_clusters; radii: one row per partition.
+-- One row per target of a cluster (number, other and is_midpoint of _density_targets) that has
+-- points of the cluster near it, within the density_radius of the partition: n, the number of these
+-- points. By the triangle inequality, the distances of such a point and of the target to the center
+-- of the cluster differ by no more than the radius. Few other targets pass this test, which is
+-- wider by more than the rounding error of both distances. Engines should find the targets that
+-- pass it by a hash join, and not try all targets of the cluster. Therefore the distances to the
+-- center of the cluster are cut into rings that are wider than the test, and the targets of a point
+-- are in the ring of its lower bound or in the next ring. The width is 0 if all points are equal,
+-- in which case S_Dbw is undefined. points: rows of _points; clusters: rows of _measured_clusters;
+-- radii: one row per partition.
 CREATE OR REPLACE MACRO clustereval._nearby_counts(points, clusters, radii) AS TABLE
   WITH targets AS (SELECT * FROM clustereval._density_targets(clusters)),
   reaches AS (SELECT number, MAX(reach) AS max_reach FROM targets GROUP BY number),
-  -- The test of a point that is further away than all targets may be wider; it is near none.
+  -- If a point is further away than all targets, its test may be wider, but the point is near none
+  -- of them.
   ring_widths AS (
     SELECT
       own.partition_key, own.cluster, own.singleton_no, own.number, own.center,
@@ -426,7 +432,8 @@ CREATE OR REPLACE MACRO clustereval._nearby_counts(points, clusters, radii) AS T
       own_distance + density_radius + 1e-9 * (own_distance + density_radius) AS upper
     FROM own_distances
   ),
-  -- Each point twice, in both rings. The two rows come first: DataFusion keeps the left side.
+  -- Each point appears twice, once in each ring. The two rows come first, because DataFusion keeps
+  -- the left side.
   placed_points AS NOT MATERIALIZED (
     SELECT
       number, point, density_radius, lower, upper,
@@ -443,11 +450,11 @@ CREATE OR REPLACE MACRO clustereval._nearby_counts(points, clusters, radii) AS T
   GROUP BY target.number, target.other, target.is_midpoint;
 
 -- One row per partition (a group of partition_by): the inter-cluster density of S_Dbw (density).
--- For a pair of clusters that is the number of their points near the midpoint of the two centers,
--- divided by the number near the center that has more of them; the result is the mean over pairs,
--- NULL if a pair has no point near either center. Near is within sqrt(sum over clusters of the
--- norm of their variance vector) / number of clusters. Parameters: rows of _points,
--- _measured_clusters and _moved_moments.
+-- For a pair of clusters, the density is the number of their points near the midpoint of the two
+-- centers, divided by the number near one of the centers, whichever has more. The result is the
+-- mean over pairs, NULL if a pair has no point near either center. A point is near if its distance
+-- is at most sqrt(sum over clusters of the norm of their variance vector) / number of clusters.
+-- Parameters: rows of _points, _measured_clusters and _moved_moments.
 CREATE OR REPLACE MACRO clustereval._density_totals(points, clusters, coordinates) AS TABLE
   WITH density_radii AS (
     SELECT
@@ -503,9 +510,9 @@ CREATE OR REPLACE MACRO clustereval._density_totals(points, clusters, coordinate
 -- Tables
 ---------------------------------------------------------------------------------------------------
 
--- TRUE if n_pairs, the ordered pairs of clusters in one partition, summed over the partitions, are
--- at most 64 million, or NULL because there is no cluster. Raises an error otherwise: points are
--- counted for each pair, which takes about 60 bytes.
+-- TRUE if n_pairs, the number of ordered pairs of clusters in the same partition, summed over the
+-- partitions, is at most 64 million, or NULL because there is no cluster. Otherwise raises an
+-- error, because points are counted for each pair, which takes about 60 bytes per pair.
 CREATE OR REPLACE MACRO clustereval._check_cluster_pairs(n_pairs) AS
   CASE
     WHEN n_pairs > 64000000

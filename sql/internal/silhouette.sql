@@ -1,4 +1,4 @@
--- silhouette: how much nearer each point is to its own cluster than to the nearest other one.
+-- silhouette: how much nearer each point is to its own cluster than to the nearest other cluster.
 --
 -- A query is a point whose silhouette is computed; see point_silhouettes.sql.
 
@@ -267,10 +267,10 @@ CREATE OR REPLACE MACRO clustereval.silhouette_clusters(
     AND COALESCE((SELECT MIN(valid) FROM __ce_points_check), TRUE)
   ORDER BY own.number ASC NULLS LAST;
 
--- One row per partition (partition_no), from silhouettes, the rows of _point_silhouettes: their
--- number n, how many are exact (n_exact), the number of their clusters (n_clusters), the means of
--- lower, of upper and of the middle of both (middle), and of the mean middles by cluster the mean
--- (macro) and the maximum (largest).
+-- One row per partition (partition_no), from silhouettes, the rows of _point_silhouettes: the
+-- number of silhouettes (n), the number of exact silhouettes (n_exact), the number of clusters
+-- (n_clusters), the means of lower, of upper and of the middle of both (middle), and the mean
+-- (macro) and the maximum (largest) over clusters of the mean of middle.
 CREATE OR REPLACE MACRO clustereval._silhouette_totals(silhouettes) AS TABLE
   WITH summed AS (
     SELECT

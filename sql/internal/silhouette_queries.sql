@@ -1,14 +1,15 @@
 -- silhouette_queries: the options of silhouettes, and the CTEs that are read for them.
 --
--- A query is a point whose silhouette is computed: every point, or those of a sample.
+-- A query is a point whose silhouette is computed. The queries are all points, or the points of a
+-- sample.
 
 ---------------------------------------------------------------------------------------------------
 -- Options
 ---------------------------------------------------------------------------------------------------
 
--- query_text unchanged; raises an error for the first bad one of the other arguments, options of
--- silhouette_score. query_text is SELECT TRUE from _valid_point_options, which _check_options runs,
--- so that options are checked before any row is read.
+-- query_text, unchanged. Raises an error for the first invalid one of the other arguments, which
+-- are options of silhouette_score. query_text is SELECT TRUE from _valid_point_options, which
+-- _check_options runs, so that options are checked before any row is read.
 CREATE OR REPLACE MACRO clustereval._valid_silhouette_options(
   method, "between", tolerance, sample_size, reference_size, confidence, random_state, query_text
 ) AS
@@ -74,7 +75,7 @@ CREATE OR REPLACE MACRO clustereval._valid_silhouette_options(
     ELSE query_text
   END;
 
--- As _valid_silhouette_options, for silhouette_samples and silhouette_clusters.
+-- Like _valid_silhouette_options, for silhouette_samples and silhouette_clusters.
 CREATE OR REPLACE MACRO clustereval._valid_means_options(
   method, "between", sample_size, reference_size, random_state, query_text
 ) AS
@@ -89,8 +90,8 @@ CREATE OR REPLACE MACRO clustereval._valid_means_options(
     )
   END;
 
--- The end of a query for the rows of a CTE of _mean_distances without varied means, which are NULL:
--- DuckDB 1.4 binds what would read them.
+-- The end of a query for the rows of a CTE of _mean_distances without varied means. The varied
+-- means are NULL there, because DuckDB 1.4 binds the expressions that would read them.
 CREATE OR REPLACE MACRO clustereval._without_variants(name) AS
   concat(
     ', CAST(NULL AS DOUBLE) AS a_more, CAST(NULL AS DOUBLE) AS b_more, ',
@@ -114,9 +115,9 @@ CREATE OR REPLACE MACRO clustereval._select_mean_distances(
   END);
 
 -- Text of a query for all rows of the CTE with the points whose silhouettes are computed: the
--- sample for method 'sample' and for references, otherwise all points, which stream if they are
--- read only once ('simplified', sqeuclidean, cosine) and are materialized if not. DuckDB 1.4 binds
--- the CTEs of references without any, too.
+-- sample for method 'sample' and for references, otherwise all points. They are streamed if they
+-- are read only once ('simplified', sqeuclidean, cosine), and otherwise materialized. DuckDB 1.4
+-- binds the CTEs of references even if there are none.
 CREATE OR REPLACE MACRO clustereval._select_queries(distance, p, method, reference_size) AS
   CASE
     WHEN method = 'sample' OR reference_size IS NOT NULL THEN 'SELECT * FROM __ce_sample'
@@ -129,8 +130,9 @@ CREATE OR REPLACE MACRO clustereval._select_queries(distance, p, method, referen
   END;
 
 -- Text of a query for all rows of a CTE of _mean_distances with one row for each point and cluster
--- between which a mean distance is computed: one for each "between" but 'nearest', and for this one
--- for cityblock (also minkowski of order p = 1) and one for other distances.
+-- between which a mean distance is computed: There is one such CTE for each "between" except
+-- 'nearest'. For 'nearest' there is one for cityblock (also minkowski of order p = 1) and one for
+-- other distances.
 CREATE OR REPLACE MACRO clustereval._select_targets(distance, p, "between") AS
   concat('SELECT * FROM ', CASE
     WHEN "between" = 'mean_other' THEN 'all_targets'

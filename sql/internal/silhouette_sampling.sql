@@ -1,11 +1,12 @@
--- silhouette_sampling: silhouettes of sampled points, and their means against sampled references.
+-- silhouette_sampling: silhouettes of sampled points, and silhouettes estimated from sampled
+-- references.
 --
 -- A query is a point whose silhouette is computed. A reference is one of the points of a cluster
--- that its mean distances are estimated from: reference_size of them, drawn without replacement, or
--- all of a cluster that has no more. The same references serve all queries, so their error does not
--- average out over the queries: it is the variance of sums of influences, one for each reference.
--- The parameters clusters, queries and means name CTEs of rows of _cluster_moments,
--- _drawn_members and _mean_distances.
+-- from which mean distances to the cluster are estimated. There are reference_size references per
+-- cluster, drawn without replacement, or all points if the cluster has no more. All queries use the
+-- same references, so the error of the references does not average out over the queries. Its
+-- variance is that of a sum of influences, one for each reference. The parameters clusters, queries
+-- and means name CTEs of rows of _cluster_moments, _drawn_members and _mean_distances.
 
 ---------------------------------------------------------------------------------------------------
 -- Options
@@ -16,8 +17,8 @@ CREATE OR REPLACE MACRO clustereval._draws_references(distance, p, reference_siz
   reference_size IS NOT NULL
     AND clustereval._plain_distance_name(distance, p) NOT IN ('sqeuclidean', 'cosine');
 
--- Text of a query for all rows of the CTE that points are drawn from: they stream if distances to
--- references alone are computed, since only what is drawn has to be held then.
+-- Text of a query for all rows of the CTE from which points are drawn. They are streamed if only
+-- distances to references are computed, because then only the drawn points have to be kept.
 CREATE OR REPLACE MACRO clustereval._select_population(distance, p, reference_size) AS
   concat('SELECT * FROM ', CASE
     WHEN clustereval._draws_references(distance, p, reference_size) THEN '__ce_streamed_members'
@@ -62,8 +63,8 @@ CREATE OR REPLACE MACRO clustereval._id_places(members) AS TABLE
     ) - 1 AS BIGINT) AS place
   FROM query_table(members);
 
--- No row; raises an error if an id occurs twice in a partition. members are the rows of
--- _cluster_members, one per point that counts.
+-- No row. Raises an error if an id occurs twice in a partition. members are the rows of
+-- _cluster_members, one per point that is scored.
 CREATE OR REPLACE MACRO clustereval._check_ids(members) AS TABLE
   WITH repeated AS (
     SELECT partition_no, id, COUNT(*) AS n
@@ -81,8 +82,9 @@ CREATE OR REPLACE MACRO clustereval._check_ids(members) AS TABLE
 -- x squared plus `added`, modulo 2^31 - 1, of integers below 2^31: a step of _sample_key.
 CREATE OR REPLACE MACRO clustereval._square_step(x, added) AS (x * x + added) % 2147483647;
 -- Sample key (see _sample_key) from x0, the position of a point among the sorted ids, and x1 and
--- x2, the results of the first two steps. The third step is linear in x2 and x0, the fourth its
--- square plus x1. A macro has no variables: a result used twice has to be a parameter.
+-- x2, the results of the first two steps. The third step is linear in x2 and x0, and the fourth
+-- step is its square plus x1. A macro has no variables, so a result that is used twice has to be a
+-- parameter.
 CREATE OR REPLACE MACRO clustereval._sample_key_from_x2(x0, x1, x2) AS
   clustereval._square_step((x2 * 39373 + x0) % 2147483647, x1);
 -- Sample key (see _sample_key) from x0, the position of a point among the sorted ids, x1, the
@@ -99,9 +101,9 @@ CREATE OR REPLACE MACRO clustereval._sample_key(x0, seed) AS
 -- The rows of members (_cluster_members) that method 'sample' draws, with more columns.
 -- is_query: the sample_size points of each partition with the smallest sample keys (_sample_key),
 -- or all points without one. is_reference: the same for reference_size and each cluster, but no
--- point without one; reference_rank is the rank among the points of the cluster. ids are the
--- same rows without points; ids_check is read for the error that
--- _check_ids raises for a repeated id.
+-- point without reference_size; reference_rank is the rank among the points of the cluster. ids are
+-- the same rows without points. ids_check is read so that _check_ids raises its error for a
+-- repeated id.
 CREATE OR REPLACE MACRO clustereval._drawn_members(
   members, ids, ids_check, sample_size, reference_size, random_state
 ) AS TABLE
@@ -147,15 +149,18 @@ CREATE OR REPLACE MACRO clustereval._drawn_members(
 -- Mean distances to references
 ---------------------------------------------------------------------------------------------------
 
--- A table of mean distances, estimates from the distances to the references, which are rows of
--- _drawn_members. The mean distance to the own cluster leaves out the query itself. Four more
--- columns, a_more, b_more, a_less and b_less, are a and b after every mean distance has grown or
--- shrunk by half of what the references of odd rank have more than those of even rank, times the
--- root of the share of the cluster that is not drawn: as much as the draw makes it vary.
+-- A table of mean distances, estimated from the distances to the references, which are rows of
+-- _drawn_members. The mean distance to the point's own cluster leaves out the query itself. There
+-- are four more columns: a_more and b_more are a and b after every mean distance was increased, and
+-- a_less and b_less are a and b after every mean distance was decreased. The change is half of the
+-- difference between the means of the references of odd rank and of even rank, times the root of
+-- the share of the cluster that is not drawn. This is as much as the mean varies because of the
+-- draw.
 CREATE OR REPLACE MACRO clustereval._reference_means(
   queries, reference_points, clusters, plain_distance, p, reference_size
 ) AS TABLE
-  -- A half of the references of a cluster has a number of its own, twice that of the cluster.
+  -- Each half of the references of a cluster has its own number: twice the number of the cluster,
+  -- or one more.
   WITH halves AS NOT MATERIALIZED (
     SELECT number * 2 + reference_rank % 2 AS number, point FROM query_table(reference_points)
   ),
@@ -230,10 +235,11 @@ CREATE OR REPLACE MACRO clustereval._reference_means(
   FROM varied
   GROUP BY row_no, number;
 
--- The rows of silhouettes (_point_silhouettes, of the means of _reference_means) without their
--- bias, for means of many: the silhouette is not a linear function of a and b, and b is the
--- smallest of several estimates. Twice the silhouette minus the mean of those of varied means
--- leaves out what is of the order 1 / reference_size.
+-- The rows of silhouettes (_point_silhouettes, from the means of _reference_means) without their
+-- bias, for means of many silhouettes. The bias arises because the silhouette is not a linear
+-- function of a and b, and because b is the smallest of several estimates. Twice the silhouette
+-- minus the mean of the silhouettes of varied means removes the bias of the order 1 /
+-- reference_size.
 CREATE OR REPLACE MACRO clustereval._unbiased_silhouettes(silhouettes) AS TABLE
   WITH corrected AS (
     SELECT
@@ -254,24 +260,26 @@ CREATE OR REPLACE MACRO clustereval._unbiased_silhouettes(silhouettes) AS TABLE
 -- Errors
 ---------------------------------------------------------------------------------------------------
 
--- The number of a query's group, whose mean silhouette has an error: that of its row, its cluster
--- or its partition, for the level 'point', 'cluster' or 'partition'.
+-- The number of a query's group, for the error of the mean silhouette of the group: the number of
+-- its row, its cluster or its partition, for the level 'point', 'cluster' or 'partition'.
 CREATE OR REPLACE MACRO clustereval._group_number(level, row_no, number, partition_no) AS
   CASE level WHEN 'point' THEN row_no WHEN 'cluster' THEN number ELSE partition_no END;
 
--- Derivative of the silhouette (_silhouette_value) by a, the mean distance to the own cluster.
+-- Derivative of the silhouette (_silhouette_value) with respect to a, the mean distance to the
+-- point's own cluster.
 CREATE OR REPLACE MACRO clustereval._silhouette_by_own(a, b) AS
   CASE WHEN a > b THEN -b / a / a WHEN b > 0 THEN -1 / b ELSE 0.0 END;
 
--- Derivative of the silhouette (_silhouette_value) by b, the mean distance to the nearest other
--- cluster.
+-- Derivative of the silhouette (_silhouette_value) with respect to b, the mean distance to the
+-- nearest other cluster.
 CREATE OR REPLACE MACRO clustereval._silhouette_by_nearest(a, b) AS
   CASE WHEN a > b THEN 1 / a WHEN b > 0 THEN a / b / b ELSE 0.0 END;
 
--- One row for each query and each of its two clusters, the own and the nearest other one (target),
--- whose references are not all of its points: row_no, group_no (_group_number), point, mean (its
--- distance to the target), and weight, what the silhouette grows by with each distance to a
--- reference. means are those of _reference_means.
+-- One row for each query and each of its two clusters (target), its own cluster and the nearest
+-- other cluster, if the references of the cluster are not all of its points: row_no, group_no
+-- (_group_number), point, mean (the mean distance of the point to the target), and weight, the
+-- growth of the silhouette with the distance to a single reference. means are those of
+-- _reference_means.
 CREATE OR REPLACE MACRO clustereval._reference_weights(
   means, queries, clusters, reference_size, level
 ) AS TABLE
@@ -308,10 +316,10 @@ CREATE OR REPLACE MACRO clustereval._reference_weights(
   JOIN query_table(clusters) AS cluster
     ON cluster.number = measured.neighbor AND cluster.n > reference_size;
 
--- One row per group of queries (group_no, see _group_number) that sampled references have an
--- influence on: the variance of the sum of its silhouettes by the draw of the references. The
--- influence of a reference is the sum over the queries of the weight (_reference_weights) times
--- what its distance has more than the mean.
+-- One row per group of queries (group_no, see _group_number) on which sampled references have an
+-- influence: the variance of the sum of its silhouettes due to the draw of the references. The
+-- influence of a reference is a sum over the queries. Each query adds its weight
+-- (_reference_weights) times the deviation of its distance to the reference from its mean distance.
 CREATE OR REPLACE MACRO clustereval._reference_variances(
   means, queries, reference_points, clusters, plain_distance, p, reference_size, level
 ) AS TABLE
@@ -340,9 +348,9 @@ CREATE OR REPLACE MACRO clustereval._reference_variances(
   GROUP BY influence.group_no;
 
 -- One row per group of silhouettes (group_no, see _group_number), those of _point_silhouettes of
--- sampled points: std_error, the standard error of their mean, by the draw of the points and of the
--- references, whose share is in variances (_reference_variances). NULL for one of several points,
--- and where silhouettes are.
+-- sampled points: std_error, the standard error of their mean, due to the draw of the points and of
+-- the references. The part that is due to the references is in variances (_reference_variances).
+-- NULL if only one of several points was drawn, and if the silhouettes are NULL.
 CREATE OR REPLACE MACRO clustereval._sample_errors(silhouettes, variances, level) AS TABLE
   WITH grouped AS (
     SELECT

@@ -1,9 +1,10 @@
--- states: what is kept of a cluster's points so that internal_report of many nights needs none of
--- them. A state is the number, mean and sums of squared deviations of some points of a cluster. The
--- states of any number of parts merge to that of all their points.
+-- states: the statistics of a cluster's points that are kept, so that internal_report of many
+-- nights does not need the points. A state has the number, the mean and the sums of squared
+-- deviations of some points of a cluster. The states of any number of parts can be merged to the
+-- state of all their points.
 --
---   * A mean is kept as the sum of two numbers, mean and mean_correction: points far from 0 would
---     otherwise lose the digits that tell the means of two parts apart.
+--   * A mean is kept as the sum of two numbers, mean and mean_correction, because points far from 0
+--     would otherwise lose the digits that distinguish the means of two parts.
 
 ---------------------------------------------------------------------------------------------------
 -- Means of two numbers
@@ -13,8 +14,8 @@
 CREATE OR REPLACE MACRO clustereval._sum_error(x, y) AS
   (x - ((x + y) - ((x + y) - x))) + (y - ((x + y) - x));
 
--- What mean_correction adds to the mean `reference` + `shift`, which _clamp keeps between
--- low and high, the smallest and largest number that it is the mean of.
+-- The number that mean_correction adds to the mean `reference` + `shift`. _clamp keeps this mean
+-- between low and high, the smallest and the largest of the numbers of which it is the mean.
 CREATE OR REPLACE MACRO clustereval._mean_correction(reference, shift, low, high) AS
   CASE
     WHEN reference + shift BETWEEN low AND high
@@ -27,7 +28,7 @@ CREATE OR REPLACE MACRO clustereval._mean_correction(reference, shift, low, high
 ---------------------------------------------------------------------------------------------------
 
 -- x, unchanged. Raises an error if the column `name` of a table of states, with the type type_name,
--- is missing, or `fits`, whether the type is the expected one, is FALSE. "NULL" is the type of a
+-- is missing, or if its type is not the expected one (`fits` is FALSE). "NULL" is the type of a
 -- missing column, see _state_rows.
 CREATE OR REPLACE MACRO clustereval._check_state_type(x, name, type_name, expected, fits) AS
   CASE
@@ -57,15 +58,15 @@ CREATE OR REPLACE MACRO clustereval._check_state_lists(x, name, given) AS
     clustereval._is_vector_type(typeof(any_value(given)))
   );
 
--- What is wrong with x, a number of rows in the column `name`, as text; NULL if nothing is.
+-- A text that says what is wrong with x, a number of rows in the column `name`; NULL if x is valid.
 CREATE OR REPLACE MACRO clustereval._state_count_fault(x, name) AS
   CASE
     WHEN NOT clustereval._is_whole_number(x, 0)
     THEN concat('whole numbers >= 0 in the column ', name, ', got ', clustereval._show_value(x))
   END;
 
--- What is wrong with x, a list in the column `name` that should have dims finite numbers, as text;
--- NULL if nothing is.
+-- A text that says what is wrong with x, a list in the column `name` that should have dims finite
+-- numbers; NULL if x is valid.
 CREATE OR REPLACE MACRO clustereval._state_list_fault(x, name, dims) AS
   CASE
     WHEN x IS NULL THEN concat('a list for each state of points in the column ', name, ', got NULL')
@@ -79,14 +80,16 @@ CREATE OR REPLACE MACRO clustereval._state_list_fault(x, name, dims) AS
     )
   END;
 
--- The first place where the lists low <= x <= high are not in this order, from 1; NULL if they are.
+-- The first place, counted from 1, at which the lists low <= x <= high are not in this order; NULL
+-- if there is none.
 CREATE OR REPLACE MACRO clustereval._unordered_place(low, x, high) AS
   list_filter(
     range(1, len(x) + 1),
     lambda __ce_i: NOT (low[__ce_i] <= x[__ce_i] AND x[__ce_i] <= high[__ce_i])
   )[1];
 
--- What is wrong with lists of finite numbers of one length, as text; NULL if nothing is.
+-- A text that says what is wrong with lists of finite numbers of the same length; NULL if they are
+-- valid.
 CREATE OR REPLACE MACRO clustereval._state_value_fault(mean, m2, low, high) AS
   CASE
     WHEN list_min(m2) < 0
@@ -141,12 +144,13 @@ CREATE OR REPLACE MACRO clustereval._check_states(states, weights) AS TABLE
 ---------------------------------------------------------------------------------------------------
 
 -- One row per state of the user's table tbl: partition_key, cluster; the counts n, n_dropped and
--- n_noise, NULL if they are none, and count_fault, what is then wrong; the lists mean, correction,
--- m2, minimum and maximum as DOUBLE[]; and unpartitioned. Columns that may be left out are 0. One
--- more row, without points, raises the errors of missing columns and wrong types, of an empty table
--- too; without partition_by its unpartitioned is TRUE: the one partition appears without states.
+-- n_noise, NULL if they are not valid counts, and count_fault, which then says what is wrong; the
+-- lists mean, correction, m2, minimum and maximum as DOUBLE[]; and unpartitioned. Optional columns
+-- that are missing are 0. One more row, without points, raises the errors for missing columns and
+-- wrong types, even for an empty table. Without partition_by, unpartitioned is TRUE in this row,
+-- because the only partition appears even without states.
 CREATE OR REPLACE MACRO clustereval._state_rows(tbl, partition_by) AS TABLE
-  -- A column that the user's table does not have is of the type "NULL".
+  -- A column that the user's table does not have gets the type "NULL".
   WITH __ce_given AS (
     SELECT *
     FROM (
@@ -238,11 +242,11 @@ CREATE OR REPLACE MACRO clustereval._state_counts(states) AS TABLE
   GROUP BY partition_key, cluster;
 
 -- One row per cluster and coordinate (i, from 1), from all states of the cluster: its key
--- (partition_key, cluster), the number of points n, and of the coordinate the mean, mean +
--- correction, the sum of squared deviations from it (m2), the smallest and the largest value (low,
--- high). The formula is Chan, Golub and LeVeque's for any number of parts: m2 = sum of m2_i + sum
--- of n_i (mean_i - mean)^2. The means are centered by reference, their mean except for rounding,
--- before anything is squared. states: rows of _state_rows.
+-- (partition_key, cluster); n, the number of points; and, for the coordinate, the mean as mean +
+-- correction, the sum of squared deviations from the mean (m2), and the smallest and the largest
+-- value (low, high). The formula is Chan, Golub and LeVeque's for any number of parts: m2 = sum of
+-- m2_i + sum of n_i (mean_i - mean)^2. The means are centered by reference, their mean except for
+-- rounding, before anything is squared. states: rows of _state_rows.
 CREATE OR REPLACE MACRO clustereval._merged_states(states) AS TABLE
   WITH coordinate_values AS NOT MATERIALIZED (
     SELECT
@@ -257,7 +261,8 @@ CREATE OR REPLACE MACRO clustereval._merged_states(states) AS TABLE
     FROM query_table(states)
     WHERE n > 0
   ),
-  -- Both uses need the same references: another evaluation may add them up in another order.
+  -- Both uses need the same references, because a second evaluation may add them up in another
+  -- order.
   reference_points AS MATERIALIZED (
     SELECT
       partition_key, cluster, i,
@@ -339,12 +344,12 @@ CREATE OR REPLACE MACRO clustereval._state_table(counts, coordinates) AS TABLE
   WHERE counted.n + counted.n_dropped + counted.n_noise > 0;
 
 ---------------------------------------------------------------------------------------------------
--- Centers and spreads of states, in the columns that points have
+-- Centers and spreads of states, in the columns that the macros for points return
 ---------------------------------------------------------------------------------------------------
 
 -- One row per cluster and coordinate: the columns of _moved_moments, from the rows of
--- _merged_states (coordinates). As there, the partitions in origins (rows of _partition_origins)
--- are moved, and coordinates are multiplied by the factors of weights.
+-- _merged_states (coordinates). As in _moved_moments, the partitions in origins (rows of
+-- _partition_origins) are moved, and coordinates are multiplied by the factors of weights.
 CREATE OR REPLACE MACRO clustereval._state_moments(coordinates, origins, distance, weights) AS TABLE
   WITH offsets AS (
     SELECT own.*, COALESCE(origin.origin[own.i], 0.0) AS moved_by
@@ -364,10 +369,10 @@ CREATE OR REPLACE MACRO clustereval._state_moments(coordinates, origins, distanc
   SELECT * FROM clustereval._scale_moments(moved, distance, 2, weights);
 
 -- One row per cluster: the columns of _cluster_spreads that have a value without points. The sums
--- of distances, which are squares here, are those of the distance sqeuclidean, whatever the option
--- distance is; the sum of the squared distances to any center is that to the mean, plus n times the
--- squared distance of the mean from it. counts: rows of _state_counts; centers: rows of
--- _all_centers; moments: rows of _state_moments.
+-- of distances are sums of squares here, those of the distance sqeuclidean, whatever the option
+-- distance is. The sum of the squared distances to any center is the sum of the squared distances
+-- to the mean, plus n times the squared distance between the mean and that center. counts: rows of
+-- _state_counts; centers: rows of _all_centers; moments: rows of _state_moments.
 CREATE OR REPLACE MACRO clustereval._state_spreads(counts, centers, moments) AS TABLE
   WITH squares_within AS (
     SELECT partition_key, cluster, clustereval._compensated_sum(n * variance) AS ssw
@@ -400,7 +405,7 @@ CREATE OR REPLACE MACRO clustereval._state_spreads(counts, centers, moments) AS 
 ---------------------------------------------------------------------------------------------------
 
 -- Text of the query SELECT TRUE, which _check_options runs. Raises an error if an option of
--- internal_report_from_states is bad.
+-- internal_report_from_states is invalid.
 CREATE OR REPLACE MACRO clustereval._valid_state_options(distance, weights) AS
   CASE
     WHEN coalesce(lower(CAST(distance AS VARCHAR)), '') NOT IN ('euclidean', 'sqeuclidean')
@@ -415,7 +420,7 @@ CREATE OR REPLACE MACRO clustereval._valid_state_options(distance, weights) AS
 -- Tables
 ---------------------------------------------------------------------------------------------------
 
--- What to keep of the points of one night: one row per cluster.
+-- The statistics to keep of the points of a night: one row per cluster.
 -- Examples:
 --   FROM clustereval.cluster_states(points, [x, y, z], cluster);
 CREATE OR REPLACE MACRO clustereval.cluster_states(

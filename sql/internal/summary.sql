@@ -1,8 +1,8 @@
--- summary: the indices of internal_report one below the other, for reading.
+-- summary: the indices of internal_report as rows, for reading.
 
 -- The indices of internal_report in long form: one row per partition and index, with partition_key,
 -- metric (the name of the index), value, best (its best value as text: a number, 'high' or 'low';
--- NULL if none is best) and meaning (what it measures, in a few words). The order is that of
+-- NULL if no value is best) and meaning (what it measures, in a few words). The order is that of
 -- internal_report. All parameters are those of internal_report.
 -- Examples:
 --   FROM clustereval.internal_summary(points, [x, y, z], cluster);

@@ -12,8 +12,8 @@ CREATE OR REPLACE MACRO clustereval._is_vector_type(type_name) AS
     '^(U?(TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\)|"NULL")\[\d*\]$'
   );
 
--- x, unchanged. Raises an error unless the column vector is of lists or arrays of numbers. An
--- aggregate, for use after HAVING: there it also checks a table without rows.
+-- x, unchanged. Raises an error unless the column vector has lists or arrays of numbers. The macro
+-- is an aggregate, for use after HAVING, where it also checks a table without rows.
 CREATE OR REPLACE MACRO clustereval._check_vector_type(x, vector) AS
   CASE
     WHEN NOT clustereval._is_vector_type(typeof(any_value(vector)))
@@ -32,8 +32,8 @@ CREATE OR REPLACE MACRO clustereval._check_vector_type(x, vector) AS
 -- Vectors as text
 ---------------------------------------------------------------------------------------------------
 
--- TRUE if the text vec has the form of a dense vector ('0.1 0.2', '[0.1, 0.2]') or a sparse one
--- ('0:1 2:3', '$4$0:1 2:3'). Lengths and indices have at most 9 digits.
+-- TRUE if the text vec has the form of a dense vector ('0.1 0.2', '[0.1, 0.2]') or of a sparse
+-- vector ('0:1 2:3', '$4$0:1 2:3'). Lengths and indices have at most 9 digits.
 CREATE OR REPLACE MACRO clustereval._is_vector_text(vec) AS
   regexp_full_match(vec, replace(replace(
     concat(
@@ -50,8 +50,8 @@ CREATE OR REPLACE MACRO clustereval._is_sparse_text(vec) AS regexp_matches(vec, 
 CREATE OR REPLACE MACRO clustereval._stated_length(vec) AS
   CAST(nullif(regexp_extract(vec, '\$([0-9]+)\$', 1), '') AS BIGINT);
 
--- The largest length that a text may state without size: ten characters may state a length that
--- fills the memory.
+-- The largest length that a text may state without size. There is a limit because ten characters
+-- can state a length that fills the memory.
 CREATE OR REPLACE MACRO clustereval._max_stated_length() AS 1048576;
 
 -- List of all numbers in vec, the text of a vector, except its length: the coordinates of a dense
@@ -59,8 +59,9 @@ CREATE OR REPLACE MACRO clustereval._max_stated_length() AS 1048576;
 CREATE OR REPLACE MACRO clustereval._text_numbers(vec) AS
   CAST(regexp_extract_all(regexp_replace(vec, '\$[0-9]+\$', ''), '[^\[\] ,:\t\r\n]+') AS DOUBLE[]);
 
--- Raises the error of parse_vector for the text vec: `expected` says what was expected, `advice`
--- what to do. The error quotes vec up to 100 characters: its start identifies the row.
+-- Raises the error of parse_vector for the text vec. `expected` says what was expected, and
+-- `advice` says what to do. The error quotes up to 100 characters of vec, because its start
+-- identifies the row.
 CREATE OR REPLACE MACRO clustereval._text_error(vec, expected, advice) AS
   error(concat(
     'parse_vector: expected ', expected, ', got ''', left(vec, 100),
@@ -79,8 +80,8 @@ CREATE OR REPLACE MACRO clustereval._check_length(x, vec, dims, size) AS
   END;
 
 -- List of the pairs (index, coordinate) of a sparse vector, sorted by index. `numbers` is the list
--- of its indices and coordinates in turn. Lists are zipped for the lambdas that read the result: a
--- lambda that reads a second list copies that list for every element.
+-- of its indices and coordinates in turn. The lists are zipped for the lambdas that read the
+-- result, because a lambda that reads a second list copies that list for every element.
 CREATE OR REPLACE MACRO clustereval._sparse_entries(numbers) AS
   list_sort(list_zip(CAST(numbers[1:-1:2] AS BIGINT[]), numbers[2:-1:2]), 'ASC', 'NULLS LAST');
 
@@ -89,8 +90,8 @@ CREATE OR REPLACE MACRO clustereval._entry_indices(entries) AS
   list_transform(entries, lambda __ce_entry: __ce_entry[1]);
 
 -- The dense vector of length dims with the coordinates of `entries`, and 0 elsewhere. `entries` are
--- the pairs (index, coordinate) of a sparse vector, sorted by index; each is put after the zeros
--- between it and the previous one.
+-- the pairs (index, coordinate) of a sparse vector, sorted by index; each coordinate is put after
+-- the zeros between it and the previous coordinate.
 CREATE OR REPLACE MACRO clustereval._fill_entries(entries, dims) AS
   list_resize(flatten(list_transform(
     list_zip(
@@ -134,9 +135,9 @@ CREATE OR REPLACE MACRO clustereval._parse_dense_text(vec, size) AS
     lambda __ce_vector: clustereval._check_length(__ce_vector, vec, len(__ce_vector), size)
   )[1];
 
--- The vector (DOUBLE[]) in the text vec, dense or sparse, NULL for NULL: what parse_vector
--- returns. size is the length that vectors must have, NULL for any. Raises an error for a bad
--- size, a text that is not a vector, or a vector of another length.
+-- The vector (DOUBLE[]) in the text vec, dense or sparse, or NULL for NULL. This is the result of
+-- parse_vector. size is the length that vectors must have, NULL for any. Raises an error for an
+-- invalid size, a text that is not a vector, or a vector of another length.
 CREATE OR REPLACE MACRO clustereval._parse_text(vec, size) AS
   CASE
     WHEN size IS NOT NULL AND NOT coalesce(size >= 1 AND size < 1e9 AND size = floor(size), FALSE)
@@ -224,8 +225,8 @@ CREATE OR REPLACE MACRO clustereval._names_query(names) AS
   ), names);
 
 -- Text of the query that reads the rows of the user's table (the caller's CTE __ce_input_rows),
--- with a NULL column for each of `names` that the table does not have: so _check_known_names
--- reports the missing column, and not the binder. Raises an error for bad names.
+-- with a NULL column for each of `names` that the table does not have. This way, _check_known_names
+-- reports the missing column, and not the binder. Raises an error for invalid names.
 CREATE OR REPLACE MACRO clustereval._named_rows_query(names) AS
   clustereval._check_names(concat(
     'SELECT * FROM __ce_input_rows UNION ALL BY NAME SELECT ',
@@ -237,10 +238,11 @@ CREATE OR REPLACE MACRO clustereval._named_rows_query(names) AS
 
 -- Text of the query that returns the rows of rows, a CTE of vdm_encode, with the profile of each
 -- column NAME in `names` as NAME_vdm. The profile of a value is the list of the shares of the
--- classes (label), in sorted order, among the rows that have the value. Columns are of any type, so
--- each has its own CTEs. A profile is built by putting each share after the zeros of the classes
--- that its value does not have. Functions in the text have the names that bundle() of the Python
--- package writes elsewhere, since a user's macro of the same name would take their place.
+-- classes (label), in sorted order, among the rows that have the value. Columns may have any type,
+-- so each column has its own CTEs. A profile is built by putting each share after the zeros of the
+-- classes that its value does not have. Functions in the text have the qualified names that
+-- bundle() of the Python package writes in other places, since a user's macro of the same name
+-- would otherwise replace them.
 CREATE OR REPLACE MACRO clustereval._vdm_query(names) AS
   clustereval._check_names(concat(
     'WITH ',
@@ -312,8 +314,8 @@ CREATE OR REPLACE MACRO clustereval._vdm_query(names) AS
     ), 'string_agg', '')
   ), names);
 
--- The one of `names` that is most similar to the name `unknown`, for the hint of an error; NULL if
--- none is similar.
+-- The name among `names` that is most similar to the name `unknown`, for the hint in an error; NULL
+-- if no name is similar.
 CREATE OR REPLACE MACRO clustereval._closest_name(unknown, names) AS
   list_filter(
     list_sort(list_transform(

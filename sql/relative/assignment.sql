@@ -5,11 +5,11 @@
 -- Centers
 ---------------------------------------------------------------------------------------------------
 
--- One row per center that has a cluster and a vector: partition_key, cluster, vector as the user
--- gave it, point, the vector that distances are computed from (times the factors of weights, of
--- length 1 for cosine), and number, its place from 0 among the centers of its partition, in the
--- order of the clusters. centroids names a CTE of the user's centers, with the columns
--- partition_key, cluster and centroid; the rest are options.
+-- One row per center that has a cluster and a vector: partition_key, cluster, vector, as the user
+-- gave it; point, the vector from which distances are computed (times the factors of weights, of
+-- length 1 for cosine); and number, the place of the center from 0 among the centers of its
+-- partition, in the order of the clusters. centroids names a CTE of the user's centers, with the
+-- columns partition_key, cluster and centroid; the other parameters are options.
 CREATE OR REPLACE MACRO clustereval._given_centers(centroids, distance, p, weights) AS TABLE
   WITH vectors AS (
     SELECT
@@ -29,9 +29,10 @@ CREATE OR REPLACE MACRO clustereval._given_centers(centroids, distance, p, weigh
     row_number() OVER (PARTITION BY partition_key ORDER BY cluster ASC NULLS LAST) - 1 AS number
   FROM scaled;
 
--- One row per partition: partition_key, its place from 1, and its centers in blocks of 512: lists
--- of lists of their clusters (cluster_blocks) and points (point_blocks). With blocks a point never
--- meets more centers at a time than memory holds. centers: rows of _given_centers.
+-- One row per partition: partition_key, its place from 1, and its centers in blocks of 512, as
+-- lists of lists of their clusters (cluster_blocks) and points (point_blocks). Because of the
+-- blocks, a point is never compared with more centers at a time than memory can hold. centers: rows
+-- of _given_centers.
 CREATE OR REPLACE MACRO clustereval._center_blocks(centers) AS TABLE
   WITH numbered AS (
     SELECT *, floor(number / 512.0) AS block
@@ -53,11 +54,11 @@ CREATE OR REPLACE MACRO clustereval._center_blocks(centers) AS TABLE
   FROM blocks
   GROUP BY partition_key;
 
--- No row. Raises an error if a partition of the points has no center, if centers and points have
--- other numbers of coordinates, or weights another number, or if a coordinate is not finite. Every
--- point is measured to one center; the points are read again only if such a distance is not finite.
--- points: rows of _points; arguments: the row of _point_arguments; centers: rows of _given_centers;
--- the rest are options.
+-- No row. Raises an error if a partition of the points has no center, if the numbers of coordinates
+-- of centers and points and the number of weights differ, or if a coordinate is not finite. The
+-- distance of every point to one of the centers is measured. The points are read again only if such
+-- a distance is not finite. points: rows of _points; arguments: the row of _point_arguments;
+-- centers: rows of _given_centers; the rest are options.
 CREATE OR REPLACE MACRO clustereval._check_assignment(
   points, arguments, centers, distance, p, weights
 ) AS TABLE
@@ -169,11 +170,12 @@ CREATE OR REPLACE MACRO clustereval._check_distance(d) AS
     ELSE d
   END;
 
--- One row per point that counts: the columns of _points, distance to the nearest center of its
--- partition, and nearest, the cluster of that center, the lowest of equally near ones. points: rows
--- of _points; blocks: rows of _center_blocks; checked: the result of _check_assignment; distance
--- and p are options. The centers of all partitions are attached by a cross join, since a join by
--- partition would copy those of its partition for each point.
+-- One row per point that is scored: the columns of _points; distance, the distance to the nearest
+-- center of its partition; and nearest, the cluster of that center, the lowest if several are
+-- equally near. points: rows of _points; blocks: rows of _center_blocks; checked: the result of
+-- _check_assignment; distance and p are options. The centers of all partitions are attached by a
+-- cross join, since a join by partition would copy the centers of a partition for each of its
+-- points.
 CREATE OR REPLACE MACRO clustereval._assigned_points(points, blocks, checked, distance, p) AS TABLE
   WITH all_centers AS (
     SELECT
@@ -228,10 +230,11 @@ CREATE OR REPLACE MACRO clustereval._assigned_points(points, blocks, checked, di
 ---------------------------------------------------------------------------------------------------
 
 -- Nearest center of each point of the table tbl: one row per point with its partition_key, id,
--- cluster (of the nearest center, the lowest of equally near ones) and the distance to it.
--- centroids is a table of centers with the columns cluster, centroid and, with partition_by,
--- partition_key, such as the macro centroids returns. vector is a list of numbers per point, id
--- identifies a point (its row number from 0 by default); the rest are options.
+-- cluster (the cluster of the nearest center, the lowest if several are equally near) and the
+-- distance to that center. centroids is a table of centers, such as the result of the macro
+-- centroids, with the columns cluster, centroid and, with partition_by, partition_key. vector is a
+-- list of numbers per point, id identifies a point (its row number from 0 by default); the rest are
+-- options.
 -- Examples:
 --   WITH centers AS (FROM clustereval.centroids(points, [x, y, z], cluster))
 --   FROM clustereval.assign_nearest(points, [x, y, z], centers);

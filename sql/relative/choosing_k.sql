@@ -1,5 +1,6 @@
--- choosing_k: one clustering per number of clusters k, what each index says of every k, and which k
--- each criterion recommends. The curve is ssw, the sum of squared distances to the centers, by k.
+-- choosing_k: for one clustering per number of clusters k, the value of each index for every k, and
+-- the k that each criterion recommends. The curve is ssw, the sum of squared distances to the
+-- centers, by k.
 
 ---------------------------------------------------------------------------------------------------
 -- Checks
@@ -9,7 +10,7 @@
 CREATE OR REPLACE MACRO clustereval._is_number_type(type_name) AS
   regexp_full_match(type_name, 'U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|BIGNUM|FLOAT|DOUBLE|DECIMAL.*');
 
--- k, the number of clusters that a row's clustering was asked for, as BIGINT. Raises an error
+-- k, the number of clusters that was requested for a row's clustering, as BIGINT. Raises an error
 -- unless it is a whole number >= 1. The upper limit rejects NaN, which is above every number in
 -- DuckDB.
 CREATE OR REPLACE MACRO clustereval._check_k(x) AS
@@ -46,7 +47,7 @@ CREATE OR REPLACE MACRO clustereval._valid_elbow_options(silhouette, query_text)
   END;
 
 -- One row with __ce_valid TRUE. Raises an error if k or partition_by, columns of tbl, is a quoted
--- string, or the type of k is none of numbers, even if the table has no rows.
+-- string, or if the type of k is not a type of numbers, even if the table has no rows.
 CREATE OR REPLACE MACRO clustereval._check_sweep_columns(tbl, k, partition_by) AS TABLE
   SELECT clustereval._check_column(
     clustereval._check_column(TRUE, 'k', k), 'partition_by', partition_by
@@ -69,8 +70,8 @@ CREATE OR REPLACE MACRO clustereval._check_sweep_columns(tbl, k, partition_by) A
 
 -- One row per group of key, a struct {partition, k}: partition_key, k, the numbers of points (n),
 -- dimensions (dims) and clusters (n_clusters), and the columns ssw, explained_variance,
--- calinski_harabasz and davies_bouldin of internal_report, whose parameters the others are. It has
--- only the steps of internal_report that these need.
+-- calinski_harabasz and davies_bouldin of internal_report. The other parameters are those of
+-- internal_report. The macro has only the steps of internal_report that these columns need.
 CREATE OR REPLACE MACRO clustereval._elbow_scores(
   tbl, vector, cluster, key, distance, p, center, weights, noise, noise_as, missing
 ) AS TABLE
@@ -123,7 +124,8 @@ CREATE OR REPLACE MACRO clustereval._elbow_scores(
       __ce_rows, __ce_arguments, __ce_spreads, __ce_centers, __ce_origins, weights
     )
   ),
-  -- k is checked once per cluster, not once per point. _cluster_spreads adds a row that is none.
+  -- k is checked once per cluster, not once per point. _cluster_spreads adds a row that is not a
+  -- cluster.
   __ce_checked_k AS (
     SELECT clustereval._check_k(partition_key['k']) AS k
     FROM __ce_spreads AS spreads
@@ -151,8 +153,8 @@ CREATE OR REPLACE MACRO clustereval._elbow_scores(
     AND COALESCE((SELECT MIN(k) FROM __ce_checked_k), 1) >= 1;
 
 -- One row per group of key, a struct {partition, k}: partition_key, k and mean, the mean
--- silhouette. The parameters are those of silhouette_score; for a method that is none of its own,
--- such as 'none', the silhouettes are simplified, and not to be read: DuckDB 1.4 plans them.
+-- silhouette. The parameters are those of silhouette_score. For any other method, such as 'none',
+-- the silhouettes are simplified and must not be read; they exist because DuckDB 1.4 plans them.
 CREATE OR REPLACE MACRO clustereval._sweep_silhouettes(
   tbl, vector, cluster, key, distance, p, weights, noise, noise_as, missing, method
 ) AS TABLE
@@ -166,8 +168,8 @@ CREATE OR REPLACE MACRO clustereval._sweep_silhouettes(
     method := CASE WHEN method = 'exact' THEN 'exact' ELSE 'simplified' END
   ) AS scored;
 
--- Text of a query for all rows of a CTE of elbow: that with the silhouettes that the option
--- silhouette asks for. The other CTE is not run.
+-- Text of a query for all rows of a CTE of elbow, the CTE with the silhouettes that the option
+-- silhouette requests. The other CTE is not run.
 CREATE OR REPLACE MACRO clustereval._select_silhouettes(silhouette) AS
   concat('SELECT * FROM ', CASE
     WHEN silhouette IN ('simplified', 'exact') THEN '__ce_mean_silhouettes'
@@ -175,7 +177,8 @@ CREATE OR REPLACE MACRO clustereval._select_silhouettes(silhouette) AS
   END);
 
 ---------------------------------------------------------------------------------------------------
--- Formulas. w is ssw of a row, before and after those of the rows before and after it.
+-- Formulas. w is the ssw of a row, and before and after are the ssw of the rows before and after
+-- it.
 ---------------------------------------------------------------------------------------------------
 
 -- Krzanowski and Lai's DIFF of k: (k - 1)^(2/dims) before - k^(2/dims) w, where before is the ssw
@@ -184,7 +187,7 @@ CREATE OR REPLACE MACRO clustereval._krzanowski_lai_difference(k, dims, before, 
   pow(k - 1, clustereval._ratio(2, dims)) * before - pow(k, clustereval._ratio(2, dims)) * w;
 
 -- Hartigan's statistic (w / after - 1) (n - k - 1) of n points, where after is the ssw of k + 1
--- clusters; NULL if that is 0.
+-- clusters; NULL if after is 0.
 CREATE OR REPLACE MACRO clustereval._hartigan_index(k, n, w, after) AS
   (w / NULLIF(after, 0) - 1) * (n - k - 1);
 
@@ -196,9 +199,10 @@ CREATE OR REPLACE MACRO clustereval._transformed_distortion(n, dims, w) AS
     THEN clustereval._finite_exp(CAST(-0.5 AS DOUBLE) * dims * ln(NULLIF(w, 0) / n / dims))
   END;
 
--- What ssw falls by before k minus what it would fall by at the rate after k, where the rows before
--- and after have left_step clusters less and right_step more; 0 if it is within the rounding error
--- of ssw. It is the second difference before - 2 w + after if both steps are 1.
+-- The decrease of ssw before k, minus the decrease that it would have at the rate after k, where
+-- the row before has left_step fewer clusters and the row after has right_step more; 0 if the
+-- result is within the rounding error of ssw. If both steps are 1, it is the second difference
+-- before - 2 w + after.
 CREATE OR REPLACE MACRO clustereval._bend(before, w, after, left_step, right_step) AS
   CASE
     WHEN abs((before - w) - (w - after) * (left_step / right_step))
@@ -207,8 +211,8 @@ CREATE OR REPLACE MACRO clustereval._bend(before, w, after, left_step, right_ste
     ELSE (before - w) - (w - after) * (left_step / right_step)
   END;
 
--- x, a length in units of the whole curve, but 0 if it is within rounding error of 0: the curve is
--- straight so far.
+-- x, a length in units of the whole curve, or 0 if x is within rounding error of 0, because the
+-- curve is straight up to this place.
 CREATE OR REPLACE MACRO clustereval._zero_if_straight(x) AS
   CASE WHEN abs(x) <= 1e-12 THEN 0.0 ELSE x END;
 
@@ -217,10 +221,10 @@ CREATE OR REPLACE MACRO clustereval._zero_if_straight(x) AS
 ---------------------------------------------------------------------------------------------------
 
 -- The rows of _elbow_scores with the columns of neighboring rows of the partition, in the order of
--- k: before and after (ssw), left_step and right_step (how far their k is away); place, the number
--- of the row from 1, and places, how many there are; across and height, k and ssw scaled to [0, 1]
--- over the curve, NULL for a flat curve or one of less than 3 rows; and start_height and
--- end_height, those of its ends.
+-- k: before and after (ssw); left_step and right_step (the distances to their k); place, the number
+-- of the row from 1, and places, the number of rows; across and height, k and ssw scaled to [0, 1]
+-- over the curve, NULL for a flat curve and for a curve of fewer than 3 rows; and start_height and
+-- end_height, the heights of the ends of the curve.
 CREATE OR REPLACE MACRO clustereval._sweep_curve(scores) AS TABLE
   WITH neighbors AS (
     SELECT
@@ -264,10 +268,10 @@ CREATE OR REPLACE MACRO clustereval._sweep_curve(scores) AS TABLE
 -- The rows of _sweep_curve with difference, the value of Kneedle's difference curve, and is_knee:
 -- TRUE at the first knee, FALSE in other rows, NULL in all if there is none. A knee is a local
 -- maximum of the difference curve after which it falls by more than the mean step of across (S =
--- 1) before the next one. Kneedle stops at local minima as well, which changes nothing: from there
--- to the next maximum the curve rises. Unlike kneed's, an end of the curve is not a maximum (the
--- paper compares a value with both neighbors). Of equal values in a row the last one is it, as in
--- kneed.
+-- 1) before the next one. Kneedle also stops at local minima, which changes nothing, because the
+-- curve rises from there to the next maximum. Unlike in kneed, an end of the curve is not a maximum
+-- (the paper compares a value with both neighbors). If several values in a row are equal, the last
+-- one is the maximum, as in kneed.
 CREATE OR REPLACE MACRO clustereval._sweep_knees(curve) AS TABLE
   WITH differences AS (
     SELECT
@@ -317,10 +321,10 @@ CREATE OR REPLACE MACRO clustereval._sweep_knees(curve) AS TABLE
 -- Tables
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition (a group of partition_by) and value of k, the number of clusters that a
--- clustering was asked for: counts, the indices that are used to choose k, and the knee of the
--- curve of ssw. tbl has one row per point and k. silhouette adds the mean silhouette, 'simplified'
--- or 'exact'; the other parameters are those of internal_report.
+-- One row per partition (a group of partition_by) and value of k, the number of clusters that was
+-- requested: counts, the indices that are used to choose k, and the knee of the curve of ssw. tbl
+-- has one row per point and k. silhouette adds the mean silhouette, 'simplified' or 'exact'; the
+-- other parameters are those of internal_report.
 -- Examples:
 --   FROM clustereval.elbow(sweep, [x, y, z], cluster, k);
 --   FROM clustereval.elbow(sweep, [x, y, z], cluster, k, silhouette := 'simplified');
@@ -408,15 +412,15 @@ CREATE OR REPLACE MACRO clustereval.elbow(
     AND COALESCE((SELECT MIN(__ce_valid) FROM __ce_checked), TRUE)
   ORDER BY own.partition_key ASC NULLS LAST, own.k ASC NULLS LAST;
 
--- The value of a criterion as DOUBLE, NULL if it is NaN, which no criterion can recommend.
+-- The value of a criterion as DOUBLE, or NULL if it is NaN, because no criterion can recommend NaN.
 CREATE OR REPLACE MACRO clustereval._value_or_null(x) AS
   CASE WHEN NOT isnan(CAST(x AS DOUBLE)) THEN CAST(x AS DOUBLE) END;
 
 -- One row per partition, criterion and k, from an elbow table tbl and a table gap of gap_statistic:
--- place (of the criterion), criterion, rule (what it recommends, in words), k, value, cost, which
--- is least at the k that it recommends and NULL where it recommends none, is_choice, TRUE at the k
--- that is recommended whatever its cost, and refusal, why there is no such k although there are
--- values.
+-- place (of the criterion); criterion; rule (what the criterion recommends, in words); k; value;
+-- cost, which is smallest at the k that the criterion recommends, and NULL at a k that it cannot
+-- recommend; is_choice, TRUE at a k that is recommended whatever its cost; and refusal, the reason
+-- why no k is recommended although there are values.
 CREATE OR REPLACE MACRO clustereval._criteria(tbl, gap, partition_by) AS TABLE
   WITH __ce_swept AS (
     SELECT
@@ -495,9 +499,10 @@ CREATE OR REPLACE MACRO clustereval._criteria(tbl, gap, partition_by) AS TABLE
     'no choice'
   FROM __ce_gap_rows;
 
--- Which k each criterion recommends: one row per partition and criterion, from an elbow table tbl.
--- gap is a table of gap_statistic, whose choice is then a criterion as well. partition_by is a
--- column of both, such as partition_key. No criterion is the truth: see docs/choosing_k.md.
+-- The k that each criterion recommends: one row per partition and criterion, from an elbow table
+-- tbl. gap is a table of gap_statistic, whose choice is then an additional criterion. partition_by
+-- is a column of both tables, such as partition_key. No criterion is the truth: see
+-- docs/choosing_k.md.
 -- Examples:
 --   FROM clustereval.choose_k(observed);
 --   FROM clustereval.choose_k(observed, gap := gaps);
@@ -508,7 +513,7 @@ CREATE OR REPLACE MACRO clustereval.choose_k(
     SELECT * FROM clustereval._check_table_column(tbl, 'partition_by', partition_by)
   ),
   __ce_no_gaps AS (
-    -- It has the columns that partition_by may name.
+    -- This CTE has the columns that partition_by may name.
     SELECT
       COLUMNS(lambda __ce_column: __ce_column NOT IN ('gap', 'is_choice')),
       CAST(NULL AS DOUBLE) AS gap,

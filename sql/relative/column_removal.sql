@@ -1,17 +1,18 @@
 -- column_removal: how a clustering changes if one coordinate of the points is left out.
 --
---   * The whole clustering is of all coordinates; a reduced clustering, one per coordinate, is
---     without that coordinate. A cell is the points that share a cluster in both.
+--   * The whole clustering uses all coordinates. A reduced clustering leaves out one coordinate,
+--     and there is one for each coordinate. A cell consists of the points that share a cluster in
+--     both clusterings.
 
 ---------------------------------------------------------------------------------------------------
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
 -- One row per cell: partition_key and cluster, which identify it, n points, and the centers of its
--- two clusters: whole_n and whole_center of the whole clustering, and reduced_n and reduced_center
--- of the reduced one. A mean lies between the smallest and the largest of those it is made of:
--- rounding would otherwise move equal numbers. coordinates: rows of _moved_moments by cell;
--- distance is an option.
+-- two clusters: whole_n and whole_center for the whole clustering, and reduced_n and reduced_center
+-- for the reduced clustering. A mean is clamped between the smallest and the largest number from
+-- which it is computed, because rounding would otherwise move the mean of equal numbers.
+-- coordinates: rows of _moved_moments by cell; distance is an option.
 CREATE OR REPLACE MACRO clustereval._cells_with_centers(coordinates, distance) AS TABLE
   WITH whole_coordinates AS (
     SELECT
@@ -95,9 +96,9 @@ CREATE OR REPLACE MACRO clustereval._cell_distances(points, cells, distance, p) 
   FROM pairs
   GROUP BY partition_key, cluster;
 
--- One row per partition: the sum over its reduced clusters of the squared deviations of the left
--- out coordinate from its mean in the cluster (squares), and the number of these clusters
--- (n_clusters). points: rows of _points.
+-- One row per partition: the sum over its reduced clusters of the squared deviations of the omitted
+-- coordinate from its mean in the cluster (squares), and the number of these clusters (n_clusters).
+-- points: rows of _points.
 CREATE OR REPLACE MACRO clustereval._left_out_squares(points) AS TABLE
   WITH clusters AS (
     SELECT
@@ -114,13 +115,13 @@ CREATE OR REPLACE MACRO clustereval._left_out_squares(points) AS TABLE
   FROM clusters
   GROUP BY partition_key;
 
--- x, the place of a coordinate as the user gave it, as BIGINT; NULL if it is not a whole number >=
+-- x, the place of a coordinate as given by the user, as BIGINT; NULL if x is not a whole number >=
 -- 0.
 CREATE OR REPLACE MACRO clustereval._place(x) AS
   CASE WHEN clustereval._is_whole_number(x, 0) THEN CAST(TRY_CAST(x AS DOUBLE) AS BIGINT) END;
 
--- No row. Raises an error if `removed` is not the number of a coordinate in some row that counts.
--- points: rows of _points.
+-- No row. Raises an error if `removed` is not the number of a coordinate in some row that is
+-- scored. points: rows of _points.
 CREATE OR REPLACE MACRO clustereval._check_removed(points) AS TABLE
   WITH faults AS (
     SELECT
@@ -142,11 +143,11 @@ CREATE OR REPLACE MACRO clustereval._check_removed(points) AS TABLE
 -- Tables
 ---------------------------------------------------------------------------------------------------
 
--- Stability of a clustering when single coordinates are left out: one row per partition and left
--- out coordinate with partition_key, removed (its number, from 1), n, n_clusters (of the
--- clustering without it), average_proportion_non_overlap, average_distance,
--- average_distance_between_means and figure_of_merit. The table tbl has one row per point and left
--- out coordinate: vector (all coordinates), cluster (of the clustering of all coordinates),
+-- Stability of a clustering when single coordinates are left out: one row per partition and omitted
+-- coordinate with partition_key, removed (the number of the coordinate, from 1), n, n_clusters (of
+-- the clustering without it), average_proportion_non_overlap, average_distance,
+-- average_distance_between_means and figure_of_merit. The table tbl has one row per point and
+-- omitted coordinate: vector (all coordinates), cluster (of the clustering of all coordinates),
 -- removed and reduced_cluster (of the clustering without that coordinate). The means over its rows
 -- are the indices of Datta and Datta.
 -- Examples:

@@ -1,11 +1,11 @@
--- cross_validation: whether a clustering of some points fits others that it has not seen.
+-- cross_validation: whether a clustering of some points fits other points that it has not seen.
 
 ---------------------------------------------------------------------------------------------------
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- Contingency cells of held out points: one row per fold, own cluster (label) and assigned cluster
--- (cluster) with n points and copies, 1. A fold is a partition_key. assigned: rows of
+-- Contingency cells of held-out points: one row per fold, own cluster (label) and assigned cluster
+-- (cluster), with n points and copies, 1. A fold is a partition_key. assigned: rows of
 -- _assigned_points.
 CREATE OR REPLACE MACRO clustereval._assigned_cells(assigned) AS TABLE
   SELECT
@@ -17,8 +17,9 @@ CREATE OR REPLACE MACRO clustereval._assigned_cells(assigned) AS TABLE
   FROM query_table(assigned)
   GROUP BY partition_key, cluster, nearest;
 
--- One row per fold: partition_key, n points, n_labels, n_clusters, and score, that of the metric of
--- this name. cells: rows of _assigned_cells; the rest are options of cross_validation.
+-- One row per fold: partition_key, n points, n_labels, n_clusters, and score, the value of the
+-- metric named `metric`. cells: rows of _assigned_cells; the other parameters are options of
+-- cross_validation.
 CREATE OR REPLACE MACRO clustereval._fold_scores(cells, metric, average_method, beta) AS TABLE
   SELECT
     partition_key,
@@ -36,12 +37,12 @@ CREATE OR REPLACE MACRO clustereval._fold_scores(cells, metric, average_method, 
 ---------------------------------------------------------------------------------------------------
 
 -- Cross-validation of a clustering: one row per partition and fold with partition_key, fold, n (its
--- points), n_labels (clusters of these points), n_clusters (clusters of the model that they are
--- assigned to), score (agreement of the two by `metric`), prediction_strength, and mean_score and
--- std_score, the mean and the standard deviation of the scores of all folds. tbl is a table of held
--- out points: vector, cluster (found without the model, such as by clustering the fold alone) and
--- fold. centroids is a table of the models' centers, fitted without the points of the fold, with
--- the columns fold, cluster, centroid and, with partition_by, partition_key.
+-- points), n_labels (clusters of these points), n_clusters (clusters of the model to which they are
+-- assigned), score (agreement of the two clusterings by `metric`), prediction_strength, and
+-- mean_score and std_score, the mean and the standard deviation of the scores of all folds. tbl is
+-- a table of held-out points: vector, cluster (found without the model, for example by clustering
+-- the fold alone) and fold. centroids is a table of the models' centers, fitted without the points
+-- of the fold, with the columns fold, cluster, centroid and, with partition_by, partition_key.
 -- Examples:
 --   WITH models AS (
 --     SELECT unnest([FALSE, TRUE]) AS fold, cluster, centroid

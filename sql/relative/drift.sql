@@ -4,8 +4,8 @@
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition with numbers of ids: partition_key, n_before, n_after, n, those in both,
--- and n_moved. The parameters name CTEs of the rows of _paired_cells and _cluster_overlaps.
+-- One row per partition with numbers of ids: partition_key, n_before, n_after, n (the ids in both
+-- runs) and n_moved. The parameters name CTEs of the rows of _paired_cells and _cluster_overlaps.
 CREATE OR REPLACE MACRO clustereval._drift_counts(cells, overlap_rows) AS TABLE
   SELECT
     cell.partition_key,
@@ -32,8 +32,7 @@ CREATE OR REPLACE MACRO clustereval._drift_counts(cells, overlap_rows) AS TABLE
   GROUP BY cell.partition_key;
 
 -- One row per partition with clusters: partition_key and the numbers of clusters with each
--- transition, of which a split cluster or a merged one counts once. sides: rows of
--- _transition_sides.
+-- transition, where a split or merged cluster counts only once. sides: rows of _transition_sides.
 CREATE OR REPLACE MACRO clustereval._transition_counts(sides) AS TABLE
   SELECT
     partition_key,
@@ -50,9 +49,8 @@ CREATE OR REPLACE MACRO clustereval._transition_counts(sides) AS TABLE
   FROM query_table(sides)
   GROUP BY partition_key;
 
--- One row per cell of the ids in both runs: partition_key, old_set, the cluster before, new_set,
--- the cluster after, and n. A singleton is told from others by its id. cells: rows of
--- _paired_cells.
+-- One row per cell of the ids in both runs: partition_key, old_set (the cluster before), new_set
+-- (the cluster after) and n. A singleton is identified by its id. cells: rows of _paired_cells.
 CREATE OR REPLACE MACRO clustereval._common_cells(cells) AS TABLE
   SELECT
     partition_key,
@@ -63,8 +61,9 @@ CREATE OR REPLACE MACRO clustereval._common_cells(cells) AS TABLE
   WHERE in_before AND in_after;
 
 -- Term of a cluster in the population stability index: (p - q) ln(p / q), where p and q are its
--- shares of the rows of both runs. The parameters are twice its numbers of rows, where 1, half a
--- row, stands for none, and the numbers of all rows. The difference is computed from integers.
+-- shares of the rows of both runs. The parameters are twice the numbers of rows of the cluster,
+-- where 1 (half a row) stands for no rows, and the numbers of all rows. The difference is computed
+-- from integers.
 CREATE OR REPLACE MACRO clustereval._stability_term(
   half_rows_before, half_rows_after, total_before, total_after
 ) AS
@@ -78,7 +77,7 @@ CREATE OR REPLACE MACRO clustereval._stability_term(
   );
 
 -- One row per partition with clusters: partition_key and index, the population stability index of
--- the sizes of clusters of the same name, NULL if a run is empty. The parameters name CTEs of the
+-- the sizes of clusters with the same name, NULL if a run is empty. The parameters name CTEs of the
 -- rows of _paired_cells and _drift_counts.
 CREATE OR REPLACE MACRO clustereval._size_stability(cells, counts) AS TABLE
   WITH rows_of_names AS (
@@ -129,8 +128,8 @@ CREATE OR REPLACE MACRO clustereval._size_stability(cells, counts) AS TABLE
 -- n_clusters_before and n_clusters_after; n_kept, n_grown, n_shrunk, n_split, n_merged, n_gone and
 -- n_new clusters, n_ambiguous rows of run_transitions; adjusted_rand_score,
 -- adjusted_mutual_info_score and variation_of_information on the ids in both; and
--- population_stability_index of the sizes of clusters of the same name, where half a row stands for
--- none. The parameters are those of run_transitions.
+-- population_stability_index of the sizes of clusters with the same name, where half a row stands
+-- for no rows. The parameters are those of run_transitions.
 -- Examples:
 --   FROM clustereval.run_drift(night_1, night_2, id, cluster);
 CREATE OR REPLACE MACRO clustereval.run_drift(

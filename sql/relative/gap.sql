@@ -5,7 +5,7 @@
 ---------------------------------------------------------------------------------------------------
 
 -- Text of the query SELECT TRUE AS valid, for _check_options to run. Raises an error for the first
--- bad one of the options of uniform_reference.
+-- invalid option of uniform_reference.
 CREATE OR REPLACE MACRO clustereval._valid_reference_options(n_sets, method, random_state) AS
   CASE
     WHEN NOT clustereval._is_whole_number(n_sets, 1)
@@ -29,15 +29,16 @@ CREATE OR REPLACE MACRO clustereval._valid_reference_options(n_sets, method, ran
     ELSE 'SELECT TRUE AS valid'
   END;
 
--- One step of _scramble of a list x of UBIGINTs below 2^32: each xor itself / divisor, times
--- factor, modulo 2^32. Both are UBIGINTs below 2^32, so that no product overflows.
+-- One step of _scramble for a list x of UBIGINTs below 2^32. Each number becomes (number xor number
+-- / divisor) times factor, modulo 2^32. divisor and factor are UBIGINTs below 2^32, so that no
+-- product overflows.
 CREATE OR REPLACE MACRO clustereval._scramble_step(x, divisor, factor) AS
   list_transform(
     x, lambda __ce_v: (xor(__ce_v, __ce_v // divisor) * factor) % CAST(4294967296 AS UBIGINT)
   );
--- List of pseudorandom UBIGINTs below 2^32, one for each of the list x of such numbers: Wellons'
--- permutation lowbias32 of the numbers of 32 bits. The sample keys of
--- silhouette_score would repeat after 2^31 numbers, and all sets together may need more.
+-- List of pseudorandom UBIGINTs below 2^32, one for each number in the list x: Wellons' permutation
+-- lowbias32 of the numbers of 32 bits. The sample keys of silhouette_score would repeat after 2^31
+-- numbers, and all sets together may need more numbers.
 CREATE OR REPLACE MACRO clustereval._scramble(x) AS
   clustereval._scramble_step(
     clustereval._scramble_step(
@@ -47,8 +48,8 @@ CREATE OR REPLACE MACRO clustereval._scramble(x) AS
     CAST(65536 AS UBIGINT), CAST(1 AS UBIGINT)
   );
 
--- List of pseudorandom UBIGINTs below 2^32, one for each coordinate of a reference set: they make
--- the numbers of one coordinate and set independent of those of others.
+-- List of pseudorandom UBIGINTs below 2^32, one for each coordinate of a reference set. They make
+-- the numbers of each coordinate and set independent of the numbers of other coordinates and sets.
 CREATE OR REPLACE MACRO clustereval._stream_keys(seed, set_no, dims) AS
   clustereval._scramble(list_transform(
     range(1, dims + 1),
@@ -61,8 +62,8 @@ CREATE OR REPLACE MACRO clustereval._stream_keys(seed, set_no, dims) AS
   ));
 
 -- List of DOUBLEs strictly between 0 and 1, one for each of the list stream_keys (_stream_keys),
--- for a point whose number is scrambled_id after _scramble. Numbers that are scrambled before and
--- after xor share no runs between streams.
+-- for a point whose number is scrambled_id after _scramble. Because numbers are scrambled before
+-- and after the xor, different streams do not share runs of numbers.
 CREATE OR REPLACE MACRO clustereval._uniform_numbers(stream_keys, scrambled_id) AS
   list_transform(
     clustereval._scramble(
@@ -117,8 +118,8 @@ CREATE OR REPLACE MACRO clustereval._bounding_boxes(rows, arguments) AS TABLE
   WHERE COALESCE((SELECT MIN(valid) FROM checked), TRUE)
   GROUP BY partition_key;
 
--- Points without clusters, the reference of the gap statistic: for each partition and reference set
--- as many as the partition has, uniform in the box that its points span.
+-- Points without clusters, the reference of the gap statistic. For each partition and reference
+-- set, there are as many points as the partition has, uniform in the box that its points span.
 -- Examples:
 --   FROM clustereval.uniform_reference(points, [x, y, z], n_sets := 2);
 CREATE OR REPLACE MACRO clustereval.uniform_reference(
@@ -141,7 +142,7 @@ CREATE OR REPLACE MACRO clustereval.uniform_reference(
     FROM __ce_boxes AS box
     CROSS JOIN (SELECT unnest(range(1, CAST(n_sets AS BIGINT) + 1)) AS set) AS numbered
   ),
-  -- In a CTE of its own, or the id would be scrambled once per coordinate.
+  -- This is a separate CTE, because the id would otherwise be scrambled once per coordinate.
   __ce_ids AS (
     SELECT
       drawn.partition_key, drawn.set, drawn.low, drawn.high, drawn.stream_keys, place.id,
@@ -174,7 +175,7 @@ CREATE OR REPLACE MACRO clustereval.uniform_reference(
 ---------------------------------------------------------------------------------------------------
 
 -- Text of the query SELECT TRUE AS valid, for _check_options to run. Raises an error for the first
--- bad one of the options of gap_statistic.
+-- invalid option of gap_statistic.
 CREATE OR REPLACE MACRO clustereval._valid_gap_options(rule, se_factor) AS
   CASE
     WHEN coalesce(lower(rule), '') NOT IN (
@@ -192,7 +193,8 @@ CREATE OR REPLACE MACRO clustereval._valid_gap_options(rule, se_factor) AS
   END;
 
 -- x, the user's argument of the parameter named `parameter`. Raises an error if it is a string
--- literal instead of a column. For rows, so that the error comes before those of other columns.
+-- literal instead of a column. The check runs on rows, so that its error comes before the errors
+-- for other columns.
 CREATE OR REPLACE MACRO clustereval._reject_quoted(x, parameter) AS
   CASE
     WHEN starts_with(concat('', alias(x)), '''')
@@ -204,8 +206,9 @@ CREATE OR REPLACE MACRO clustereval._reject_quoted(x, parameter) AS
   END;
 
 -- One row per row of an elbow table tbl: partition_key, k, set, and log_ssw, NULL if ssw is 0.
--- sweep is what error texts call a clustering, and remedy what tells them apart. Raises an error if
--- two rows of a partition and set have one k, or k is NULL.
+-- sweep is the word for a clustering in error texts, and remedy is the text that tells the user how
+-- to distinguish the clusterings. Raises an error if two rows of a partition and set have the same
+-- k, or if k is NULL.
 CREATE OR REPLACE MACRO clustereval._sweep_logs(tbl, partition_by, set_no, sweep, remedy) AS TABLE
   WITH __ce_rows AS (
     SELECT
@@ -241,9 +244,10 @@ CREATE OR REPLACE MACRO clustereval._check_table_column(tbl, parameter, given) A
   WHERE FALSE
   HAVING TRUE;
 
--- One row per partition and k of the reference: n_sets (reference sets of the partition),
--- n_sets_of_k (those that have this k), and the mean and the standard deviation with 1/B of their
--- log_ssw (mean, sd), NULL if one is NULL. reference: rows of _sweep_logs.
+-- One row per partition and k of the reference: n_sets (the number of reference sets of the
+-- partition), n_sets_of_k (the number of sets that have this k), and the mean and the standard
+-- deviation, with 1/B, of their log_ssw (mean, sd), NULL if a log_ssw is NULL. reference: rows of
+-- _sweep_logs.
 CREATE OR REPLACE MACRO clustereval._expected_logs(reference) AS TABLE
   WITH sets AS (
     SELECT partition_key, set
@@ -275,8 +279,8 @@ CREATE OR REPLACE MACRO clustereval._expected_logs(reference) AS TABLE
   JOIN set_counts AS counts ON counts.partition_key IS NOT DISTINCT FROM logs.partition_key;
 
 -- One row per row of observed (_sweep_logs) with the columns of expected (_expected_logs) of its
--- partition and k. Raises an error unless both have the same partitions and k, every reference set
--- every k, and every partition two reference sets.
+-- partition and k. Raises an error unless observed and expected have the same partitions and the
+-- same k, every reference set has every k, and every partition has at least two reference sets.
 CREATE OR REPLACE MACRO clustereval._matched_sweeps(observed, expected) AS TABLE
   WITH pairs AS (
     SELECT
@@ -377,7 +381,8 @@ CREATE OR REPLACE MACRO clustereval.gap_statistic(
         = COUNT(gap) OVER (PARTITION BY partition_key) AS complete
     FROM gaps
   ),
-  -- The peak is the first local or the global maximum, or for Tibshirani's rule its choice.
+  -- The peak is the first local maximum or the global maximum, or, for Tibshirani's rule, the
+  -- choice of that rule.
   peaks AS (
     SELECT
       *,

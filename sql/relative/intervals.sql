@@ -3,21 +3,21 @@
 -- The rows are a sample of independent draws, so the contingency cells are multinomial with shares
 -- p. Every metric here is a smooth function of one, two or three statistics of the shares, those of
 -- its family (see external/gradients). The influence of a row on a statistic is the derivative of
--- the statistic by the share of the row's cell: a sum of a term of the cell, one of its label and
--- one of its cluster. The covariances C of the influences, summed over the cells once, serve every
--- metric: one with the gradient d by its statistics has the variance d' C d / n. The statistics of
--- the second and third column are chosen so that all their influences are exactly 0 for equal
--- labelings.
+-- the statistic with respect to the share of the row's cell. It is the sum of a term for the cell,
+-- a term for its label and a term for its cluster. The covariances C of the influences are summed
+-- over the cells only once, and every metric uses them: a metric with the gradient d with respect
+-- to its statistics has the variance d' C d / n. The statistics of the second and third column are
+-- chosen so that all their influences are exactly 0 for equal labelings.
 
 ---------------------------------------------------------------------------------------------------
 -- Influences and their covariances
 ---------------------------------------------------------------------------------------------------
 
 -- One row per contingency cell: the columns of cells, the name of a CTE of cells; total, label_size
--- and cluster_size, the rows of its partition, label and cluster; label_squares and
--- cluster_squares, the sums of the squared rows of the cells of its label and of its cluster;
--- label_majority_n and cluster_majority_n, the rows of the largest of these cells; and single, 1
--- for noise that is counted as singletons (cluster NULL), otherwise 0.
+-- and cluster_size, the numbers of rows of its partition, label and cluster; label_squares and
+-- cluster_squares, the sums of the squared numbers of rows of the cells of its label and of its
+-- cluster; label_majority_n and cluster_majority_n, the numbers of rows of the largest of these
+-- cells; and single, 1 for noise that is counted as singletons (cluster NULL), otherwise 0.
 CREATE OR REPLACE MACRO clustereval._cells_with_squares(cells) AS TABLE
   SELECT
     *,
@@ -39,15 +39,16 @@ CREATE OR REPLACE MACRO clustereval._cells_with_squares(cells) AS TABLE
   FROM query_table(cells);
 
 -- One row per contingency cell and family of statistics (see the head of this file):
--- partition_key, family, rows, the rows of the cell, and i1, i2 and i3, the influence of each of
--- these rows on the statistics of the family, up to a constant. cells is the name of a CTE of
--- cells. Pairs: twice the share of the other rows with which a row forms such a pair. This is the
--- projection of the exact counts of pairs, so it is right to first order for sums of squared
--- shares. Information: the derivatives of the sums of p ln p. A row of noise that is counted as a
--- singleton is alone in its cell, however many such rows there are, so its cell has no such sum;
--- the derivative of hc is greater by 1, and that of B-cubed recall has a factor of 1 in place of
--- 2. Majority: 1 in the majority, NULL where a majority is tied, or is one singleton of several
--- rows or none: the maximum has no derivative there.
+-- partition_key; family; rows, the number of rows of the cell; and i1, i2 and i3, the influence of
+-- each of these rows on the statistics of the family, up to a constant. cells is the name of a CTE
+-- of cells. Pairs: the influence is twice the share of the other rows with which a row forms such a
+-- pair. This is the projection of the exact counts of pairs, so it is right to first order for sums
+-- of squared shares. Information: the influences are the derivatives of the sums of p ln p. A noise
+-- row that is counted as a singleton is alone in its cell, however many such rows there are, so its
+-- cell has no such sum. The derivative of hc is then larger by 1, and the derivative of B-cubed
+-- recall has a factor of 1 in place of 2. Majority: the influence is 1 in the majority. It is NULL
+-- if a majority is tied, or is one singleton of several rows or none, because the maximum has no
+-- derivative there.
 CREATE OR REPLACE MACRO clustereval._influences(cells) AS TABLE
   WITH cells_with_squares AS (SELECT * FROM clustereval._cells_with_squares(cells)),
   cells_with_ties AS (
@@ -119,8 +120,8 @@ CREATE OR REPLACE MACRO clustereval._mean_of_rows(n, x) AS
   END;
 
 -- One row per partition_key and family: c11, c12, ... c33, the covariances of the influences of a
--- row on the statistics of the family, NULL if one has no derivative. The influences are centered
--- first, so that no digits cancel.
+-- row on the statistics of the family, NULL if a statistic has no derivative. The influences are
+-- centered first, so that no digits cancel.
 CREATE OR REPLACE MACRO clustereval._covariances(influences) AS TABLE
   WITH means AS (
     SELECT
@@ -190,9 +191,10 @@ CREATE OR REPLACE MACRO clustereval._linear_gradients(parts) AS TABLE
 
 -- One row per partition_key and metric that is a quotient of two functions of the statistics of its
 -- family: metric; is_quotient; top and bottom, the functions; t1, t2, t3 and b1, b2, b3, their
--- derivatives by the statistics. The multinomial adjusted Rand index differs from the adjusted one
--- by terms that are smaller by a factor of the number of rows, and has its derivatives. parts: rows
--- of _parts_of_gradients; average_method and beta are options of external_report.
+-- derivatives with respect to the statistics. The multinomial adjusted Rand index differs from the
+-- adjusted Rand index by terms that are smaller by a factor of the number of rows, so it has the
+-- same derivatives. parts: rows of _parts_of_gradients; average_method and beta are options of
+-- external_report.
 CREATE OR REPLACE MACRO clustereval._metric_quotients(parts, average_method, beta) AS TABLE
   SELECT
     p.partition_key,
@@ -262,8 +264,8 @@ CREATE OR REPLACE MACRO clustereval._metric_quotients(parts, average_method, bet
   SELECT * FROM clustereval._association_quotients(parts);
 
 -- One row per partition_key and metric with a derivative: family, metric, is_quotient (FALSE for
--- linear functions), and g1, g2 and g3, its derivatives by the statistics of the family. The
--- parameters are those of _metric_quotients.
+-- linear functions), and g1, g2 and g3, its derivatives with respect to the statistics of the
+-- family. The parameters are those of _metric_quotients.
 CREATE OR REPLACE MACRO clustereval._gradients(parts, average_method, beta) AS TABLE
   SELECT
     partition_key, family, metric, FALSE AS is_quotient, g1, g2, g3
@@ -305,10 +307,10 @@ CREATE OR REPLACE MACRO clustereval._influence_variance(g1, g2, g3, c11, c12, c1
   );
 
 -- One row per partition_key and metric with a derivative: metric and std_error, NULL if undefined.
--- Fewer than 2 rows have no standard error. Where label and cluster are equal partitions those of
--- every sample are too, and a quotient keeps its value, 1 or 0, even if it is 0 / 0. statistics,
--- covariances and gradients are names of CTEs of the rows of _statistics_of_groups, _covariances
--- and _gradients.
+-- There is no standard error for fewer than 2 rows. If label and cluster are equal partitions, they
+-- are equal in every sample, too, and a quotient keeps its value, 1 or 0, even if it is 0 / 0.
+-- statistics, covariances and gradients are names of CTEs of the rows of _statistics_of_groups,
+-- _covariances and _gradients.
 CREATE OR REPLACE MACRO clustereval._standard_errors(statistics, covariances, gradients) AS TABLE
   SELECT
     gradient.partition_key,
@@ -330,8 +332,8 @@ CREATE OR REPLACE MACRO clustereval._standard_errors(statistics, covariances, gr
     AND covariance.family = gradient.family;
 
 -- Text of the query SELECT TRUE AS valid, for _check_options. Raises an error if an option of
--- external_intervals is invalid, or two of them in combination. query_text is that text from
--- _valid_external_options, which raises the errors of all options but confidence.
+-- external_intervals, or a combination of two options, is invalid. query_text is the same text from
+-- _valid_external_options, which raises the errors for all options except confidence.
 CREATE OR REPLACE MACRO clustereval._valid_interval_options(confidence, query_text) AS
   CASE
     WHEN NOT coalesce(confidence > 0 AND confidence < 1, FALSE)
@@ -349,8 +351,7 @@ CREATE OR REPLACE MACRO clustereval._valid_interval_options(confidence, query_te
 -- order of external_report, with partition_key, metric (its name), value, std_error (standard error
 -- by the delta method), lower and upper: value - z std_error and value + z std_error, but not
 -- beyond the metric's range, where z is the normal quantile of `confidence`. std_error, lower and
--- upper are NULL where the method does not apply. All other parameters are those of
--- external_report.
+-- upper are NULL if the method does not apply. All other parameters are those of external_report.
 -- Examples:
 --   FROM clustereval.external_intervals(assignments, species, cluster);
 --   SELECT metric, lower, value, upper

@@ -1,14 +1,15 @@
 -- label_sample: estimates of external metrics from the true labels of a sample of the entities.
 --
---   * Labels are known for some entities only, and for these completely: the labeled entities are a
---     sample of all, drawn with equal probability, or by records drawn at random, and so with a
---     probability that grows with their size. Rows without a label belong to other entities. Where
---     rows have been labeled at random instead, the estimates are those of record_sample.
+--   * Labels are known only for some entities, and for all rows of these entities. The labeled
+--     entities are a sample of all entities. They were drawn either with equal probability or by
+--     drawing records at random, and then with a probability that grows with their size. Rows
+--     without a label belong to other entities. If rows were labeled at random instead, the
+--     estimates are those of record_sample.
 --   * Every metric is the quotient of two totals over all entities. The estimate is the quotient of
---     the weighted means of the two terms over the sample, where the weight of an entity is
---     inverse to its probability.
+--     the weighted means of the two terms over the sample, where the weight of an entity is the
+--     inverse of its probability.
 --   * The size of a cluster is the number of its rows, with and without a label: a cluster that
---     joins a sampled entity with others is wrong, whether these have labels or not.
+--     joins a sampled entity with other entities is wrong, whether or not these have labels.
 
 ---------------------------------------------------------------------------------------------------
 -- Options
@@ -36,12 +37,13 @@ CREATE OR REPLACE MACRO clustereval._valid_estimate_options(
 -- Terms of the entities
 ---------------------------------------------------------------------------------------------------
 
--- One row per label: partition_key; size, its number of rows; linked, the ordered pairs of its rows
--- in one cluster; links, the ordered pairs of one of its rows with any other row of that row's
--- cluster; precision and recall, B-cubed precision and recall summed over its rows; exact, 1 if it
--- is a cluster, otherwise 0; and weight, inverse to its probability under labels_are_sample. cells
--- is the name of a CTE of the contingency cells of the rows that have labels, and cluster_sizes
--- that of the rows of _cluster_sizes, of all rows.
+-- One row per label: partition_key; size, its number of rows; linked, the number of ordered pairs
+-- of its rows in the same cluster; links, the number of ordered pairs of one of its rows with any
+-- other row of that row's cluster; precision and recall, B-cubed precision and recall summed over
+-- its rows; exact, 1 if a cluster has exactly its rows, otherwise 0; and weight, the inverse of its
+-- probability under labels_are_sample. cells is the name of a CTE of the contingency cells of the
+-- rows that have labels, and cluster_sizes is the name of a CTE of the rows of _cluster_sizes, for
+-- all rows.
 CREATE OR REPLACE MACRO clustereval._entity_terms(cells, cluster_sizes, labels_are_sample) AS TABLE
   WITH labels AS (
     SELECT
@@ -74,8 +76,8 @@ CREATE OR REPLACE MACRO clustereval._entity_terms(cells, cluster_sizes, labels_a
   FROM labels;
 
 -- One row per partition_key: precision_slope and recall_slope, the derivatives of the B-cubed F
--- score by precision and recall, at their estimates, 0 if both are 0. entities: rows of
--- _entity_terms.
+-- score with respect to precision and recall, at their estimates, 0 if both are 0. entities: rows
+-- of _entity_terms.
 CREATE OR REPLACE MACRO clustereval._bcubed_slopes(entities, beta) AS TABLE
   WITH means AS (
     SELECT
@@ -104,10 +106,10 @@ CREATE OR REPLACE MACRO clustereval._bcubed_slopes(entities, beta) AS TABLE
     COALESCE(scale * beta * beta * p * p, 0.0) AS recall_slope
   FROM scaled;
 
--- One row per label and metric: partition_key, place, the place of the metric, metric, and the
--- weighted terms numerator and denominator, whose totals have the metric as their quotient.
--- entities and slopes are names of CTEs of the rows of _entity_terms and _bcubed_slopes, and totals
--- of one of a row per partition: rows_per_cluster, its mean number of rows of a cluster.
+-- One row per label and metric: partition_key; place, the place of the metric; metric; and the
+-- weighted terms numerator and denominator, the quotient of whose totals is the metric. entities
+-- and slopes are names of CTEs of the rows of _entity_terms and _bcubed_slopes. totals is the name
+-- of a CTE with a row per partition: rows_per_cluster, the mean number of rows per cluster.
 CREATE OR REPLACE MACRO clustereval._metric_terms(entities, slopes, totals, beta) AS TABLE
   WITH facts AS (
     SELECT
@@ -168,8 +170,8 @@ CREATE OR REPLACE MACRO clustereval._metric_terms(entities, slopes, totals, beta
 ---------------------------------------------------------------------------------------------------
 
 -- One row per partition_key and place: metric; value, the estimate of the quotient of the means of
--- numerator and denominator, less its bias of first order; and std_error, its standard error by the
--- delta method, NULL for less than 2 labels or a mean of 0. terms: rows of _metric_terms.
+-- numerator and denominator, minus its first-order bias; and std_error, its standard error by the
+-- delta method, NULL for fewer than 2 labels or if a mean is 0. terms: rows of _metric_terms.
 CREATE OR REPLACE MACRO clustereval._mean_quotients(terms) AS TABLE
   WITH means AS (
     SELECT
@@ -214,9 +216,9 @@ CREATE OR REPLACE MACRO clustereval._mean_quotients(terms) AS TABLE
 -- Tables
 ---------------------------------------------------------------------------------------------------
 
--- Why a metric has no value, as text, NULL if it has one. contradiction is the result of
--- _contradiction, labeled_share is that of _label_spread, place the metric's place, value its
--- estimate, and labels_are_sample the user's option.
+-- A text that says why a metric has no value, NULL if it has a value. contradiction is the result
+-- of _contradiction, labeled_share is the column of _label_spread, place is the metric's place,
+-- value is its estimate, and labels_are_sample is the user's option.
 CREATE OR REPLACE MACRO clustereval._missing_reason(
   contradiction, labels_are_sample, labeled_share, place, value
 ) AS
@@ -229,23 +231,24 @@ CREATE OR REPLACE MACRO clustereval._missing_reason(
   END;
 
 -- One row per partition (a group of partition_by) and metric: partition_key, metric, value,
--- std_error, lower, upper and reason, why value is NULL, estimated from the labels of a sample.
--- label and cluster are the columns of the true entity, NULL where it is not known, and of the
--- assigned cluster; weight is the multiplicity of a row, a whole number >= 0. labels_are_sample
--- tells what was drawn and labeled: 'uniform', entities, each with the same probability;
--- 'by_record', the entities of rows drawn at random, both with all their rows; or 'records', rows
--- drawn at random, whatever their entity. noise is the value of cluster that marks noise; noise_as
--- keeps its rows as a 'cluster', leaves them out ('drop') or counts each as a cluster of its own
--- ('singletons'). beta weighs recall in the F scores, and confidence is the probability that an
--- interval covers the value of all entities. Rows with a NULL cluster are left out.
+-- std_error, lower, upper (all estimated from the labels of a sample) and reason, which says why
+-- value is NULL. label is the column of the true entity, NULL if it is not known, and cluster is
+-- the column of the assigned cluster; weight is the multiplicity of a row, a whole number >= 0.
+-- labels_are_sample states what was drawn and labeled. 'uniform' means entities, each drawn with
+-- the same probability, and 'by_record' means the entities of rows drawn at random; in both cases
+-- all rows of the entities have labels. 'records' means rows drawn at random, whatever their
+-- entity. noise is the value of cluster that marks noise; noise_as keeps its rows as a 'cluster',
+-- leaves them out ('drop') or counts each as a cluster of its own ('singletons'). beta weighs
+-- recall in the F scores, and confidence is the probability that an interval covers the value of
+-- all entities. Rows with a NULL cluster are left out.
 -- Examples:
 --   FROM clustereval.entity_resolution_estimates(assignments, species, cluster);
 CREATE OR REPLACE MACRO clustereval.entity_resolution_estimates(
   tbl, label, cluster, weight := NULL, partition_by := NULL, noise := NULL, noise_as := NULL,
   labels_are_sample := 'uniform', beta := 1.0, confidence := 0.95
 ) AS TABLE
-  -- The clusters of all rows are those of the table with the cluster as label. Both are read here,
-  -- before there is another name that the user's table may have.
+  -- The clusters of all rows are those of the table with the cluster as label. The table is read
+  -- for both purposes here, before there is another name that the user's table may have.
   WITH __ce_both_groups AS (
     SELECT TRUE AS labeled, labeled.*
     FROM clustereval._row_groups(tbl, label, cluster, weight, partition_by, noise, noise_as)

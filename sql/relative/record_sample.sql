@@ -1,23 +1,24 @@
 -- record_sample: estimates of external metrics from the true labels of a sample of the records.
 --
---   * The labeled rows are a random sample of all rows, drawn without regard to their entities. A
---     pair of rows is labeled with the same probability whatever pair it is, so that a quotient of
---     sums over the pairs of labeled rows estimates that of the sums over all pairs.
---   * A pair of two labeled rows is right if it is of one entity and in one cluster, and wrong if
---     it is one of these only. In every metric, the pairs of each kind have a weight, and the
---     metric is the weight of the right pairs as a share of that of all.
---   * What needs the number of rows of an entity cannot be estimated: of most entities one row has
---     a label, however many they have.
+--   * The labeled rows are a random sample of all rows, drawn without regard to their entities.
+--     Every pair of rows is labeled with the same probability. A quotient of sums over the pairs of
+--     labeled rows therefore estimates the quotient of the sums over all pairs.
+--   * A pair of labeled rows is right if both rows belong to the same entity and to the same
+--     cluster, and wrong if only one of these is true. In every metric, the pairs of each kind have
+--     a weight, and the metric is the weight of the right pairs as a share of the weight of all
+--     pairs.
+--   * Metrics that need the number of rows of an entity cannot be estimated, because most entities
+--     have only one labeled row, whatever their number of rows is.
 
 ---------------------------------------------------------------------------------------------------
 -- Pairs of labeled rows
 ---------------------------------------------------------------------------------------------------
 
 -- One row per contingency cell of the labeled rows and metric: partition_key, place, the place of
--- the metric, and records, the rows of the cell. right_pairs and wrong_pairs are the weights of the
--- pairs of one of these rows with other labeled rows, and right_squares and wrong_squares the sums
--- of the squared weights. cells names a CTE of the contingency cells of the labeled rows,
--- cluster_sizes one of the rows of _cluster_sizes, of all rows.
+-- the metric, and records, the number of rows of the cell. right_pairs and wrong_pairs are the
+-- weights of the pairs of one of these rows with other labeled rows, and right_squares and
+-- wrong_squares the sums of the squared weights. cells names a CTE of the contingency cells of the
+-- labeled rows, and cluster_sizes names a CTE of the rows of _cluster_sizes, for all rows.
 CREATE OR REPLACE MACRO clustereval._record_pairs(cells, cluster_sizes, beta) AS TABLE
   WITH label_counts AS (SELECT * FROM clustereval._label_sizes(cells)),
   cluster_counts AS (SELECT * FROM clustereval._cluster_sizes(cells)),
@@ -30,7 +31,7 @@ CREATE OR REPLACE MACRO clustereval._record_pairs(cells, cluster_sizes, beta) AS
       CAST(counts.cluster_size - counts.n AS DOUBLE) AS same_cluster,
       CAST(counts.label_size - counts.n AS DOUBLE) AS same_label,
       1.0 / CAST(sizes.cluster_size AS DOUBLE) AS share,
-      -- Of a wrong pair in the F score, in units of a right one.
+      -- The weight of a wrong pair in the F score, in units of the weight of a right pair.
       1.0 / (1.0 + CAST(beta AS DOUBLE) * beta) AS f_weight
     FROM counts
     JOIN query_table(cluster_sizes) AS sizes
@@ -71,12 +72,13 @@ CREATE OR REPLACE MACRO clustereval._record_pairs(cells, cluster_sizes, beta) AS
 
 -- One row per partition_key and place: share, the share of the right pairs, and share_error, its
 -- standard error, 0 if all rows are labeled; NULL if no pair is right or no pair is wrong, or if a
--- row is in all pairs. pairs: rows of _record_pairs, and totals one of a row per partition:
--- labeled_share, the share of all rows that are labeled. The standard error is that of the
--- jackknife, the sum of the squared changes of the share when a row is deleted. It contains the
--- variance that comes from single rows once, and that which comes from pairs of rows twice (Efron
--- and Stein 1981), which with few labels is nearly all. The second one is taken off: it is that of
--- pairs that are drawn one by one. As both are positive, half of the jackknife remains at least.
+-- row is in all pairs. pairs: rows of _record_pairs. totals: a row per partition with
+-- labeled_share, the share of all rows that are labeled. The variance is that of the jackknife, the
+-- sum of the squared changes of the share when a row is deleted. The jackknife contains the
+-- variance that comes from single rows once, and the variance that comes from pairs of rows twice
+-- (Efron and Stein 1981). With few labels, the latter is nearly all of the variance. It is
+-- subtracted once, computed as if pairs were drawn one by one. As both variances are positive, at
+-- least half of the jackknife remains.
 CREATE OR REPLACE MACRO clustereval._right_pair_shares(pairs, totals) AS TABLE
   WITH sums AS (
     SELECT
@@ -146,11 +148,11 @@ CREATE OR REPLACE MACRO clustereval._right_pair_shares(pairs, totals) AS TABLE
   FROM variances;
 
 -- One row per partition_key and place: metric, value, its estimate, and std_error. B-cubed
--- precision is a mean over rows: each row is in one cluster with itself, and the pairs of the row
--- with the others of its cluster weigh 1 / size. cells names a CTE of the contingency cells of the
--- labeled rows, cluster_sizes one of the rows of _cluster_sizes, of all rows, and totals one of a
--- row per partition: labeled_share, the share of all rows that are labeled, and rows_per_cluster,
--- the mean number of rows of a cluster.
+-- precision is a mean over rows. Each row forms a pair with itself, and each pair of the row with
+-- another row of its cluster has the weight 1 / size. cells names a CTE of the contingency cells of
+-- the labeled rows, cluster_sizes names a CTE of the rows of _cluster_sizes, for all rows, and
+-- totals names a CTE with a row per partition: labeled_share, the share of all rows that are
+-- labeled, and rows_per_cluster, the mean number of rows of a cluster.
 CREATE OR REPLACE MACRO clustereval._record_estimates(cells, cluster_sizes, totals, beta) AS TABLE
   WITH pairs AS MATERIALIZED (SELECT * FROM clustereval._record_pairs(cells, cluster_sizes, beta)),
   shares AS (SELECT * FROM clustereval._right_pair_shares(pairs, totals)),
@@ -172,15 +174,16 @@ CREATE OR REPLACE MACRO clustereval._record_estimates(cells, cluster_sizes, tota
   FROM scales;
 
 ---------------------------------------------------------------------------------------------------
--- What the data say of the design
+-- Evidence in the data about the design
 ---------------------------------------------------------------------------------------------------
 
--- One row per partition_key: labeled_share, the share of the rows of clusters that have a label;
--- labeled_nearby, that of the other rows in the cluster of a labeled row, the mean over the n_near
--- labeled rows in clusters of several rows; excess, by how much this is more, from 0 if rows are
--- labeled at random to 1 if clusters are labeled completely or not at all; and deviation, the
--- standard deviation of the excess if rows are labeled at random. The parameters name CTEs of the
--- rows of _cluster_sizes, of the labeled rows and of all.
+-- One row per partition_key: labeled_share, the share of the rows in clusters that have a label;
+-- labeled_nearby, the share of the other rows in the cluster of a labeled row that have a label, as
+-- a mean over the n_near labeled rows in clusters of several rows; excess, which measures how much
+-- larger labeled_nearby is than labeled_share, from 0 if rows are labeled at random to 1 if
+-- clusters are labeled completely or not at all; and deviation, the standard deviation of the
+-- excess if rows are labeled at random. The parameters name CTEs of the rows of _cluster_sizes, for
+-- the labeled rows and for all rows.
 CREATE OR REPLACE MACRO clustereval._label_spread(labeled_sizes, cluster_sizes) AS TABLE
   WITH counts AS (
     SELECT
@@ -221,8 +224,9 @@ CREATE OR REPLACE MACRO clustereval._label_spread(labeled_sizes, cluster_sizes) 
     clustereval._ratio(sqrt(2 * spread), n_shared) AS deviation
   FROM facts;
 
--- Why the labels cannot have been drawn as labels_are_sample says, as text, otherwise NULL. The
--- other parameters are columns of _label_spread. Few labels, or few clusters, tell nothing.
+-- A text that says why the labels cannot have been drawn as labels_are_sample states, otherwise
+-- NULL. The other parameters are columns of _label_spread. With few labels or few clusters, the
+-- result is always NULL.
 CREATE OR REPLACE MACRO clustereval._contradiction(
   labels_are_sample, labeled_share, labeled_nearby, n_near, excess, deviation
 ) AS
@@ -244,6 +248,6 @@ CREATE OR REPLACE MACRO clustereval._contradiction(
     )
   END;
 
--- A share as text, in per cent with one digit.
+-- A share as text, as a percentage with one decimal.
 CREATE OR REPLACE MACRO clustereval._show_share(share) AS
   concat(CAST(round(100 * share, 1) AS VARCHAR), ' %');

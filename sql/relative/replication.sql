@@ -1,12 +1,12 @@
--- replication: does another sample of the data give the same clusters?
+-- replication: whether another sample of the data gives the same clusters.
 
 ---------------------------------------------------------------------------------------------------
 -- Statistics
 ---------------------------------------------------------------------------------------------------
 
 -- One row per label with two rows or more: partition_key, label and share, the share of the pairs
--- of its rows that are in one cluster. The parameters name CTEs: cells has one row per contingency
--- cell, label_sizes the rows of _label_sizes.
+-- of its rows that are in the same cluster. The parameters name CTEs: cells has one row per
+-- contingency cell, and label_sizes has the rows of _label_sizes.
 CREATE OR REPLACE MACRO clustereval._pair_shares(cells, label_sizes) AS TABLE
   SELECT
     labels.partition_key,
@@ -23,7 +23,7 @@ CREATE OR REPLACE MACRO clustereval._pair_shares(cells, label_sizes) AS TABLE
   GROUP BY labels.partition_key, labels.label;
 
 -- One row per partition_key: least, the smallest share of a label, and weakest, the label that has
--- it, the lowest of equals.
+-- this share, the lowest in a tie.
 CREATE OR REPLACE MACRO clustereval._weakest_labels(pair_shares) AS TABLE
   WITH least_shares AS (
     SELECT *, MIN(share) OVER (PARTITION BY partition_key) AS least
@@ -35,7 +35,7 @@ CREATE OR REPLACE MACRO clustereval._weakest_labels(pair_shares) AS TABLE
   GROUP BY partition_key;
 
 -- One row per resample, that is, per partition_key: total, its number of rows, and distance, the
--- share of the ordered pairs of its rows, a row with itself included, that are together in one
+-- share of the ordered pairs of its rows, including each row with itself, that are together in one
 -- clustering and apart in the other. groups: rows of _row_groups.
 CREATE OR REPLACE MACRO clustereval._clustering_distances(groups) AS TABLE
   WITH row_counts AS (SELECT * FROM clustereval._row_counts(groups)),
@@ -109,13 +109,14 @@ CREATE OR REPLACE MACRO clustereval.prediction_strength(
   WHERE clustereval._check_options(clustereval._valid_noise(noise, noise_as))
   ORDER BY counts.partition_key ASC NULLS LAST;
 
--- Bootstrap instability: the mean over resamples of the distance of two clusterings of all rows,
--- cluster_1 and cluster_2, each learned from a bootstrap sample of its own. The distance is the
--- share of the n^2 ordered pairs of rows that are together in one and apart in the other. One row
--- per partition: partition_key, n (rows that count, of all resamples), n_dropped (rows with a NULL
--- cluster), n_resamples, instability and std_error (NULL for one resample). tbl is a table with one
--- row per resample and row of the data; cluster_1, cluster_2 and resample are its columns, weight
--- is a row's multiplicity. With partition_by := k, the k with the smallest instability is chosen.
+-- Bootstrap instability: the mean over resamples of the distance between two clusterings of all
+-- rows, cluster_1 and cluster_2, each learned from its own bootstrap sample. The distance is the
+-- share of the n^2 ordered pairs of rows that are together in one clustering and apart in the
+-- other. One row per partition: partition_key, n (the number of rows that are scored, over all
+-- resamples), n_dropped (rows with a NULL cluster), n_resamples, instability and std_error (NULL
+-- for one resample). tbl is a table with one row per resample and row of the data; cluster_1,
+-- cluster_2 and resample are its columns, weight is a row's multiplicity. With partition_by := k,
+-- choose the k with the smallest instability.
 -- Examples:
 --   FROM clustereval.bootstrap_instability(assignments, species, cluster, flower % 3);
 CREATE OR REPLACE MACRO clustereval.bootstrap_instability(

@@ -1,12 +1,15 @@
 -- run_pairs: two runs of the same ids, such as last night's and tonight's.
 --
---   * The run before and the run after are two tables of the same columns, with one row per id. A
---     row without a cluster, and noise that is dropped, count as if the id were not in the run. An
---     id that is only in the run before has left, one that is only in the run after has joined.
---   * Noise that counts as singletons is in a cluster of its own per row, which is not tracked.
---   * Shares of a cluster are of its ids that are in both runs. Two clusters are linked if the ids
---     in both are a share of at least `threshold` of the one or of the other.
---   * A link counts for a cluster if the ids in both are a share of at least `min_share` of it.
+--   * The run before and the run after are two tables of the same columns, with one row per id. If
+--     a row has no cluster, or is noise that is dropped, its id counts as missing from the run. An
+--     id that is only in the run before has left, and an id that is only in the run after has
+--     joined.
+--   * If noise counts as singletons, each noise row is in a cluster of its own, which is not
+--     tracked.
+--   * Shares of a cluster refer to its ids that are in both runs. Two clusters are linked if their
+--     common ids are a share of at least `threshold` of one of the two clusters.
+--   * A link counts for a cluster if the common ids are a share of at least `min_share` of this
+--     cluster.
 
 ---------------------------------------------------------------------------------------------------
 -- Options
@@ -99,11 +102,11 @@ CREATE OR REPLACE MACRO clustereval._check_run_columns(
 -- Ids and cells
 ---------------------------------------------------------------------------------------------------
 
--- One row per id of a partition in either run: partition_key, id, before and after, its clusters,
--- NULL if it is not in the run, and times_before and times_after, its rows. A NULL id has a row,
--- too. The parameters are the user's arguments. Both runs are grouped together by id instead of
--- joined, so that ids that are twice in a run show. Raises the errors of _check_run_columns, before
--- values of the two types are united.
+-- One row per id of a partition in either run: partition_key; id; before and after, the clusters of
+-- the id, NULL if it is not in the run; and times_before and times_after, the numbers of its rows.
+-- A NULL id has a row, too. The parameters are the user's arguments. Both runs are grouped together
+-- by id instead of joined, so that ids that occur twice in a run can be detected. Raises the errors
+-- of _check_run_columns before values of the two types are united.
 CREATE OR REPLACE MACRO clustereval._paired_ids(
   tbl_before, tbl_after, id, cluster, partition_by, noise
 ) AS TABLE
@@ -131,7 +134,7 @@ CREATE OR REPLACE MACRO clustereval._paired_ids(
   FROM __ce_stacked
   GROUP BY __ce_partition, __ce_id;
 
--- The id of a row of _paired_ids if that is noise that counts as singletons in one of the runs,
+-- The id of a row of _paired_ids if the row is noise that counts as a singleton in one of the runs,
 -- otherwise NULL. noise and noise_as are the user's options.
 CREATE OR REPLACE MACRO clustereval._singleton_id(
   id, cluster_before, cluster_after, noise, noise_as
@@ -144,8 +147,8 @@ CREATE OR REPLACE MACRO clustereval._singleton_id(
   END;
 
 -- One row, n_faults = 0. Raises an error if an id is NULL or has several rows in a run. counts
--- names a CTE of any number of rows: null_before and null_after, rows without an id, and
--- twice_before and twice_after, the lowest id that has several rows.
+-- names a CTE of any number of rows: null_before and null_after, the numbers of rows without an id,
+-- and twice_before and twice_after, the lowest id that has several rows.
 CREATE OR REPLACE MACRO clustereval._check_paired_ids(counts) AS TABLE
   WITH facts AS (
     SELECT
@@ -178,11 +181,11 @@ CREATE OR REPLACE MACRO clustereval._check_paired_ids(counts) AS TABLE
     END AS n_faults
   FROM facts;
 
--- Ids by their clusters in both runs: partition_key, before and after, the clusters as in the
--- tables, NULL if the ids are not in that run, and n, the number of ids. A row with a singleton has
--- its id as singleton_id. in_before and in_after tell whether the run has the ids, without dropped
--- noise; old and new are the clusters that are tracked. Raises the errors of _check_paired_ids.
--- ids: rows of _paired_ids; noise and noise_as are the user's options.
+-- Ids by their clusters in both runs: partition_key; before and after, the clusters as in the
+-- tables, NULL if the ids are not in that run; and n, the number of ids. A row with a singleton has
+-- the id of the singleton as singleton_id. in_before and in_after are TRUE if the run has the ids
+-- and they are not dropped noise; old and new are the clusters that are tracked. Raises the errors
+-- of _check_paired_ids. ids: rows of _paired_ids; noise and noise_as are the user's options.
 CREATE OR REPLACE MACRO clustereval._paired_cells(ids, noise, noise_as) AS TABLE
   WITH counts AS MATERIALIZED (
     SELECT
@@ -223,8 +226,9 @@ CREATE OR REPLACE MACRO clustereval._paired_cells(ids, noise, noise_as) AS TABLE
 -- Clusters and links
 ---------------------------------------------------------------------------------------------------
 
--- One row per cluster of the run before: partition_key, old, n_before, its ids, n_left, those that
--- have left, and n_stayed, the others. cells: rows of _paired_cells.
+-- One row per cluster of the run before: partition_key, old, n_before (the number of its ids),
+-- n_left (the number of ids that have left) and n_stayed (the number of the other ids). cells: rows
+-- of _paired_cells.
 CREATE OR REPLACE MACRO clustereval._old_clusters(cells) AS TABLE
   SELECT
     partition_key,
@@ -236,8 +240,9 @@ CREATE OR REPLACE MACRO clustereval._old_clusters(cells) AS TABLE
   WHERE old IS NOT NULL
   GROUP BY partition_key, old;
 
--- One row per cluster of the run after: partition_key, new, n_after, its ids, n_joined, those that
--- have joined, and n_stayed, the others. cells: rows of _paired_cells.
+-- One row per cluster of the run after: partition_key, new, n_after (the number of its ids),
+-- n_joined (the number of ids that have joined) and n_stayed (the number of the other ids). cells:
+-- rows of _paired_cells.
 CREATE OR REPLACE MACRO clustereval._new_clusters(cells) AS TABLE
   SELECT
     partition_key,
@@ -249,10 +254,10 @@ CREATE OR REPLACE MACRO clustereval._new_clusters(cells) AS TABLE
   WHERE new IS NOT NULL
   GROUP BY partition_key, new;
 
--- One row per pair of clusters that have common ids: partition_key, old, new, n, the number of
--- these ids, all columns of both clusters with the two n_stayed as stayed_before and stayed_after,
--- share_before and share_after, and is_link. cells: rows of _paired_cells; threshold is the user's
--- option.
+-- One row per pair of clusters that have common ids: partition_key, old, new, n (the number of
+-- these ids), all columns of both clusters, with the two n_stayed as stayed_before and
+-- stayed_after, share_before and share_after, and is_link. cells: rows of _paired_cells; threshold
+-- is the user's option.
 CREATE OR REPLACE MACRO clustereval._cluster_overlaps(cells, threshold) AS TABLE
   WITH old_clusters AS (SELECT * FROM clustereval._old_clusters(cells)),
   new_clusters AS (SELECT * FROM clustereval._new_clusters(cells)),
@@ -277,8 +282,8 @@ CREATE OR REPLACE MACRO clustereval._cluster_overlaps(cells, threshold) AS TABLE
   FROM shares;
 
 -- TRUE if the ids of a cell have moved: they are in both runs, and their clusters are not linked. A
--- singleton in both runs has not moved. The parameters are columns of _paired_cells, and is_link
--- that of _cluster_overlaps, NULL where a cluster is not tracked.
+-- singleton in both runs has not moved. The parameters are columns of _paired_cells, and is_link is
+-- the column of _cluster_overlaps, NULL if a cluster is not tracked.
 CREATE OR REPLACE MACRO clustereval._has_moved(
   in_before, in_after, old_cluster, new_cluster, is_link
 ) AS

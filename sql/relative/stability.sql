@@ -1,19 +1,22 @@
 -- stability: many clusterings of the same rows, the runs, compared with each other.
 --
---   * A run is one clustering; the input has one row per run and id, with the id's cluster in it.
---     A row without a cluster, and noise that is dropped, count as if the id were not in the run.
---   * A pair is two runs of one partition, the lower one first. Its rows are the ids in both.
+--   * A run is a clustering. The input has one row per run and id, with the id's cluster in this
+--     run. If a row has no cluster, or is noise that is dropped, its id counts as missing from the
+--     run.
+--   * A pair consists of two runs of the same partition, with the lower run first. The rows of a
+--     pair are the ids in both runs.
 
 ---------------------------------------------------------------------------------------------------
 -- Options
 ---------------------------------------------------------------------------------------------------
 
--- TRUE if the metric of this name needs the expected mutual information, which takes long.
+-- TRUE if the metric of this name needs the expected mutual information, which takes long to
+-- compute.
 CREATE OR REPLACE MACRO clustereval._needs_expectation(metric) AS
   coalesce(metric IN ('adjusted_mutual_info_score', 'expected_mutual_info'), FALSE);
 
--- The name `metric`, or that of another metric if no metric has it: COLUMNS needs a column before
--- _check_options can say that the name is unknown.
+-- The name `metric`, or the name of another metric if there is no such metric, because COLUMNS
+-- needs a column before _check_options can say that the name is unknown.
 CREATE OR REPLACE MACRO clustereval._known_metric(metric) AS
   CASE
     WHEN list_contains(clustereval._metric_names(), metric) THEN metric
@@ -57,7 +60,7 @@ CREATE OR REPLACE MACRO clustereval._check_reference(x, reference, run) AS
 
 -- The rows of the table named tbl that have a cluster, with the user's columns as partition_key,
 -- run, id and cluster. Raises an error for a string literal in place of a column, and if noise, the
--- value that marks noise, is no value of the type of cluster.
+-- value that marks noise, is not a value of the type of cluster.
 CREATE OR REPLACE MACRO clustereval._run_rows(tbl, id, run, cluster, partition_by, noise) AS TABLE
   WITH __ce_rows AS (
     SELECT
@@ -88,11 +91,12 @@ CREATE OR REPLACE MACRO clustereval._run_rows(tbl, id, run, cluster, partition_b
     __ce_cluster AS cluster
   FROM __ce_rows;
 
--- One row per cluster of a run: partition_key, run, cluster, n, its rows, n_without_id, those whose
--- id is NULL, noisy, TRUE for noise, is_singleton, TRUE for noise that counts as singletons,
--- run_no, the number of the run over all partitions in their order, and code, which identifies the
--- cluster. A code of run r is above r 2^36 and below (r + 1) 2^36, so that it also tells the run.
--- Dropped noise is left out. rows: rows of _run_rows, noise and noise_as are the user's options.
+-- One row per cluster of a run: partition_key; run; cluster; n, the number of its rows;
+-- n_without_id, the number of rows whose id is NULL; noisy, TRUE for noise; is_singleton, TRUE for
+-- noise that counts as singletons; run_no, the number of the run over all partitions in their
+-- order; and code, which identifies the cluster. A code of run r is above r 2^36 and below (r + 1)
+-- 2^36, so the code also identifies the run. Dropped noise is left out. rows: rows of _run_rows,
+-- noise and noise_as are the user's options.
 CREATE OR REPLACE MACRO clustereval._run_clusters(rows, noise, noise_as) AS TABLE
   WITH counts AS (
     SELECT
@@ -125,17 +129,18 @@ CREATE OR REPLACE MACRO clustereval._run_clusters(rows, noise, noise_as) AS TABL
     run_no * 68719476736 + cluster_no AS code
   FROM numbers;
 
--- One row per run: partition_key, run, run_no and n, its rows. clusters: rows of _run_clusters.
+-- One row per run: partition_key, run, run_no and n, the number of its rows. clusters: rows of
+-- _run_clusters.
 CREATE OR REPLACE MACRO clustereval._runs(clusters) AS TABLE
   SELECT partition_key, run, run_no, CAST(SUM(n) AS BIGINT) AS n
   FROM query_table(clusters)
   GROUP BY partition_key, run, run_no;
 
--- One row per row that counts, as whole numbers: id_no, the number of its id, run_no and code (see
--- _run_clusters; a singleton has a code of its own). They are sorted by id, so that a join of the
--- rows of each id finds these side by side in memory. rows and clusters name CTEs of the rows of
--- _run_rows and _run_clusters, and ids one with one row per id of a partition: partition_key, id
--- and id_no.
+-- One row per row that is scored, as whole numbers: id_no, the number of its id; run_no; and code
+-- (see _run_clusters; a singleton has a code of its own). The rows are sorted by id, so that a join
+-- of the rows of each id finds them side by side in memory. rows and clusters name CTEs of the rows
+-- of _run_rows and _run_clusters, and ids names a CTE with one row per id of a partition:
+-- partition_key, id and id_no.
 CREATE OR REPLACE MACRO clustereval._coded_rows(rows, clusters, ids) AS TABLE
   SELECT
     coding.id_no,
@@ -155,15 +160,16 @@ CREATE OR REPLACE MACRO clustereval._coded_rows(rows, clusters, ids) AS TABLE
     AND coding.id = entry.id
   ORDER BY coding.id_no ASC NULLS LAST;
 
--- One row per id of a partition: partition_key, id and id_no, its number over all partitions. rows:
--- rows of _run_rows.
+-- One row per id of a partition: partition_key, id and id_no, the number of the id over all
+-- partitions. rows: rows of _run_rows.
 CREATE OR REPLACE MACRO clustereval._run_ids(rows) AS TABLE
   SELECT partition_key, id, ROW_NUMBER() OVER () AS id_no
   FROM query_table(rows)
   GROUP BY partition_key, id;
 
--- One row, n_faults = 0. Raises an error if a run or an id is NULL, or a run has two rows of one
--- id. The parameters name CTEs of the rows of _run_clusters, _runs, _run_ids and _coded_rows.
+-- One row, n_faults = 0. Raises an error if a run or an id is NULL, or if a run has two rows with
+-- the same id. The parameters name CTEs of the rows of _run_clusters, _runs, _run_ids and
+-- _coded_rows.
 CREATE OR REPLACE MACRO clustereval._check_runs(clusters, runs, ids, coded) AS TABLE
   WITH missing AS (
     SELECT
@@ -219,9 +225,9 @@ CREATE OR REPLACE MACRO clustereval._pair_of_runs(run_no_1, run_no_2) AS
   run_no_1 * 2147483648 + run_no_2;
 
 -- Cells of the contingency tables of all pairs of runs: pair, which identifies the pair (see
--- _pair_of_runs), code_1 and code_2, a cluster of each run, and n, the ids in both. coded: rows of
--- _coded_rows. An id is once in a run, so the lower of two codes is that of the lower run;
--- comparing codes leaves the join with two columns.
+-- _pair_of_runs); code_1 and code_2, a cluster of each run; and n, the number of ids in both.
+-- coded: rows of _coded_rows. An id occurs once in a run, so the lower of two codes belongs to the
+-- lower run. Because codes are compared, the join needs only two columns.
 CREATE OR REPLACE MACRO clustereval._pair_cells(coded) AS TABLE
   WITH counts AS (
     SELECT
@@ -251,9 +257,9 @@ CREATE OR REPLACE MACRO clustereval._score_pairs(pair_cells, metric, average_met
     average_method, beta, clustereval._needs_expectation(metric)
   );
 
--- One row per pair of runs: partition_key, run_no_1, run_1, run_no_2, run_2, n, the ids in both,
--- n_only_1 and n_only_2, those in one, and score. The parameters name CTEs of the rows of _runs and
--- _score_pairs.
+-- One row per pair of runs: partition_key, run_no_1, run_1, run_no_2, run_2, n, the number of ids
+-- in both, n_only_1 and n_only_2, the numbers of ids in only one of them, and score. The parameters
+-- name CTEs of the rows of _runs and _score_pairs.
 CREATE OR REPLACE MACRO clustereval._scored_pairs(runs, scores) AS TABLE
   SELECT
     low.partition_key,
@@ -296,8 +302,8 @@ CREATE OR REPLACE MACRO clustereval._check_same_ids(pairs, require_same_ids) AS 
 -- A reference run
 ---------------------------------------------------------------------------------------------------
 
--- The rows of _runs whose run is `reference`, one at most per partition. Raises an error if there
--- are runs, but none of them is.
+-- The rows of _runs whose run is `reference`, at most one per partition. Raises an error if there
+-- are runs, but none of them is the reference.
 CREATE OR REPLACE MACRO clustereval._reference_runs(runs, reference) AS TABLE
   WITH compared AS (
     SELECT
@@ -330,7 +336,7 @@ CREATE OR REPLACE MACRO clustereval._reference_runs(runs, reference) AS TABLE
           )
         END
       ))
-      -- Again, for a table without runs.
+      -- This check is repeated here for a table without runs.
       ELSE clustereval._check_reference(TRUE, reference, any_run)
     END AS is_known
     FROM facts
@@ -341,9 +347,9 @@ CREATE OR REPLACE MACRO clustereval._reference_runs(runs, reference) AS TABLE
   WHERE checks.is_known AND compared.run = compared.reference;
 
 -- Cells of the contingency tables of the reference runs with the other runs: code, a cluster of the
--- reference, other_code, a cluster of another run, and n, the ids in both. The parameters name CTEs
--- of the rows of _coded_rows and _reference_runs. The rows of the references are materialized,
--- since DuckDB would otherwise join all rows of an id with each other first.
+-- reference; other_code, a cluster of another run; and n, the number of ids in both. The parameters
+-- name CTEs of the rows of _coded_rows and _reference_runs. The rows of the references are
+-- materialized, since DuckDB would otherwise join all rows of an id with each other first.
 CREATE OR REPLACE MACRO clustereval._reference_cells(coded, reference_runs) AS TABLE
   WITH reference_rows AS MATERIALIZED (
     SELECT one.id_no, one.code
@@ -360,9 +366,9 @@ CREATE OR REPLACE MACRO clustereval._reference_cells(coded, reference_runs) AS T
     AND entry.code <> other.code
   GROUP BY entry.code, other.code;
 
--- One row per cluster of a reference run (code) and other run that has ids of it: its best Jaccard
--- index there, jaccard. cells: rows of _reference_cells. Sizes are sums of cells, so they count the
--- ids that are in both runs.
+-- One row per cluster of a reference run (code) and other run that has ids of this cluster:
+-- jaccard, the best Jaccard index of the cluster in that run. cells: rows of _reference_cells.
+-- Sizes are sums of cells, so they count only the ids that are in both runs.
 CREATE OR REPLACE MACRO clustereval._best_jaccard(cells) AS TABLE
   WITH sizes AS (
     SELECT
@@ -433,10 +439,11 @@ CREATE OR REPLACE MACRO clustereval.run_agreement(
   ORDER BY run_no_1 ASC NULLS LAST, run_no_2 ASC NULLS LAST;
 
 -- Each run's mean agreement with the other runs, the most central run first: partition_key, run,
--- n_runs (others it is compared with), mean_score, min_score and max_score over these, and rank,
--- 1 for the most central run: the one with the highest mean, or the lowest if low values of the
--- metric are best. Means that are equal to 12 decimals rank by run. In a pair of runs the lower
--- one is the label. The parameters are those of run_agreement.
+-- n_runs (the number of other runs with which it is compared), mean_score, min_score and max_score
+-- over these runs, and rank, which is 1 for the most central run. This is the run with the highest
+-- mean, or with the lowest mean if low values of the metric are best. Means that are equal to 12
+-- decimals rank by run. In a pair of runs, the lower run is the label. The parameters are those of
+-- run_agreement.
 -- Examples:
 --   FROM clustereval.run_consensus(runs, id, run, cluster);
 CREATE OR REPLACE MACRO clustereval.run_consensus(
@@ -523,11 +530,12 @@ CREATE OR REPLACE MACRO clustereval.run_consensus(
   ORDER BY partition_key ASC NULLS LAST, rank ASC NULLS LAST;
 
 -- Stability of each cluster of the run `reference`, a value of the column run: partition_key,
--- cluster, n (its rows), n_runs (other runs that have ids of it), mean_jaccard and min_jaccard of
--- its best Jaccard index in each of these runs, recovered, the share of them where that is above
--- 0.75, and dissolved, where it is below 0.5. A Jaccard index of two clusters counts only ids that
--- are in both runs. tbl, id, run, cluster, partition_by, noise and noise_as are those of
--- run_agreement. Noise rows of the reference that count as singletons have no row of their own.
+-- cluster, n (its rows), n_runs (the number of other runs that have ids of the cluster),
+-- mean_jaccard and min_jaccard of its best Jaccard index in each of these runs, recovered, the
+-- share of these runs in which the index is above 0.75, and dissolved, the share in which it is
+-- below 0.5. The Jaccard index of two clusters counts only ids that are in both runs. tbl, id, run,
+-- cluster, partition_by, noise and noise_as are those of run_agreement. Noise rows of the reference
+-- that count as singletons have no row of their own.
 -- Examples:
 --   FROM clustereval.cluster_stability(runs, id, run, cluster, reference := 1);
 CREATE OR REPLACE MACRO clustereval.cluster_stability(

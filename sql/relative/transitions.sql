@@ -1,17 +1,17 @@
 -- transitions: what became of the clusters from one run to the next, such as last night's.
 --
---   * Clusters of both runs are linked as run_pairs has it. A cluster with one link whose other
---     cluster has no other link lives on; one with several links is split or merged; one without is
---     gone or new.
+--   * Clusters of both runs are linked as defined in run_pairs. If a cluster has one link, and the
+--     other cluster of this link has no other link, the cluster lives on. A cluster with several
+--     links is split or merged. A cluster without links is gone or new.
 
 ---------------------------------------------------------------------------------------------------
 -- Links
 ---------------------------------------------------------------------------------------------------
 
 -- The linked pairs of clusters: the columns of _cluster_overlaps, counts_before and counts_after,
--- whether the link counts for the cluster of that run, and n_parts and n_sources, how many links
--- count for the old and for the new cluster. overlap_rows: rows of _cluster_overlaps; min_share is
--- the user's option.
+-- TRUE if the link counts for the cluster of that run; and n_parts and n_sources, the numbers of
+-- links that count for the old and for the new cluster. overlap_rows: rows of _cluster_overlaps;
+-- min_share is the user's option.
 CREATE OR REPLACE MACRO clustereval._cluster_links(overlap_rows, min_share) AS TABLE
   WITH counted AS (
     SELECT
@@ -27,9 +27,9 @@ CREATE OR REPLACE MACRO clustereval._cluster_links(overlap_rows, min_share) AS T
     COUNT(CASE WHEN counts_after THEN 1 END) OVER (PARTITION BY partition_key, new) AS n_sources
   FROM counted;
 
--- TRUE for a link that is the only one of both clusters, TRUE for one that is the only one of the
--- new cluster but not of the old one, and the other way round. The parameters are columns of
--- _cluster_links.
+-- Three macros for a link. The first is TRUE if it is the only link of both clusters, the second is
+-- TRUE if it is the only link of the new cluster but not of the old cluster, and the third is TRUE
+-- in the reverse case. The parameters are columns of _cluster_links.
 CREATE OR REPLACE MACRO clustereval._is_match(
   counts_before, n_parts, counts_after, n_sources
 ) AS counts_before AND n_parts = 1 AND counts_after AND n_sources = 1;
@@ -44,9 +44,9 @@ CREATE OR REPLACE MACRO clustereval._is_source(
 -- Transitions
 ---------------------------------------------------------------------------------------------------
 
--- One row per linked pair that is the row of a cluster: a match is that of both, a part that of the
--- new cluster, a source that of the old one. Columns as in _transition_sides. links: rows of
--- _cluster_links.
+-- One row per linked pair that is the row of a cluster: a match is the row of both clusters, a part
+-- is the row of the new cluster, and a source is the row of the old cluster. Columns as in
+-- _transition_sides. links: rows of _cluster_links.
 CREATE OR REPLACE MACRO clustereval._linked_pairs(links) AS TABLE
   WITH kinds AS (
     SELECT
@@ -69,8 +69,8 @@ CREATE OR REPLACE MACRO clustereval._linked_pairs(links) AS TABLE
   FROM kinds
   WHERE kind IS NOT NULL;
 
--- One row per cluster of the run before that has not one link that counts, but several (kind split)
--- or none (gone). Columns as in _transition_sides. The parameters name CTEs of the rows of
+-- One row per cluster of the run before for which several links count (kind split) or no link
+-- counts (kind gone). Columns as in _transition_sides. The parameters name CTEs of the rows of
 -- _old_clusters and _cluster_links.
 CREATE OR REPLACE MACRO clustereval._split_clusters(old_clusters, links) AS TABLE
   WITH parts AS (
@@ -108,8 +108,8 @@ CREATE OR REPLACE MACRO clustereval._split_clusters(old_clusters, links) AS TABL
     AND parts.old = old.old
   WHERE COALESCE(parts.n_new, 0) <> 1;
 
--- One row per cluster of the run after that has not one link that counts, but several (kind merged)
--- or none (new). Columns as in _transition_sides. The parameters name CTEs of the rows of
+-- One row per cluster of the run after for which several links count (kind merged) or no link
+-- counts (kind new). Columns as in _transition_sides. The parameters name CTEs of the rows of
 -- _new_clusters and _cluster_links.
 CREATE OR REPLACE MACRO clustereval._merged_clusters(new_clusters, links) AS TABLE
   WITH sources AS (
@@ -147,14 +147,14 @@ CREATE OR REPLACE MACRO clustereval._merged_clusters(new_clusters, links) AS TAB
     AND sources.new = new.new
   WHERE COALESCE(sources.n_old, 0) <> 1;
 
--- The rows of run_transitions, unsorted. Each row has old clusters on one side and new ones on the
--- other: partition_key, old and new, the only cluster of a side, NULL for none or several, kind
--- (match, part, source, split, merged, gone or new), n_old and n_new, the numbers of clusters,
--- n_before, n_after, n_left, n_joined, sums of the columns of both sides, n, the ids in linked
--- pairs, and is_both, TRUE if a part of a split cluster is itself merged, or a source of a merged
--- one split. transition is the word for the kind, ambiguity what makes it doubtful. The parameters
--- name CTEs of the rows of _old_clusters, _new_clusters and _cluster_links; threshold is the user's
--- option.
+-- The rows of run_transitions, unsorted. Each row has old clusters on one side and new clusters on
+-- the other side: partition_key; old and new, the only cluster of a side, NULL for none or several;
+-- kind (match, part, source, split, merged, gone or new); n_old and n_new, the numbers of clusters;
+-- n_before, n_after, n_left and n_joined, sums of the columns of both sides; n, the number of ids
+-- in linked pairs; and is_both, TRUE if a part of a split cluster is itself merged, or if a source
+-- of a merged cluster is itself split. transition is the word for the kind, and ambiguity says what
+-- makes it doubtful. The parameters name CTEs of the rows of _old_clusters, _new_clusters and
+-- _cluster_links; threshold is the user's option.
 CREATE OR REPLACE MACRO clustereval._transition_sides(
   old_clusters, new_clusters, links, threshold
 ) AS TABLE
@@ -199,16 +199,16 @@ CREATE OR REPLACE MACRO clustereval._transition_sides(
 
 -- What became of each cluster from the run before to the run after: one row per cluster of either
 -- run, where a cluster that goes on as one cluster has one row for both. Columns: partition_key,
--- cluster_before, cluster_after, transition, ambiguity, and of the clusters on both sides of the
--- row their ids n_before and n_after, n_common, the ids in linked clusters, n_left and n_joined,
--- the ids in one run only, their numbers n_clusters_before and n_clusters_after, and share_before
--- and share_after, n_common as a share of the ids in both runs. tbl_before and tbl_after are
--- tables with one row per id; id and cluster are columns that both have. Two clusters are linked
--- if their common ids make up at least `threshold` of either cluster, counting only ids that are
--- in both runs; a link counts for a cluster if they also make up at least min_share of it. noise
--- is the value of cluster that marks noise in both runs; noise_as counts its rows as one
--- 'cluster', leaves them out ('drop') or counts them as 'singletons', which have no rows of their
--- own.
+-- cluster_before, cluster_after, transition, ambiguity, and, for the clusters on both sides of the
+-- row, the numbers of their ids (n_before and n_after), of the ids in linked clusters (n_common)
+-- and of the ids in only one run (n_left and n_joined), the numbers of clusters (n_clusters_before
+-- and n_clusters_after), and share_before and share_after, n_common as a share of the ids in both
+-- runs. tbl_before and tbl_after are tables with one row per id; id and cluster are columns that
+-- both have. Two clusters are linked if their common ids make up at least `threshold` of either
+-- cluster, counting only ids that are in both runs; a link counts for a cluster if they also make
+-- up at least min_share of it. noise is the value of cluster that marks noise in both runs;
+-- noise_as counts its rows as one 'cluster', leaves them out ('drop') or counts them as
+-- 'singletons', which have no rows of their own.
 -- Examples:
 --   FROM clustereval.run_transitions(night_1, night_2, id, cluster);
 --   FROM clustereval.run_transitions(night_1, night_2, id, cluster, min_share := 0.1);
@@ -288,7 +288,8 @@ CREATE OR REPLACE MACRO clustereval.transition_overlaps(
 
 -- Ids that have moved, left or joined, one row per id: partition_key, id, cluster_before and
 -- cluster_after. An id has moved if its clusters are not linked (see run_transitions, which has the
--- same parameters). One that has left has cluster_after NULL, one that has joined cluster_before.
+-- same parameters). cluster_after is NULL for an id that has left, and cluster_before is NULL for
+-- an id that has joined.
 -- Examples:
 --   FROM clustereval.moved_ids(night_1, night_2, id, cluster);
 CREATE OR REPLACE MACRO clustereval.moved_ids(
@@ -333,8 +334,8 @@ CREATE OR REPLACE MACRO clustereval.moved_ids(
 -- Ids whose companions, the other ids of their cluster, have changed, one row per id:
 -- partition_key, id, cluster_before and cluster_after as in moved_ids, and n_kept, n_lost and
 -- n_gained, the companions in both runs, in the run before only, and in the run after only. An id
--- that has left has lost all companions, one that has joined has gained all. The parameters are
--- those of run_transitions.
+-- that has left has lost all its companions, and an id that has joined has gained all its
+-- companions. The parameters are those of run_transitions.
 -- Examples:
 --   FROM clustereval.affected_ids(night_1, night_2, id, cluster) WHERE n_lost > 0;
 CREATE OR REPLACE MACRO clustereval.affected_ids(
@@ -347,8 +348,9 @@ CREATE OR REPLACE MACRO clustereval.affected_ids(
   __ce_cells AS MATERIALIZED (SELECT * FROM clustereval._paired_cells(__ce_ids, noise, noise_as)),
   __ce_old_clusters AS (SELECT * FROM clustereval._old_clusters(__ce_cells)),
   __ce_new_clusters AS (SELECT * FROM clustereval._new_clusters(__ce_cells)),
-  -- A singleton has no row among the clusters, and no companions: its cluster and what it has in
-  -- common with another one are the id itself. So is what an id of one run only has in common.
+  -- A singleton has no row among the clusters, and no companions, because its cluster, and
+  -- everything that it has in common with another cluster, is the id itself. The same is true of
+  -- what an id that is in only one run has in common.
   __ce_sizes AS (
     SELECT
       cell.partition_key, cell.before, cell.after, cell.in_before, cell.in_after,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import resource
 import signal
 import subprocess
 import sys
@@ -87,6 +86,7 @@ def test_pictures_are_left_out_where_the_address_space_is_limited(tmp_path: Path
     """The renderer reserves more than 12 GB, and ends its process where it does not get them."""
     page = tmp_path / "page.html"
     arguments = ("report", IRIS, *KMEANS, "--engine", "polars", "--html", str(page))
+    pytest.importorskip("resource", reason="limits as Unix has them")
     command = ["sh", "-c", 'ulimit -v 12000000; exec "$@"', "sh"]
     command += [sys.executable, "-m", "polars_clustereval", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, cwd=EXAMPLES.parent)
@@ -104,6 +104,7 @@ def test_pictures_are_drawn_by_another_process(
     run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A limit that leaves enough room."""
+    resource = pytest.importorskip("resource", reason="limits as Unix has them")
     monkeypatch.setattr(resource, "getrlimit", lambda _: (1 << 50, 1 << 50))
     monkeypatch.setattr(vl_convert, "vegalite_to_svg", None)
     page = tmp_path / "page.html"
@@ -152,6 +153,7 @@ def interrupt(
 @pytest.mark.parametrize(
     "call", ["silhouette", pytest.param("samples --distance chebyshev", marks=pytest.mark.gate)]
 )
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT for one process")
 def test_ctrl_c_ends_a_report(
     engine_name: str, sixty_thousand_points: str, tmp_path: Path, call: str, seconds: float
 ) -> None:
@@ -179,6 +181,7 @@ def test_ctrl_c_ends_a_report(
 
 @pytest.mark.gate
 @DUCKDB_AT_THE_GATE
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT for one process")
 def test_ctrl_c_ends_the_wait_for_standard_input(engine_name: str, tmp_path: Path) -> None:
     process = start("external", "-", *KMEANS, "--engine", engine_name, TMPDIR=str(tmp_path))
     took, out, err = interrupt(process, tmp_path, 0.5)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 from typing import TYPE_CHECKING
@@ -22,6 +21,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         pytest.skip("npm: not installed; it brings DuckDB-Wasm")
     if BROWSER is None:
         pytest.skip("needs chromium (Debian: apt-get install chromium)")
+    import fcntl  # Windows has none, and no chromium on its path
+
     base = tmp_path_factory.getbasetemp()
     # Processes of xdist have folders of their own in one folder.
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "playground"

@@ -371,5 +371,5 @@ _DETERMINANT_REPORT = (
     ),
 )
 
-#: One entry for each index of these, in the order of the reports.
+#: One entry for each index of this module, in the order of the reports.
 CENTERS: tuple[Entry, ...] = (*_INTERNAL_REPORT, *_NEIGHBOR_REPORT, *_DETERMINANT_REPORT)

@@ -19,7 +19,7 @@ _ROUSSEEUW = (
     "cluster analysis, doi:10.1016/0377-0427(87)90125-7."
 )
 _COCHRAN = "Cochran (1977), Sampling Techniques, for the variance of a sample."
-#: The book has two decimals: 0.71-1.00, 0.51-0.70, 0.26-0.50 and up to 0.25.
+#: The book prints the ranges with two decimals: 0.71-1.00, 0.51-0.70, 0.26-0.50 and up to 0.25.
 _KAUFMAN = Scale(
     ((0.70, "strong structure"), (0.50, "reasonable structure"), (0.25, "weak structure")),
     "no substantial structure",
@@ -117,23 +117,32 @@ _dunn = partial(
     family="Dunn",
     table="dunn_index",
     range="[0, ∞)",
-    cost="The time is spent on the pairs of points that bounds do not exclude: few with up to "
-    "about ten coordinates, nearly all with a hundred. The result is exact.",
+    cost="The time is spent on the pairs of points that bounds do not exclude. With up to about "
+    "ten coordinates, few pairs remain; with a hundred, nearly all do. The result is exact.",
 )
 
-#: Separations and diameters by number: for the terminal, and as a formula.
+#: Separations and diameters by number, each in words for the terminal and as a formula.
 _SEPARATIONS = {
-    1: ("nearest points", "least d(x, y), single linkage"),
-    2: ("farthest points", "largest d(x, y), complete linkage"),
-    3: ("mean distance", "mean d(x, y), average linkage"),
-    4: ("centroids", "d(μ_C, μ_D)"),
-    5: ("points to other centroid", "(Σ_C d(x, μ_D) + Σ_D d(y, μ_C)) / (n_C + n_D)"),
-    6: ("Hausdorff", "largest distance of a point to the other cluster's nearest (Hausdorff)"),
+    1: (
+        "nearest points",
+        "smallest d(x, y) of x in one cluster and y in the other (single linkage)",
+    ),
+    2: (
+        "farthest points",
+        "largest d(x, y) of x in one cluster and y in the other (complete linkage)",
+    ),
+    3: ("mean distance", "mean of d(x, y) over x in one cluster, y in the other (average linkage)"),
+    4: ("centroids", "distance d(μ_C, μ_D) of their centers"),
+    5: (
+        "points to other centroid",
+        "mean distance (Σ_C d(x, μ_D) + Σ_D d(y, μ_C)) / (n_C + n_D) to the other cluster's center",
+    ),
+    6: ("Hausdorff", "largest distance of a point from the other cluster (Hausdorff)"),
 }
 _DIAMETERS = {
-    1: ("farthest pair", "largest d(x, y), the diameter"),
-    2: ("mean pair", "mean d(x, y) of two different points; 0 for a single point"),
-    3: ("mean to center, doubled", "2 · mean d(x, μ_C)"),
+    1: ("farthest pair", "largest d(x, y) in the cluster, its diameter"),
+    2: ("mean pair", "mean of d(x, y) over the pairs in the cluster, or 0 for a single point"),
+    3: ("mean to center, doubled", "doubled mean of d(x, μ_C)"),
 }
 
 
@@ -148,8 +157,8 @@ def _generalize(i: int, j: int) -> Entry:
     return _dunn(
         name=f"gdi_{i}{j}",
         title=f"Generalized Dunn index {i}{j}",
-        definition=f"min δ{i} over pairs of clusters / max Δ{j} over clusters; "
-        f"δ{i}: {_SEPARATIONS[i][1]}; Δ{j}: {_DIAMETERS[j][1]}",
+        definition=f"smallest δ{i} of two clusters / largest Δ{j} of a cluster, where δ{i} is the "
+        f"{_SEPARATIONS[i][1]}, and Δ{j} is the {_DIAMETERS[j][1]}",
         best="high",
         meaning=f"{_SEPARATIONS[i][0]} / {_DIAMETERS[j][0]}",
         special_cases=f"{_NO_DIAMETER}; generalized false",
@@ -322,5 +331,5 @@ _PAIRWISE_REPORT = (
     ),
 )
 
-#: One entry for each index of these, in the order of the reports.
+#: One entry for each index of this module, in the order of the reports.
 DISTANCES: tuple[Entry, ...] = (*_SILHOUETTE_SCORE, *_DUNN_INDEX, *_PAIRWISE_REPORT)

@@ -1,4 +1,4 @@
-"""drift: the facts of the scores of a run against the run before."""
+"""drift: the facts of the scores that compare a run with the previous run."""
 
 from __future__ import annotations
 

@@ -9,9 +9,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-#: Tables whose scores are expressions and aggregate macros too.
+#: Tables whose scores are also expressions and aggregate macros.
 _TABLES_OF_EXPRESSIONS = ("external_report", "entity_resolution_report")
-#: Arguments in SQL of tables that do not take one table with a label, or a vector, and a cluster.
+#: The SQL arguments of the tables that take other arguments than a table, a label or vector, and a
+#: cluster.
 _ARGUMENTS = {
     "overlapping_report": ("labels", "clusters", "id", "label", "cluster"),
     "graph_report": ("nodes", "id", "cluster", "edges", "id_l", "id_r"),
@@ -23,17 +24,17 @@ _NAMES_OF_TABLES = ("labels", "clusters", "nodes", "edges", "run_before", "run_a
 class Scale(NamedTuple):
     """Words from the literature for the values of a score."""
 
-    #: Pairs of a bound and the word for values above it, the greatest bound first.
+    #: Pairs of a bound and the word for values above it, in descending order of the bounds.
     words: tuple[tuple[float, str], ...]
     #: The word for values that exceed no bound.
     otherwise: str
-    #: Authors and year, as a text cites them.
+    #: Authors and year, in the form in which a text cites them.
     authors: str
     #: Title, and DOI or publisher.
     title: str
 
     def read(self, value: float) -> str:
-        """Return the word for a value."""
+        """Return the word of the scale for a value."""
         words = (word for bound, word in self.words if value > bound)
         return next(words, self.otherwise)
 
@@ -47,7 +48,7 @@ class Entry(NamedTuple):
     #: edges against clusters, 'relative' for a clustering against another one.
     kind: str
     family: str
-    #: The table function whose column it is.
+    #: The table function that has the score as a column.
     table: str
     #: A formula or a sentence or two, in the notation of the family.
     definition: str
@@ -61,14 +62,14 @@ class Entry(NamedTuple):
     special_cases: str
     #: Authors, year, title, and DOI or publisher.
     source: str
-    #: What is read, and what the time grows with.
+    #: What the score reads, and what its time grows with.
     cost: str
     #: Names in other libraries, by library.
     elsewhere: Mapping[str, str] = MappingProxyType({})
     #: What other libraries compute under this name.
     differs: str = ""
     scale: Scale | None = None
-    #: The option of the table that has to be TRUE for the score, '' for most.
+    #: The option of the table that must be TRUE to get the score; '' for most scores.
     option: str = ""
 
     @property
@@ -78,7 +79,7 @@ class Entry(NamedTuple):
 
     @property
     def has_one_table(self) -> bool:
-        """Whether its table reads one table: a cluster, and a label or a vector per row."""
+        """Whether its table reads a single table with a cluster, and a label or vector, per row."""
         return self.table not in _ARGUMENTS
 
     @property

@@ -15,8 +15,8 @@ _score_of_matching = partial(
     table="matching_report",
     best="1",
     special_cases="1 for one label and one cluster. NULL if there are no rows.",
-    cost="One pass over the rows to count the cells of the contingency table, then one pass over "
-    "these cells. In the worst case, the time grows with the third power of the number of labels "
+    cost="One pass over the rows, which counts them for each label and cluster, then one pass over "
+    "these counts. In the worst case, the time grows with the third power of the number of labels "
     "and clusters that have no obvious match.",
 )
 _LUO = "Luo (2005), On coreference resolution performance metrics, HLT/EMNLP, H05-1004."

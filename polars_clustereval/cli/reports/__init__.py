@@ -2,7 +2,7 @@
 
 A record has everything that the command line knows about a table: its command, its function with
 the parameters, the tables that it is computed from, the words for its columns, and how it is
-arranged on the terminal. The words for a score are read from the catalogue.
+arranged on the terminal. The texts about a score are read from the catalogue.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ REPORTS = {
     for report in (*FINDINGS, *LABELS, *POINTS, *PROFILES, *RUNS, *GRAPHS, OVERLAPPING)
 }
 
-#: The reports of each command; the first one is what it computes unless its options say otherwise.
+#: The reports of each command. The command computes the first report unless its options ask for
+#: another.
 COMMANDS = {
     report.command: tuple(x for x in REPORTS.values() if x.command == report.command)
     for report in REPORTS.values()

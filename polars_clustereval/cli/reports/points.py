@@ -61,10 +61,10 @@ _INTERNAL = Report(
 
 
 def _adapt_to_method(report: Report, arguments: Mapping[str, Any]) -> Report:
-    """Return the report of silhouettes in the words for its arguments method and tolerance.
+    """Return the report of silhouettes with texts for its arguments method and tolerance.
 
-    A sample has limits that hold only with its confidence, and a tolerance makes an estimate of the
-    exact score.
+    The limits of a sample hold only with its confidence, and with a tolerance, the score is an
+    estimate of the exact score.
     """
     heading = report.heading
     method: str = arguments["method"]
@@ -77,8 +77,8 @@ def _adapt_to_method(report: Report, arguments: Mapping[str, Any]) -> Report:
         sample = tuple(name for name in _OF_A_SAMPLE if arguments[name] is not None)
         heading = (("cluster", "distance", "method"), sample, ("vector",))
     changed = {name: report.meanings[name]._replace(text=text) for name, text in texts.items()}
-    # The words are for distances to the nearest cluster: squared ones, those to centers and those
-    # to other clusters make silhouettes larger.
+    # The words apply to distances to the nearest cluster. Squared distances, distances to centers
+    # and distances to other clusters make silhouettes larger.
     is_larger = (
         method == "simplified"
         or arguments["distance"].lower() == "sqeuclidean"
@@ -91,7 +91,7 @@ def _adapt_to_method(report: Report, arguments: Mapping[str, Any]) -> Report:
 
 
 def _adapt_to_between(report: Report, arguments: Mapping[str, Any]) -> Report:
-    """Return a report of silhouettes in the words for a `between` that is not the default."""
+    """Return a report of silhouettes with texts for a `between` that is not the default."""
     between: str = arguments["between"]
     if between == "nearest":
         return report

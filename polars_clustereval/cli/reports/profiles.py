@@ -32,7 +32,8 @@ _CLUSTER_PROFILE_REPORT = Report(
         }
     ),
     any_magnitude=True,
-    # Of categories it is unknown, and the other columns are what the test is from.
+    # It is unknown for categories, and the other columns are the ones from which the test is
+    # computed.
     left_out=("std",),
     first_rows=("cluster", 3),
 )

@@ -1,4 +1,4 @@
-"""The record of a report, and what several of them share."""
+"""The record of a report, and helpers that several records share."""
 
 from __future__ import annotations
 
@@ -41,22 +41,22 @@ def explain(columns: Mapping[str, str | tuple[str, str]]) -> dict[str, Meaning]:
 
 
 def look_up(table: str, *names: str) -> dict[str, Meaning]:
-    """Return the meanings of the scores of a table function, as the catalogue has them.
+    """Return the meanings of the scores of a table function, from the catalogue.
 
-    `names` are those of the scores, by default all.
+    `names` are the names of the scores, by default all.
     """
     entries = {name: x for name, x in catalogue.entries().items() if x.table == table}
     return {name: Meaning(entries[name].best, entries[name].meaning) for name in names or entries}
 
 
 class Input(NamedTuple):
-    """A table that a report is computed from: a frame in Polars, a view in DuckDB."""
+    """A table from which a report is computed: a frame in Polars, a view in DuckDB."""
 
     #: The parameter of the Polars function.
     parameter: str
-    #: Name of the view, which the macro is called on.
+    #: The name of the view on which the macro is called.
     view: str
-    #: The parameters that name columns of it.
+    #: The parameters that name columns of this table.
     columns: tuple[str, ...]
 
 
@@ -71,56 +71,59 @@ class Report:
     """A table that a command writes; the SQL macro has the name and parameters of its function."""
 
     command: str
-    #: What asks for this report in place of the command's first one: an option, such as confidence,
-    #: or the value of --show. It is empty for the first one.
+    #: The option (such as confidence) or the value of --show that asks for this report instead of
+    #: the command's first report. It is empty for the first report.
     variant: str = ""
     #: The value of --show for the first report of a command that has this option.
     show: str = ""
     function: Callable[..., pl.LazyFrame]
     description: str
-    #: Of a variant: options that it alone has, and those whose values are others in its command,
-    #: with their help, '' for the usual one.
+    #: For a variant: the options that only this variant has, and those whose values differ from the
+    #: command's, with their help texts ('' for the usual text).
     options: Mapping[str, str] = field(default_factory=dict)
-    #: The engine that is faster for it: Polars has numpy for distances between points.
+    #: The engine that is faster for this report. Polars can use numpy for distances between points.
     engine: str = "duckdb"
-    #: The tables that the function takes, in its order.
+    #: The tables that the function takes, in the order of its parameters.
     inputs: tuple[Input, ...] = _ROWS
-    #: Columns that count rows of the input, which has none if all are 0. Without such columns it
-    #: has none if the report is empty.
+    #: Columns that count rows of the input. If all of them are 0, the input has no rows. If a
+    #: report has no such columns, the input has no rows if the report is empty.
     row_counts: tuple[str, ...] = ()
-    #: What a note says then; without it an empty report is an ordinary one.
+    #: The note for this case; without a note, an empty report is an ordinary result.
     no_rows: str = ""
-    #: Options shown above the table on the terminal, line by line.
+    #: The options that the terminal shows above the table, line by line.
     heading: tuple[tuple[str, ...], ...]
-    #: What the columns say; the meanings of all of them.
+    #: The meanings of all columns.
     meanings: dict[str, Meaning]
     #: Titles of groups of columns, by the first column of each.
     titles: Mapping[str, str] = field(default_factory=dict)
-    #: Columns of the table of many clusterings; the first one with a best value sorts it. There are
-    #: none in a report that has many rows for each clustering.
+    #: The columns of the table of many clusterings, which is sorted by the first column that has a
+    #: best value. A report that has many rows for each clustering has no such columns.
     comparison: tuple[str, ...] = ()
-    #: Columns that the terminal leaves out.
+    #: The columns that the terminal leaves out.
     left_out: tuple[str, ...] = ()
-    #: Whether values are of any size, rather than scores between 0 and 1.
+    #: Whether values can have any size, unlike scores between 0 and 1.
     any_magnitude: bool = False
-    #: In a report of many rows per clustering: the column that puts the worst rows first.
+    #: In a report with many rows per clustering: the column by which the worst rows are sorted
+    #: first.
     worst_first: str | None = None
-    #: In a report of many rows per clustering: a column, and how many of the first rows of each of
-    #: its values the terminal shows.
+    #: In a report with many rows per clustering: a column, and the number of first rows that the
+    #: terminal shows for each value of this column.
     first_rows: tuple[str, int] | None = None
-    #: A column and its value in the rows that the terminal shows after all others.
+    #: A column, and its value in the rows that the terminal shows last.
     shown_last: tuple[str, str] | None = None
     #: Whether the rows are findings, which the terminal shows as sentences.
     is_in_words: bool = False
-    #: Columns whose value is put into words below the table of one clustering.
+    #: The columns whose values are explained in words below the table of a single clustering.
     readings: tuple[str, ...] = ()
-    #: Whether the terminal shows all metrics, not only the first ones of many.
+    #: Whether the terminal always shows all metrics, even if there are many.
     is_whole: bool = False
-    #: Whether an arrow stands before the best value of a score, and beside its name in a head.
+    #: Whether an arrow is shown before the best value of a score, and next to its name in a head.
     has_arrows: bool = True
-    #: Returns the report in other words, given its arguments, if they change these.
+    #: A function that returns the report with texts adapted to its arguments, if the texts depend
+    #: on them.
     adapt: Callable[[Report, Mapping[str, Any]], Report] | None = None
-    #: Returns what the report recommends, given its rows and its partition columns.
+    #: A function that returns the recommendations of the report, given its rows and its partition
+    #: columns.
     recommend: Callable[[pl.DataFrame, list[str]], pl.DataFrame] | None = None
 
     @property
@@ -130,7 +133,7 @@ class Report:
 
     @property
     def option(self) -> str:
-        """The parameter whose option asks for this report; '' for the first one of a command."""
+        """The parameter whose option asks for this report; '' for the first report of a command."""
         return self.variant.replace("-", "_")
 
     @property
@@ -145,9 +148,9 @@ class Report:
 
     @property
     def defaults(self) -> dict[str, Any]:
-        """Default of each parameter except the frames; ``Parameter.empty`` for a required one.
+        """The default of each parameter except frames; ``Parameter.empty`` if it is required.
 
-        metrics, the columns to return, is not among them, because all commands share its option.
+        The parameter metrics is not included, because all commands share its option.
         """
         others = {table.parameter for table in self.inputs} | {"metrics"}
         parameters = signature(self.function).parameters.values()
@@ -155,11 +158,11 @@ class Report:
 
     @property
     def required(self) -> list[str]:
-        """Names of the parameters without a default, the frames left out."""
+        """Names of the parameters without a default, except frames."""
         return [name for name, default in self.defaults.items() if default is Parameter.empty]
 
     @property
     def positional(self) -> list[str]:
-        """Names of the parameters without a default in their order, the frames too."""
+        """Names of the parameters without a default, in order, including frames."""
         parameters = signature(self.function).parameters.values()
         return [x.name for x in parameters if x.default is Parameter.empty]

@@ -1,4 +1,4 @@
-"""Reports of many clusterings of the same ids, and of one run and the next."""
+"""Reports on many clusterings of the same ids, and on a run and the next run."""
 
 from __future__ import annotations
 

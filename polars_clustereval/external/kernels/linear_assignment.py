@@ -1,8 +1,9 @@
 """linear_assignment: the largest sum of weights of a one-to-one matching of rows and columns.
 
-A cell is a row, a column and their weight, a positive number; other pairs have weight 0. A matching
-has at most one cell of each row and of each column. Most cells are decided immediately. The rest
-falls into parts that share no row and no column, and each part is solved as a separate table.
+A cell has a row, a column and a weight, which is a positive number; all other pairs of a row and a
+column have weight 0. A matching has at most one cell of each row and of each column. For most
+cells, it can be decided immediately whether they belong to the best matching. The other cells fall
+into parts that share no row and no column, and each part is solved as a separate table.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-#: The largest number of cells of the table of a part, which is held in memory, and solved in time
-#: that grows with the third power of its side in the worst case.
+#: The largest number of cells in the table of a part. The table is held in memory, and in the worst
+#: case, the time to solve it grows with the third power of the length of its side.
 MAX_PART_CELLS = 4_000_000
 
-#: The largest number of rounds of bids. More of them leave fewer rows to search columns for.
+#: The maximum number of rounds of bids. More rounds leave fewer rows that must search for a column.
 MAX_BID_ROUNDS = 100
 
 
@@ -38,15 +39,15 @@ class Cells(NamedTuple):
     weights: Floats
 
     def take(self, chosen: Booleans | Integers) -> Cells:
-        """Return the cells that are chosen, by a flag for each or by their places."""
+        """Return the chosen cells; `chosen` holds a flag for each cell, or positions."""
         problems, rows, columns, weights = self
         return Cells(problems[chosen], rows[chosen], columns[chosen], weights[chosen])
 
 
 def matched_weights(cells: Cells, n_problems: int) -> Floats:
-    """Return the sum of the weights of a best matching of each problem (n_problems,).
+    """Return the sum of the weights of a best matching, for each problem (n_problems,).
 
-    Problems have no row and no column in common. Raise an error if a part is too large.
+    Different problems must not share a row or a column. Raise an error if a part is too large.
     """
     matched, left = _decide_cells(cells)
     totals = np.zeros(n_problems)
@@ -57,16 +58,17 @@ def matched_weights(cells: Cells, n_problems: int) -> Floats:
 
 
 # ----------------------------------------------------------------------------------------------
-# Cells that are decided at once
+# Cells that are decided immediately
 # ----------------------------------------------------------------------------------------------
 
 
 def _decide_cells(cells: Cells) -> tuple[Cells, Cells]:
-    """Return cells of a best matching, and the cells of which others may be in it.
+    """Return cells that are in a best matching, and cells that may also be in it.
 
-    A cell is in a best matching if its weight is at least that of the best other cell of its row
-    plus that of the best other cell of its column, because no other match of the two gains more.
-    Rows and columns that are matched are left out, which can decide other cells.
+    A cell is in a best matching if its weight is at least the sum of two weights: that of the best
+    other cell in its row, and that of the best other cell in its column. No other choice for this
+    row and column can gain more. Rows and columns that are matched are then left out, which can
+    decide further cells.
     """
     matched = [np.empty(0, np.int64)]
     left = np.arange(cells.weights.size)
@@ -75,8 +77,9 @@ def _decide_cells(cells: Cells) -> tuple[Cells, Cells]:
         decided = left[weights >= _best_others(rows, weights) + _best_others(columns, weights)]
         if not decided.size:
             break
-        # Two decided cells of one row have equal weights, and no other row has their columns: any
-        # of them will do. Likewise for two of one column.
+        # If two decided cells are in the same row, their weights are equal, and no other row has
+        # cells in their columns, so either of them can be chosen. The same holds for two cells in
+        # the same column.
         for lines in (cells.rows, cells.columns):
             decided = decided[np.unique(lines[decided], return_index=True)[1]]
         matched.append(decided)
@@ -88,16 +91,16 @@ def _decide_cells(cells: Cells) -> tuple[Cells, Cells]:
 
 
 def _is_member(lines: Integers, chosen: Integers) -> Booleans:
-    """Return whether each of the lines (m,) is one of those that are chosen."""
+    """Return for each of the lines (m,), rows or columns, whether it is among `chosen`."""
     flags = np.zeros(lines.max() + 1, np.bool_)
     flags[chosen] = True
     return flags[lines]
 
 
 def _best_others(lines: Integers, weights: Floats) -> Floats:
-    """Return for each cell the largest weight (m,) of another cell in its line, or 0.
+    """Return for each cell (m,) the largest weight of another cell in its line, or 0.
 
-    `lines` (m,) are the numbers of the cells' rows, or of their columns.
+    `lines` (m,) are the numbers of the rows of the cells, or the numbers of their columns.
     """
     first, second = np.zeros(lines.max() + 1), np.zeros(lines.max() + 1)
     np.maximum.at(first, lines, weights)
@@ -108,7 +111,7 @@ def _best_others(lines: Integers, weights: Floats) -> Floats:
 
 
 # ----------------------------------------------------------------------------------------------
-# Parts of what is left
+# Parts of the remaining cells
 # ----------------------------------------------------------------------------------------------
 
 
@@ -123,26 +126,26 @@ def _split_into_parts(cells: Cells) -> Iterator[Cells]:
 
 
 def _number_parts(cells: Cells) -> Integers:
-    """Return the number (m,) of each cell's part. The nodes are the rows, then the columns."""
+    """Return for each cell (m,) the number of its part, a connected set of rows and columns."""
     rows, columns = (_number_values(values)[1] for values in cells[1:3])
     n_rows, n_columns = rows.max() + 1, columns.max() + 1
     return np.asarray(label_parts(rows, columns + n_rows, n_rows + n_columns)[rows])
 
 
 def _number_values(values: Integers) -> tuple[Integers, Integers]:
-    """Return the different values (k,), sorted, and the place of each value (m,) among them."""
+    """Return the k distinct values, sorted, and the position of each value (m,) among them."""
     lowest = values.min()
     span = int(values.max() - lowest) + 1
     if span > 4 * values.size:
         return np.unique(values, return_inverse=True)
-    # Values that are close to each other need no sort.
+    # If the values are in a narrow range, no sort is needed.
     is_there = np.zeros(span, np.bool_)
     is_there[values - lowest] = True
     return np.flatnonzero(is_there) + lowest, (np.cumsum(is_there) - 1)[values - lowest]
 
 
 def _make_table(part: Cells) -> Floats:
-    """Return the weights of a part as a table (rows, columns), or its transpose if it is tall."""
+    """Return the weights of a part as a table, transposed if it has more rows than columns."""
     (labels, rows), (clusters, columns) = map(_number_values, part[1:3])
     if labels.size * clusters.size > MAX_PART_CELLS:
         raise ClusterEvalError(_part_error(labels, clusters))
@@ -152,7 +155,7 @@ def _make_table(part: Cells) -> Floats:
 
 
 def _part_error(labels: NDArray[Any], clusters: NDArray[Any]) -> str:
-    """Return the text of the error of a part with too many labels and clusters."""
+    """Return the error text for a part with too many labels and clusters."""
     return (
         f"matching: expected at most {MAX_PART_CELLS} pairs of a label and a cluster to match, "
         f"got {labels.size} labels x {clusters.size} clusters that share rows with several "
@@ -166,11 +169,12 @@ def _part_error(labels: NDArray[Any], clusters: NDArray[Any]) -> str:
 
 
 def _solve_table(weights: Floats) -> float:
-    """Return the sum of the weights (rows, columns), rows <= columns, of a best matching.
+    """Return the sum of the weights of a best matching; `weights` has rows <= columns.
 
-    This is the Hungarian method. Columns have prices, which are 0 for free columns, and no column
-    gains a row more, in weight minus price, than the column that it has. Most rows get a column by
-    bids; the others search for a free one together.
+    This is the Hungarian method. Each column has a price, which is 0 as long as the column is free.
+    The gain of a row from a column is weight minus price; no row would gain more from another
+    column than from its own. Most rows get a column by bids. The remaining rows search for free
+    columns together.
     """
     prices, row_of = _bid_for_columns(weights)
     rows = np.arange(weights.shape[0])
@@ -188,11 +192,11 @@ def _solve_table(weights: Floats) -> float:
 
 
 def _bid_for_columns(weights: Floats) -> tuple[Floats, Integers]:
-    """Return the price (columns,) and the row (columns,) of each column, 0 and -1 where it is free.
+    """Return the price and the row of each column (columns,); a free column has price 0 and row -1.
 
-    In each round, every row without a column bids for the column that gains it most, up to the
-    price at which another column gains it as much. The highest bid gets the column if it is free or
-    its price rises.
+    In each round, every row without a column bids for the column from which it gains most. It bids
+    the price at which it would gain as much from another column. The highest bid gets the column if
+    the column is free or its price rises.
     """
     n_rows, n_columns = weights.shape
     prices, row_of = np.zeros(n_columns), np.full(n_columns, -1)
@@ -208,7 +212,8 @@ def _bid_for_columns(weights: Floats) -> tuple[Floats, Integers]:
         if not is_valid.any():
             break
         rows, columns, offers = rows[is_valid], columns[is_valid], offers[is_valid]
-        # Of the bids for one column the last one counts: the highest, or the first of equal ones.
+        # Of several bids for the same column, the last counts: the highest, or the first of equal
+        # bids.
         order = np.lexsort((-rows, offers))
         row_of[columns[order]], prices[columns[order]] = rows[order], offers[order]
     return prices, row_of
@@ -217,12 +222,13 @@ def _bid_for_columns(weights: Floats) -> tuple[Floats, Integers]:
 def _measure_paths(
     weights: Floats, prices: Floats, gains: Floats, column_of: Integers, row_of: Integers
 ) -> tuple[Floats, Integers]:
-    """Return the distances (columns,) of columns from the rows without one, and their origins.
+    """Return for each column (columns,) its distance from the unmatched rows, and its origin.
 
-    The distance between a row and a column is the gain of the row from its own column, or from the
-    best one if it has none, minus its gain from the other column. The path from a column to its row
-    has length 0. The origin of a column is the row from which it is reached. Columns that are
-    farther than the nearest free one may have a larger distance, or an infinite one.
+    The distance from a row to a column is a difference of gains: the gain of the row from its own
+    column (or from its best column if it has none), minus its gain from the other column. The step
+    from a column to its row has length 0. The origin of a column is the row from which it is
+    reached. For columns that are farther away than the nearest free column, the result may be
+    larger than the distance, or infinite.
     """
     distances, origins = np.full(row_of.size, np.inf), np.full(row_of.size, -1)
     is_new, is_free = np.zeros(row_of.size, np.bool_), row_of < 0
@@ -231,7 +237,7 @@ def _measure_paths(
     while rows.size:
         found = prices - weights[rows]
         found += gains[rows, None]
-        # Rounding must not let a path become shorter.
+        # Rounding errors must not make a path shorter.
         np.maximum(found, 0, out=found)
         found += lengths[:, None]
         nearest = found.min(axis=0)
@@ -241,7 +247,7 @@ def _measure_paths(
         is_new[nearer] = True
         bound = distances[is_free].min()
         columns = np.flatnonzero(is_new & ~is_free & (distances < bound))
-        # The nearest quarter goes on: the others may still become nearer.
+        # Only the nearest quarter is expanded, because the others may still get shorter distances.
         if columns.size > 8:
             quartile = np.partition(distances[columns], columns.size // 4)[columns.size // 4]
             columns = columns[distances[columns] <= quartile]
@@ -251,9 +257,9 @@ def _measure_paths(
 
 
 def _hand_over(origins: Integers, ends: Integers, column_of: Integers, row_of: Integers) -> None:
-    """Match the columns `ends`, which are free, and those on the paths to them, in place.
+    """Match the free columns `ends`, and rematch the rows on the paths to them, in place.
 
-    Each row on a path takes the next column. If paths meet, the first one counts.
+    Each row on a path gets the next column of the path. If two paths meet, only the first is used.
     """
     is_taken = np.zeros(column_of.size, np.bool_)
     for end in ends.tolist():

@@ -1,4 +1,4 @@
-"""parts: which nodes of a graph are connected. Docstrings have n nodes, from 0, and m links."""
+"""parts: the connected parts of a graph with n nodes, numbered from 0, and m links."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Booleans = NDArray[np.bool_]
 
 
 def label_parts(low: Integers, high: Integers, n: int) -> Integers:
-    """Return the lowest node (n,) of each node's part, given the ends (m,) of the links."""
+    """Return for each node (n,) the lowest node of its part, given the ends (m,) of the links."""
     part = np.arange(n)
     while True:
         ends = part[low], part[high]

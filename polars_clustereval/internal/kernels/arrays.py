@@ -1,7 +1,8 @@
 """arrays: the types of numpy arrays, and arithmetic on them.
 
-Docstrings name the axes by their lengths: (m, d) is an array of m points of d dimensions, (k, d)
-one row per cluster for k clusters, and (m, n) a matrix of m points against n others.
+Docstrings describe an array by the lengths of its axes. (m, d) is an array of m points with d
+dimensions, (k, d) has one row for each of k clusters, and (m, n) is a matrix of m points against n
+other points.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ Booleans = NDArray[np.bool_]
 
 
 def minkowski_lengths(sizes: Floats, p: float) -> Floats:
-    """Return (sum of sizes^p)^(1/p) of each row (m, d), its Minkowski length of order p; (m,).
+    """Return the Minkowski length (sum of sizes^p)^(1/p) of each row of `sizes` (m, d), as (m,).
 
-    `sizes` are absolute coordinates, and are overwritten. The largest of a row serves as its unit,
-    because its power may overflow.
+    `sizes` are absolute values of coordinates, and are overwritten. Each row is first divided by
+    its largest value, because the powers could overflow.
     """
     largest = sizes.max(axis=1, keepdims=True)
     sizes /= np.where(largest > 0, largest, 1.0)
@@ -32,7 +33,7 @@ def minkowski_lengths(sizes: Floats, p: float) -> Floats:
 
 
 def zero_if_parallel(d: Floats) -> None:
-    """Set the cosine distances d below 1e-15 to 0, in place: rounding error of parallel vectors."""
+    """Set cosine distances d below 1e-15, the rounding error of parallel vectors, to 0 in place."""
     d[d < 1e-15] = 0.0
 
 
@@ -47,7 +48,7 @@ def expand_ranges(start: Integers, stop: Integers) -> tuple[Integers, Integers]:
 def expand_range_blocks(
     start: Integers, stop: Integers, size: int
 ) -> Iterator[tuple[Integers, Integers]]:
-    """Yield the pairs of expand_ranges in blocks of at most `size`, or all pairs of a single i."""
+    """Yield the pairs of expand_ranges in blocks of at most `size` pairs, or of a single i."""
     ends = np.cumsum(stop - start)
     first = 0
     while first < len(ends):
@@ -59,14 +60,15 @@ def expand_range_blocks(
 
 
 def sum_by_group(groups: Integers, values: NDArray[Any], count: int) -> Floats:
-    """Return the sums (count,) of the values (m,) in each group, 0 <= groups (m,) < count."""
+    """Return the sums (count,) of the values (m,) by group; 0 <= groups (m,) < count."""
     return np.bincount(groups, values, minlength=count).astype(np.float64)
 
 
 def measure_differences(differences: Floats, name: str, p: float) -> Floats:
-    """Return the distances (m,) of pairs of vectors, of which `differences` (m, d) is x - y.
+    """Return the distances (m,) of pairs of vectors x and y, given `differences` (m, d), x - y.
 
-    `name` is that of the distance, p the order of minkowski. The differences may be overwritten.
+    `name` is the name of the distance, and p the order of minkowski. The differences may be
+    overwritten.
     """
     if name in ("cityblock", "chebyshev", "minkowski"):
         sizes = np.abs(differences, out=differences)

@@ -1,4 +1,4 @@
-"""cell_grids: points in the cells of a grid, to find those that are near each other."""
+"""cell_grids: assigns points to the cells of a grid, to find points that are near each other."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
     from .arrays import Booleans, Floats, Integers
 
-#: Coordinates that divide the cells of a grid, at most.
+#: The maximum number of coordinates by which a grid is divided into cells.
 _GRID_AXES = 5
-#: Odd numbers that make one key (modulo 2^64) of the numbers of a cell. Different cells with equal
-#: keys only add pairs to be compared.
+#: Odd numbers that combine the numbers of a cell into one key (modulo 2^64). If different cells
+#: have equal keys, only more pairs are compared.
 _CELL_FACTORS = np.array(
     [
         *(0x1F83D9ABFB41BD6B, 0x5BE0CD19137E2179, 0x3C6EF372FE94F82B),
@@ -28,10 +28,10 @@ _CELL_FACTORS = np.array(
 
 
 def flag_first_copies(x: Floats, numbers: Integers) -> Booleans:
-    """Return for each point (m,) whether it is the first of its cluster with these coordinates.
+    """Return for each point (m,) whether it is the first of its cluster with its coordinates.
 
-    x (m, d) are the points, `numbers` (m,) the numbers of their clusters. A few other copies may be
-    flagged too.
+    x (m, d) are the points, and `numbers` (m,) the numbers of their clusters. A few other copies
+    may also be flagged.
     """
     factors = np.resize(_CELL_FACTORS, x.shape[1]) + 2 * np.arange(x.shape[1])
     keys = np.ascontiguousarray(x).view(np.int64) @ factors + numbers
@@ -50,8 +50,8 @@ class CellGrid:
     def __init__(self, x: Floats, axes: Integers, n_axes: int, width: float, reach: float) -> None:
         """Assign points x (m, d) to cells of this width along the first n_axes of the axes.
 
-        The axes are coordinates in order. `reach` is how much coordinates of compared points may
-        differ: at most the width.
+        The axes are the numbers of coordinates, in order. `reach`, at most `width`, is the largest
+        difference in any coordinate of two points that are compared.
         """
         self.x, self.axes, self.width, self.reach = x, axes[:n_axes], width, reach
         self.factors = _CELL_FACTORS[:n_axes]
@@ -60,13 +60,13 @@ class CellGrid:
         self.order = np.argsort(keys, kind="stable")
         self.keys, starts = np.unique(keys[self.order], return_index=True)
         self.starts = np.append(starts, len(x))
-        #: Coordinates that are compared: the first axis, and two that do not divide the cells.
+        #: The coordinates that are compared: the first axis, and two that do not divide the cells.
         self.compared_axes = axes[[0, *range(n_axes, min(n_axes + 2, len(axes)))]]
         self.columns = x[np.ix_(self.order, self.compared_axes)].T.copy()
 
     @classmethod
     def for_bounds(cls, x: Floats, bound: float, deviations: Floats) -> CellGrid:
-        """Return a grid whose borders divide few of the pairs of points that are nearest.
+        """Return a grid whose borders separate few of the nearest pairs of points.
 
         x (m, d) are the points, `deviations` (d,) the standard deviations of the coordinates;
         `bound` is an upper bound of the smallest distance.
@@ -76,15 +76,16 @@ class CellGrid:
 
     @classmethod
     def within_reach(cls, x: Floats, bound: float, deviations: Floats) -> CellGrid:
-        """Return a grid that finds all pairs of points x (m, d) that are nearer than `bound`.
+        """Return a grid that finds all pairs of points x (m, d) with a distance below `bound`.
 
-        Cells three times as wide as the reach have few points near a border. If that is wide
-        compared with the spread of the points, so that they would be in few cells, the cells are
-        only as wide as the reach. `deviations` (d,) are the standard deviations of the coordinates.
+        If cells are three times as wide as the reach, few points are near a border. If such cells
+        would be wide compared with the spread of the points, so that only few cells have points,
+        the cells are only as wide as the reach. `deviations` (d,) are the standard deviations of
+        the coordinates.
         """
         largest = float(deviations.max())
         is_wide = 3 * bound > largest
-        # The second terms are rounding errors of coordinates and of the numbers of cells.
+        # The second terms account for rounding errors of coordinates and of cell numbers.
         reach = bound * (1 + 1e-9) + largest * 1e-11
         width = max((1.001 if is_wide else 3.0) * reach, largest * 1e-7)
         n_spread_axes = int(np.count_nonzero(1.5 * deviations > bound))
@@ -99,8 +100,8 @@ class CellGrid:
     def pairs_in_cells(self) -> Iterator[tuple[Integers, Integers]]:
         """Yield blocks of the pairs of points that share a cell, as rows of x.
 
-        It yields nothing if the cells hold so many pairs that comparing them would take longer than
-        it can save.
+        It yields nothing if the cells hold so many pairs that comparing them would cost more time
+        than a tighter bound can save.
         """
         starts = np.arange(1, len(self.x) + 1)
         stops = np.repeat(self.starts[1:], np.diff(self.starts))
@@ -112,8 +113,8 @@ class CellGrid:
     def _cells_within_reach(self, points: Integers) -> tuple[Integers, Integers]:
         """Return the cells that may hold points within reach of given points, rows of x.
 
-        They are pairs of a given point, as an index of `points`, and of the place of a cell in
-        `keys`. Along the first axis only points from the given one on are searched.
+        The result has pairs: the index of a given point in `points`, and the position of a cell in
+        `keys`. Along the first axis, only the given point and the points after it are searched.
         """
         coordinates = self.x[np.ix_(points, self.axes)]
         backward = np.full(len(self.axes), self.reach)
@@ -130,17 +131,17 @@ class CellGrid:
 
     @property
     def approximate_steps(self) -> int:
-        """Estimated number of cells that are looked up, and of the pairs of points in them."""
+        """Estimated number of cell look-ups plus pairs of points in these cells."""
         points = np.arange(0, len(self.x), -(-len(self.x) // 1024))
         _, places = self._cells_within_reach(points)
         pairs = (self.starts[places + 1] - self.starts[places]).sum()
         return int(pairs + len(places)) * len(self.x) // len(points)
 
     def pairs_within_reach(self, points: Integers) -> Iterator[tuple[Integers, Integers]]:
-        """Yield blocks of pairs of points, as rows of x, the first of which is a given one.
+        """Yield blocks of pairs of points, as rows of x; the first of a pair is a given point.
 
-        For all points together, they hold all pairs whose coordinates are within reach of each
-        other.
+        If you call this for all points, the blocks contain all pairs of points whose coordinates
+        are within reach of each other.
         """
         owners, places = self._cells_within_reach(points)
         own_columns = self.x[np.ix_(points, self.compared_axes)].T.copy()

@@ -1,6 +1,6 @@
 """center_neighbors: distances of points to all centers, while the points stream.
 
-Only sums by cluster and counts by pair of clusters are stored, but not the distances.
+Only sums by cluster and counts by pair of clusters are stored, not the distances themselves.
 """
 
 from __future__ import annotations
@@ -22,11 +22,13 @@ if TYPE_CHECKING:
 
     from .arrays import Floats, Integers
 
-#: Pairs of a point and a center measured at a time: few arrays of this length fit into the cache.
+#: The number of pairs of a point and a center that are measured at a time. A few arrays of this
+#: length fit into the cache.
 PAIRS_PER_BLOCK = 2**16
-#: Centers of a partition from which on a block of points is compared with all of them together.
+#: If a partition has at least this many centers, a block of points is compared with all of them
+#: together.
 _MANY_CENTERS = 16
-#: Relative difference within which two distances from a product of matrices may be one.
+#: Two distances from a product of matrices may be equal if their relative difference is below this.
 _TIE = 1e-9
 
 
@@ -41,7 +43,7 @@ def nearest_centers(x: Floats, centers: TargetPoints) -> tuple[Integers, Floats]
 def _comparable_distances(x: Floats, centers: TargetPoints) -> Floats:
     """Return distances (m, k) of points x (m, d) to centers; euclidean ones are squared.
 
-    They may come from a product of matrices: see _TIE.
+    The distances may come from a product of matrices, so they are only comparable up to _TIE.
     """
     if centers.distance.name in ("euclidean", "sqeuclidean"):
         return centers.squares(x)
@@ -51,8 +53,8 @@ def _comparable_distances(x: Floats, centers: TargetPoints) -> Floats:
 def _find_nearest(x: Floats, centers: TargetPoints, d: Floats) -> tuple[Integers, Floats]:
     """Return the index (m,) of the center nearest to each point x (m, d), and its distance (m,).
 
-    d (m, k) are _comparable_distances, infinite for centers that are left out. If they do not
-    decide which center is nearest, the distances are computed again from differences of
+    d (m, k) is a result of _comparable_distances, with infinity for centers that are left out. If d
+    does not decide which center is nearest, the distances are computed again from differences of
     coordinates, as in DuckDB. Of equally near centers, the lowest is chosen.
     """
     rows = np.arange(len(x))
@@ -69,41 +71,42 @@ def _find_nearest(x: Floats, centers: TargetPoints, d: Floats) -> tuple[Integers
 
 
 def _row_minima(d: Floats) -> tuple[Integers, Floats]:
-    """Return the place (m,) of the smallest number in each row of d (m, k), and that number (m,).
+    """Return the position (m,) and the value (m,) of the smallest number in each row of d (m, k).
 
-    For rows of some tens of numbers, argmin is three times as fast as min.
+    For rows with some tens of numbers, argmin is three times as fast as min.
     """
     places = d.argmin(axis=1)
     return places, d[np.arange(len(d)), places]
 
 
 class CenterNeighbors:
-    """Sums over the points of k clusters, in several partitions, of terms of their distances.
+    """Sums over the points of k clusters, in several partitions, of terms of distances.
 
-    Clusters are numbered from 0 through all partitions, those of a partition one after the other.
+    Clusters are numbered from 0 across all partitions, and those of a partition are consecutive.
     Batches of points may be added from any thread.
     """
 
     def __init__(
         self, centers: Floats, starts: Integers, distance: Distance, radii: Floats | None
     ) -> None:
-        """Start without points: `centers` (k, d) are those of the clusters.
+        """Start without points; `centers` (k, d) are the centers of the clusters.
 
         `starts` (q + 1,) are the numbers of the first cluster of each partition, and k. radii (q,)
-        are the distances up to which a point counts as near, None to count none: the points are
-        then counted that are near a center of their partition, or the midpoint of two.
+        are the distances up to which a point counts as near a center or midpoint. Points are
+        counted if they are near a center of their partition, or near the midpoint of two centers.
+        If radii is None, no points are counted.
         """
         self._centers, self._starts, self._distance = centers, starts, distance
         counts = np.diff(starts)
         self._first, self._stop = np.repeat(starts[:-1], counts), np.repeat(starts[1:], counts)
-        #: Where the pairs of each cluster with those of its partition start, as own, other.
+        #: Where the pairs (own, other) of each cluster with the clusters of its partition start.
         self._pair_starts = np.concatenate([[0], np.cumsum(np.repeat(counts, counts))])
         self._radii = None if radii is None else np.repeat(radii, counts)
         k, n_pairs = len(centers), 0 if radii is None else int(self._pair_starts[-1])
         self._near_center, self._near_midpoint = np.zeros((2, n_pairs), dtype=np.int32)
         self._sizes, self._terms = np.zeros((2, k))
         self._at_other, self._at_both = np.zeros((2, k), dtype=bool)
-        #: The centers of each partition of many, by its number.
+        #: The centers of each partition that has many, by the number of the partition.
         self._parts = {
             place: TargetPoints(centers[starts[place] : starts[place + 1]], distance)
             for place in np.flatnonzero(counts >= _MANY_CENTERS).tolist()
@@ -117,7 +120,7 @@ class CenterNeighbors:
         self._is_stopped = True
 
     def add(self, x: Floats, numbers: Integers) -> None:
-        """Add the points x (m, d) of the clusters of these numbers (m,)."""
+        """Add the points x (m, d); `numbers` (m,) are the numbers of their clusters."""
         k, points = len(self._centers), np.arange(len(x))
         own = pair_distances(x, points, self._centers, numbers, self._distance)
         nearest = np.full(len(x), np.inf)
@@ -136,9 +139,9 @@ class CenterNeighbors:
             self._at_both[numbers[is_at_both]] = True
 
     def _blocks(self, numbers: Integers, rows: Integers) -> Iterator[tuple[Integers, TargetPoints]]:
-        """Yield the indices of some of these rows, all in one partition, and its centers.
+        """Yield blocks of `rows`, each within one partition, with the centers of that partition.
 
-        numbers (m,) are the numbers of the rows' clusters.
+        `rows` are indices of points, and numbers (m,) are the numbers of the points' clusters.
         """
         starts = self._starts[:-1].tolist() if len(rows) else [0]
         for part, place in split_batch(numbers[rows], starts, self._steps):
@@ -151,8 +154,9 @@ class CenterNeighbors:
     ) -> Floats:
         """Count the nearby points, and return the distance (m,) to the nearest other center.
 
-        The points x (m, d) are in one partition, of which `centers` are all; own (m,) are their
-        distances to the center of their clusters, which have these numbers (m,).
+        The points x (m, d) are in one partition, and `centers` has all centers of that partition.
+        own (m,) are the distances of the points to the centers of their clusters, and `numbers`
+        (m,) are the numbers of these clusters.
         """
         d = _comparable_distances(x, centers)
         d[np.arange(len(x)), numbers - self._first[numbers]] = np.inf
@@ -163,11 +167,12 @@ class CenterNeighbors:
     def _count_candidates(
         self, x: Floats, own: Floats, numbers: Integers, centers: TargetPoints, d: Floats
     ) -> None:
-        """Count the points x (m, d) near centers and midpoints, where d does not exclude it.
+        """Count the points x (m, d) near centers and midpoints, unless d excludes them.
 
-        own (m,) are the distances to the own centers, those of the clusters of these numbers (m,);
-        d (m, k) are the squared distances to the others. With the gap of a center and the own one,
-        the squared distance to their midpoint is own^2 / 2 + d / 2 - gap^2 / 4.
+        own (m,) are the distances of the points to the centers of their own clusters, which have
+        these `numbers` (m,), and d (m, k) are the squared distances to the other centers. If gap is
+        the distance between the own and another center, the squared distance to their midpoint is
+        own^2 / 2 + d / 2 - gap^2 / 4.
         """
         assert self._radii is not None
         radius, first = self._radii[numbers], self._first[numbers]
@@ -175,7 +180,8 @@ class CenterNeighbors:
         slack = _TIE * (squares + radius * radius)
         at_home = np.flatnonzero(squares <= radius * radius + slack)
         self._count_nearby(x, at_home, numbers[at_home], numbers[at_home])
-        # The distances of a point near a midpoint to both centers differ by two radii at most.
+        # If a point is near a midpoint, its distances to the two centers differ by at most two
+        # radii.
         reach = (np.sqrt(squares) + 2 * radius) ** 2 + slack
         rows = np.flatnonzero(_row_minima(d)[1] <= reach)
         clusters, places = np.unique(numbers[rows], return_inverse=True)
@@ -189,8 +195,8 @@ class CenterNeighbors:
     def _add_pairs(self, x: Floats, numbers: Integers) -> Floats:
         """Count the nearby points, and return the distance (m,) to the nearest other center.
 
-        It is infinite without another cluster. This does the same as _add_block, for partitions of
-        few clusters.
+        The distance is infinite if there is no other cluster. This method does the same as
+        _add_block, for partitions with few clusters.
         """
         nearest = np.full(len(x), np.inf)
         first, stop = self._first[numbers], self._stop[numbers]
@@ -207,7 +213,7 @@ class CenterNeighbors:
         return nearest
 
     def _count_nearby(self, x: Floats, i: Integers, own: Integers, other: Integers) -> None:
-        """Count the points x[i], of clusters `own` (q,), near the centers `other` and midpoints."""
+        """Count the points x[i], in clusters `own` (q,), near other centers and midpoints."""
         assert self._radii is not None
         euclidean = self._distance._replace(name="euclidean")
         pairs = self._pair_starts[own] + other - self._first[own]
@@ -223,8 +229,8 @@ class CenterNeighbors:
         """Return the index of Wemmert and Gancarski (q,) of each partition, NaN if undefined.
 
         A point contributes 1 - own / other, where own and other are its distances to the center of
-        its cluster and to the nearest other center; a cluster contributes the sum over its points,
-        or 0 if that is negative. The index is the sum over clusters divided by the number of
+        its cluster and to the nearest other center. A cluster contributes the sum over its points,
+        or 0 if the sum is negative. The index is the sum over clusters divided by the number of
         points. A point's term is -inf if it is at another center, and undefined if it is at both.
         """
         first = self._starts[:-1]
@@ -236,9 +242,10 @@ class CenterNeighbors:
     def densities(self) -> Floats:
         """Return the inter-cluster density of S_Dbw (q,) of each partition, NaN if undefined.
 
-        For a pair of clusters that is the number of their points near the midpoint of the two
-        centers, divided by the number near the center that has more of them. The result is the mean
-        over pairs, undefined if a pair has no point near either center.
+        The density of a pair of clusters is the number of their points near the midpoint of the two
+        centers, divided by the number of points near one of the two centers, whichever number is
+        larger. The result is the mean over all pairs. It is undefined if a pair has no point near
+        either center.
         """
         if self._radii is None:
             return np.full(len(self._starts) - 1, np.nan)
@@ -264,24 +271,24 @@ class CenterNeighbors:
 
 
 class CenterGaps(NamedTuple):
-    """Distances of the center of each of k clusters to the others of its partition, all (k,).
+    """Statistics of the distances from each of k centers to the others of its partition, all (k,).
 
-    They are meaningless for the only cluster of a partition.
+    They are meaningless for a cluster that is the only one of its partition.
     """
 
-    #: Index of the nearest other center, the lowest of equally near ones.
+    #: Index of the nearest other center; in a tie, the lowest index.
     nearest: Integers
     least: Floats
     most_gap: Floats
     gap_sum: Floats
-    #: Largest (sum of both clusters' spreads) / distance; centers that coincide do not count.
+    #: The maximum of (sum of both clusters' spreads) / distance; centers that coincide are ignored.
     overlap: Floats
 
 
 def center_gaps(
     centers: Floats, spreads: Floats, starts: Integers, distance: Distance
 ) -> CenterGaps:
-    """Return the gaps of `centers` (k, d), some rows at a time; spreads (k,) are for the overlap.
+    """Return the CenterGaps of `centers` (k, d), given the spreads (k,) of their clusters.
 
     `starts` (q + 1,) are the numbers of the first cluster of each partition, and k.
     """
@@ -299,7 +306,7 @@ def center_gaps(
         gaps.overlap[rows] = np.maximum.reduceat(overlap, cuts)
         d[i == j] = np.inf
         gaps.least[rows] = np.minimum.reduceat(d, cuts)
-        # Of equally near centers the lowest: the last assignment counts.
+        # Of equally near centers, the lowest is chosen, because the last assignment counts.
         nearest = np.flatnonzero(d == gaps.least[i])[::-1]
         gaps.nearest[i[nearest]] = j[nearest]
     return gaps

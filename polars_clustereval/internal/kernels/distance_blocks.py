@@ -1,8 +1,7 @@
 """distance_blocks: distances of all pairs of points, in numpy, one block at a time.
 
 Neither engine multiplies matrices, and a join of points with points would need a row for each pair.
-x (m, d) are the points that distances are computed from, y (n, d) the target points, to which they
-are computed.
+Distances are computed from points x (m, d) to target points y (n, d).
 """
 
 from __future__ import annotations
@@ -24,16 +23,17 @@ if TYPE_CHECKING:
 
     from .arrays import Floats
 
-#: Distances of a block: it fits into the cache of a core.
+#: The number of distances of a block, which fits into the cache of a core.
 DISTANCES_PER_BLOCK = 2**17
-#: Points on each side of a block where the distances of all pairs are computed.
+#: The number of points on each side of a block if the distances of all pairs are computed.
 TILE_POINTS = 1024
-#: Multiplications of a product of matrices that OpenBLAS computes in the calling thread. For larger
-#: products each of several threads would start as many threads as there are cores.
+#: The maximum number of multiplications in a product of matrices that OpenBLAS computes in the
+#: calling thread. For larger products, each of several threads would start one thread per core.
 SINGLE_THREAD_MULTIPLICATIONS = 2**18
-#: Points of x whose distances are computed together.
+#: The number of points of x whose distances are computed together.
 _MAX_TILE_ROWS = 128
-#: Share of |x|^2 + |y|^2 below which a squared distance has lost digits in a product of matrices.
+#: A squared distance from a product of matrices has lost digits if it is below this share of |x|^2
+#: + |y|^2.
 CANCELLATION_LIMIT = 1e-4
 
 
@@ -42,17 +42,18 @@ def distance_blocks(
 ) -> Iterator[tuple[slice, Floats]]:
     """Yield the distances from x (m, d) to y (n, d) in blocks of some rows of x.
 
-    A block is a slice of x and the distances (rows, n) of these points to all of y: at most `cells`
-    distances, or one row. For cosine the points are unit vectors. Here the cosine distance of a
-    zero vector to itself is 1, so callers must correct the pairs of a point with itself.
+    A block is a slice of x and the distances (rows, n) of these points to all points of y. It has
+    at most `cells` distances, or a single row. For cosine the points are unit vectors. Here the
+    cosine distance of a zero vector to itself is 1, so callers must correct the pairs of a point
+    with itself.
     """
     return TargetPoints(y, distance).blocks(x, cells)
 
 
 class _Tile(NamedTuple):
-    """Some of the target points y, `columns` of them.
+    """A part of the target points y, which the slice `columns` selects.
 
-    A tile is small enough to compute its distances with one product of matrices in one thread.
+    A tile is so small that one product of matrices in one thread computes its distances.
     """
 
     columns: slice
@@ -91,7 +92,8 @@ class TargetPoints:
     def _accumulate_coordinates(self, x: Floats) -> Floats:
         """Return cityblock, chebyshev or minkowski distances (m, n) of points x (m, d).
 
-        They are summed up one coordinate after another, because no product of matrices yields them.
+        The distances are accumulated coordinate by coordinate, because no product of matrices
+        yields them.
         """
         combine = np.add if self.distance.name == "cityblock" else np.maximum
         total = np.zeros((len(x), len(self.y)))
@@ -99,7 +101,7 @@ class TargetPoints:
             combine(total, differences, out=total)
         if self.distance.name != "minkowski":
             return total
-        # With the largest difference as unit, no power overflows.
+        # No power overflows if the largest difference is used as the unit.
         largest, p = total, self.distance.p
         unit = np.where(largest > 0, largest, 1.0)
         total = np.zeros_like(largest)
@@ -126,7 +128,7 @@ class TargetPoints:
         return total
 
     def blocks(self, x: Floats, cells: int = DISTANCES_PER_BLOCK) -> Iterator[tuple[slice, Floats]]:
-        """Yield slices of x (m, d) and the distances (rows, n) of their points to the targets.
+        """Yield slices of x (m, d), each with the distances (rows, n) of its points to the targets.
 
         A block has at most `cells` distances, or one row of x.
         """
@@ -145,7 +147,8 @@ class TargetPoints:
     def _squares_by_tile(self, x: Floats) -> Iterator[tuple[slice, slice, Floats]]:
         """Yield the squared distances of points x (m, d) to the target points, matrix by matrix.
 
-        Each comes with its slice of x and its slice of the target points.
+        Each item has a slice of x, a slice of the target points, and the matrix of their squared
+        distances.
         """
         for start in range(0, len(x), self._tile_rows):
             rows = slice(start, start + self._tile_rows)
@@ -162,7 +165,7 @@ class TargetPoints:
 
     @cached_property
     def _tile_rows(self) -> int:
-        """Number of points of x whose distances to a tile one product of matrices computes."""
+        """Number of points of x that one product of matrices compares with a tile."""
         width = int(self.y.shape[1]) + 2
         square = min(_MAX_TILE_ROWS, isqrt(SINGLE_THREAD_MULTIPLICATIONS // width))
         return max(1, square, SINGLE_THREAD_MULTIPLICATIONS // (width * len(self.y)))
@@ -186,10 +189,10 @@ class TargetPoints:
 def _squared_distances(x: Floats, factors: Floats, tile: _Tile) -> Floats:
     """Return the squared distances (m, n) of points x (m, d) to the n points of a tile.
 
-    They are a product of matrices. `factors` (m, d + 2) are the points x minus the mean of all
-    target points, their squared norms, and 1. The product cancels digits for points that are near
-    each other and far from the mean: these distances are recomputed from the differences of
-    coordinates.
+    They are computed by a product of matrices. `factors` (m, d + 2) are the points x minus the mean
+    of all target points, their squared norms, and 1. The product loses digits for points that are
+    near each other and far from the mean. The distances of such points are recomputed from the
+    differences of coordinates.
     """
     squares = factors @ tile.factors
     limit = CANCELLATION_LIMIT * (factors[:, -2] + tile.largest_square)
@@ -201,8 +204,8 @@ def _squared_distances(x: Floats, factors: Floats, tile: _Tile) -> Floats:
 def _recompute_cancelled(squares: Floats, x: Floats, y: Floats, limit: Floats) -> None:
     """Replace the elements of squares (m, n) that are below limit (m,) by more accurate values.
 
-    squares are the squared distances of x (m, d) to y (n, d), which are changed in place, and
-    limit[i] is for row i: smaller values have lost digits in a product of matrices. They are
+    squares are the squared distances of x (m, d) to y (n, d), and are changed in place. Values in
+    row i that are smaller than limit[i] have lost digits in a product of matrices, so they are
     computed again from the differences of coordinates.
     """
     i, j = np.nonzero(squares < limit[:, None])
@@ -217,7 +220,7 @@ def _recompute_cancelled(squares: Floats, x: Floats, y: Floats, limit: Floats) -
 def distance_matrix(x: Floats, y: Floats, distance: Distance) -> Floats:
     """Return the distances (m, n) of points x (m, d) to points y (n, d).
 
-    For cosine the points are unit vectors; a zero vector has distance 1 from all points, even from
+    For cosine, the points are unit vectors. A zero vector has distance 1 from all points, even from
     itself.
     """
     return TargetPoints(y, distance).distances(x)
@@ -226,9 +229,10 @@ def distance_matrix(x: Floats, y: Floats, distance: Distance) -> Floats:
 def direct_distance_matrix(x: Floats, y: Floats, distance: Distance) -> Floats:
     """Return the distances (m, n) of points x (m, d) to y (n, d) without a product of matrices.
 
-    Pairs with the same differences of coordinates get the same distance, because ranks depend on
-    it. Coordinates are added in the same order as in DuckDB, so that both engines round in the same
-    way. y is read by column, so Fortran order is fastest. For cosine the points are unit vectors.
+    Ranks require that pairs with the same differences of coordinates get the same distance.
+    Coordinates are added in the same order as in DuckDB, so that both engines round in the same
+    way. y is read by column, so it should be in Fortran order, which is fastest. For cosine the
+    points are unit vectors.
     """
     if distance.name not in ("euclidean", "sqeuclidean", "cosine"):
         return distance_matrix(x, y, distance)

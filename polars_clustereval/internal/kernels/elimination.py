@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from .arrays import Floats
 
 
-#: trace(W^-1 B) up to which ln |I + W^-1 B| has six digits without |T|.
+#: The value of trace(W^-1 B) up to which ln |I + W^-1 B| has six digits without |T|.
 LARGEST_TRACE = 2.0**32
 
 
 class Step(NamedTuple):
     """One step of the elimination of many matrices.
 
-    A pivot is the square of a combination of coordinates; its share is its part of the sum of the
-    squares that are combined. Slopes are the pivot row divided by its pivot.
+    A pivot is the square of a combination of coordinates, and the share of a pivot is its part of
+    the sum of the squares that are combined. Slopes are the pivot row divided by the pivot.
     """
 
     pivots: Floats  # (rows,), NaN if too small a share
@@ -37,9 +37,10 @@ def eliminate_columns(
 ) -> Iterator[Step]:
     """Yield the steps of the elimination of symmetric matrices w (rows, d, d), column by column.
 
-    It is a Cholesky decomposition without roots. Row i of w belongs to a combination of coordinates
-    with the `coefficients` (rows, d, d); `lengths` (rows, d) are those of the coordinates. A column
-    whose pivot has a share of at most least_share d is not eliminated from the others.
+    This is a Cholesky decomposition without roots. Row i of w belongs to a combination of
+    coordinates with the `coefficients` (rows, d, d), and `lengths` (rows, d) are the lengths of the
+    coordinates. If the share of a pivot is at most least_share d, its column is not eliminated from
+    the others.
     """
     n_dims = w.shape[1]
     for _ in range(n_dims):
@@ -60,9 +61,9 @@ def _outer_products(x: Floats, y: Floats) -> Floats:
 def _transform_step(b: Floats, slopes: Floats) -> tuple[Floats, Floats]:
     """Return the matrices b after one step of L^-1 B L^-T (W = L D L^T), and their pivot row.
 
-    `slopes` (rows, m) are those of W in the same step of eliminate_columns; b is (rows, m, m). The
-    first row and column of the result are 0, for the caller to cut off; the pivot row (rows, m),
-    b's first row after the step, is the second result.
+    `slopes` (rows, m) are the slopes of W in the same step of eliminate_columns, and b is (rows, m,
+    m). The first row and column of the first result are 0, and the caller has to remove them. The
+    second result is the pivot row (rows, m), which is b's first row after the step.
     """
     pivot_row = b[:, 0] - b[:, 0, :1] * slopes
     return b - _outer_products(slopes, pivot_row) - _outer_products(b[:, 0], slopes), pivot_row
@@ -71,15 +72,15 @@ def _transform_step(b: Floats, slopes: Floats) -> tuple[Floats, Floats]:
 def eliminate_matrices(steps: Iterator[Step], b: Floats) -> tuple[Floats, Floats, Floats]:
     """Return ln |W|, trace(W^-1 B) and ln(|W + B| / |W|), all (rows,), NaN if W is singular.
 
-    `steps` are those of the elimination of the scatter W within the clusters of each partition, and
-    `b` (rows, d, d) is the scatter B between them, of the same combinations of coordinates. W + B
-    is eliminated as d, its difference from W: the ratio of the pivots is then 1 + d / w, and a
-    small B loses no digits, unlike in ln |W + B| - ln |W|.
+    `steps` are the steps of the elimination of W, the scatter within the clusters of each
+    partition. `b` (rows, d, d) is B, the scatter between the clusters, for the same combinations of
+    coordinates. W + B is represented by d, its difference from W, so that the ratio of the pivots
+    is 1 + d / w. In this way, a small B loses no digits, as it would in ln |W + B| - ln |W|.
     """
     d = b
     log_det, trace, log_ratio = np.zeros((3, len(b)))
     for pivots, _, slopes, _ in steps:
-        # Negative only by rounding error.
+        # A negative value can only be a rounding error.
         d_pivots = np.maximum(d[:, 0, 0], 0)
         log_det += np.log(pivots)
         trace += b[:, 0, 0] / pivots

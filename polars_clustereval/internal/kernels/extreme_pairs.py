@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from .arrays import Booleans, Floats, Integers
     from .partitions import Partition
 
-#: Points of a cluster that give a first bound of its diameter, or of its separation from another.
+#: The number of points of a cluster that give a first bound of its diameter or separation.
 _CANDIDATES = 64
-#: Pairs of clusters that give the first bound of the separation.
+#: The number of pairs of clusters that give the first bound of the separation.
 _LIKELY_PAIRS = 32
 #: Number of clusters up to which each point is compared with every ball.
 _MAX_CLUSTERS_FOR_BORDER = 256
-#: Points whose near points are searched together.
+#: The number of points whose neighbors are searched together.
 _POINTS_PER_BLOCK = 2**13
-#: Number of points up to which all pairs are measured, since a grid would take longer.
+#: Up to this number of points, all pairs are measured, because a grid would take longer.
 _MAX_POINTS_WITHOUT_GRID = 512
 
 # ----------------------------------------------------------------------------------------------
@@ -40,11 +40,12 @@ _MAX_POINTS_WITHOUT_GRID = 512
 
 
 class Metric(NamedTuple):
-    """A distance that obeys the triangle inequality, from which the user's distance follows.
+    """A metric distance, which obeys the triangle inequality and determines the user's distance.
 
-    `distance` is the user's. The metric distance is the same, except that it is euclidean for
-    sqeuclidean and cosine. For cosine, points are unit vectors, and their metric distance is the
-    chord; from a zero vector it is sqrt(2), as between orthogonal vectors, even to itself.
+    `distance` is the user's distance. The metric distance is the same, except that it is euclidean
+    for sqeuclidean and cosine. For cosine, points are unit vectors, and their metric distance is
+    the chord. The metric distance from a zero vector to any vector, even to itself, is sqrt(2), as
+    between orthogonal vectors.
     """
 
     distance: Distance
@@ -54,15 +55,15 @@ class Metric(NamedTuple):
         return self._from_distance(distance_matrix(x, y, self._block_distance))
 
     def blocks(self, x: Floats, y: Floats) -> Iterator[Floats]:
-        """Yield the metric distances (m, n) of points x (m, d) to y (n, d), some rows at a time."""
+        """Yield the metric distances (m, n) of x (m, d) to y (n, d), a few rows at a time."""
         for _, block in distance_blocks(x, y, self._block_distance, TILE_POINTS**2):
             yield self._from_distance(block)
 
     def least_distance(self, x: Floats, y: Floats) -> float:
         """Return the smallest metric distance between a point of x (m, d) and a point of y (n, d).
 
-        Blocks may come from a product of matrices, which is less accurate, so the smallest distance
-        of each is computed again from differences of coordinates.
+        Blocks may come from a product of matrices, which is less accurate. Therefore the smallest
+        distance of each block is computed again from differences of coordinates.
         """
         least, start = np.inf, 0
         for block in self.blocks(x, y):
@@ -72,7 +73,7 @@ class Metric(NamedTuple):
         return least
 
     def row_distances(self, x: Floats, y: Floats) -> Floats:
-        """Return the metric distances (m,) of rows of x (m, d) to rows of y, or to one y (d,)."""
+        """Return the metric distances (m,) of rows of x (m, d) to rows of y, or to one vector y."""
         measured_pairs.on_measured(len(x))
         d = measure_differences(x - y, *self._block_distance)
         if self.distance.name == "cosine":
@@ -87,12 +88,12 @@ class Metric(NamedTuple):
 
     @property
     def _block_distance(self) -> Distance:
-        """The distance for computing blocks: the user's, but euclidean for sqeuclidean."""
+        """The distance in which blocks are computed: the user's, but euclidean for sqeuclidean."""
         name = self.distance.name
         return self.distance._replace(name="euclidean") if name == "sqeuclidean" else self.distance
 
     def _from_distance(self, d: Floats) -> Floats:
-        """Return the metric distances for an array d of distances by _block_distance."""
+        """Return the metric distances for an array d of distances in terms of _block_distance."""
         return np.asarray(np.sqrt(2.0 * d)) if self.distance.name == "cosine" else d
 
 
@@ -102,7 +103,7 @@ class Metric(NamedTuple):
 
 
 def metric_diameters(part: Partition, metric: Metric) -> Floats:
-    """Return the diameter (k,) of each cluster, its points' largest metric distance."""
+    """Return the diameter (k,) of each cluster, the largest metric distance of two points."""
     diameters = np.zeros(len(part.sizes))
     for i in np.flatnonzero(part.sizes > 1).tolist():
         diameters[i] = _largest_distance(part.points_of_cluster(i), metric)
@@ -112,8 +113,8 @@ def metric_diameters(part: Partition, metric: Metric) -> Floats:
 def _largest_distance(x: Floats, metric: Metric) -> float:
     """Return the largest metric distance between two of the points x (m, d).
 
-    Points at distances r and s from the mean of x are at most r + s apart. So once a pair has been
-    found, only pairs with a larger r + s than its distance are measured.
+    Points at distances r and s from the mean of x are at most r + s apart. Once the distance of a
+    pair is known, only pairs for which r + s exceeds this distance are measured.
     """
     if len(x) <= _CANDIDATES:
         return float(metric.matrix(x, x).max())
@@ -142,14 +143,14 @@ def _largest_distance(x: Floats, metric: Metric) -> float:
 
 
 class _Balls(NamedTuple):
-    """Balls around the means of the clusters that hold their points: centers (k, d), radii (k,)."""
+    """Balls around the means of clusters that contain their points: centers (k, d), radii (k,)."""
 
     centers: Floats
     radii: Floats
 
 
 def _bounding_balls(part: Partition, metric: Metric) -> _Balls:
-    """Return the balls of a partition's clusters; radii are metric distances."""
+    """Return the balls of the clusters of a partition; the radii are metric distances."""
     starts = part.starts[:-1]
     centers = np.add.reduceat(part.x, starts, axis=0) / part.sizes[:, None]
     distances = metric.row_distances(part.x, centers[part.numbers])
@@ -170,8 +171,8 @@ def metric_separation(part: Partition, metric: Metric) -> float:
 def _separation_bound(part: Partition, balls: _Balls, metric: Metric) -> float:
     """Return an upper bound of the smallest metric distance of points in different clusters.
 
-    It is the smallest distance found between points near the midpoint of two centers, for the pairs
-    of _likely_cluster_pairs. `balls` are those of the clusters.
+    For the pairs of clusters of _likely_cluster_pairs, points near the midpoint of the two centers
+    are compared; the bound is the smallest distance found. `balls` are the balls of the clusters.
     """
     bound = np.inf
     for i, j in _likely_cluster_pairs(balls, metric):
@@ -191,9 +192,10 @@ def _nearest_candidates(x: Floats, target: Floats) -> Floats:
 
 
 def _likely_cluster_pairs(balls: _Balls, metric: Metric) -> Integers:
-    """Return pairs (pairs, 2) of cluster numbers: those whose balls overlap most or are nearest.
+    """Return the pairs (pairs, 2) of clusters whose balls overlap most or are nearest.
 
-    They are at most _LIKELY_PAIRS. `balls` are those of all clusters of a partition.
+    There are at most _LIKELY_PAIRS pairs of cluster numbers. `balls` are the balls of all clusters
+    of a partition.
     """
     centers, radii = balls
     pairs, gaps = np.empty((0, 2), dtype=np.int64), np.empty(0)
@@ -212,7 +214,7 @@ def _likely_cluster_pairs(balls: _Balls, metric: Metric) -> Integers:
 
 
 def _least_gap_indices(gap: Floats) -> Integers:
-    """Return the indices, in the flattened matrix, of the _LIKELY_PAIRS least entries of gap.
+    """Return the indices, in the flattened matrix, of the _LIKELY_PAIRS smallest entries of gap.
 
     gap[i, j] is the metric distance of two centers minus the radii of both balls.
     """
@@ -224,8 +226,9 @@ def _least_gap_indices(gap: Floats) -> Integers:
 def _flag_border_points(part: Partition, balls: _Balls, metric: Metric, bound: float) -> Booleans:
     """Return for each point (m,) whether it may be nearer than `bound` to another cluster.
 
-    The metric distance to one of its points counts. Such a point is nearer than bound + radius to
-    the center of the ball of that cluster; `balls` are those of all clusters.
+    "Nearer" refers to the metric distance to a point of the other cluster. Such a point is nearer
+    than bound + radius to the center of the ball of the other cluster. `balls` are the balls of all
+    clusters.
     """
     is_border = np.zeros(len(part.x), dtype=bool)
     for j, (center, radius) in enumerate(zip(*balls, strict=True)):
@@ -238,10 +241,11 @@ def _flag_border_points(part: Partition, balls: _Balls, metric: Metric, bound: f
 def _separation_by_grid(x: Floats, numbers: Integers, metric: Metric, bound: float) -> float:
     """Return the smallest metric distance of points in different clusters, at most `bound`.
 
-    x (m, d) are the points and `numbers` (m,) the numbers of their clusters, in ascending order. No
-    coordinate of two points differs by more than their distance: in a grid, only points in the same
-    cell or near its border are measured. Pairs within cells, first of a sixteenth of the points,
-    then of all, give a tighter bound: narrower cells hold fewer pairs.
+    x (m, d) are the points, and `numbers` (m,) the numbers of their clusters, in ascending order.
+    No coordinate of two points differs by more than their distance. Therefore, in a grid, only
+    points in the same cell or near its border have to be measured. First, pairs within cells are
+    measured to find a tighter bound, for a sixteenth of the points and then for all points, because
+    narrower cells hold fewer pairs.
     """
     if len(x) <= _MAX_POINTS_WITHOUT_GRID:
         return _separation_by_all_pairs(x, numbers, metric, bound)
@@ -249,7 +253,7 @@ def _separation_by_grid(x: Floats, numbers: Integers, metric: Metric, bound: flo
     x, numbers = x[is_first], numbers[is_first]
 
     def least_distance(pairs: Iterator[tuple[Integers, Integers]]) -> float:
-        """Return the smallest distance of the pairs of points in different clusters, or `bound`."""
+        """Return the smallest distance of pairs in different clusters, at most `bound`."""
         least = bound
         for i, j in pairs:
             different = numbers[i] != numbers[j]
@@ -272,7 +276,7 @@ def _separation_by_grid(x: Floats, numbers: Integers, metric: Metric, bound: flo
 
 
 def _separation_by_all_pairs(x: Floats, numbers: Integers, metric: Metric, bound: float) -> float:
-    """Return the same as _separation_by_grid, from all pairs of points in different clusters."""
+    """Return the result of _separation_by_grid, from all pairs of points in different clusters."""
     stops = np.flatnonzero(np.diff(numbers)) + 1
     for start, stop in zip(np.concatenate([[0], stops]), stops, strict=False):
         for tile in range(stop, len(x), TILE_POINTS):

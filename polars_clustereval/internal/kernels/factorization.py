@@ -1,8 +1,8 @@
 """factorization: determinants of the scatter matrices of long vectors, without sums of products.
 
-The scatter matrix of m centered points X (m, d) is X'X. Its triangular factor R (d, d), X = QR with
-orthogonal columns of Q, has X'X = R'R, so that |X'X| is the squared product of the diagonal of R.
-Unlike the squares in X'X, R keeps the digits of nearly collinear columns.
+Let X (m, d) be m centered points, and X'X their scatter matrix. If X = QR, where Q has orthogonal
+columns and R (d, d) is triangular, then X'X = R'R, so that |X'X| is the squared product of the
+diagonal of R. Unlike the squares in X'X, R keeps the digits of nearly collinear columns.
 """
 
 from __future__ import annotations
@@ -17,15 +17,17 @@ if TYPE_CHECKING:
     from .arrays import Floats
     from .partitions import Partition
 
-#: Points of a block, per dimension: each block is factored together with the factor before it.
+#: The number of points of a block, per dimension. Each block is factored together with the factor
+#: of the blocks before it.
 _ROWS_PER_DIMENSION = 4
 
 
 class ScatterIndices(NamedTuple):
     """Logarithms of determinants, and a trace, of the scatter matrices of one partition.
 
-    They are NaN for singular matrices. W is the scatter matrix within clusters, B that between
-    them, T = W + B, and W_C that of cluster C, of n_C points.
+    They are NaN for singular matrices. W is the scatter matrix within clusters, B the scatter
+    matrix between clusters, T = W + B, and W_C the scatter matrix of cluster C, which has n_C
+    points.
     """
 
     log_det: float = np.nan  # ln |W|
@@ -35,7 +37,7 @@ class ScatterIndices(NamedTuple):
 
 
 class _Factor(NamedTuple):
-    """The triangular factor R of a scatter matrix, with what follows from it."""
+    """The triangular factor R of a scatter matrix, with values derived from R."""
 
     #: (d, d): R.
     r: Floats
@@ -48,12 +50,12 @@ class _Factor(NamedTuple):
 def factor_scatters(part: Partition, singular_share: float) -> ScatterIndices:
     """Return the indices of the points of one partition.
 
-    A matrix counts as singular if the earlier coordinates explain nearly all of a coordinate: for d
-    dimensions, the square of the rest is at most the share d singular_share of the sum of the
-    squares that are combined. kernels.elimination has the same shares.
+    A matrix counts as singular if the earlier coordinates explain nearly all of a coordinate. With
+    d dimensions, this means that the square of the remainder is at most the share d singular_share
+    of the sum of the squares that are combined. kernels.elimination defines shares in the same way.
     """
     n_dims, sizes = part.x.shape[1], part.sizes
-    # With fewer points W is singular, though rounding error may hide that.
+    # With fewer points, W is singular, even if rounding errors hide this.
     if len(part.x) - len(sizes) < n_dims:
         return ScatterIndices()
     centered, differences = _center_points(part)
@@ -62,13 +64,13 @@ def factor_scatters(part: Partition, singular_share: float) -> ScatterIndices:
     within = _factor(np.concatenate([f.r for f in factors]) if own else centered, singular_share)
     if not len(within.inverse):
         return ScatterIndices()
-    # Squared, these are the entries of B.
+    # The squares of these are the entries of B.
     between = _triangular_factor(differences * np.sqrt(sizes)[:, None])
     singular_values = np.linalg.svd(between @ within.inverse, compute_uv=False)
     trace = float((singular_values**2).sum())
     log_ratio = float(np.log1p(singular_values**2).sum())
     if trace > 1:
-        # The rounding error of log_ratio grows with the trace.
+        # The rounding error of log_ratio increases with the trace.
         total = _factor(np.concatenate([within.r, between]), singular_share)
         if not np.isnan(total.log_det):
             log_ratio = total.log_det - within.log_det
@@ -84,9 +86,10 @@ def factor_scatters(part: Partition, singular_share: float) -> ScatterIndices:
 def _center_points(part: Partition) -> tuple[Floats, Floats]:
     """Return the points minus the mean of their cluster, and the means minus that of all points.
 
-    They are (m, d) and (k, d). Both are computed twice, the second time of the differences from the
-    first: at coordinates of 1e8 a mean is off by 1e-8. Means are computed from differences from one
-    of their terms, because the mean of equal numbers must be that number.
+    The results are (m, d) and (k, d). Each mean is computed twice, because at coordinates of 1e8, a
+    mean is off by 1e-8; the second mean is that of the differences from the first. A mean is
+    computed from the differences from one of its terms, because the mean of equal numbers must be
+    exactly that number.
     """
     sizes, numbers = part.sizes, part.numbers
     firsts = part.x[part.starts[:-1]]
@@ -121,9 +124,10 @@ def _factor(x: Floats, singular_share: float) -> _Factor:
     singular = _Factor(r, np.nan, np.empty((0, n_dims)))
     if not (diagonal > 0).all():
         return singular
-    # In units of the lengths of the columns, which may be of any size.
+    # The units are the lengths of the columns, which may have any size.
     inverse = np.linalg.inv(r / lengths)
-    # Column j of it, times the diagonal, combines coordinates to what the others leave of j.
+    # Column j of the inverse, times the diagonal, is the combination of coordinates that remains of
+    # j.
     shares = 1 / (inverse**2).sum(axis=0)
     if not (shares > singular_share * n_dims).all():
         return singular

@@ -1,4 +1,4 @@
-"""linkages: separations of two clusters that need the distances of all their points, in numpy.
+"""linkages: separations of clusters that need the distances of all their points, in numpy.
 
 The pairs of points are processed one block at a time, and only sums and extremes are stored.
 """
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 def least_linkages(part: Partition, centers: Floats, distance: Distance) -> dict[str, float]:
-    """Return the smallest separations of two clusters that need all distances of their points.
+    """Return the smallest separations of two clusters, as far as these need all distances.
 
-    They are, by name, min_complete_linkage, min_average_linkage, min_hausdorff, and
-    min_mean_to_other_center, the smallest mean distance of the points of two clusters, each to the
-    center of the other. `centers` (k, d) are those of the clusters.
+    The names in the result are min_complete_linkage, min_average_linkage, min_hausdorff and
+    min_mean_to_other_center. The last is the smallest mean distance of the points of two clusters
+    from the center of the other cluster. `centers` (k, d) are the centers of the clusters.
     """
     least = [np.inf, np.inf, np.inf]
     for i in range(len(part.sizes) - 1):
@@ -43,10 +43,10 @@ def least_linkages(part: Partition, centers: Floats, distance: Distance) -> dict
 
 
 def _cluster_tiles(starts: Integers) -> Iterator[Integers]:
-    """Yield runs of consecutive clusters of at most TILE_POINTS points together, or one larger one.
+    """Yield runs of consecutive clusters with at most TILE_POINTS points, or one larger cluster.
 
-    `starts` are the first rows of the clusters, and the end of the last, in an array of points
-    sorted by cluster. Each run is a part of `starts`, with one number more than it has clusters.
+    `starts` has the first row of each cluster in an array of points sorted by cluster, and the end
+    of the last cluster. Each run is a slice of `starts` with one number more than it has clusters.
     """
     first = 0
     while first < len(starts) - 1:
@@ -59,11 +59,11 @@ def _cluster_tiles(starts: Integers) -> Iterator[Integers]:
 def _linkages_to_others(
     x: Floats, others: Floats, starts: Integers, distance: Distance
 ) -> tuple[Floats, Floats, Floats]:
-    """Return complete linkage, average linkage and Hausdorff distance of x to each other cluster.
+    """Return the complete linkage, average linkage and Hausdorff distance of x to other clusters.
 
-    x (m, d) are the points of one cluster, `others` (n, d) those of the other k clusters, one after
-    the other; `starts` (k + 1,) are the first rows of these in `others`, and n. The results are
-    (k,).
+    x (m, d) are the points of a cluster, and `others` (n, d) are the points of k other clusters,
+    one cluster after the other. `starts` (k + 1,) has the first row of each of them in `others`,
+    and n. Each of the three results is (k,).
     """
     cuts, sizes = starts[:-1], np.diff(starts)
     farthest, total = np.zeros(len(others)), np.zeros(len(others))
@@ -83,7 +83,8 @@ def _linkages_to_others(
 def _least_mean_to_other_center(part: Partition, centers: Floats, distance: Distance) -> float:
     """Return the smallest mean distance of the points of two clusters to the other's center.
 
-    The mean is over the points of both clusters; `centers` (k, d) are those of the clusters.
+    The mean is over the points of both clusters, and `centers` (k, d) are the centers of the
+    clusters.
     """
     least, sizes, starts = np.inf, part.sizes, part.starts
     for i in range(len(sizes) - 1):

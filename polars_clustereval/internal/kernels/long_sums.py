@@ -1,7 +1,7 @@
-"""long_sums: sums over long vectors by cluster, and over their distances to centers.
+"""long_sums: sums of long vectors by cluster, and sums of their distances to centers.
 
-numpy adds up the batches of rows as they stream, so only sums are in memory. `numbers` (m,) hold
-the number of each row's cluster, from 0 to k - 1.
+numpy adds up the batches of rows as they stream, so only sums are in memory. `numbers` (m,) holds
+the number of the cluster of each row, from 0 to k - 1.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 def sum_batch(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl.DataFrame:
     """Return one row per group of a batch: the columns `by`, its size, and the sum of its arrays x.
 
-    `by` has a flag, kept; if it is false, the sums of the group are 0. `schema` is that of the
-    result.
+    One of the columns `by` is the flag kept; if it is false, the sums of the group are 0. `schema`
+    is the schema of the result.
     """
     if batch.is_empty():
         return pl.DataFrame(schema=schema)
@@ -56,21 +56,21 @@ def sum_batch(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl.DataF
 
 
 def _sorted_blocks(x: NDArray[Any], numbers: Integers) -> Iterator[tuple[Integers, NDArray[Any]]]:
-    """Yield the rows of x (m, d) in blocks, sorted by number: their indices, and the rows."""
+    """Yield blocks of the rows of x (m, d), sorted by number, with the indices of the rows."""
     order, buffer = np.argsort(numbers, kind="stable"), allocate_block(x, x.dtype)
     for rows in split_rows(order, x.shape[1]):
         yield rows, np.take(x, rows, axis=0, out=buffer[: len(rows)], mode="clip")
 
 
 def _blocks_in_order(x: NDArray[Any]) -> Iterator[tuple[slice, NDArray[Any]]]:
-    """Yield the rows of x (m, d) in blocks, in their order: their indices, and the rows."""
+    """Yield blocks of the rows of x (m, d), in their order, with the slices of the rows."""
     for part in split_rows(range(len(x)), x.shape[1]):
         rows = slice(part.start, part.stop)
         yield rows, x[rows]
 
 
 def _add_by_number(sums: Floats, block: NDArray[Any], numbers: Integers) -> None:
-    """Add each row of `block` (m, d) to the row of `sums` (k, d) of its number.
+    """Add each row of `block` (m, d) to that row of `sums` (k, d) which has its number.
 
     The rows are sorted by `numbers` (m,). Single precision is added up in double precision.
     """
@@ -78,7 +78,7 @@ def _add_by_number(sums: Floats, block: NDArray[Any], numbers: Integers) -> None
     if len(starts) > CLUSTERS_SUMMED_SINGLY:
         sums[numbers[starts]] += np.add.reduceat(block, starts, dtype=np.float64)
         return
-    # One by one, large clusters take half the time.
+    # For large clusters, adding them one by one takes half the time.
     for number, rows in zip(numbers[starts], np.split(block, starts[1:]), strict=True):
         sums[number] += rows.sum(axis=0, dtype=np.float64)
 
@@ -86,22 +86,23 @@ def _add_by_number(sums: Floats, block: NDArray[Any], numbers: Integers) -> None
 def centers_of_sums(sums: Floats, sizes: Integers, partitions: Integers) -> tuple[Floats, Floats]:
     """Return the means of k clusters (k, d), and of their partitions, a row per cluster (k, d).
 
-    `sums` (k, d) are those of their points, `sizes` (k,) the numbers of these, and `partitions`
-    (k,) the numbers of their partitions.
+    `sums` (k, d) are the sums of the points of each cluster, `sizes` (k,) the numbers of these
+    points, and `partitions` (k,) the numbers of the clusters' partitions.
     """
     means = sums / sizes[:, None]
     middles = sum_by_number(sums, partitions) / sum_by_number(sizes, partitions)[:, None]
-    # Equal means are the mean of the partition, whatever rounding does.
+    # If all means are equal, they are the mean of the partition, whatever the rounding errors are.
     low, high = (reduce_by_number(by, means, partitions) for by in (np.minimum, np.maximum))
     return means, np.clip(middles, low, high)[partitions]
 
 
 def variance_totals(within: Floats, between: Floats, partitions: Integers) -> tuple[Floats, Floats]:
-    """Return the mean share and the norm of the partition of each of k clusters, both (k,).
+    """Return for each of k clusters (k,) the mean share and the total norm of its partition.
 
-    `within` and `between` (k, d) are sums of squares by coordinate, `partitions` (k,) the numbers
-    of the partitions. The first result is the mean over coordinates of the share of the total that
-    is between clusters, NaN if a coordinate is constant, the second the norm of the totals.
+    `within` and `between` (k, d) are sums of squares by coordinate, and `partitions` (k,) are the
+    numbers of the partitions. The first result is the mean over coordinates of the share of the
+    total sum of squares that lies between clusters, NaN if a coordinate is constant. The second
+    result is the norm of the vector of total sums of squares.
     """
     between = sum_by_number(between, partitions)
     whole = between + sum_by_number(within, partitions)
@@ -128,7 +129,7 @@ class DistanceSums:
         *,
         needs_squares: bool,
     ) -> None:
-        """Start without points: `centers` (k, d) are those of the clusters.
+        """Start without points; `centers` (k, d) are the centers of the clusters.
 
         `middles` (k, d) are the centers of their partitions, None if distances to them are not
         needed. `distance` is a name and the order p of minkowski. If `needs_squares`, squared
@@ -136,8 +137,8 @@ class DistanceSums:
         """
         self._centers, self._middles, self._distance = centers, middles, distance
         k = len(centers)
-        #: Of each cluster: the sums of distances and of their squares, the largest distance, and
-        #: the sum of distances to the center of the partition.
+        #: For each cluster: the sum of the distances, the sum of their squares, the largest
+        #: distance, and the sum of the distances to the center of the partition.
         self.distances, self.ssw, self.radius, self.overall = np.zeros((4, k))
         #: Sums of squares (k, d), if needed.
         self.squares = np.zeros(centers.shape if needs_squares else (0, 0))
@@ -145,11 +146,11 @@ class DistanceSums:
         self._is_stopped = False
 
     def stop(self) -> None:
-        """Make `add` raise an error soon, in whatever thread it runs."""
+        """Make running calls of `add` raise an error soon, in any thread."""
         self._is_stopped = True
 
     def add(self, vectors: pl.Series, numbers: Integers) -> None:
-        """Add the points of a column of m arrays, of the clusters of these numbers (m,)."""
+        """Add the points of a column of m arrays, in clusters with the `numbers` (m,)."""
         if vectors.is_empty():
             return
         x = read_matrix(vectors)
@@ -174,8 +175,8 @@ class DistanceSums:
     ) -> Floats:
         """Return the distances (m,) of the points x (m, d) to the `targets` of their clusters.
 
-        `differences` (m, d) is overwritten. Squared differences are added to `squares` (k, d)
-        unless it is empty.
+        `differences` (m, d) is working memory, which is overwritten. Squared differences are added
+        to `squares` (k, d) unless it is None or empty.
         """
         np.take(targets, numbers, axis=0, out=differences, mode="clip")
         np.subtract(x, differences, out=differences)
@@ -186,7 +187,7 @@ class DistanceSums:
     def _add_distances(
         self, own: Floats, overall: Floats, numbers: Integers, squares: Floats
     ) -> None:
-        """Add the results of a batch: distances (m,) of its points, and the sums `squares`."""
+        """Add the results of a batch: distances `own` and `overall` (m,), and sums `squares`."""
         k = len(self._centers)
         terms = own if self._distance[0] == "sqeuclidean" else own**2
         found, order = np.zeros(k), np.argsort(numbers, kind="stable")

@@ -1,11 +1,11 @@
 """long_vectors: numpy functions for vectors of many coordinates, applied while the rows stream.
 
-A column for each coordinate is the fastest form of a short vector. For a long vector, the engine
-would plan and process hundreds of columns. Instead it is stored as one column of arrays, and numpy
-reads the batches of that column in place as matrices.
+For short vectors, a column per coordinate is the fastest form. For long vectors, the engine would
+have to plan and process hundreds of columns. Therefore long vectors are stored as one column of
+arrays, and numpy reads the batches of that column in place as matrices.
 
-Functions with batch in their name compute, for the rows of one batch, what the expression with a
-similar name returns. `numbers` (m,) hold the number of each row's cluster.
+A function with batch in its name computes, for the rows of one batch, the values of the expression
+with a similar name. `numbers` (m,) holds the number of the cluster of each row.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 #: Number of coordinates from which a vector is long.
 MIN_LONG_DIMS = 32
-#: Coordinates processed at a time: they fit into the cache of a core.
+#: The number of coordinates that are processed at a time; they fit into the cache of a core.
 COORDINATES_PER_BLOCK = 2**17
-#: Number of clusters of a block up to which each is summed on its own.
+#: Up to this number of clusters in a block, each cluster is summed separately.
 CLUSTERS_SUMMED_SINGLY = 32
 
 
@@ -60,9 +60,9 @@ def split_rows(rows: Any, dims: int) -> Iterator[Any]:
 
 
 def allocate_block(x: NDArray[Any], dtype: Any = np.float64) -> NDArray[Any]:
-    """Return an uninitialized matrix for a block of rows of x, as long as split_rows makes one.
+    """Return an uninitialized matrix for a block of rows of x, of the length that split_rows uses.
 
-    It is reused for all blocks, because allocation takes longer than computation.
+    Reuse the matrix for all blocks, because allocation takes longer than computation.
     """
     rows = min(len(x), COORDINATES_PER_BLOCK // x.shape[1])
     return np.empty((max(1, rows), x.shape[1]), dtype)
@@ -93,7 +93,7 @@ def as_arrays(lists: pl.Expr, inner: pl.DataType, dims: int) -> pl.Expr:
 
 
 def _scale_batch(vectors: pl.Series, factors: Floats, *, unit: bool) -> pl.Series:
-    """Return one batch of scale: the arrays vectors x factors, of length 1 if `unit`."""
+    """Return one batch of scale: the arrays vectors x factors, scaled to length 1 if `unit`."""
     with np.errstate(all="ignore"):
         x = read_matrix(vectors) * factors
         return _to_series(_to_unit_length(x) if unit else x)
@@ -155,9 +155,10 @@ def find_origins(
 ) -> pl.LazyFrame:
     """Return one row per partition of rows with raw_x: its origin, as VectorForm defines it.
 
-    It is NULL if every coordinate would be 0, and infinite if distances overflow. `by` are the
-    columns that identify a cluster, `keys` those of its partition; `name` and `p` are those of the
-    distance. A spread is small below `small_spread` times the origin.
+    The origin is NULL if every coordinate would be 0, and infinite if distances overflow. `by` are
+    the columns that identify a cluster, and `keys` the columns that identify its partition. `name`
+    and `p` are the name and the order of the distance. A spread counts as small if it is below
+    `small_spread` times the origin.
 
     Each batch of rows yields the extremes of its clusters; only these are held in memory.
     """
@@ -172,9 +173,9 @@ def find_origins(
     )
 
     def origins_of_extremes(batches: pl.DataFrame) -> pl.DataFrame:
-        """Return the origins, from the rows of all batches of _batch_extremes."""
+        """Return the origins, given the results of _batch_extremes for all batches."""
         if batches.is_empty():
-            # Without partition columns there is one row even then.
+            # Without partition columns, there is one row even in this case.
             return pl.DataFrame({} if keys else {"origin": [None]}, schema=schema)
         with np.errstate(all="ignore"):
             partitions, sizes, low, high, spread = _merge_extremes(batches, by, keys)
@@ -193,9 +194,9 @@ def find_origins(
 
 
 def find_extremes(rows: pl.LazyFrame, by: list[str], dims: int) -> pl.LazyFrame:
-    """Return one row per cluster of rows with raw_x: `by`, its size, and arrays low and high.
+    """Return one row per cluster of rows with raw_x: `by`, size, and the arrays low and high.
 
-    These are the smallest and the largest value of each of `dims` coordinates.
+    The arrays are the smallest and the largest value of each of `dims` coordinates.
     """
     array = pl.Array(pl.Float64, dims)
     types = dict(rows.select(by).collect_schema()) | {"size": pl.Int64()}
@@ -206,7 +207,7 @@ def find_extremes(rows: pl.LazyFrame, by: list[str], dims: int) -> pl.LazyFrame:
     )
 
     def merge_by_cluster(batches: pl.DataFrame) -> pl.DataFrame:
-        """Return the rows of all batches of _batch_extremes, merged by cluster."""
+        """Return the results of _batch_extremes for all batches, merged by cluster."""
         if batches.is_empty():
             return batches
         clusters, numbers = number_groups(batches, by)
@@ -218,7 +219,8 @@ def find_extremes(rows: pl.LazyFrame, by: list[str], dims: int) -> pl.LazyFrame:
 def _cluster_extremes(batches: pl.DataFrame, numbers: Integers) -> tuple[Integers, Floats, Floats]:
     """Return the sizes (k,) and the smallest and largest coordinates (k, d) of k clusters.
 
-    `batches` are m rows of all batches of _batch_extremes, `numbers` (m,) those of their clusters.
+    `batches` are the m rows that _batch_extremes returns for all batches, and `numbers` (m,) are
+    the numbers of their clusters.
     """
     return (
         sum_by_number(batches["size"].to_numpy(), numbers),
@@ -230,7 +232,8 @@ def _cluster_extremes(batches: pl.DataFrame, numbers: Integers) -> tuple[Integer
 def _batch_extremes(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl.DataFrame:
     """Return one row per cluster of a batch: size, smallest and largest value of each coordinate.
 
-    These are NaN if a coordinate is, or a vector is missing; the check of distances reports both.
+    The extremes are NaN if a coordinate is NaN or a vector is missing; the check of distances
+    reports both.
     """
     if batch.is_empty():
         return pl.DataFrame(schema=schema)
@@ -252,11 +255,12 @@ def _batch_extremes(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl
 def _merge_extremes(
     batches: pl.DataFrame, by: list[str], keys: list[str]
 ) -> tuple[pl.DataFrame, Integers, Floats, Floats, Floats]:
-    """Return the partitions, one row each, and arrays of one row per partition.
+    """Return the partitions, one row each, and arrays with one row per partition.
 
-    These are its number of points, the smallest and the largest value of each coordinate, and the
-    smallest difference above 0 between the two in a cluster, infinite if there is none. `batches`
-    are the rows of all batches of _batch_extremes; `by` identify a cluster, `keys` its partition.
+    The arrays are the number of points, the smallest and the largest value of each coordinate, and
+    the smallest positive difference between the two in a cluster, infinite if there is none.
+    `batches` are the rows that _batch_extremes returns for all batches. The columns `by` identify a
+    cluster, and the columns `keys` its partition.
     """
     clusters, numbers = number_groups(batches, by)
     sizes, low, high = _cluster_extremes(batches, numbers)
@@ -312,13 +316,13 @@ def compute_centers(
     """Return one row per cluster: its size, mean (m), variances (v), center (c) and so on.
 
     `rows` has one row per point: the columns `by`, which identify its cluster, and the array x of
-    `dims` coordinates; `keys` are those of `by` that identify the partition. m, v, c and g are
-    arrays: c is m, scaled to length 1 if `unit`, and g is the center of the whole partition.
+    `dims` coordinates; `keys` are the columns of `by` that identify the partition. m, v, c and g
+    are arrays: c is m, scaled to length 1 if `unit`, and g is the center of the whole partition.
     mean_between_share is the mean over the coordinates of the partition's share of variance between
-    clusters, total_squares_norm the norm of its total sums of squares.
+    clusters, and total_squares_norm is the norm of the partition's total sums of squares.
 
-    Each batch of rows yields the means of its clusters, and sums of squares about them; only these
-    are held in memory, and merged by cluster.
+    Each batch of rows yields the means of its clusters, and the sums of squares about these means.
+    Only these results are held in memory, and they are merged by cluster.
     """
     array = pl.Array(pl.Float64, dims)
     types: dict[str, Any] = dict(rows.select(by).collect_schema()) | {"size": pl.Int64()}
@@ -343,8 +347,8 @@ VARIANCE_TOTALS = ("mean_between_share", "total_squares_norm")
 def number_groups(rows: pl.DataFrame, by: list[str]) -> tuple[pl.DataFrame, Integers]:
     """Return the distinct values of the columns `by`, and the group number (m,) of each row.
 
-    A group is the rows of one of these values, numbered from 0 in their order. Without columns, all
-    rows are one group.
+    A group has the rows with the same values, and groups are numbered from 0 in the order of the
+    values. Without columns, all rows are one group.
     """
     if not by:
         return rows.select(pl.lit(0)).head(1), np.zeros(len(rows), np.int64)
@@ -358,7 +362,7 @@ def number_groups(rows: pl.DataFrame, by: list[str]) -> tuple[pl.DataFrame, Inte
 def append_columns(
     groups: pl.DataFrame, keys: list[str], arrays: Sequence[Any], schema: pl.Schema
 ) -> pl.DataFrame:
-    """Return the keys of groups with arrays as the other columns of the schema, in its order."""
+    """Return the `keys` of groups, and `arrays` as the other columns of the schema, in order."""
     names = list(schema)[len(keys) :]
     columns = [pl.Series(name, x, schema[name]) for name, x in zip(names, arrays, strict=True)]
     return groups.select(keys).hstack(columns) if keys else pl.DataFrame(columns)
@@ -367,14 +371,14 @@ def append_columns(
 def _average_batch(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl.DataFrame:
     """Return one row per cluster of a batch of points: `by`, its size, means and squares.
 
-    The batch has the columns `by`, which identify the cluster, and the array x. means are those of
-    its coordinates, and squares the sums of their squared deviations from them, both as arrays.
-    `schema` is that of the result.
+    The batch has the columns `by`, which identify the cluster, and the array x. The arrays means
+    and squares have the mean of each coordinate, and the sum of its squared deviations from this
+    mean. `schema` is the schema of the result.
     """
     if batch.is_empty():
         return pl.DataFrame(schema=schema)
     clusters, numbers = number_groups(batch, by)
-    # Overflow shows in the distances, which are checked.
+    # An overflow becomes visible in the distances, which are checked.
     with np.errstate(all="ignore"):
         moments = _cluster_moments(read_matrix(batch["x"]), numbers)
     return append_columns(clusters, by, moments, schema)
@@ -383,8 +387,8 @@ def _average_batch(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl.
 def _cluster_moments(x: NDArray[Any], numbers: Integers) -> tuple[Integers, Floats, Floats]:
     """Return the sizes (k,), means and sums of squared deviations (k, d) of k clusters.
 
-    x (m, d) are points in any order, `numbers` (m,) the numbers of their clusters, from 0 to k - 1.
-    Deviations are those from the cluster's mean.
+    x (m, d) are points in any order, and `numbers` (m,) are the numbers of their clusters, from 0
+    to k - 1. Deviations are measured from the mean of the cluster.
     """
     order = np.argsort(numbers, kind="stable")
     block, read_block = allocate_block(x), allocate_block(x, x.dtype)
@@ -399,10 +403,11 @@ def _cluster_moments(x: NDArray[Any], numbers: Integers) -> tuple[Integers, Floa
 def _moments_of_block(x: Floats, numbers: Integers) -> tuple[Integers, Integers, Floats, Floats]:
     """Return the numbers, sizes, means and sums of squared deviations of the clusters in a block.
 
-    x (m, d) are points sorted by cluster, `numbers` (m,) the numbers of their clusters. There is
-    one number, size and row of d means per cluster; deviations are those from its mean in the
-    block. x is overwritten. Means are computed from differences from the cluster's first point,
-    because the mean of equal numbers must be that number.
+    x (m, d) are points sorted by cluster, and `numbers` (m,) are the numbers of their clusters. The
+    results have one number, one size and one row of d values per cluster. Deviations are measured
+    from the mean of the cluster in the block. x is overwritten. Means are computed from the
+    differences from the first point of the cluster, because the mean of equal numbers must be
+    exactly that number.
     """
     starts = np.flatnonzero(np.diff(numbers, prepend=-1))
     sizes = np.diff(np.append(starts, len(x)))
@@ -426,11 +431,12 @@ def _moments_of_block(x: Floats, numbers: Integers) -> tuple[Integers, Integers,
 def _pool_moments(
     numbers: Integers, sizes: Integers, means: Floats, squares: Floats
 ) -> tuple[Integers, Floats, Floats]:
-    """Return the sizes, means and sums of squared deviations of groups, from those of their parts.
+    """Return the sizes, means and sums of squared deviations of groups, given those of parts.
 
-    A part is, for example, the points of one cluster in one batch; `numbers` are the numbers of the
-    parts' groups, from 0. `squares` are deviations from the means of the parts; the result has
-    deviations from the groups' means. Arrays have one row per part, results one per group.
+    A part is, for example, the points of a cluster in one batch, and the group is the whole
+    cluster. `numbers` are the numbers of the groups of the parts, from 0. `squares` are sums of
+    squared deviations from the means of the parts; in the result, deviations are measured from the
+    means of the groups. Arguments have one row per part, and results one row per group.
     """
     _, first_parts = np.unique(numbers, return_index=True)
     firsts = means[first_parts]
@@ -444,9 +450,10 @@ def _pool_moments(
 def _merge_batches(
     batches: pl.DataFrame, by: list[str], keys: list[str], *, unit: bool, schema: pl.Schema
 ) -> pl.DataFrame:
-    """Return the result of compute_centers from the rows of _average_batch of all batches.
+    """Return the result of compute_centers, given the results of _average_batch for all batches.
 
-    `by`, `keys` and `unit` are those of compute_centers, `schema` is that of the result.
+    `by`, `keys` and `unit` are the parameters of compute_centers, and `schema` is the schema of the
+    result.
     """
     if batches.is_empty():
         return pl.DataFrame(schema=schema)
@@ -468,7 +475,7 @@ def _merge_batches(
 def sum_by_number(values: NDArray[Any], numbers: Integers) -> NDArray[Any]:
     """Return the sums of the rows of `values` that have the same number, one row per number.
 
-    `numbers` (m,) are those of the rows; the result is in ascending order of the numbers.
+    `numbers` (m,) are the numbers of the rows. The result is in ascending order of the numbers.
     """
     return reduce_by_number(np.add, values, numbers)
 
@@ -476,7 +483,8 @@ def sum_by_number(values: NDArray[Any], numbers: Integers) -> NDArray[Any]:
 def reduce_by_number(reduce: np.ufunc, values: NDArray[Any], numbers: Integers) -> NDArray[Any]:
     """Return the rows of `values` that have the same number reduced to one row by `reduce`.
 
-    `numbers` (m,) are those of the rows, from 0; the result is in ascending order of the numbers.
+    `numbers` (m,) are the numbers of the rows, from 0. The result is in ascending order of the
+    numbers.
     """
     if not numbers.any():
         return np.asarray(reduce.reduce(values, axis=0, keepdims=True))
@@ -493,12 +501,12 @@ def _row_lengths(x: Floats) -> Floats:
 def _to_unit_length(x: Floats) -> Floats:
     """Return the rows of x (m, d) scaled to length 1.
 
-    A row is zeros for length 0, and NaN if its length is not finite.
+    A row of length 0 becomes zeros, and a row whose length is not finite becomes NaN.
     """
     lengths = _row_lengths(x)
     lengths[~np.isfinite(lengths)] = np.nan
     lengths[lengths == 0] = np.inf
-    # Rounding error: the mean of equal unit vectors is that vector.
+    # This difference is rounding error: the mean of equal unit vectors is that vector.
     lengths[np.abs(lengths - 1) < 1e-14] = 1
     return np.asarray(x / lengths[:, None])
 
@@ -509,17 +517,17 @@ def _to_unit_length(x: Floats) -> Floats:
 
 
 def row_distances(x: pl.Expr, y: pl.Expr, name: str, p: float) -> pl.Expr:
-    """Return the expression of the distance of arrays x and y in each row; NaN if one is missing.
+    """Return the distance of the arrays x and y in each row; NaN if one of them is missing.
 
-    `name` is that of the distance, p the order of minkowski. For cosine the arrays are unit
-    vectors.
+    `name` is the name of the distance, and p the order of minkowski. For cosine, the arrays are
+    unit vectors.
     """
     function = partial(_distance_batch, name=name, p=p)
     return pl.struct(x=x, y=y).map_batches(function, return_dtype=pl.Float64, is_elementwise=True)
 
 
 def row_norms(x: pl.Expr) -> pl.Expr:
-    """Return the expression of the euclidean length of the array x of each row; NaN if missing."""
+    """Return the euclidean length of the array x in each row; NaN if it is missing."""
     return x.map_batches(_norm_batch, return_dtype=pl.Float64, is_elementwise=True)
 
 
@@ -539,7 +547,7 @@ def _distance_batch(both: pl.Series, name: str, p: float) -> pl.Series:
             np.subtract(x[rows], y[rows], out=differences, dtype=np.float64)
             distances[rows] = measure_differences(differences, name, p)
             if name == "cosine":
-                # The cosine distance of a zero vector is 1, but from a missing one NaN.
+                # The cosine distance of a zero vector is 1, but that of a missing vector is NaN.
                 has_zero = ~(x[rows].any(axis=1) & y[rows].any(axis=1))
                 distances[rows][has_zero & ~np.isnan(distances[rows])] = 1.0
     return pl.Series(distances)

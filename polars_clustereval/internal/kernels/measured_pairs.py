@@ -1,4 +1,4 @@
-"""measured_pairs: a hook that counts the pairs for which distances are computed."""
+"""measured_pairs: a hook to count the pairs of points whose distances are computed."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ if TYPE_CHECKING:
 
 
 def ignore_pairs(count: int) -> None:
-    """Do nothing with the number of pairs that were measured: the default of on_measured."""
+    """Ignore the number of pairs that were measured; this is the default of on_measured."""
 
 
-#: Called with the number of pairs of each block of distances; tests and benchmarks may set it.
+#: This function is called with the number of pairs of each block of distances; tests and benchmarks
+#: may replace it.
 on_measured: Callable[[int], None] = ignore_pairs

@@ -1,4 +1,4 @@
-"""other_clusters: one distance from the mean distances of points to the other clusters."""
+"""other_clusters: reduces the mean distances of a point to other clusters to one distance."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 if TYPE_CHECKING:
     from .arrays import Floats, Integers
 
-#: The distance to other clusters: that to the nearest one, to all points of other clusters
-#: together, or to the furthest cluster.
+#: The distance to other clusters: the distance to the nearest cluster, to all points of other
+#: clusters together, or to the furthest cluster.
 Between = Literal["nearest", "mean_other", "furthest"]
 
 
@@ -19,17 +19,17 @@ def reduce_others(
 ) -> tuple[Floats, Integers]:
     """Return one distance (m,) of each point to other clusters, and the index (m,) of the cluster.
 
-    `means` (m, k) are the mean distances of m points to k clusters of these sizes (k,); the entries
-    in the columns own_cluster (m,), those of the points' own clusters, are overwritten. The
-    distance is NaN if there is no other cluster. The index (the lowest one in a tie) is -1 if the
-    distance is not that to a single cluster.
+    `means` (m, k) are the mean distances of m points to k clusters of these sizes (k,). The entries
+    in the columns own_cluster (m,), which are the points' own clusters, are overwritten. The
+    distance is NaN if there is no other cluster. The index is the lowest in a tie, and -1 if the
+    distance is not measured to a single cluster.
     """
     points = np.arange(len(means))
     if len(sizes) == 1:
         return np.full(len(means), np.nan), np.full(len(means), -1)
     if between == "mean_other":
         means[points, own_cluster] = 0.0
-        # In the calling thread, unlike a product of matrices.
+        # This runs in the calling thread, unlike a product of matrices.
         totals = np.einsum("ij,j->i", means, sizes)
         return totals / (sizes.sum() - sizes[own_cluster]), np.full(len(means), -1)
     is_furthest = between == "furthest"

@@ -1,8 +1,8 @@
 """pair_ranks: the distances of all pairs of points, compared by rank.
 
-A pair is within if its two points are in the same cluster, otherwise between. Distances that are
-equal by definition differ in their last digits, and differently in each engine. So they are ranked
-by rank_keys, which makes them equal again.
+A pair is within if its two points are in the same cluster, and between otherwise. Distances that
+are equal by definition may differ in their last digits, and not in the same way in each engine.
+Therefore distances are ranked by rank_keys, which makes such distances equal again.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 def rank_keys(d: Floats, distance: Distance) -> Floats:
-    """Return the number that each distance is ranked by: d, or a power of it, rounded to 12 digits.
+    """Return the key by which each distance is ranked: d, or a power of d, rounded to 12 digits.
 
-    The power is 2 for euclidean, p (at most 4) for minkowski, and 1 otherwise: if points have few
-    decimals, the power has few digits too. For cosine, at most 15 decimals are kept, because unit
-    vectors have no more exact ones, and neither have their distances.
+    The exponent is 2 for euclidean, p (at most 4) for minkowski, and 1 otherwise. If points have
+    few decimals, such a power also has few digits. For cosine, at most 15 decimals are kept,
+    because further decimals of unit vectors, and of their distances, are not exact.
     """
     powers = {"euclidean": 2.0, "minkowski": min(distance.p, 4.0)}
     x = np.minimum(d ** powers.get(distance.name, 1.0), 1.7e308)
@@ -41,7 +41,7 @@ def rank_keys(d: Floats, distance: Distance) -> Floats:
 
 
 def _sum_reciprocal_ranks(most: int) -> Floats:
-    """Return the array whose element r is the sum of 1 / rank over the ranks 1 to r <= most."""
+    """Return an array whose element r is the sum of 1 / rank over the ranks 1 to r, r <= most."""
     return np.concatenate([[0.0], np.cumsum(1 / np.arange(1, most + 1))])
 
 
@@ -50,10 +50,11 @@ def neighbors_in_other_clusters(
 ) -> Floats:
     """Return for each of `count` points the sum of 1 / rank over neighbors in another cluster.
 
-    i (q,) is the index of the point that a pair belongs to, keys (q,) the rank key of its distance
-    to the other point, a neighbor, and in_other_cluster (q,) tells whether that is in another
-    cluster. The n_neighbors nearest ones of each point count. Tied neighbors share their ranks:
-    each counts as the mean of 1 / rank over these ranks, so the order of the points has no effect.
+    For each of q pairs of a point and a neighbor, i (q,) is the index of the point, keys (q,) the
+    rank key of their distance, and in_other_cluster (q,) tells whether the neighbor is in another
+    cluster. For each point, the n_neighbors nearest neighbors are used. Tied neighbors share their
+    ranks: each of them counts as the mean of 1 / rank over these ranks, so that the order of the
+    points has no effect.
     """
     order = np.lexsort((keys, i))
     i, keys = i[order], keys[order]
@@ -77,8 +78,8 @@ def rank_statistics_of_many(
 ) -> dict[str, Floats]:
     """Return the statistics of pairwise_report by name, one value per partition, NaN if undefined.
 
-    They are those of its function for a single partition. Connectivity compares the n_neighbors
-    nearest neighbors of each point.
+    They are the same statistics that pairwise_report computes for a single partition. Connectivity
+    uses the n_neighbors nearest neighbors of each point.
     """
     count, starts, numbers = len(parts.counts), parts.partition_starts, parts.numbers
     partition = np.repeat(np.arange(count), parts.counts)
@@ -109,8 +110,8 @@ def _distance_sums(
 ) -> dict[str, Floats]:
     """Return the mean distances within and between, and the two sums of the C index, by partition.
 
-    groups (q,) are the partitions of the pairs, of which there are `count`; their distances d (q,)
-    ascend in each.
+    groups (q,) are the partitions of the pairs, and `count` is the number of partitions. The
+    distances d (q,) of the pairs are in ascending order in each partition.
     """
     is_within = ~is_between
     n_pairs = np.bincount(groups, minlength=count)
@@ -119,7 +120,7 @@ def _distance_sums(
     is_least = place < n_within[groups]
     is_greatest = place >= (n_pairs - n_within)[groups]
 
-    # Distances that are in both of two sets cancel before they are summed.
+    # Distances that are in both sets cancel, so they are removed before the sums.
     return {
         "mean_within": sum_by_group(groups, d * is_within, count) / n_within,
         "mean_between": sum_by_group(groups, d * is_between, count) / (n_pairs - n_within),
@@ -134,8 +135,9 @@ def _comparisons(
     """Return the numbers of concordant and discordant comparisons by partition.
 
     A comparison of a pair within and a pair between is concordant if the key of the pair within is
-    smaller, and discordant if it is larger. groups (q,) are the partitions of the pairs, of which
-    there are `count`; the keys (q,) ascend in each.
+    smaller, and discordant if it is larger. groups (q,) are the partitions of the pairs, and
+    `count` is the number of partitions. The keys (q,) of the pairs are in ascending order in each
+    partition.
     """
     cuts = run_cuts(groups, keys)
     tied = groups[cuts]

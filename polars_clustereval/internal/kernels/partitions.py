@@ -1,4 +1,4 @@
-"""partitions: a numpy function of the points of each partition, called on collection."""
+"""partitions: applies a numpy function to the points of each partition on collection."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 
     from .arrays import Booleans, Floats, Integers
 
-#: Points of a partition up to which all its pairs are measured together with those of others.
+#: If a partition has at most this many points, its pairs are measured together with those of other
+#: partitions.
 MAX_SMALL_POINTS = 64
-#: Pairs of points measured together: few arrays of this length fit into the cache of a core.
+#: The number of pairs of points that are measured together. A few arrays of this length fit into
+#: the cache of a core.
 PAIRS_PER_BATCH = 2**16
 
 
@@ -27,7 +29,7 @@ class Partition(NamedTuple):
     Clusters are numbered from 0 in this order.
     """
 
-    #: One row per point: the keys of its cluster, and the columns asked for in map_partitions.
+    #: One row per point: the keys of its cluster, and the columns requested in map_partitions.
     rows: pl.DataFrame
     #: (m, d): the points.
     x: Floats
@@ -50,14 +52,15 @@ class Partition(NamedTuple):
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
     def points_of_cluster(self, number: int) -> Floats:
-        """Return the points (n, d) of the cluster of this number."""
+        """Return the points (n, d) of the cluster with this number."""
         return self.x[self.starts[number] : self.starts[number + 1]]
 
 
 class Partitions(NamedTuple):
     """The m points of several partitions, sorted by partition and cluster.
 
-    Clusters and partitions are numbered from 0 in this order, clusters through all partitions.
+    Clusters and partitions are numbered from 0 in this order. The numbers of clusters run through
+    all partitions.
     """
 
     #: One row per point, as in Partition.
@@ -90,7 +93,7 @@ class Partitions(NamedTuple):
         return np.searchsorted(self.starts, self.partition_starts)
 
     def slice(self, first: int, stop: int) -> Partitions:
-        """Return the partitions of the numbers first to stop - 1."""
+        """Return the partitions with the numbers first to stop - 1."""
         start, end = self.partition_starts[[first, stop]]
         cuts = np.searchsorted(self.starts, (start, end))
         starts = self.starts[cuts[0] : cuts[1] + 1] - start
@@ -114,7 +117,7 @@ class Partitions(NamedTuple):
             yield Partition(part.rows, part.x, part.starts)
 
     def batches(self) -> Iterator[Partitions]:
-        """Yield some partitions at a time, of about PAIRS_PER_BATCH pairs of points together."""
+        """Yield groups of partitions that have about PAIRS_PER_BATCH pairs of points in total."""
         ends = np.cumsum(self.counts.astype(np.int64) ** 2) // PAIRS_PER_BATCH
         cuts = np.flatnonzero(np.diff(ends, prepend=-1, append=-1))
         for first, stop in pairwise(cuts.tolist()):
@@ -122,7 +125,7 @@ class Partitions(NamedTuple):
 
 
 def _cumulate(sizes: Integers) -> Integers:
-    """Return the starts of consecutive groups of these sizes, and the end of the last."""
+    """Return the starts of consecutive groups of these sizes, and the end of the last group."""
     return np.concatenate([[0], np.cumsum(sizes)])
 
 
@@ -138,14 +141,15 @@ def map_partitions(
 ) -> pl.LazyFrame:
     """Return the rows that the function returns for each partition, with the partition columns.
 
-    The function is called when the result is collected, and all points are then in memory. `schema`
-    is that of its rows. The rows of the Partition that it gets have the keys of the cluster and the
-    columns of points.kept_rows named by `columns`; its x are the vectors of the prefix, such as
-    "x", or "raw_x" for the user's own coordinates. `checked` returns the rows of all points with
-    validation attached, which runs before the function. Without partition columns all points are
-    one partition, even if there are none. function_of_many returns the same rows, with the
-    partition columns, for many partitions together: for several partitions with few points, one
-    call of it replaces as many calls.
+    The function is called when the result is collected, and all points are in memory at that time.
+    `schema` is the schema of the rows that it returns. Its argument is a Partition, whose rows have
+    the keys of the cluster and those columns of points.kept_rows that `columns` names. `prefix`
+    names the vectors of the Partition, such as "x", or "raw_x" for the user's own coordinates.
+    `checked` returns the rows of all points with validation attached, which runs before the
+    function. Without partition columns, all points are one partition, even if there are no points.
+    function_of_many returns the same rows, with the partition columns, for many partitions
+    together. For partitions with few points, it is called once instead of one call of `function`
+    for each of them.
     """
     keys = points.partition_keys
     x = points.vector_columns(prefix)
@@ -163,7 +167,7 @@ def map_partitions(
         is_small = parts.counts <= MAX_SMALL_POINTS
         if function_of_many is None or np.count_nonzero(is_small) < 2:
             is_small[:] = False
-        # Overflow becomes an error in the checks of the points.
+        # The checks of the points report an overflow as an error.
         with np.errstate(all="ignore"):
             results = _map_singly(parts.select(~is_small), function, keys, schema)
             if function_of_many is not None:
@@ -188,8 +192,8 @@ def _map_singly(
 ) -> list[pl.DataFrame]:
     """Return the rows that the function returns for each partition, with the columns `keys`.
 
-    They are in one frame, which also has the columns of the schema. If there are no partitions,
-    there is no frame.
+    The list has one frame, with the columns `keys` and the columns of the schema. If there are no
+    partitions, the list is empty.
     """
     results = [function(part).select(schema.names()) for part in parts.split()]
     if not results:
@@ -199,9 +203,10 @@ def _map_singly(
 
 
 def partition_starts(rows: pl.DataFrame, keys: list[str]) -> Integers:
-    """Return the first row of each partition, and the number of rows: one partition without keys.
+    """Return the first row of each partition, and the number of rows.
 
-    The rows are sorted by the partition columns `keys`.
+    The rows are sorted by the partition columns `keys`. If there are no keys, all rows are one
+    partition.
     """
     return _run_starts(rows, keys) if keys else np.array([0, rows.height])
 

@@ -1,9 +1,9 @@
-"""small_partitions: statistics of many partitions of few points, from the distances of all pairs.
+"""small_partitions: statistics of many partitions with few points, from all pairwise distances.
 
-A numpy call takes longer than the points of a small partition, so each call here is for all points
-of many partitions. A pair is two points i and j of the same partition, in this order. There are
-also pairs of a point and a cluster, and of two clusters. Pairs are sorted, and those with the same
-first member are consecutive.
+For a small partition, a numpy call costs more than the computation itself, so each call here
+processes all points of many partitions. A pair consists of two points i and j of the same
+partition, in this order. There are also pairs of a point and a cluster, and pairs of two clusters.
+Pairs are sorted, so that pairs with the same first member are consecutive.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def pair_distances(x: Floats, i: Integers, y: Floats, j: Integers, distance: Distance) -> Floats:
     """Return the distances (q,) of x[i] to y[j] for q pairs of points x (m, d) and y (n, d).
 
-    For cosine the points are unit vectors; a zero vector has distance 1 from all points, even from
+    For cosine, the points are unit vectors. A zero vector has distance 1 from all points, even from
     itself.
     """
     measured_pairs.on_measured(len(i))
@@ -62,20 +62,21 @@ def pair_distances(x: Floats, i: Integers, y: Floats, j: Integers, distance: Dis
 
 
 class PointClusterPairs(NamedTuple):
-    """The distances of q pairs of a point and a cluster of its partition, the own one included."""
+    """The distances of q pairs of a point and a cluster of its partition, including its own."""
 
-    #: (q,): indices of the points and of the clusters, which count through all partitions.
+    #: (q,): the indices of the points and of the clusters, which are numbered across all
+    #: partitions.
     point: Integers
     cluster: Integers
-    #: (q,): extremes and sums of the distances of a pair's point to the points of the cluster. The
-    #: distance of a point to itself is 0.
+    #: (q,): the extremes and the sum of the distances from the point of a pair to the points of its
+    #: cluster. The distance of a point to itself is 0.
     least: Floats
     most: Floats
     total: Floats
 
 
 def measure_points(parts: Partitions, queries: Integers, distance: Distance) -> PointClusterPairs:
-    """Return the distances to all clusters of their partition for the points of these indices."""
+    """Return the distances of the points `queries` (indices) to all clusters of their partition."""
     partition = np.repeat(np.arange(len(parts.counts)), parts.counts)[queries]
     starts = parts.partition_starts
     query, j = expand_ranges(starts[partition], starts[partition + 1])
@@ -89,7 +90,7 @@ def measure_points(parts: Partitions, queries: Integers, distance: Distance) -> 
 
 
 def run_cuts(*columns: Integers | Floats) -> Integers:
-    """Return the indices where a row of the columns differs from the row before; also the first."""
+    """Return index 0, and each index where a row of the columns differs from the row before."""
     differs = np.zeros(len(columns[0]), dtype=bool)
     differs[:1] = True
     for column in columns:
@@ -101,19 +102,20 @@ class OwnAndOtherMeans(NamedTuple):
     """Mean distances of m points to their own and to other clusters, all (m,)."""
 
     own: Floats
-    #: NaN without another cluster.
+    #: NaN if there is no other cluster.
     other: Floats
-    #: Index of the cluster that `other` is the distance to, the lowest of equals; -1 if there is
-    #: none, or if it is the mean over several.
+    #: Index of the cluster to which `other` is the distance (the lowest in a tie); -1 if there is
+    #: no other cluster, or if `other` is a mean over several clusters.
     neighbor: Integers
 
 
 def own_and_other_means(
     parts: Partitions, queries: Integers, distance: Distance, between: Between
 ) -> OwnAndOtherMeans:
-    """Return the mean distances of the points of these (ascending) indices, at least one.
+    """Return the mean distances of the points with the indices `queries`, which ascend.
 
-    The mean distance to the own cluster is that to its other points, 0 if there are none.
+    There must be at least one index. The mean distance of a point to its own cluster is the mean
+    over the other points of the cluster, and 0 if there are no others.
     """
     pairs = measure_points(parts, queries, distance)
     sizes, numbers = parts.sizes, parts.numbers
@@ -127,13 +129,13 @@ def own_and_other_means(
         )
         other = np.divide(totals, counts, out=np.full(len(totals), np.nan), where=counts > 0)
         return OwnAndOtherMeans(own, other, np.full(len(queries), -1))
-    # The furthest is the nearest by the distances with another sign.
+    # The furthest cluster is the nearest if the sign of the distances is changed.
     totals = -pairs.total if between == "furthest" else pairs.total
     means = np.where(is_own, np.inf, totals / sizes[pairs.cluster])
     other = np.minimum.reduceat(means, cuts)
     place = np.repeat(np.arange(len(cuts)), np.diff(cuts, append=len(means)))
     neighbor = np.full(len(queries), -1)
-    # Of equally near clusters the lowest: the last assignment counts.
+    # Of equally near clusters, the lowest is chosen, because the last assignment counts.
     nearest = np.flatnonzero((means == other[place]) & ~is_own)[::-1]
     neighbor[place[nearest]] = pairs.cluster[nearest]
     return OwnAndOtherMeans(own, np.where(neighbor < 0, np.nan, np.abs(other)), neighbor)
@@ -147,10 +149,10 @@ def own_and_other_means(
 class _ClusterPairs(NamedTuple):
     """All pairs of clusters of one partition, each in both orders and with itself."""
 
-    #: (q,): indices of the two clusters, which count through all partitions.
+    #: (q,): the indices of the two clusters, which are numbered across all partitions.
     one: Integers
     other: Integers
-    #: (q,): place of the same pair in the other order.
+    #: (q,): the position of the same pair in the other order.
     reverse: Integers
     #: (partitions,): where the pairs of each partition start.
     starts: Integers
@@ -161,18 +163,18 @@ class _ClusterPairs(NamedTuple):
         return np.asarray(self.one == self.other)
 
     def most_of_own(self, values: Floats) -> Floats:
-        """Return the largest of the values (q,) of clusters with themselves, by partition."""
+        """Return by partition the largest of the values (q,) of a cluster paired with itself."""
         return np.maximum.reduceat(np.where(self.is_own, values, -np.inf), self.starts)
 
     def least_of_others(self, values: Floats) -> Floats:
-        """Return the smallest value (q,) of different clusters by partition, or NaN."""
+        """Return by partition the smallest of the values (q,) of two different clusters, or NaN."""
         least = np.minimum.reduceat(np.where(self.is_own, np.inf, values), self.starts)
         has_others = np.diff(self.starts, append=len(values)) > 1
         return np.where(has_others, least, np.nan)
 
 
 def _pair_clusters(parts: Partitions) -> _ClusterPairs:
-    """Return the pairs of clusters of each of the partitions, which have points."""
+    """Return the pairs of clusters of each partition; every partition must have points."""
     counts = np.diff(parts.cluster_cuts)
     first = np.repeat(parts.cluster_cuts[:-1], counts)
     size = np.repeat(counts, counts)
@@ -198,9 +200,10 @@ def pair_statistics(
 ) -> dict[str, Floats]:
     """Return the diameters and separations that dunn_index needs, by partition, by name.
 
-    They are max_diameter and min_separation; if there are `centers` (k, d), those of the clusters,
-    also max_mean_pair, min_complete_linkage, min_average_linkage, min_mean_to_other_center and
-    min_hausdorff. Separations are NaN for a partition of one cluster.
+    They are max_diameter and min_separation. If `centers` (k, d), the centers of the clusters, is
+    given, the result also has max_mean_pair, min_complete_linkage, min_average_linkage,
+    min_mean_to_other_center and min_hausdorff. Separations are NaN for a partition with a single
+    cluster.
     """
     points = measure_points(parts, np.arange(len(parts.x)), distance)
     clusters, one = _pair_clusters(parts), parts.numbers[points.point]

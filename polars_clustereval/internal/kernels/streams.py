@@ -1,4 +1,4 @@
-"""streams: a numpy function of batches of points, called while the points stream."""
+"""streams: applies a numpy function to batches of points while the points stream."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 def map_stream(
     rows: pl.LazyFrame, function: Callable[[pl.DataFrame], pl.DataFrame], schema: pl.Schema
 ) -> pl.LazyFrame:
-    """Return the results of `function`, called with each batch of rows while the rows stream.
+    """Return the results of calling `function` with each batch of the streamed rows.
 
-    The batches have all columns of `rows`. `schema` is that of the results, of which there may be
+    The batches have all columns of `rows`. `schema` is the schema of the results, which may have
     any number of rows.
     """
     return rows.map_batches(
@@ -35,18 +35,18 @@ def map_stream(
     )
 
 
-#: Seconds between two moments at which Ctrl-C is noticed.
+#: The interval, in seconds, at which Ctrl-C is checked for.
 _WAIT_SECONDS = 0.1
 
 
 def run_stream(rows: pl.LazyFrame, stop: Callable[[], None]) -> None:
     """Collect the rows of a stream, so that its functions run; call `stop` on an interruption.
 
-    Python raises KeyboardInterrupt in the main thread, and only between two instructions. If a
-    stream were collected there, inside another collection, it would delay the interruption until
-    its end. `stop` makes the functions of the stream raise an error. A thread of Polars collects
-    the stream itself: if it waited for another thread, Polars would have one thread less for the
-    stream, or none.
+    Python raises KeyboardInterrupt in the main thread, and only between two instructions. If the
+    main thread collected a stream inside another collection, the interruption would be delayed
+    until the stream ends. `stop` makes the functions of the stream raise an error. If the current
+    thread belongs to Polars, it collects the stream itself: if it waited for another thread, Polars
+    would have one thread less for the stream, or none.
     """
     if threading.current_thread() is not threading.main_thread():
         rows.collect(engine="streaming")
@@ -54,7 +54,7 @@ def run_stream(rows: pl.LazyFrame, stop: Callable[[], None]) -> None:
     with ThreadPoolExecutor(1) as pool:
         job = pool.submit(rows.collect, engine="streaming")
         try:
-            # Polars makes the system restart a wait without a timeout after Ctrl-C.
+            # Because of Polars, the system restarts a wait without a timeout after Ctrl-C.
             while not job.done():
                 wait([job], timeout=_WAIT_SECONDS)
         except BaseException:
@@ -69,8 +69,8 @@ def split_batch(
     """Yield parts of a batch whose rows are in one partition, and the index of that partition.
 
     A part is a slice or an array of row indices. numbers (m,) are the numbers of the rows'
-    clusters, which count through all partitions; starts[i] is the number of the first cluster of
-    partition i, and steps[i] the largest number of rows that a part of it may have.
+    clusters, which are numbered across all partitions. starts[i] is the number of the first cluster
+    of partition i, and steps[i] is the maximum number of rows of its parts.
     """
     if len(starts) == 1:
         yield from ((slice(i, i + steps[0]), 0) for i in range(0, len(numbers), steps[0]))

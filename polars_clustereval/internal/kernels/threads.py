@@ -1,4 +1,4 @@
-"""threads: numpy functions called in several threads, and their progress."""
+"""threads: runs numpy functions in several threads, and reports their progress."""
 
 from __future__ import annotations
 
@@ -16,18 +16,20 @@ Made = TypeVar("Made")
 
 
 def show_no_progress(blocks: Iterable[Made], total: int) -> Iterable[Made]:  # noqa: ARG001
-    """Return the iterable `blocks` as it is: the default of `watch`, which displays nothing.
+    """Return the iterable `blocks` unchanged; this is the default of `watch`, and displays nothing.
 
     `total` is the number of blocks.
     """
     return blocks
 
 
-#: Wraps an iterable of finished blocks, given their total number, to display progress.
+#: A function that wraps an iterable of finished blocks, given their total number, to display
+#: progress.
 watch: Callable[[Iterable[Any], int], Iterable[Any]] = show_no_progress
 
 
-#: Numbers that all calls process together up to which starting threads takes longer than the calls.
+#: If all calls together process at most this many numbers, starting threads takes longer than the
+#: calls.
 MAX_INLINE_WORK = 2**18
 
 
@@ -36,13 +38,13 @@ def run_in_threads(
 ) -> list[Made]:
     """Return the results of function(call) for each of `calls`, in their order.
 
-    Threads run in parallel because numpy releases the lock of the interpreter. `work` is about how
-    many numbers all calls process together; if it is small, no threads are started.
+    The threads run in parallel because numpy releases the lock of the interpreter. `work` is
+    roughly how many numbers all calls process together; if it is small, no threads are started.
     """
 
     def call_silently(given: Given) -> Made:
-        """Return function(given), without numpy's warnings of overflow."""
-        # Overflow becomes an error in the checks of the points.
+        """Return function(given), without numpy's warnings about overflow."""
+        # The checks of the points report an overflow as an error.
         with np.errstate(all="ignore"):
             return function(given)
 
