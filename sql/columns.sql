@@ -380,7 +380,7 @@ CREATE OR REPLACE MACRO clustereval.gdi_13(vector, cluster) AS
 COMMENT ON MACRO clustereval.gdi_13 IS
 'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ1 of two clusters / '
 'largest Δ3 of a cluster, where δ1 is the smallest d(x, y) of x in one cluster and y in the other '
-'(single linkage), and Δ3 is the doubled mean of d(x, μ_C). Range [0, ∞), best high.';
+'(single linkage), and Δ3 is twice the mean of d(x, μ_C). Range [0, ∞), best high.';
 
 -- Raises an error: gdi_21 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_21(vector, cluster) AS
@@ -412,7 +412,7 @@ CREATE OR REPLACE MACRO clustereval.gdi_23(vector, cluster) AS
 COMMENT ON MACRO clustereval.gdi_23 IS
 'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ2 of two clusters / '
 'largest Δ3 of a cluster, where δ2 is the largest d(x, y) of x in one cluster and y in the other '
-'(complete linkage), and Δ3 is the doubled mean of d(x, μ_C). Range [0, ∞), best high.';
+'(complete linkage), and Δ3 is twice the mean of d(x, μ_C). Range [0, ∞), best high.';
 
 -- Raises an error: gdi_31 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_31(vector, cluster) AS
@@ -444,7 +444,7 @@ CREATE OR REPLACE MACRO clustereval.gdi_33(vector, cluster) AS
 COMMENT ON MACRO clustereval.gdi_33 IS
 'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ3 of two clusters / '
 'largest Δ3 of a cluster, where δ3 is the mean of d(x, y) over x in one cluster, y in the other '
-'(average linkage), and Δ3 is the doubled mean of d(x, μ_C). Range [0, ∞), best high.';
+'(average linkage), and Δ3 is twice the mean of d(x, μ_C). Range [0, ∞), best high.';
 
 -- Raises an error: gdi_41 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_41(vector, cluster) AS
@@ -473,8 +473,8 @@ CREATE OR REPLACE MACRO clustereval.gdi_43(vector, cluster) AS
   );
 COMMENT ON MACRO clustereval.gdi_43 IS
 'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ4 of two clusters / '
-'largest Δ3 of a cluster, where δ4 is the distance d(μ_C, μ_D) of their centers, and Δ3 is the '
-'doubled mean of d(x, μ_C). Range [0, ∞), best high.';
+'largest Δ3 of a cluster, where δ4 is the distance d(μ_C, μ_D) of their centers, and Δ3 is twice '
+'the mean of d(x, μ_C). Range [0, ∞), best high.';
 
 -- Raises an error: gdi_51 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_51(vector, cluster) AS
@@ -506,7 +506,7 @@ CREATE OR REPLACE MACRO clustereval.gdi_53(vector, cluster) AS
 COMMENT ON MACRO clustereval.gdi_53 IS
 'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ5 of two clusters / '
 'largest Δ3 of a cluster, where δ5 is the mean distance (Σ_C d(x, μ_D) + Σ_D d(y, μ_C)) / (n_C + '
-'n_D) to the other cluster''s center, and Δ3 is the doubled mean of d(x, μ_C). Range [0, ∞), best '
+'n_D) to the other cluster''s center, and Δ3 is twice the mean of d(x, μ_C). Range [0, ∞), best '
 'high.';
 
 -- Raises an error: gdi_61 is a column of dunn_index.
@@ -539,7 +539,7 @@ CREATE OR REPLACE MACRO clustereval.gdi_63(vector, cluster) AS
 COMMENT ON MACRO clustereval.gdi_63 IS
 'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ6 of two clusters / '
 'largest Δ3 of a cluster, where δ6 is the largest distance of a point from the other cluster '
-'(Hausdorff), and Δ3 is the doubled mean of d(x, μ_C). Range [0, ∞), best high.';
+'(Hausdorff), and Δ3 is twice the mean of d(x, μ_C). Range [0, ∞), best high.';
 
 -- Raises an error: c_index is a column of pairwise_report.
 CREATE OR REPLACE MACRO clustereval.c_index(vector, cluster) AS

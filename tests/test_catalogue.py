@@ -124,9 +124,9 @@ def test_the_page_of_dunn_has_the_same_distances() -> None:
     for i, delta, j, diameter, only, other in rows:
         separation = other if only else delta
         definition = entries()[f"gdi_{only or i}1"].definition
-        assert f"δ{only or i} is the {separation}, and " in definition
+        assert f"δ{only or i} is {separation}, and " in definition
         if j:
-            assert entries()[f"gdi_1{j}"].definition.endswith(f"Δ{j} is the {diameter}")
+            assert entries()[f"gdi_1{j}"].definition.endswith(f"Δ{j} is {diameter}")
     for name in ("dunn_index", "centroid_dunn_index"):
         assert f"| `{name}` | {entries()[name].definition} |" in text
 

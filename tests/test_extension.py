@@ -187,6 +187,8 @@ def test_a_taken_name(built: Path, statement: str, kind: str) -> None:
 @pytest.fixture
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder for temporary files, with a name that has to be quoted."""
+    if sys.platform == "win32":
+        pytest.skip("Windows takes no quotes in names, and TEMP in place of TMPDIR")
     folder = tmp_path / 'it\'s a "folder" ü'
     monkeypatch.setenv("TMPDIR", str(folder))
     return folder

@@ -1,4 +1,4 @@
-"""distances: the facts of the indices of the distances between points."""
+"""distances: the facts about indices that are computed from distances between points."""
 
 from __future__ import annotations
 
@@ -125,29 +125,33 @@ _dunn = partial(
 _SEPARATIONS = {
     1: (
         "nearest points",
-        "smallest d(x, y) of x in one cluster and y in the other (single linkage)",
+        "the smallest d(x, y) of x in one cluster and y in the other (single linkage)",
     ),
     2: (
         "farthest points",
-        "largest d(x, y) of x in one cluster and y in the other (complete linkage)",
+        "the largest d(x, y) of x in one cluster and y in the other (complete linkage)",
     ),
-    3: ("mean distance", "mean of d(x, y) over x in one cluster, y in the other (average linkage)"),
-    4: ("centroids", "distance d(μ_C, μ_D) of their centers"),
+    3: (
+        "mean distance",
+        "the mean of d(x, y) over x in one cluster, y in the other (average linkage)",
+    ),
+    4: ("centroids", "the distance d(μ_C, μ_D) of their centers"),
     5: (
         "points to other centroid",
-        "mean distance (Σ_C d(x, μ_D) + Σ_D d(y, μ_C)) / (n_C + n_D) to the other cluster's center",
+        "the mean distance (Σ_C d(x, μ_D) + Σ_D d(y, μ_C)) / (n_C + n_D) to the other cluster's "
+        "center",
     ),
-    6: ("Hausdorff", "largest distance of a point from the other cluster (Hausdorff)"),
+    6: ("Hausdorff", "the largest distance of a point from the other cluster (Hausdorff)"),
 }
 _DIAMETERS = {
-    1: ("farthest pair", "largest d(x, y) in the cluster, its diameter"),
-    2: ("mean pair", "mean of d(x, y) over the pairs in the cluster, or 0 for a single point"),
-    3: ("mean to center, doubled", "doubled mean of d(x, μ_C)"),
+    1: ("farthest pair", "the largest d(x, y) in the cluster, its diameter"),
+    2: ("mean pair", "the mean of d(x, y) over the pairs in the cluster, or 0 for a single point"),
+    3: ("mean to center, doubled", "twice the mean of d(x, μ_C)"),
 }
 
 
 def _generalize(i: int, j: int) -> Entry:
-    """Return the entry of gdi_ij, the generalized index of separation i and diameter j."""
+    """Return the entry for gdi_ij, the generalized Dunn index with separation i and diameter j."""
     differs = []
     if j == 2:
         differs.append(f"The code of clusterCrit halves Δ2, so its GDI{i}{j} is twice this index.")
@@ -157,8 +161,8 @@ def _generalize(i: int, j: int) -> Entry:
     return _dunn(
         name=f"gdi_{i}{j}",
         title=f"Generalized Dunn index {i}{j}",
-        definition=f"smallest δ{i} of two clusters / largest Δ{j} of a cluster, where δ{i} is the "
-        f"{_SEPARATIONS[i][1]}, and Δ{j} is the {_DIAMETERS[j][1]}",
+        definition=f"smallest δ{i} of two clusters / largest Δ{j} of a cluster, where δ{i} is "
+        f"{_SEPARATIONS[i][1]}, and Δ{j} is {_DIAMETERS[j][1]}",
         best="high",
         meaning=f"{_SEPARATIONS[i][0]} / {_DIAMETERS[j][0]}",
         special_cases=f"{_NO_DIAMETER}; generalized false",
