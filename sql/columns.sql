@@ -484,8 +484,8 @@ CREATE OR REPLACE MACRO clustereval.gdi_51(vector, cluster) AS
 COMMENT ON MACRO clustereval.gdi_51 IS
 'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ5 of two clusters / '
 'largest Δ1 of a cluster, where δ5 is the mean distance (Σ_C d(x, μ_D) + Σ_D d(y, μ_C)) / (n_C + '
-'n_D) to the other cluster''s center, and Δ1 is the largest d(x, y) in the cluster, its diameter. '
-'Range [0, ∞), best high.';
+'n_D) to the other center, and Δ1 is the largest d(x, y) in the cluster, its diameter. Range [0, '
+'∞), best high.';
 
 -- Raises an error: gdi_52 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_52(vector, cluster) AS
@@ -495,8 +495,8 @@ CREATE OR REPLACE MACRO clustereval.gdi_52(vector, cluster) AS
 COMMENT ON MACRO clustereval.gdi_52 IS
 'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ5 of two clusters / '
 'largest Δ2 of a cluster, where δ5 is the mean distance (Σ_C d(x, μ_D) + Σ_D d(y, μ_C)) / (n_C + '
-'n_D) to the other cluster''s center, and Δ2 is the mean of d(x, y) over the pairs in the '
-'cluster, or 0 for a single point. Range [0, ∞), best high.';
+'n_D) to the other center, and Δ2 is the mean of d(x, y) over the pairs in the cluster, or 0 for '
+'a single point. Range [0, ∞), best high.';
 
 -- Raises an error: gdi_53 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_53(vector, cluster) AS
@@ -506,8 +506,7 @@ CREATE OR REPLACE MACRO clustereval.gdi_53(vector, cluster) AS
 COMMENT ON MACRO clustereval.gdi_53 IS
 'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ5 of two clusters / '
 'largest Δ3 of a cluster, where δ5 is the mean distance (Σ_C d(x, μ_D) + Σ_D d(y, μ_C)) / (n_C + '
-'n_D) to the other cluster''s center, and Δ3 is twice the mean of d(x, μ_C). Range [0, ∞), best '
-'high.';
+'n_D) to the other center, and Δ3 is twice the mean of d(x, μ_C). Range [0, ∞), best high.';
 
 -- Raises an error: gdi_61 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_61(vector, cluster) AS

@@ -250,10 +250,11 @@ COMMENT ON MACRO clustereval.normalized_variation_of_information IS
 'JMLR 11:2837-2854. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.normalized_information_distance IS
-'One minus mutual information divided by the larger entropy, a metric on partitions. Range [0, '
-'1], best 0. Special cases: 0 for equal partitions, even trivial ones. NULL if there are no rows. '
-'Source: Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings comparison, '
-'JMLR 11:2837-2854. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'1 - MI / M, where MI is the mutual information and M the larger of the two entropies. It is a '
+'metric on partitions. Range [0, 1], best 0. Special cases: 0 for equal partitions, even trivial '
+'ones. NULL if there are no rows. Source: Vinh, Epps and Bailey (2010), Information theoretic '
+'measures for clusterings comparison, JMLR 11:2837-2854. Leave noise out: CASE WHEN cluster <> -1 '
+'THEN cluster END.';
 
 COMMENT ON MACRO clustereval.purity IS
 'Share of rows that have the majority label of their cluster. Range (0, 1], best 1. Special '
@@ -476,13 +477,13 @@ COMMENT ON MACRO clustereval.reduced_mutual_info_score IS
 
 COMMENT ON MACRO clustereval.normalized_reduced_mutual_info_score IS
 'Reduced mutual information as a share of the information in the labels. It is '
-'reduced_mutual_info_score divided by the same score of the labels with themselves. Clusters with '
-'high entropy therefore gain no advantage. Range up to 1, best 1. Special cases: 1 for equal '
-'partitions. NULL if there is a single label or if all labels are singletons, because the table '
-'then tells everything, and if the divisor is not positive. NULL if there are no rows. Source: '
-'Jerdee, Kirkley and Newman (2023), Normalized mutual information is a biased measure for '
-'classification and community detection, https://arxiv.org/abs/2307.01282. Leave noise out: CASE '
-'WHEN cluster <> -1 THEN cluster END.';
+'reduced_mutual_info_score divided by the value that this score has for the labels with '
+'themselves. Clusters with high entropy therefore gain no advantage. Range up to 1, best 1. '
+'Special cases: 1 for equal partitions. NULL if there is a single label or if all labels are '
+'singletons, because the table then tells everything, and if the divisor is not positive. NULL if '
+'there are no rows. Source: Jerdee, Kirkley and Newman (2023), Normalized mutual information is a '
+'biased measure for classification and community detection, https://arxiv.org/abs/2307.01282. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 ---------------------------------------------------------------------------------------------------
 -- Lists

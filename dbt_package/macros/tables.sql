@@ -51,7 +51,7 @@
   {{- clustereval.check_adapter() -}}
 {%- endmacro %}
 
-{# All external metrics of one or many clusterings, from one pass over the rows. #}
+{# All external metrics for one or many clusterings, from one pass over the rows. #}
 {% macro external_report(
   tbl, label, cluster, weight=none, partition_by=none, noise=none, noise_as=none, average_method='arithmetic', beta=1.0, adjusted=true, metrics=none
 ) -%}
@@ -126,7 +126,7 @@
   {{- clustereval.check_adapter() -}}
 {%- endmacro %}
 
-{# All measures of entity resolution, for one or many clusterings, from one pass over the rows. #}
+{# All measures of entity resolution for one or many clusterings, from one pass over the rows. #}
 {% macro entity_resolution_report(
   tbl, label, cluster, weight=none, partition_by=none, noise=none, noise_as=none, split_cost='unit', merge_cost='unit', beta=1.0, metrics=none
 ) -%}
@@ -201,7 +201,7 @@
   {{- clustereval.check_adapter() -}}
 {%- endmacro %}
 
-{# Internal indices that need the distance of every point to every center. #}
+{# Internal indices that need the distance from every point to every center. #}
 {% macro neighbor_report(
   tbl, vector, cluster, partition_by=none, distance='euclidean', noise=none, noise_as=none, metrics=none
 ) -%}
@@ -346,7 +346,7 @@
   {{- clustereval.check_adapter() -}}
 {%- endmacro %}
 
-{# What happened to each cluster from one run to the next: kept, split, merged, gone and so on. #}
+{# What happened to each cluster from one run to the next, such as kept, split, merged or gone. #}
 {% macro run_transitions(
   tbl_before, tbl_after, id, cluster, partition_by=none, threshold=0.5, min_share=0.0, noise=none, noise_as=none, metrics=none
 ) -%}
@@ -372,7 +372,7 @@
   {{- clustereval.check_adapter() -}}
 {%- endmacro %}
 
-{# Pairs of a cluster of one run and a cluster of the next that have common ids. #}
+{# Pairs of a cluster in one run and a cluster in the next run that have common ids. #}
 {% macro transition_overlaps(
   tbl_before, tbl_after, id, cluster, partition_by=none, threshold=0.5, noise=none, noise_as=none, metrics=none
 ) -%}
@@ -422,7 +422,7 @@
   {{- clustereval.check_adapter() -}}
 {%- endmacro %}
 
-{# Ids whose companions, that is, the other ids of their cluster, have changed from run to run. #}
+{# Ids whose companions, which are the other ids in their cluster, have changed from run to run. #}
 {% macro affected_ids(
   tbl_before, tbl_after, id, cluster, partition_by=none, noise=none, noise_as=none, metrics=none
 ) -%}

@@ -1,4 +1,4 @@
-"""Checks of arguments: which input the functions accept, and the errors for all other input."""
+"""Checks of the user's arguments, and the errors that these checks raise."""
 
 from __future__ import annotations
 
@@ -37,14 +37,17 @@ NoiseOfClusters = Literal["cluster", "drop"]
 
 
 def _quote_value(value: object) -> str:
-    """Return an option's value as error texts show it: NULL for None, otherwise in quotes."""
+    """Return the value of an option as error texts show it.
+
+    None is shown as NULL, and any other value is shown in quotes.
+    """
     return "NULL" if value is None else f"'{value}'"
 
 
 def show_value(value: object) -> str:
     """Return a value in the form that error texts and DuckDB show.
 
-    It is NULL for None, true for True, [1, NULL] for a list, and {'id': 1} for a struct.
+    The text is NULL for None, true for True, [1, NULL] for a list, and {'id': 1} for a struct.
     """
     if isinstance(value, list | tuple | pl.Series):
         return f"[{', '.join(map(show_value, value))}]"
@@ -57,7 +60,9 @@ def show_value(value: object) -> str:
 
 
 def check_choice(parameter: str, value: object, choices: Sequence[str], hint: str = "") -> None:
-    """Raise an error unless `value`, the user's argument of `parameter`, is one of `choices`.
+    """Raise an error unless `value` is one of `choices`.
+
+    `value` is what the user passed for `parameter`.
 
     `hint`, which may be empty, is appended to the error text.
     """
@@ -69,9 +74,11 @@ def check_choice(parameter: str, value: object, choices: Sequence[str], hint: st
 
 
 def check_metrics(metrics: Sequence[str], known: Collection[str] | None = None) -> list[str]:
-    """Return the argument `metrics`, each name once; raise an error unless it is a list of names.
+    """Return the argument `metrics` without repeated names.
 
-    If `known`, the names that exist, is given, any other name is also an error.
+    Raise an error unless `metrics` is a list of names.
+
+    If `known` is given, also raise an error for a name that is not in `known`.
     """
     names = [] if isinstance(metrics, str) else list(dict.fromkeys(metrics))
     if not names or not all(isinstance(name, str) for name in names):
@@ -85,7 +92,10 @@ def check_metrics(metrics: Sequence[str], known: Collection[str] | None = None) 
 
 
 def choose_terms(terms: dict[str, pl.Expr], metrics: Sequence[str] | None) -> dict[str, pl.Expr]:
-    """Return the `terms` that `metrics` names, in order of `terms`; all if metrics is None."""
+    """Return the `terms` whose names are in `metrics`, or all of them if `metrics` is None.
+
+    The order is that of `terms`.
+    """
     if metrics is None:
         return terms
     names = check_metrics(metrics, terms)
@@ -104,7 +114,7 @@ REPEATED_ID_ADVICE = "; if ids repeat across sources, give a struct of source an
 
 
 def is_number(x: object) -> bool:
-    """Return whether x is a real number of Python or numpy; False for a bool."""
+    """Return whether x is a real number of Python or numpy, and not a bool."""
     return isinstance(x, Real) and not isinstance(x, bool)
 
 
@@ -116,8 +126,8 @@ def is_whole_number(x: Any, least: int) -> bool:
 def check_beta(beta: float) -> float:
     """Return beta, the weight of recall in an F score, as a Python float.
 
-    Raise an error unless it is a finite number >= 0. A numpy number is converted because its
-    operators would treat a Polars expression as an array.
+    Raise an error unless beta is a finite number >= 0. A numpy number is converted, because the
+    operators of numpy would treat a Polars expression as an array.
     """
     if not (is_number(beta) and beta >= 0 and isfinite(beta)):
         raise ClusterEvalError(f"beta: expected a number >= 0, got {beta}")
@@ -125,7 +135,10 @@ def check_beta(beta: float) -> float:
 
 
 def check_confidence(confidence: object) -> float:
-    """Return the probability `confidence` as a float; raise an error unless it is in (0, 1)."""
+    """Return the probability `confidence` as a float.
+
+    Raise an error unless it is between 0 and 1, exclusively.
+    """
     if not (is_number(confidence) and 0 < float(cast("float", confidence)) < 1):
         raise ClusterEvalError(
             f"confidence: expected a number between 0 and 1, got {show_value(confidence)}"
@@ -134,7 +147,10 @@ def check_confidence(confidence: object) -> float:
 
 
 def check_random_state(state: object) -> int:
-    """Return the seed `state` as a Python int; raise an error unless it is a whole number >= 0."""
+    """Return the seed `state` as a Python int.
+
+    Raise an error unless it is a whole number >= 0.
+    """
     if not (is_whole_number(state, 0) and int(cast("float", state)) < 2**31):
         raise ClusterEvalError(
             f"random_state: expected a whole number >= 0 and < 2147483648, got {show_value(state)}"
@@ -148,14 +164,14 @@ def check_random_state(state: object) -> int:
 
 
 def check_frame(frame: object) -> pl.LazyFrame:
-    """Return the user's frame as a LazyFrame; raise an error if it is not a Polars frame."""
+    """Return the user's frame as a LazyFrame, or raise an error if it is not a Polars frame."""
     if isinstance(frame, pl.DataFrame | pl.LazyFrame):
         return frame.lazy()
     raise frame_error(type_name(frame))
 
 
 def check_is_frame(frame: object, parameter: str) -> pl.LazyFrame:
-    """Return the argument of `parameter`, a second frame of a function, as a LazyFrame.
+    """Return what the user passed for `parameter`, a second frame, as a LazyFrame.
 
     Raise an error if it is not a Polars frame.
     """
@@ -167,10 +183,10 @@ def check_is_frame(frame: object, parameter: str) -> pl.LazyFrame:
 
 
 def check_column_names(names: Sequence[str], parameter: str, columns: Sequence[str]) -> None:
-    """Raise an error for the first of `names` that is not among `columns`, the columns of a frame.
+    """Raise an error for the first of `names` that is not one of `columns`, the columns of a frame.
 
-    `parameter` is the user's argument that holds the names. The error text shows that parameter,
-    and suggests the column with the most similar name.
+    `parameter` is the parameter for which the user passed the names. The error text names this
+    parameter and suggests the column with the most similar name.
     """
     for name in names:
         if name not in columns:
@@ -182,7 +198,7 @@ def check_column_names(names: Sequence[str], parameter: str, columns: Sequence[s
 
 
 def check_columns_by_name(lazy: pl.LazyFrame, columns: str | Sequence[str]) -> list[str]:
-    """Return the argument `columns`, one name or several, as a list of names.
+    """Return the argument `columns`, which is one name or several names, as a list of names.
 
     Raise an error if a name is not a column of `lazy`, is given twice or cannot be grouped.
     """
@@ -202,16 +218,17 @@ def check_columns_by_name(lazy: pl.LazyFrame, columns: str | Sequence[str]) -> l
 def column_named(name: str) -> pl.Expr:
     """Return the column with exactly this name as an expression.
 
-    ``pl.col`` would read the names * and ^...$ as patterns for several names.
+    ``pl.col`` would read names such as * and ^...$ as patterns that match several columns.
     """
     is_pattern = name == "*" or (name.startswith("^") and name.endswith("$"))
     return cs.by_name(name).as_expr() if is_pattern else pl.col(name)
 
 
 def as_expression(column: Column, parameter: str) -> pl.Expr:
-    """Return a user's argument, a column name or an expression, as an expression.
+    """Return the user's argument, which is a column name or an expression, as an expression.
 
-    `parameter` is the name of that argument, such as 'label'. Anything else is an error.
+    `parameter`, such as 'label', is the parameter for which the user passed this argument. Raise an
+    error if the argument is neither a column name nor an expression.
     """
     if isinstance(column, str):
         return column_named(column)
@@ -221,11 +238,12 @@ def as_expression(column: Column, parameter: str) -> pl.Expr:
 
 
 def as_single_column(column: Column, parameter: str) -> pl.Expr:
-    """Return a user's argument as an expression; raise an error if it selects several columns.
+    """Return a user's argument as an expression, or raise an error if it selects several columns.
 
-    The result is that of as_expression. Functions that return expressions call this function,
-    because only the frame tells how many columns ``pl.all()`` or a selector stands for. If the
-    argument is a Series or an array, the error text shows how to call the function on a frame.
+    The result is that of as_expression. This function is for public functions that return
+    expressions. These have no frame, and without a frame, the number of columns that ``pl.all()``
+    or a selector stands for is unknown. If the argument is a Series or an array, the error text
+    shows how to call the public function on a frame.
     """
     if has_values(column):
         raise _column_error(parameter, column, select_advice())
@@ -240,9 +258,9 @@ def as_single_column(column: Column, parameter: str) -> pl.Expr:
 def check_column(lazy: pl.LazyFrame, column: Column, parameter: str) -> pl.Expr:
     """Return the user's argument `column` as an expression with the alias `parameter`.
 
-    `parameter` is the name of that argument, such as 'label'. Raise an error unless `column` is a
-    name or an expression, the frame `lazy` has all columns that the expression reads, and the
-    result is a single column.
+    `parameter`, such as 'label', is the parameter for which the user passed `column`. Raise an
+    error unless `column` is a name or an expression, the frame `lazy` has all columns that the
+    expression reads, and the expression returns a single column.
     """
     expr = as_expression(column, parameter)
     names = [column] if isinstance(column, str) else expr.meta.root_names()
@@ -258,9 +276,10 @@ def check_column(lazy: pl.LazyFrame, column: Column, parameter: str) -> pl.Expr:
 
 
 def _several_columns_error(parameter: str, got: str, advice: str) -> ClusterEvalError:
-    """Return the error for an argument that stands for several columns or none; `got` describes it.
+    """Return the error for an argument that stands for several columns or for none.
 
-    `advice`, which may be empty, tells the user what to write instead.
+    `got` describes the argument. `advice`, which may be empty, tells the user what to write
+    instead.
     """
     return ClusterEvalError(f"{parameter}: expected one column, got {got}{advice}")
 
@@ -280,13 +299,13 @@ LABELS = ("label", "cluster", "cluster_1", "cluster_2", "reduced_cluster")
 
 
 def _is_vector_type(column: pl.Expr) -> pl.Expr:
-    """Return whether a column has lists or arrays of floats, as an expression with one value."""
+    """Return an expression, with one value, for whether a column has lists or arrays of floats."""
     vectors = cs.list(cs.float()) | cs.array(cs.float())
     return pl.dtype_of(column).matches(vectors)
 
 
 def _vector_error(parameter: str) -> str:
-    """Return the error text for vectors in place of labels or clusters."""
+    """Return the error text for a call that passes vectors instead of labels or clusters."""
     return (
         f"{parameter}: expected labels, got lists of floating-point numbers; vectors of points are "
         "for the internal metrics"
@@ -297,8 +316,8 @@ def are_labels(column: pl.Expr, parameter: str) -> pl.Expr:
     """Return an expression that is True if `column` has labels, and that fails if it has vectors.
 
     Functions that return expressions use this check, because they do not know the type of a column.
-    If the column has vectors, a cast fails, and its message shows the error text. `column` is the
-    user's argument of `parameter`.
+    If the column has vectors, the check fails in a cast whose message contains the error text.
+    `column` is what the user passed for `parameter`.
     """
     text = pl.when(_is_vector_type(column)).then(pl.lit(_vector_error(parameter)))
     return text.cast(pl.Int8).is_null()
@@ -307,8 +326,9 @@ def are_labels(column: pl.Expr, parameter: str) -> pl.Expr:
 def check_groupable(lazy: pl.LazyFrame, column: Column, parameter: str) -> pl.Expr:
     """Return the user's argument `column` as an expression with the alias `parameter`.
 
-    Raise an error in the same cases as check_column; for the type Object, by which Polars cannot
-    group; and for vectors, if `parameter`, the name of the argument, is that of labels or clusters.
+    Raise an error in the cases in which check_column raises one, and if the column has the type
+    Object, by which Polars cannot group. If `parameter` names labels or clusters, also raise an
+    error if the column has vectors.
     """
     expr = check_column(lazy, column, parameter)
     dtype = lazy.select(expr).collect_schema()[parameter]
@@ -325,12 +345,12 @@ MAX_TOTAL_WEIGHT = 10**12
 
 
 def check_weight(lazy: pl.LazyFrame, weight: Column | None, keys: Mapping[str, str]) -> pl.Expr:
-    """Return the multiplicity of each row: the column `weight` as Int64, or 1 if there is none.
+    """Return the multiplicity of each row: the column `weight` as Int64, or 1 if `weight` is None.
 
     `keys` are the partition columns, as check_partition_keys returns them. Raise an error if a
-    weight is not a whole number >= 0, or if the weights of a partition have too large a sum. This
-    check reads the weight column before all others. For a LazyFrame, the check runs on collection
-    (see collect_now).
+    weight is not a whole number >= 0, or if the sum of the weights of a partition is too large. The
+    check reads the weight column before the other columns are read. If the user passed a LazyFrame,
+    the check runs when the result is collected (see collect_now).
     """
     if weight is None:
         # Int8 takes the least memory, and is summed as Int64.
@@ -369,7 +389,10 @@ def _check_partition_totals(lazy: pl.LazyFrame, total: pl.Expr, keys: Mapping[st
 
 
 def _weight_error(got: str) -> ClusterEvalError:
-    """Return the error for an invalid weight column; `got` is the bad value or type, as text."""
+    """Return the error for an invalid weight column.
+
+    `got` is the invalid value or the invalid type as text.
+    """
     return ClusterEvalError(
         f"weight: expected whole numbers >= 0, got {got}; a weight is how many times its row counts"
     )
@@ -379,7 +402,8 @@ def _list_keys(lazy: pl.LazyFrame, partition_by: Keys) -> list[str]:
     """Return the user's partition columns as a list of names of columns of `lazy`.
 
     The argument is None, a name, an expression that only selects columns, such as ``pl.col("run")``
-    or a selector, or a sequence of names and such expressions. Anything else is an error.
+    or a selector, or a sequence of names and such expressions. Raise an error for any other
+    argument.
     """
     keys = [partition_by] if isinstance(partition_by, str | pl.Expr) else partition_by
     if keys is None:
@@ -393,7 +417,7 @@ def _list_keys(lazy: pl.LazyFrame, partition_by: Keys) -> list[str]:
 
 
 def _key_names(lazy: pl.LazyFrame, key: str | pl.Expr) -> list[str]:
-    """Return the names of the columns of `lazy` that one part of partition_by stands for.
+    """Return the names of the columns of `lazy` that `key`, a part of partition_by, selects.
 
     Raise an error for a column that does not exist, and for an expression that computes something.
     """
@@ -417,8 +441,8 @@ def check_partition_keys(
 ) -> dict[str, str]:
     """Return the user's partition columns as {inner name: column}, with the names key_0, key_1, ...
 
-    Raise an error if a column does not exist in the frame `lazy`, is given twice, or has the name
-    of another column of the result. `results` are the names of those columns.
+    Raise an error if a column does not exist in the frame `lazy`, is given twice, or has one of the
+    names `results`. These are the names of the other columns of the result.
     """
     keys = _list_keys(lazy, partition_by)
     for i, key in enumerate(keys):
@@ -434,7 +458,7 @@ def check_partition_keys(
 def key_columns(keys: Mapping[str, str]) -> list[pl.Expr]:
     """Return the partition columns of the user's frame under their inner names.
 
-    `keys` maps the inner names to the user's, as check_partition_keys returns them.
+    `keys` maps each inner name to the user's name or column, as check_partition_keys returns them.
     """
     return [column_named(key).alias(name) for name, key in keys.items()]
 
@@ -447,8 +471,8 @@ def key_columns(keys: Mapping[str, str]) -> list[pl.Expr]:
 def check_noise_as(noise: object, noise_as: object) -> None:
     """Raise an error if `noise_as` is unknown, or if only one of `noise_as` and `noise` is given.
 
-    `noise` is the value of cluster that marks noise. If `noise` is given, `noise_as` is required;
-    the choices 'drop' and 'singletons' of `noise_as` require `noise`.
+    `noise` is the value of cluster that marks noise. If `noise` is given, `noise_as` is required.
+    If `noise_as` is 'drop' or 'singletons', `noise` is required.
     """
     if noise is None and noise_as is None:
         return
@@ -466,9 +490,9 @@ def check_noise_as(noise: object, noise_as: object) -> None:
 
 
 def check_noise_of_clusters(noise: object, noise_as: object) -> None:
-    """Raise the errors of check_noise_as, for a table with one row per cluster.
+    """Raise an error if check_noise_as would, or if `noise_as` is 'singletons'.
 
-    In such a table, 'singletons' is also an error.
+    Use this check for a table with one row per cluster, in which noise cannot count as singletons.
     """
     if noise_as == "singletons":
         raise ClusterEvalError(
@@ -484,10 +508,11 @@ def check_noise_of_clusters(noise: object, noise_as: object) -> None:
 
 
 def equals_noise(cluster: pl.Expr, noise: object, dtype: pl.DataType) -> pl.Expr:
-    """Return whether `cluster`, an expression of type `dtype`, is the noise value; False for NULL.
+    """Return an expression that is True where `cluster`, of type `dtype`, is the noise value.
 
-    It is False everywhere if `noise` is None, because no value marks noise then. Raise an error
-    unless the value can be converted to that type without a change.
+    The expression is False where the cluster is NULL. If `noise` is None, no value marks noise, and
+    the expression is False everywhere. Raise an error unless the noise value can be converted to
+    `dtype` without a change.
     """
     if noise is None:
         return pl.lit(False)
@@ -497,9 +522,9 @@ def equals_noise(cluster: pl.Expr, noise: object, dtype: pl.DataType) -> pl.Expr
 def check_noise_value(noise: object, dtype: pl.DataType) -> pl.Expr:
     """Return the noise value as a literal of type `dtype`, the type of the cluster column.
 
-    Raise an error unless the value can be converted to that type without a change. If the type is
-    an enumeration that does not have the name `noise`, the literal is NULL, because no row has this
-    name.
+    Raise an error unless the noise value can be converted to `dtype` without a change. If the type
+    is an enumeration without the category `noise`, the literal is NULL, because no row can have
+    this category.
     """
     if isinstance(dtype, pl.Enum) and _is_lacking(noise, dtype):
         return pl.lit(None, dtype)
@@ -507,16 +532,16 @@ def check_noise_value(noise: object, dtype: pl.DataType) -> pl.Expr:
 
 
 def _is_lacking(value: object, dtype: pl.Enum) -> bool:
-    """Return whether `value` is a text or number that is not a name in the enumeration `dtype`."""
+    """Return whether `value` is a text or number that is not a category of the enumeration."""
     text = str(value) if is_number(value) else value
     return isinstance(text, str) and text not in dtype.categories
 
 
 def check_value_of(parameter: str, value: object, column: str, dtype: pl.DataType) -> pl.Expr:
-    """Return a value of a column as a literal of type `dtype`, the type of that column.
+    """Return the user's `value` as a literal of type `dtype`, the type of a column.
 
-    `value` is the user's argument of `parameter`, and `column` is the parameter that names the
-    column. Raise an error unless the value can be converted to that type without a change.
+    The user passed `value` for `parameter`, and the column for the parameter `column`. Raise an
+    error unless the value can be converted to `dtype` without a change.
     """
     got = type(value).__name__
     try:
@@ -538,9 +563,10 @@ def check_value_of(parameter: str, value: object, column: str, dtype: pl.DataTyp
 
 
 def _is_alike(given: Any, dtype: Any) -> bool:
-    """Return whether a value of the Polars type `given` can equal a value of the type `dtype`.
+    """Return whether values of the Polars types `given` and `dtype` can be equal.
 
-    Polars casts truth values to numbers, and lists and structs to other types, without an error.
+    This check is necessary because Polars casts truth values to numbers, and lists and structs to
+    other types, without an error.
     """
     lists = pl.List, pl.Array
     if isinstance(given, lists) and isinstance(dtype, lists):
@@ -551,10 +577,12 @@ def _is_alike(given: Any, dtype: Any) -> bool:
 
 
 def _is_unchanged(given: pl.Series, cast: pl.Series) -> bool:
-    """Return whether the single value of `cast` equals that of `given`, apart from its type.
+    """Return whether the value in `given` is the same after the cast, apart from its type.
 
-    A cast to Float32 turns 0.1 into another number, but the number still has the same text, and the
-    text is what the user means.
+    Both series have a single value.
+
+    Values are also the same if they have the same text: a cast to Float32 changes the number 0.1
+    but not its text, and the text is what the user means.
     """
     if cast.cast(given.dtype).eq_missing(given).all():
         return True
@@ -570,14 +598,14 @@ def _is_unchanged(given: pl.Series, cast: pl.Series) -> bool:
 def raise_on_collect(
     frame: pl.LazyFrame, facts: pl.LazyFrame, check: Callable[[pl.DataFrame], None]
 ) -> pl.LazyFrame:
-    """Return `frame` with the same rows, and with a validation that runs when it is collected.
+    """Return `frame` with a validation that runs when the frame is collected.
 
-    `facts` is a frame of a few rows that describe the input. On collection, `check` is called with
-    these rows as a DataFrame, and raises an error if the input is invalid.
+    The rows stay the same. `facts` is a frame of a few rows that describe the input. On collection,
+    `check` is called with these rows as a DataFrame, and raises an error if the input is invalid.
     """
 
     def run_check(collected: pl.DataFrame) -> pl.DataFrame:
-        """Call `check` on `collected`, the rows of `facts`; return one row with passed = True."""
+        """Call `check` on `collected`, the rows of `facts`. Return one row with passed = True."""
         check(collected)
         return pl.DataFrame({"passed": [True]})
 

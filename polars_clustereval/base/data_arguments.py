@@ -1,4 +1,4 @@
-"""Data in place of a frame or a column, and other calls that get an error with advice."""
+"""Errors with advice for calls that pass data instead of a frame or a column."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _CONVERSIONS = {
 
 
 def is_data(x: object) -> bool:
-    """Return whether x holds values, such as a Series, an array or a list of numbers.
+    """Return whether x holds data, such as a Series, an array or a list of numbers.
 
-    Names and expressions of columns, and lists of them, are not data.
+    Column names, expressions, and lists of these are not data.
     """
     if isinstance(x, list | tuple) and x and all(isinstance(part, str | pl.Expr) for part in x):
         return False
@@ -39,10 +39,10 @@ def has_values(x: object) -> bool:
 
 
 def type_name(x: object) -> str:
-    """Return the name of the type of x for error texts, such as list, Series or pandas.DataFrame.
+    """Return the name of the type of x as error texts show it, such as list or pandas.DataFrame.
 
-    The name of a type of another library begins with that library, because Polars has types with
-    the same names.
+    If another library defines the type, the name begins with the name of that library, because
+    Polars has types such as DataFrame, too.
     """
     library, name = _library_of(x), type(x).__name__
     return name if library in ("builtins", "polars") else f"{library}.{name}"
@@ -54,9 +54,10 @@ def _library_of(x: object) -> str:
 
 
 def column_advice(parameter: str, got: object) -> str:
-    """Return the advice of an error text if `got`, in place of the name of a column, is data.
+    """Return the advice for a user who passed `got` instead of the name of a column.
 
-    `parameter` is the name of that argument. The text is empty for anything but data.
+    `parameter` is the parameter for which the user passed `got`. The text is empty if `got` is not
+    data.
     """
     if not is_data(got):
         return ""
@@ -67,12 +68,12 @@ def column_advice(parameter: str, got: object) -> str:
 
 
 def check_calls(function: Function) -> Function:
-    """Return a table function that checks its first argument, the frame, before all others.
+    """Return the table function with a check of how it is called.
 
-    Python's own errors would only name the parameter. Here, the error for an unknown parameter
-    suggests the parameter that the user may have meant. If the function is called like those of
-    scikit-learn, with data instead of a frame and column names, the error shows the call on a
-    frame.
+    The first argument, the frame, is checked before all others. Python's own errors would only name
+    the parameter. Here, the error for an unknown parameter suggests the parameter that the user may
+    have meant. If the user calls the function as in scikit-learn, with data instead of a frame and
+    column names, the error shows how to call it on a frame.
     """
 
     @wraps(function)
@@ -100,7 +101,7 @@ _OTHER_PARAMETERS = {
 
 
 def _check_keywords(function: Callable[..., Any], keywords: Collection[str]) -> None:
-    """Raise an error unless the names in a call are parameters of the function."""
+    """Raise an error unless all keywords in a call are parameters of the function."""
     parameters = inspect.signature(function).parameters
     for name in keywords:
         if name not in parameters:
@@ -115,11 +116,11 @@ def _check_keywords(function: Callable[..., Any], keywords: Collection[str]) -> 
 def _check_frame_call(
     function: Callable[..., Any], given: Sequence[object], named: Mapping[str, Any]
 ) -> None:
-    """Raise an error if the table function gets no Polars frame, or gets points and data.
+    """Raise an error if a call passes no Polars frame, or passes a frame of points and then data.
 
     `given` holds the positional arguments of the call, at least the frame, and `named` holds its
-    keyword arguments. A call in the style of scikit-learn has two arguments of data, X and y, but
-    the function needs three: the frame and two columns.
+    keyword arguments. A call in the style of scikit-learn passes two arguments, the data X and y.
+    The function needs three: the frame and two columns.
     """
     frame, *columns = given
     required = required_parameters(function)
@@ -142,14 +143,15 @@ def _check_frame_call(
 
 
 def _is_table(x: object) -> bool:
-    """Return whether x is a frame of another library, or a dictionary of columns."""
+    """Return whether x is a frame from another library, or a dictionary of columns."""
     return isinstance(x, Mapping) or hasattr(x, "columns")
 
 
 def frame_error(got: str, advice: str = "") -> ClusterEvalError:
-    """Return the error for a call that passes no frame, or no names of columns.
+    """Return the error for a call that passes no frame or no column names.
 
-    `got` names the types of the arguments, and `advice`, which may be empty, says what to write.
+    `got` names the types of the arguments. `advice`, which may be empty, tells the user what to
+    write instead.
     """
     return ClusterEvalError(
         "frame: expected a Polars DataFrame or LazyFrame and names of its columns, "
@@ -158,7 +160,7 @@ def frame_error(got: str, advice: str = "") -> ClusterEvalError:
 
 
 def required_parameters(function: Callable[..., Any]) -> list[str]:
-    """Return the names of the parameters of `function` that have no default, in their order."""
+    """Return the names of the parameters of `function` that have no default, in order."""
     parameters = inspect.signature(function).parameters.values()
     return [parameter.name for parameter in parameters if parameter.default is parameter.empty]
 
@@ -168,7 +170,10 @@ _VALUES = ("reference", "centroids", "edges")
 
 
 def _new_frame(columns: Sequence[str]) -> str:
-    """Return code that makes a frame with `columns`; two variables are named as in scikit-learn."""
+    """Return code that makes a frame with `columns`.
+
+    If there are two columns, their variables are named as in scikit-learn.
+    """
     pair = ("y_true", "y_pred") if columns[0] == "label" else ("X", "y")
     variables = pair if len(columns) == 2 else columns
     named = zip(columns, variables, strict=True)
@@ -186,7 +191,7 @@ def _call_on_data(function: Callable[..., Any]) -> str:
 
 
 def _call_on_points(function: Callable[..., Any], conversion: str) -> str:
-    """Return the code that calls a table of points with the frame X and the clusters y.
+    """Return the code that calls a table function for points with the frame X and the clusters y.
 
     `conversion` is the code that makes a Polars frame, with {} for the variable.
     """

@@ -1,8 +1,8 @@
-"""deferral: postpones calls on a LazyFrame that must read rows in order to make their plan.
+"""deferral: postpones a call on a LazyFrame if the query plan depends on the rows.
 
 For example, the columns of a plan may depend on how many coordinates the lists have. Such a call
-stops at the point where it would read rows, and runs again when you collect its result. The schema
-of the result is that of the same call on frames without rows.
+stops at the point where it would read rows, and runs again when the user collects the result. The
+schema of the result is computed by calling the function on frames without rows.
 """
 
 from __future__ import annotations
@@ -32,32 +32,32 @@ _HAS_ERRORS_OF_SOURCES = int(pl.__version__.partition(".")[0]) >= 2
 
 
 class _RowsNeededError(Exception):
-    """A call on a LazyFrame has reached the point where it reads rows."""
+    """Signals that a call on a LazyFrame has reached the point where it would read rows."""
 
 
 def collect_now(lazy: pl.LazyFrame) -> pl.DataFrame:
-    """Return the rows of a frame that a call needs to make its plan.
+    """Return the rows of a frame from which a call makes its query plan.
 
-    If the user passed a LazyFrame, the call stops here, and is repeated when its result is
+    If the user passed a LazyFrame, the call stops here, and runs again when the result is
     collected.
     """
     return collect_all_now([lazy])[0]
 
 
 def collect_all_now(frames: Sequence[pl.LazyFrame]) -> list[pl.DataFrame]:
-    """Return the rows of several frames, under the same rules as collect_now."""
+    """Return the rows of several frames, with the same rules as in collect_now."""
     if _is_planning.get():
         raise _RowsNeededError
     return pl.collect_all(frames, engine="streaming")
 
 
 def reading_memory() -> AbstractContextManager[None]:
-    """Return a context in which collect_now reads rows; use it for frames that are in memory."""
+    """Return a context in which collect_now reads rows, for use with frames that are in memory."""
     return _planning(is_planning=False)
 
 
 def defer_reading(function: Function) -> Function:
-    """Return a table function that reads no row of a LazyFrame before its result is collected.
+    """Return the table function in a form that reads a LazyFrame only when the result is collected.
 
     The first parameter of `function` is a frame, and its result is a frame of the same kind.
     """
@@ -65,7 +65,7 @@ def defer_reading(function: Function) -> Function:
 
     @wraps(function)
     def planned(*args: Any, **kwargs: Any) -> Any:
-        """Call the function, or postpone the call until collection if it reads rows."""
+        """Call the function, or postpone the call until collection if the call would read rows."""
         first = args[0] if args else kwargs.get(parameter)
         if not isinstance(first, pl.LazyFrame):
             with _planning(is_planning=False):
@@ -92,7 +92,7 @@ def _planning(*, is_planning: bool) -> Iterator[None]:
 def _defer(
     function: Callable[..., pl.LazyFrame], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> pl.LazyFrame:
-    """Return a LazyFrame that calls the function when it is collected."""
+    """Return a LazyFrame that calls the function on collection."""
     with _planning(is_planning=False):
         named = {name: _without_rows(x) for name, x in kwargs.items()}
         schema = function(*map(_without_rows, args), **named).collect_schema()
@@ -103,7 +103,7 @@ def _defer(
         n_rows: int | None = None,
         batch_size: int | None = None,  # noqa: ARG001 - Polars gives it
     ) -> Iterator[pl.DataFrame]:
-        """Yield the rows that a plan asks for, in one frame."""
+        """Yield the rows that the query plan asks for, as one frame."""
         with _planning(is_planning=False):
             rows = function(*args, **kwargs)
             rows = rows if n_rows is None else rows.head(n_rows)
@@ -124,7 +124,7 @@ def _defer(
 
 
 def _without_rows(argument: object) -> object:
-    """Return the argument itself, or, if it is a LazyFrame, the same frame without rows."""
+    """Return the argument, without its rows if it is a LazyFrame."""
     if not isinstance(argument, pl.LazyFrame):
         return argument
     return pl.LazyFrame(schema=argument.collect_schema())

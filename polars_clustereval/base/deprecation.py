@@ -1,6 +1,7 @@
-"""How a public name or parameter goes: it warns for some versions, and then it is removed.
+"""Deprecation of public names and parameters: they warn for some versions before they are removed.
 
-docs/versions.md has the promise that these decorators keep. Nothing is deprecated in this version.
+docs/versions.md describes the promise that these decorators keep. Nothing is deprecated in this
+version.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _FOLDER_OF_PACKAGE = str(Path(__file__).resolve().parent.parent)
 
 
 class Deprecation(NamedTuple):
-    """What is deprecated: its name, and the versions in which it begins to warn and is removed."""
+    """A deprecated name, the version in which it starts to warn, and that which removes it."""
 
     name: str
     since: str
@@ -37,7 +38,7 @@ def deprecated(since: str, removed_in: str, advice: str) -> Callable[[Function],
     """Return a decorator for a public function that will be removed.
 
     `since` and `removed_in` are versions, such as ``0.3``. `advice` tells users what to do instead,
-    such as ``use purity``; it is in the warning and in the docstring.
+    such as ``use purity``, and appears in the warning and in the docstring.
     """
 
     def decorate(function: Function) -> Function:
@@ -59,10 +60,10 @@ def deprecated(since: str, removed_in: str, advice: str) -> Callable[[Function],
 def renamed_parameter(
     old: str, new: str, since: str, removed_in: str
 ) -> Callable[[Function], Function]:
-    """Return a decorator for a public function whose parameter `old` is called `new` now.
+    """Return a decorator for a public function whose parameter `old` has been renamed to `new`.
 
-    Until the version `removed_in`, the function accepts both names as keywords. If both are passed,
-    it raises an error.
+    Until the version `removed_in`, the function accepts both names as keywords. It raises an error
+    if a call uses both.
     """
 
     def decorate(function: Function) -> Function:
@@ -84,25 +85,25 @@ def renamed_parameter(
 
 
 def overdue(deprecations: list[Deprecation], version: str) -> list[str]:
-    """Return the names of the deprecations that should be gone in a version of the package."""
+    """Return the deprecated names that a version of the package should no longer have."""
     return [x.name for x in deprecations if _version_parts(x.removed_in) <= _version_parts(version)]
 
 
 def _version_parts(version: str) -> tuple[int, ...]:
-    """Return the numbers of a version for comparison: 1.10 is newer than 1.9, and equals 1.10.0."""
+    """Return a version as numbers, so that 1.10 is newer than 1.9 and equals 1.10.0."""
     numbers = [int(part) for part in version.split(".")]
     return tuple(numbers + [0] * (3 - len(numbers)))
 
 
 def _record(name: str, since: str, removed_in: str) -> Deprecation:
-    """Add a deprecation to the list of all, and return it."""
+    """Add a deprecation to the list of all deprecations, and return it."""
     found = Deprecation(name, since, removed_in)
     DEPRECATIONS.append(found)
     return found
 
 
 def _warn(found: Deprecation, advice: str) -> None:
-    """Warn about a deprecated name, at the line outside of the package that uses it."""
+    """Warn about a deprecated name, and attribute the warning to the user's line of code."""
     frame, level = sys._getframe(1), 2
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_FOLDER_OF_PACKAGE):
         frame, level = frame.f_back, level + 1

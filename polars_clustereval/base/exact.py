@@ -1,4 +1,4 @@
-"""Counts, sums and logarithms without loss of digits."""
+"""Expressions for counts, sums and logarithms that lose no digits."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def widen(x: pl.Expr) -> pl.Expr:
 
 
 def count_ordered_pairs(n: pl.Expr) -> pl.Expr:
-    """Return n (n - 1) as Int128: the ordered pairs of different rows among n rows."""
+    """Return n (n - 1) as Int128, the number of ordered pairs of different rows among n rows."""
     return widen(n) * (widen(n) - 1)
 
 
 def count_pairs(n: pl.Expr) -> pl.Expr:
-    """Return n (n - 1) / 2 as Int128: the unordered pairs of different rows among n rows."""
+    """Return n (n - 1) / 2 as Int128, the number of unordered pairs among n rows."""
     return count_ordered_pairs(n) // 2
 
 
@@ -35,12 +35,12 @@ def count_pairs(n: pl.Expr) -> pl.Expr:
 
 
 def ratio(x: pl.Expr, y: pl.Expr) -> pl.Expr:
-    """Return x / y as Float64, NULL if y is 0."""
+    """Return x / y as Float64, or NULL if y is 0."""
     return pl.when(y != 0).then(to_double(x) / to_double(y))
 
 
 def finite_or_null(x: pl.Expr) -> pl.Expr:
-    """Return x, or NULL where a quotient or square has overflowed and x is infinite or NaN."""
+    """Return x, or NULL where x is infinite or NaN because a quotient or square has overflowed."""
     return pl.when(x.is_finite()).then(x)
 
 
@@ -57,8 +57,8 @@ def ratio_or(part: pl.Expr, whole: pl.Expr, otherwise: float) -> pl.Expr:
 def clamped_mean(x: pl.Expr) -> pl.Expr:
     """Return the mean of x, limited to the range from its smallest to its largest value.
 
-    The limits make the mean of equal numbers exactly that number. Without them, the rounding of
-    sums could change the result.
+    The limits ensure that the mean of equal numbers is exactly that number. Without limits, the
+    mean could differ because sums are rounded.
     """
     return x.mean().clip(x.min(), x.max())
 
@@ -69,16 +69,19 @@ PLACES_OF_ROWS, PLACES_OF_SHARES = 80, 120
 
 
 def to_fixed_point(x: pl.Expr, places: int = PLACES_OF_ROWS) -> pl.Expr:
-    """Return x in fixed point with `places` binary digits: the integer part of x 2^places, Int128.
+    """Return x as a fixed-point number: the integer part of x 2^places, as Int128.
 
-    Sums of such numbers are exact and independent of order. A million equal numbers added one by
-    one in double precision, as group_by does, are off by 1e-11.
+    Sums of such numbers are exact and independent of the order. In contrast, group_by adds numbers
+    one by one in double precision, which for a million equal numbers is off by 1e-11.
     """
     return (x * 2.0**places).cast(pl.Int128)
 
 
 def from_fixed_point(x: pl.Expr, places: int = PLACES_OF_ROWS) -> pl.Expr:
-    """Return the Float64 value of a result of to_fixed_point(.., places), or of a sum of these."""
+    """Return a number in fixed point, or a sum of such numbers, as Float64.
+
+    `places` is the argument that was passed to to_fixed_point.
+    """
     return to_double(x) * 2.0**-places
 
 
@@ -107,10 +110,10 @@ def log_ratio(x: pl.Expr, y: pl.Expr) -> pl.Expr:
 
 
 def deviance(x: pl.Expr, m: pl.Expr, d: pl.Expr) -> pl.Expr:
-    """Return Loader's deviance x ln(x / m) + m - x of a count x from its mean m; it is >= 0.
+    """Return Loader's deviance of a count x from its mean m: x ln(x / m) + m - x, which is >= 0.
 
-    All are Float64. The parameter d is x - m, which the caller computes from integers, so that no
-    digits are lost.
+    All numbers are Float64. The parameter d is x - m, which the caller computes from integers so
+    that no digits are lost.
     """
     v = d / (x + m).clip(1e-300)
     w = v * v
@@ -125,9 +128,9 @@ def deviance(x: pl.Expr, m: pl.Expr, d: pl.Expr) -> pl.Expr:
 
 
 def percent_as_text(x: pl.Expr) -> pl.Expr:
-    """Return x, from 0 to 1, as text in per cent: '12 %', with one digit below 10 %.
+    """Return x, a number from 0 to 1, as a percentage such as '12 %', with one decimal below 10 %.
 
-    No other number than 0 becomes 0 %, and no other number than 1 becomes 100 %.
+    Only 0 becomes 0 %, and only 1 becomes 100 %.
     """
     whole = (100 * x + 0.5).floor().cast(pl.Int64)
     tenths = (1000 * x + 0.5).floor().cast(pl.Int64)
@@ -146,12 +149,12 @@ def percent_as_text(x: pl.Expr) -> pl.Expr:
 
 
 def whole_as_text(x: pl.Expr) -> pl.Expr:
-    """Return the nearest whole number of x as text, for 0 <= x < 1e15."""
+    """Return x rounded to the nearest whole number as text, for 0 <= x < 1e15."""
     return (x + 0.5).floor().cast(pl.Int64).cast(pl.String)
 
 
 def decimals_as_text(x: pl.Expr) -> pl.Expr:
-    """Return x as text with two decimals; the absolute value of x must be below 1e15."""
+    """Return x, whose absolute value must be below 1e15, as text with two decimals."""
     hundredths = (100 * x.abs() + 0.5).floor().cast(pl.Int64)
     sign = pl.when((hundredths > 0) & (x < 0)).then(pl.lit("-")).otherwise(pl.lit(""))
     decimals = (hundredths % 100).cast(pl.String).str.zfill(2)
@@ -161,13 +164,13 @@ def decimals_as_text(x: pl.Expr) -> pl.Expr:
 def decimals_below(x: pl.Expr, most: float) -> pl.Expr:
     """Return x, which is below `most`, as text with two decimals.
 
-    If x would round to `most`, such as 0.25, the text is 'just below 0.25'.
+    If x would be rounded to `most`, for example 0.25, the text is 'just below 0.25'.
     """
     is_near = x >= most - 0.005
     return pl.when(is_near).then(pl.lit(f"just below {most:g}")).otherwise(decimals_as_text(x))
 
 
 def count_as_text(n: pl.Expr, noun: str) -> pl.Expr:
-    """Return n and the noun as text, in the singular if n is 1: '1 row', '2 rows'."""
+    """Return n with its noun, in the singular if n is 1, as text such as '1 row' and '2 rows'."""
     ending = pl.when(n == 1).then(pl.lit("")).otherwise(pl.lit("s"))
     return pl.format(f"{{}} {noun}{{}}", n, ending)

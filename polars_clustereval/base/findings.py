@@ -1,4 +1,4 @@
-"""findings: findings on rows and on sizes of clusters, in words and numbers."""
+"""findings: findings about the number of rows and the sizes of clusters, in words and numbers."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ def make_finding(
 ) -> pl.LazyFrame:
     """Return one finding for each row of `rows`, with the partition columns `keys`.
 
-    `code` is the code of the finding, and `place` the position of this code among findings of the
-    same severity. `columns` holds severity, finding and any other columns of the result, by name; a
-    text is the same in all rows. The columns n and value are NULL if `columns` does not have them.
+    `code` is the code of the finding, and `place` is the position of this code among findings of
+    the same severity. `columns` maps names to the other columns of the result, which include
+    severity and finding. A column that is given as a text has this text in all rows. If `columns`
+    does not contain n or value, these columns are NULL.
     """
     given: dict[str, pl.Expr] = {
         name: pl.lit(x) if isinstance(x, str) else x for name, x in columns.items()
@@ -41,12 +42,13 @@ def findings_on_sizes(
     unit: str,
     complement: str,
 ) -> list[pl.LazyFrame]:
-    """Return findings on the row counts of each partition, and on the sizes of its clusters.
+    """Return findings about the number of rows and the cluster sizes of each partition.
 
-    `row_counts` has one row per partition with the partition columns `keys`, total, n_dropped,
-    n_noise, n_clusters and total_noise, the number of rows that are counted or are noise.
-    `cluster_sizes` has one row per cluster, with `keys`, cluster and cluster_size. `unit` is the
-    word for a row, and `complement` is the word for what a dropped row lacks.
+    `row_counts` has one row per partition. Its columns are the partition columns `keys`, total,
+    n_dropped, n_noise, n_clusters and total_noise, the number of rows that are counted or are
+    noise. `cluster_sizes` has one row per cluster, with the columns `keys`, cluster and
+    cluster_size. `unit` is the word for a row, and `complement` is the word for what a dropped row
+    lacks.
     """
     total, n_dropped, n_noise = pl.col("total"), pl.col("n_dropped"), pl.col("n_noise")
     n_clusters, size = pl.col("n_clusters"), pl.col("cluster_size")
@@ -124,9 +126,9 @@ def findings_on_sizes(
 def sort_findings(
     findings: Sequence[pl.LazyFrame], keys: Sequence[str], subjects: Sequence[str]
 ) -> pl.LazyFrame:
-    """Return the findings of all frames, sorted by partition and then by severity, worst first.
+    """Return the findings from all frames, sorted by partition and then by severity, worst first.
 
-    `subjects` are the names of the columns that say what a finding is about.
+    `subjects` are the names of the columns that tell which label or cluster a finding is about.
     """
     rows = pl.concat(findings, how="diagonal_relaxed")
     rank = pl.col("severity").replace_strict(_SEVERITIES, range(len(_SEVERITIES)))

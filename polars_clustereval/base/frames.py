@@ -1,4 +1,4 @@
-"""Joins, sums and added columns by partition, for frames and for lists inside an expression."""
+"""Joins, sums and computed columns per partition, for frames and for lists inside an expression."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ Stage = Callable[[Row], Terms]
 def sum_by(frame: pl.LazyFrame, by: list[str], terms: Terms) -> pl.LazyFrame:
     """Return the sum of each of the `terms` per group of the columns `by`.
 
-    The terms are expressions with one value per row, by the name of their column in the result. The
-    result has one row per group; if `by` is empty, it has one row, even if the frame has none.
+    `terms` maps the names of the result's columns to expressions with one value per row. The result
+    has one row per group. If `by` is empty, it has exactly one row, even if the frame has no rows.
     """
     named = frame.select(*by, **terms)
     sums = [pl.col(name).sum() for name in terms]
@@ -44,8 +44,8 @@ def sum_by(frame: pl.LazyFrame, by: list[str], terms: Terms) -> pl.LazyFrame:
 def aggregate_by(frame: pl.LazyFrame, by: list[str], terms: Terms) -> pl.LazyFrame:
     """Return the aggregates `terms` per group of the columns `by`.
 
-    The terms are aggregating expressions, by the name of their column in the result. The result has
-    one row per group; if `by` is empty, it has one row, even if the frame has none.
+    `terms` maps the names of the result's columns to aggregating expressions. The result has one
+    row per group. If `by` is empty, it has exactly one row, even if the frame has no rows.
     """
     return frame.group_by(by).agg(**terms) if by else frame.select(**terms)
 
@@ -63,8 +63,9 @@ def join_partitions(
 ) -> pl.LazyFrame:
     """Return `frame` with the columns of `others`, joined on the partition columns `by`.
 
-    A partition is a group of rows that is evaluated separately. NULL is a value of `by` like any
-    other. Each frame of `others` has one row per partition; if `by` is empty, it has a single row.
+    A partition is a group of rows that is evaluated separately. NULL is treated like any other
+    value of a partition column. Each frame in `others` has one row per partition, or a single row
+    if `by` is empty.
     """
     for other in others:
         if by:
@@ -82,10 +83,11 @@ _BUILD_RIGHT: dict[str, Any] = {"build_side": "force_right"} if _HAS_BUILD_SIDE 
 def join_small(
     rows: pl.LazyFrame, by: list[str], table: pl.LazyFrame, how: Literal["inner", "left"] = "inner"
 ) -> pl.LazyFrame:
-    """Return the long frame `rows` joined with the small frame `table` on the columns `by`.
+    """Return the long frame `rows`, joined with the small frame `table` on the columns `by`.
 
-    NULL equals NULL. The engine is told to build its hash table from `table`: otherwise it buffers
-    up to ten million rows to find out which of the two is smaller.
+    In the join, NULL equals NULL. The engine is told to build its hash table from `table`.
+    Otherwise, it would buffer up to ten million rows to find out which of the two frames is
+    smaller.
     """
     return rows.join(table, on=by, how=how, nulls_equal=True, **_BUILD_RIGHT)
 
@@ -96,11 +98,12 @@ def join_small(
 
 
 def add_stages(frame: pl.LazyFrame, *stages: Stage) -> pl.LazyFrame:
-    """Return `frame` with the columns that the stages add, one stage after the other.
+    """Return `frame` with the columns that the stages add one after the other.
 
-    A stage is a function that is called with `pl.col` and returns new columns, as expressions by
-    name, which may use the columns of earlier stages. Put a column that is used twice into a stage
-    of its own, because Polars computes a when/then expression again wherever it is used.
+    A stage is a function that takes `pl.col` and returns a mapping from the names of new columns to
+    expressions. These expressions may use the columns of earlier stages. Put a column that is used
+    twice into a stage of its own, because Polars computes a when/then expression again wherever it
+    is used.
     """
     for stage in stages:
         frame = frame.with_columns(**stage(pl.col))
@@ -108,7 +111,7 @@ def add_stages(frame: pl.LazyFrame, *stages: Stage) -> pl.LazyFrame:
 
 
 def _has_same_parts(dtype: Any, other: Any) -> bool:
-    """Return whether two types are structs with the same types in the same places."""
+    """Return whether two types are structs whose fields have the same types in the same order."""
     if not (dtype == pl.Struct and other == pl.Struct):
         return False
     types = [[field.dtype for field in one.fields] for one in (dtype, other)]
@@ -116,11 +119,11 @@ def _has_same_parts(dtype: Any, other: Any) -> bool:
 
 
 def align_structs(frame: pl.LazyFrame, like: Mapping[str, Any]) -> pl.LazyFrame:
-    """Return `frame` with the fields of its structs renamed as in the types of `like`.
+    """Return `frame` with its struct fields renamed to match the struct types in `like`.
 
-    `like` has types by the names of columns of the frame. If a column is a struct with the same
-    types in the same places as its type in `like`, its fields get the names of that type. Otherwise
-    its values could not be equal to those of the other table.
+    `like` maps column names to types. If a column of the frame and its type in `like` are structs
+    whose fields have the same types in the same order, the fields of the column get the names in
+    `like`. Without this renaming, the column could not be compared with that of the other table.
     """
     schema = frame.collect_schema()
     return frame.with_columns(
@@ -140,11 +143,12 @@ def list_meanings(scores: Iterable[MetricFacts] | Iterable[Entry]) -> pl.LazyFra
 def to_user_frame(
     frame: Frame, lazy: pl.LazyFrame, keys: dict[str, str], metrics: Sequence[str] | None = None
 ) -> Frame:
-    """Return the result `lazy` for the user: collected if the input `frame` is a DataFrame.
+    """Return the result `lazy` in the form for the user, collected if `frame` is a DataFrame.
 
-    `keys` maps the inner names of the partition columns (key_0, key_1, ...) to the user's names,
-    which the result gets. `metrics` are the columns to return after the partition columns, or None
-    for all; anything that only the other columns need is not computed.
+    `frame` is the frame that the user passed. `keys` maps the inner names of the partition columns
+    (key_0, key_1, ...) to the user's names, which these columns have in the result. `metrics` are
+    the columns to return after the partition columns, or None for all columns. Anything that is
+    needed only for other columns is not computed.
     """
     if metrics is not None:
         known = [name for name in lazy.collect_schema().names() if name not in keys]
@@ -159,17 +163,17 @@ def to_user_frame(
 
 
 def element_field(name: str) -> pl.Expr:
-    """Return field `name` of the structs of a list, as an expression for ``list.eval``."""
+    """Return the field `name` of the structs in a list, as an expression for ``list.eval``."""
     return pl.element().struct.field(name)
 
 
 class StructLists(NamedTuple):
-    """An expression of lists of structs, which replaces a frame inside an expression.
+    """An expression with lists of structs, which takes the place of a frame inside an expression.
 
-    `lists` has one list per group of rows of the user's frame. Each struct of a list corresponds to
-    a row of a frame, and `fields` are the names of its fields. An expression has no variables, so a
-    value that it uses twice is computed twice. The elements of a list are the exception:
-    ``list.eval`` computes them once for all expressions inside it.
+    `lists` has one list per group of rows of the user's frame. Each struct in a list corresponds to
+    a row of a frame, and `fields` are the names of the struct's fields. An expression has no
+    variables, so a value that is used twice is computed twice. The elements of a list are the
+    exception, because ``list.eval`` computes them once for all expressions inside it.
     """
 
     lists: pl.Expr
@@ -178,17 +182,17 @@ class StructLists(NamedTuple):
     def select(self, terms: Terms) -> StructLists:
         """Return the lists with only the fields `terms`, like DataFrame.select.
 
-        The terms are expressions of element_field, by the name of their field in the result.
+        `terms` maps the names of the new fields to expressions that use element_field.
         """
         struct = pl.struct([term.alias(name) for name, term in terms.items()])
         return StructLists(self.lists.list.eval(struct), tuple(terms))
 
     def add_stages(self, *stages: Stage) -> StructLists:
-        """Return the lists with the fields that the stages add, one stage after the other.
+        """Return the lists with the fields that the stages add one after the other.
 
-        Each stage is called with `element_field`, which returns the expression of a field by the
-        name of the field. It returns new fields, as expressions by name, which may use the fields
-        that earlier stages have added.
+        Each stage is called with `element_field`, which takes the name of a field and returns the
+        expression for the field. The stage returns a mapping from the names of new fields to
+        expressions, which may use the fields that earlier stages have added.
         """
         structs = self
         for stage in stages:
@@ -197,10 +201,10 @@ class StructLists(NamedTuple):
         return structs
 
     def sum_terms(self, terms: Terms) -> StructLists:
-        """Return lists of one struct: the sum over the list of each of the `terms`, and `total`.
+        """Return lists of one struct that holds the sum of each of the `terms`, and `total`.
 
-        The terms are expressions of element_field, by the name of their sum. `total`, the number of
-        rows of the group, is a field with the same value in all structs of a list.
+        `terms` maps the names of the sums to expressions that use element_field. `total`, the
+        number of rows in the group, is a field that has the same value in all structs of a list.
         """
         sums = {name: term.sum() for name, term in terms.items()}
         return self.select({"total": element_field("total").first(), **sums})
@@ -209,8 +213,9 @@ class StructLists(NamedTuple):
         """Return one score per group of rows, as an expression with the alias `name`.
 
         Each list has a single struct of statistics, one of which is `total`, the number of rows.
-        `scores` is a function that is called with `element_field` and returns scores as expressions
-        by name; `name` selects one of them. The score is NULL for a group without rows.
+        The function `scores` is called with `element_field` and returns a mapping from names to the
+        expressions of scores, from which `name` selects one. The score is NULL for a group without
+        rows.
         """
         score = pl.when(element_field("total") > 0).then(scores(element_field)[name])
         return self.lists.list.eval(score).list.first().alias(name)

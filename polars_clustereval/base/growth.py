@@ -1,9 +1,10 @@
-"""growth: the tables whose time grows faster than the number of rows, and estimates of that time.
+"""growth: estimates of the running time of tables whose time grows faster than the number of rows.
 
-A table declares its growth above its function (see tables). An estimate is a product of sizes, such
-as n n d, times the seconds that were measured for each 10^9 of this product. An estimate only tells
-whether a call takes seconds, minutes or hours. The docstrings, the comments of the macros,
-docs/scale.md, the report page and the warnings of the command line all use these estimates.
+The decorator of a table function declares how the time grows (see the module tables). An estimate
+is a product of sizes, such as n n d, times the seconds that were measured for each 10^9 of this
+product. An estimate only tells whether a call takes seconds, minutes or hours. The docstrings, the
+comments of the macros, docs/scale.md, the report page and the warnings of the command line all use
+these estimates.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ _MINUTE = 60.0
 
 
 class Growth(NamedTuple):
-    """How the time of a table grows with some of its options."""
+    """How the running time of a table grows, for some values of its options."""
 
     #: Letters of SIZES; the product of these sizes is the amount of work.
     factors: str
@@ -75,7 +76,7 @@ _A_SAMPLE = (Setting("method", "sample"), Setting("sample_size", 2000))
 
 
 def _exact_silhouettes(*faster: Setting, **when: tuple[object, ...]) -> tuple[Growth, ...]:
-    """Return how the time of a table of exact silhouettes grows, for the default distance first."""
+    """Return how the time for exact silhouettes grows, with the default distance first."""
     return tuple(
         Growth(
             "nnd",
@@ -140,9 +141,9 @@ PAIRS_OF_RUNS = (Growth("nr", {"duckdb": 60.0, "polars": 50.0}),)
 
 
 def find_growth(growths: Sequence[Growth], options: Mapping[str, object]) -> Growth | None:
-    """Return the record of `growths` that applies with these options, or None if none does.
+    """Return the first of `growths` that applies to these options, or None if none of them applies.
 
-    `options` maps parameters of the table to values; the letter case of texts does not matter.
+    `options` maps parameters of the table to values. The case of letters in values does not matter.
     """
     given = {name: x.lower() if isinstance(x, str) else x for name, x in options.items()}
     for growth in growths:
@@ -152,9 +153,10 @@ def find_growth(growths: Sequence[Growth], options: Mapping[str, object]) -> Gro
 
 
 def estimate_seconds(growth: Growth, engine: str, sizes: Mapping[str, float]) -> float:
-    """Return roughly how many seconds a table takes in an engine; `sizes` maps letters to sizes.
+    """Return roughly how many seconds a table takes in an engine.
 
-    If `sizes` lacks a factor of the product, the result is 0.
+    `sizes` maps the letters in the product to sizes. If a letter is missing in `sizes`, the result
+    is 0.
     """
     product = prod(float(sizes[x]) for x in growth.factors)
     return product / 1e9 * growth.seconds[engine] if product <= growth.most else 0.0
@@ -166,7 +168,10 @@ def estimate_seconds(growth: Growth, engine: str, sizes: Mapping[str, float]) ->
 
 
 def describe_seconds(seconds: float) -> str:
-    """Return a time in words, with one digit, in the largest unit that it exceeds twice."""
+    """Return a time in words, rounded to one digit.
+
+    The unit is the largest one of which the time has more than two.
+    """
     for unit, size in (("days", 86400), ("hours", 3600), ("minutes", 60)):
         if seconds > 2 * size:
             return f"{_round(seconds / size, 1):,.0f} {unit}"
@@ -179,14 +184,14 @@ def _round(value: float, digits: int) -> float:
 
 
 def describe_product(factors: str) -> str:
-    """Return the product of sizes in words, such as rows^2 x coordinates."""
+    """Return a product of sizes in words, such as rows^2 x coordinates."""
     letters = dict.fromkeys(factors)
     powers = {x: factors.count(x) for x in letters}
     return " x ".join(f"{SIZES[x]}^{n}" if n > 1 else SIZES[x] for x, n in powers.items())
 
 
 def _describe_minute(growth: Growth, engine: str) -> str:
-    """Return the size at which a table takes one minute in an engine, as text such as 240,000."""
+    """Return the size for which a table takes one minute in an engine, as text such as 240,000."""
     free = [x for x in growth.factors if x not in _EXAMPLE]
     # In the example, 50 clusters hold all rows.
     known = prod(_EXAMPLE.get(x, 1.0) for x in growth.factors) * (0.02 if "s" in free else 1.0)
@@ -195,7 +200,7 @@ def _describe_minute(growth: Growth, engine: str) -> str:
 
 
 def _describe_growth(growth: Growth, parameters: Collection[str]) -> str:
-    """Return the sentences about time in the docstring of a table with these parameters."""
+    """Return the sentences on running time for the docstring of a table with these parameters."""
     sizes = [_describe_minute(growth, engine) for engine in ("duckdb", "polars")]
     what = " and ".join(SIZES[x] for x in dict.fromkeys(growth.factors) if x in "nlk")
     more = {"d": " of 8 coordinates", "r": " of 10 runs"}
@@ -216,10 +221,10 @@ def _describe_growth(growth: Growth, parameters: Collection[str]) -> str:
 
 
 def add_growth_note(function: Callable[..., Any], growths: Sequence[Growth]) -> None:
-    """Add to the docstring of a table function how the time of its default call grows.
+    """Add a note to the docstring of a table function about how the time of a default call grows.
 
-    The note comes first in the section Notes. Nothing is added if the time grows in proportion to
-    the number of rows.
+    The note is at the beginning of the section Notes. If the time grows in proportion to the number
+    of rows, no note is added.
     """
     parameters = signature(function).parameters
     defaults = {x.name: x.default for x in parameters.values() if x.default is not x.empty}

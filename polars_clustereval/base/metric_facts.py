@@ -1,8 +1,8 @@
 """metric_facts: what is known about each external metric, from the docstring of its expression.
 
-The docstrings are the source of these facts. ``make facts`` copies the facts to the file
-metric_facts.json, because Python with -OO removes docstrings, and because importing the package
-should not have to parse them.
+The docstrings are the source of these facts. ``make facts`` copies the facts into the file
+metric_facts.json, because Python with -OO removes docstrings, and because parsing docstrings would
+slow down the import of the package.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ FACTS_FILE = Path(__file__).with_suffix(".json")
 
 
 class MetricFacts(NamedTuple):
-    """The facts about one metric. Texts that do not apply are empty."""
+    """The facts about one metric.
+
+    A text is empty if the metric does not have this fact.
+    """
 
     name: str
     title: str
@@ -65,12 +68,12 @@ class MetricFacts(NamedTuple):
 
 @cache
 def metric_facts() -> Mapping[str, MetricFacts]:
-    """Return the facts of every external metric by its name, in the order of the reports."""
+    """Return a mapping from external metrics to their facts, in the order of the reports."""
     records = json.loads(FACTS_FILE.read_text(encoding="utf-8"))
     return {record["name"]: MetricFacts(**record) for record in records}
 
 
 @cache
 def metrics_of(table: str) -> Mapping[str, MetricFacts]:
-    """Return the facts of the metrics whose first report is `table`, by name, in report order."""
+    """Return the facts about metrics whose first report is `table`, by name, in report order."""
     return {name: facts for name, facts in metric_facts().items() if facts.table == table}

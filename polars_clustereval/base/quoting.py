@@ -1,4 +1,4 @@
-"""Quoting of users' names and texts in SQL queries, and escaping of texts that are shown."""
+"""Quoting of names and texts for SQL queries, and escaping of texts for display."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def quote_literal(text: str) -> str:
 
 
 def escape_controls(text: str) -> str:
-    """Return the text with its control characters as escapes such as x1b after a backslash."""
+    """Return the text with control characters replaced by a backslash and a code such as x1b."""
     return "".join(
         ascii(char)[1:-1] if category(char) in _CONTROL_CATEGORIES else char for char in text
     )

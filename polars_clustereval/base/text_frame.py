@@ -1,4 +1,4 @@
-"""DataFrames whose texts are shown in full."""
+"""DataFrames that show their texts in full."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _TEXT_LENGTH, _SHOWN_ROWS = 200, 60
 class TextFrame(pl.DataFrame):
     """A DataFrame that shows its texts in full, at the prompt and in notebooks.
 
-    Polars cuts off a text after 30 characters and a table after 10 rows, and would therefore hide
-    most of a summary. Settings that you have made in polars.Config still apply.
+    By default, Polars cuts off texts after 30 characters and tables after 10 rows, and would
+    therefore hide most of a summary. Your own settings in polars.Config still apply.
     """
 
     def __str__(self) -> str:
@@ -37,13 +37,13 @@ class TextFrame(pl.DataFrame):
 
 
 def show_whole_texts(frame: Frame) -> Frame:
-    """Return a DataFrame as a TextFrame; return a LazyFrame unchanged."""
+    """Return a DataFrame as a TextFrame, and a LazyFrame unchanged."""
     return TextFrame(frame) if isinstance(frame, pl.DataFrame) else frame
 
 
 @contextmanager
 def _whole_texts() -> Iterator[None]:
-    """Let Polars show long texts and many rows, unless the user has decided otherwise."""
+    """Let Polars show long texts and many rows, unless the user's settings say otherwise."""
     with pl.Config() as config:
         if "POLARS_FMT_STR_LEN" not in os.environ:
             config.set_fmt_str_lengths(_TEXT_LENGTH)

@@ -1,4 +1,4 @@
-"""Error texts for names and parameters that the package does not have."""
+"""Error texts for names and parameters that do not exist in the package."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ _SAMPLE = {
 def describe_unknown_name(
     name: str, public: Collection[str], functions: Sequence[Callable[..., Any]]
 ) -> str:
-    """Return the end of an error text that says what to use instead of `name`; may be empty.
+    """Return the end of an error text, which says what to use instead of `name`.
 
-    The text is empty if no known name is similar. `public` holds the names that the package has,
-    and `functions` its functions. If `name` is a column of a table, such as
-    calinski_harabasz_score, the text shows the call of that table.
+    The result is empty if no known name is similar. `public` holds the public names of the package,
+    and `functions` holds its functions. If `name` is a column of a table, such as
+    calinski_harabasz_score, the text shows how to call that table.
     """
     tables = _tables_by_column(tuple(functions))
     twin = _twin_of(name.lower(), public, tables)
@@ -62,7 +62,7 @@ def describe_unknown_name(
 def _twin_of(name: str, public: Collection[str], columns: Collection[str]) -> str | None:
     """Return the name in `public` or `columns` that the user may have meant by `name`, or None.
 
-    Columns have short names, so a column must be more similar than a public name.
+    Column names are short, so they must be more similar to `name` than public names must be.
     """
     other = OTHER_NAMES.get(name.removesuffix("_score"))
     similar = get_close_matches(name, columns, n=1, cutoff=0.8)
@@ -74,11 +74,11 @@ def _twin_of(name: str, public: Collection[str], columns: Collection[str]) -> st
 def _tables_by_column(
     functions: tuple[Callable[..., Any], ...],
 ) -> dict[str, Callable[..., Any]]:
-    """Return the columns of all tables, each with the table that an error text should name.
+    """Return a mapping from the columns of all tables to the table that an error text should name.
 
-    Only tables that require nothing but a frame, clusters and other columns are included. If
-    several tables have a column, the result names the table with the fewest required arguments; in
-    a tie, the table with the most columns.
+    Only tables whose required arguments are one frame and some of its columns are included. If
+    several tables have the column, the result names the table with the fewest required arguments.
+    If there are several such tables, it names the one with the most columns.
     """
     columns = {
         function: _columns_of(function)
@@ -92,7 +92,7 @@ def _tables_by_column(
 
 
 def _columns_of(table: Callable[..., pl.DataFrame]) -> list[str]:
-    """Return the names of the columns of a table that are not among its arguments."""
+    """Return the names of the columns of a table that are not also parameters of the table."""
     result = table(pl.DataFrame(_SAMPLE), *required_parameters(table)[1:])
     return [column for column in result.columns if column not in _SAMPLE]
 
@@ -111,17 +111,17 @@ _COLUMNS = """\
 
 
 def is_aggregate(function: Callable[..., Any]) -> bool:
-    """Return whether a function is an expression of a label and a cluster, not of a frame."""
+    """Return whether a function takes a label and a cluster and returns an expression."""
     code = function.__code__
     return code.co_varnames[: code.co_argcount][:2] == ("label", "cluster")
 
 
 def explain_noise(function: Function) -> Function:
-    """Return an aggregate whose errors and docstring say how to leave noise out of it.
+    """Return an aggregate whose errors and docstring tell users how to leave out noise.
 
     Only tables have options for noise, and Python's own error would only name the parameter. In the
-    code, the docstring of an aggregate leaves out label and cluster, because all aggregates share
-    these two parameters; they are added here.
+    source code, the docstring of an aggregate does not describe label and cluster, because all
+    aggregates have these two parameters. Their descriptions are added here.
     """
 
     @wraps(function)
@@ -145,13 +145,13 @@ def _with_columns(docstring: str) -> str:
 
 
 def _clusters_without(noise: object) -> str:
-    """Return code for the column of clusters with NULL in place of the noise value."""
+    """Return code for the column of clusters, with NULL instead of the noise value."""
     shown = f'"{noise}"' if isinstance(noise, str) else repr(noise)
     return f'pl.when(pl.col("cluster") != {shown}).then("cluster")'
 
 
 def _noise_error(name: str, parameter: str, noise: object) -> TypeError:
-    """Return the error for an aggregate `name` that got `noise` for a `parameter` of tables."""
+    """Return the error for a call of an aggregate with `parameter`, a noise option of tables."""
     return TypeError(
         f"{name}() has no parameter '{parameter}', only tables have it; leave noise out: "
         f'ce.{name}("label", {_clusters_without(noise)})'

@@ -1,7 +1,8 @@
-"""Catalogue: the facts about every score, collected from the places where they are recorded.
+"""Catalogue: the facts about every score, collected from docstrings and from ``base.score_facts``.
 
-The facts of an external metric are in the docstring of its expression, and the facts of other
-scores are in ``base.score_facts``. The package imports this folder only when a score is described.
+The facts about an external metric are in the docstring of the function that returns its expression,
+and the facts about all other scores are in ``base.score_facts``. The package imports this folder
+only when it has to describe a score.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ __all__ = ["Description", "describe_callable", "list_callables", "parameters_of"
 
 
 class Description(NamedTuple):
-    """The text about a name: a title, a definition, facts by their headings, and calls."""
+    """The description of a name: a title, a definition, facts with headings, and example calls."""
 
     title: str
     definition: str
@@ -28,7 +28,7 @@ class Description(NamedTuple):
 
 
 def describe_callable(name: str) -> Description | None:
-    """Return the description of a table, function, criterion or parameter, or None if unknown."""
+    """Return the description of a table, function, criterion or parameter; None for other names."""
     if name in _functions():
         return _describe_function(name)
     if name in CRITERIA:
@@ -37,7 +37,7 @@ def describe_callable(name: str) -> Description | None:
 
 
 def list_callables() -> dict[str, dict[str, str]]:
-    """Return everything except scores that can be described: a line by name, by kind of name."""
+    """Return, for each kind of name other than scores, a mapping from names to lines of text."""
     lines = {
         name: join_lines(read_sections(function)[""].partition("\n\n")[0])
         for name, function in _functions().items()
@@ -58,7 +58,10 @@ def list_callables() -> dict[str, dict[str, str]]:
 
 @cache
 def _functions() -> dict[str, Callable[..., Any]]:
-    """Return the public functions by name; to_sql is one of them if its extra is installed."""
+    """Return the public functions by name.
+
+    They include to_sql if the extra that it needs is installed.
+    """
     import polars_clustereval as package
 
     found = {name: getattr(package, name) for name in dir(package)}
@@ -66,7 +69,7 @@ def _functions() -> dict[str, Callable[..., Any]]:
 
 
 def is_table(function: Callable[..., Any]) -> bool:
-    """Return whether a function is a table, that is, whether its first parameter is a frame."""
+    """Return whether a function is a table function, whose first parameter is a frame."""
     return next(iter(inspect.signature(function).parameters), "").startswith("frame")
 
 
@@ -75,7 +78,7 @@ _SQL = re.compile(r"In SQL:\s``(.*?)``", re.DOTALL)
 
 
 def _describe_function(name: str) -> Description:
-    """Return the docstring of a public function as a Description, without errors and examples."""
+    """Return the docstring of a public function, without errors and examples, as a Description."""
     function = _functions()[name]
     sections = read_sections(function)
     notes = sections.get("Notes", "")
@@ -110,7 +113,7 @@ def _describe_function(name: str) -> Description:
 
 
 def _describe_criterion(name: str) -> Description:
-    """Return what a criterion of choose_k is, and when it recommends which k, or none."""
+    """Return what a criterion of choose_k is, and which number of clusters it recommends."""
     table = "gap_statistic" if name == "gap" else "elbow"
     sections = read_sections(_functions()[table])
     items = {item: text for text, item in _ITEM.findall(sections.get("Returns", ""))}
@@ -145,7 +148,7 @@ _AS_IN = re.compile(r"as in (\w+)\. ")
 
 @cache
 def parameters_of(name: str) -> Mapping[str, str]:
-    """Return the texts about the parameters of a public function, in the order of the call."""
+    """Return the texts about the parameters of a public function, in the order of its signature."""
     function = _functions()[name]
     found = read_parameters(function)
     for parameter, text in found.items():
@@ -156,7 +159,7 @@ def parameters_of(name: str) -> Mapping[str, str]:
 
 
 class _Usage(NamedTuple):
-    """The text about a parameter, and the tables that have this text."""
+    """The text about a parameter, and the tables whose docstrings have this text."""
 
     text: str
     tables: tuple[str, ...]
@@ -164,7 +167,7 @@ class _Usage(NamedTuple):
 
 @cache
 def _parameters() -> dict[str, list[_Usage]]:
-    """Return the texts about the parameters of tables, by name; the most common one comes first."""
+    """Return the texts about each parameter of the tables, with the most common text first."""
     tables: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for name, function in _functions().items():
         if is_table(function):
@@ -180,7 +183,7 @@ def _parameters() -> dict[str, list[_Usage]]:
 
 
 def _describe_parameter(name: str) -> Description:
-    """Return the description of a parameter, and which tables have it."""
+    """Return the description of a parameter, which includes the tables that have the parameter."""
     first, *others = _parameters()[name]
     also = "\n".join(f"{usage.text} In {', '.join(usage.tables)}." for usage in others)
     facts = {"Tables": ", ".join(first.tables), "Otherwise": also}

@@ -1,4 +1,4 @@
-"""describe: the text about a score, a table, a criterion or a parameter."""
+"""describe: returns a text that describes a score, a table, a criterion or a parameter."""
 
 from __future__ import annotations
 
@@ -78,14 +78,14 @@ _BEST = {"high": "best high", "low": "best low", "": "neither high nor low is be
 
 @cache
 def entries() -> Mapping[str, Entry]:
-    """Return the catalogue: the entries by name, in the order of the reports."""
+    """Return the catalogue, which holds the entries by name in the order of the reports."""
     return {entry.name: entry for entry in (*list_external_entries(), *COLUMN_SCORES)}
 
 
 def reading(name: str, value: float | None) -> str | None:
     """Return the word that the literature uses for a value of a score, with its source.
 
-    The result is None if there is no value, or no scale for the score.
+    The result is None if `value` is None, or if there is no scale for the score.
 
     Examples
     --------
@@ -99,9 +99,9 @@ def reading(name: str, value: float | None) -> str | None:
 
 
 class _Text(str):
-    """A text that Python shows without quotes, and notebooks show as Markdown.
+    """A text that Python shows without quotes and that notebooks show as Markdown.
 
-    `markdown` is None for a text that notebooks also show unchanged.
+    If `markdown` is None, notebooks show the text itself.
     """
 
     __slots__ = ("markdown",)
@@ -122,20 +122,21 @@ class _Text(str):
 def describe(name: str | None = None) -> str:
     """Describe a score: its definition, range, best value, special cases, source, cost and calls.
 
-    It also describes tables, functions, parameters and the criteria of choose_k. On the command
-    line, call ``clustereval describe NAME``.
+    The function also describes tables, functions, parameters and the criteria of choose_k. The
+    equivalent command is ``clustereval describe NAME``.
 
     Parameters
     ----------
     name : str, optional
-        A score, that is, a column of a report, such as 'davies_bouldin_score'; a table such as
-        'external_summary'; a criterion of choose_k such as 'jump'; or a parameter of a table such
-        as 'noise_as'. Without a name, you get a list of all names, with the scores by family.
+        The name of a score (a column of a report) such as 'davies_bouldin_score', a table such as
+        'external_summary', a criterion of choose_k such as 'jump', or a parameter of a table such
+        as 'noise_as'. Without a name, the function returns a list of all names, in which scores are
+        grouped by family.
 
     Returns
     -------
     str
-        Several lines, which the Python prompt shows as text, and notebooks as a table.
+        Several lines, which the Python prompt shows as text and notebooks show as a table.
 
     Raises
     ------
@@ -171,7 +172,10 @@ def describe(name: str | None = None) -> str:
 
 
 def _find(name: object) -> Description:
-    """Return the description of a name; raise an error that suggests a similar name if unknown."""
+    """Return the description of a name.
+
+    If the name is unknown, raise an error that suggests a similar name.
+    """
     found = entries()
     if isinstance(name, str):
         known = _describe_score(found[name]) if name in found else describe_callable(name)
@@ -187,9 +191,9 @@ def _find(name: object) -> Description:
 
 
 def _similar_name(name: str, found: Mapping[str, Entry]) -> str | None:
-    """Return the name that the user may have meant by `name`; None if no name is similar.
+    """Return the name that the user may have meant by `name`, or None if no name is similar.
 
-    `name` is in lower case, and may be a name in another library, or an abbreviation.
+    `name` is in lower case. It may be an abbreviation or the name of a score in another library.
     """
     others = {
         other.lower(): entry.name
@@ -214,7 +218,7 @@ def show_range(entry: Entry) -> str:
 
 
 def show_cases(entry: Entry) -> str:
-    """Return when a score is NULL, or has a value by convention."""
+    """Return a text that says when a score is NULL, and when it has a value by convention."""
     if entry.kind == "internal":
         cases = f", and for: {entry.special_cases}" if entry.special_cases else ""
         return f"NULL if there are no points{cases}."
@@ -227,7 +231,7 @@ def show_elsewhere(entry: Entry) -> str:
 
 
 def show_scale(scale: Scale | None) -> str:
-    """Return the words of a scale with their bounds, and its source."""
+    """Return the words of a scale with their bounds, and the source of the scale."""
     if scale is None:
         return ""
     words = ", ".join(f"{word} above {bound:.2f}" for bound, word in scale.words)
@@ -235,7 +239,7 @@ def show_scale(scale: Scale | None) -> str:
 
 
 def _describe_score(entry: Entry) -> Description:
-    """Return the facts of a score."""
+    """Return the description of a score."""
     facts = {
         "Family": f"{entry.family} ({entry.kind})",
         "Notation": NOTATION[entry.family],
@@ -252,7 +256,7 @@ def _describe_score(entry: Entry) -> Description:
 
 
 def _lay_out(known: Description) -> str:
-    """Return a description as text: a paragraph for the definition, lines for each fact."""
+    """Return a description as text, with a paragraph for the definition and lines for each fact."""
     heads = {**known.facts, **known.calls}
     width = max(map(len, heads)) + 2
     lines = [known.title, "", *wrap(known.definition, _WIDTH), ""]
@@ -270,7 +274,7 @@ def _lay_out(known: Description) -> str:
 
 
 def _write_markdown(known: Description) -> str:
-    """Return a description as Markdown: a paragraph for the definition, a table of the facts."""
+    """Return a description as Markdown: a paragraph for the definition, a table for the facts."""
     facts = [(fact, _escape_markup(text)) for fact, text in known.facts.items() if text]
     calls = [(head, f"`{call}`".replace("|", "\\|")) for head, call in known.calls.items()]
     rows = [f"| {head} | {' '.join(text.split())} |" for head, text in (*facts, *calls)]
@@ -279,12 +283,12 @@ def _write_markdown(known: Description) -> str:
 
 
 def _escape_markup(text: str) -> str:
-    """Return plain text as Markdown, escaped so that a notebook sees no markup and no formulas."""
+    """Return a text in Markdown, escaped so that notebooks find no markup and no formulas."""
     return re.sub(r"([\\`*_{}\[\]<>|$~])", r"\\\1", text)
 
 
 def _list_others() -> str:
-    """Return the names of tables, functions, criteria and parameters, each with a line of text."""
+    """Return a list of tables, functions, criteria and parameters, with a line for each."""
     blocks, scores = [], entries()
     for kind, known in list_callables().items():
         # Expressions are scores, which are already listed.
@@ -305,7 +309,7 @@ def _list_others() -> str:
 
 
 def _list_families(scores: Collection[Entry]) -> str:
-    """Return the names and titles of the scores, below the name of their family."""
+    """Return the list of scores, by family, with their names and titles."""
     width = max(len(entry.name) for entry in scores) + 2
     lines: list[str] = []
     family = ""

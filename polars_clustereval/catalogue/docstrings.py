@@ -1,4 +1,4 @@
-"""docstrings: the sections and the parameters of a docstring, in numpy's style."""
+"""docstrings: functions that read the sections and parameters of docstrings in numpy's style."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ _SECTION = re.compile(r"\n\n(\w+)\n-+\n")
 
 
 def read_sections(function: Callable[..., Any]) -> dict[str, str]:
-    """Return the sections of a docstring by title, unchanged; the first section has no title."""
+    """Return the unchanged sections of a docstring by title.
+
+    The title of the first section is empty.
+    """
     # With -OO, Python removes docstrings.
     first, *parts = _SECTION.split(inspect.getdoc(function) or "")
     return {"": first} | dict(zip(parts[::2], parts[1::2], strict=True))
 
 
 def read_parameters(function: Callable[..., Any]) -> dict[str, str]:
-    """Return the type and the text of each parameter in a docstring, in one line."""
+    """Return the type and the text of each parameter in a docstring, joined into one line."""
     entries = re.split(r"\n(?=\S)", read_sections(function).get("Parameters", ""))
     found = {}
     for entry in filter(None, entries):
@@ -34,5 +37,5 @@ def read_parameters(function: Callable[..., Any]) -> dict[str, str]:
 
 
 def join_lines(text: str) -> str:
-    """Return a text of a docstring as one line, without backticks."""
+    """Return a text from a docstring as one line without backticks."""
     return " ".join(text.replace("`", "").split())

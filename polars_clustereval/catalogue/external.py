@@ -1,4 +1,4 @@
-"""external: the facts of the scores of labels against clusters, from their docstrings."""
+"""external: the facts about scores that compare labels with clusters, from their docstrings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SCALES = {
 
 
 def _build_entry(facts: MetricFacts) -> Entry:
-    """Return the entry of a metric from its facts."""
+    """Return the entry for a metric, made from the facts about the metric."""
     return Entry(
         name=facts.name,
         title=facts.title,
@@ -47,6 +47,6 @@ def _build_entry(facts: MetricFacts) -> Entry:
 def list_external_entries() -> list[Entry]:
     """Return one entry for each metric of external_report and entity_resolution_report, in order.
 
-    A metric in both reports is listed only with external_report.
+    A metric that is in both reports is listed only under external_report.
     """
     return [_build_entry(facts) for facts in metric_facts().values()]

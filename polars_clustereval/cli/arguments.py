@@ -48,7 +48,7 @@ def make_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line.
 
     The result of its parse_args has `command`, a function that takes Options and returns an
-    Outcome. It is None if there is no command.
+    Outcome. `command` is None if the user gives no command.
     """
     parser = _Parser(
         "clustereval",
@@ -97,7 +97,7 @@ _FORMULA_HELP = "in CSV: an apostrophe before texts that spreadsheets would comp
 def _add_command(
     commands: Any, name: str, run: Callable[[Options], Outcome], texts: tuple[str, str]
 ) -> argparse.ArgumentParser:
-    """Add a command that `run` runs; return its parser.
+    """Add a command that the function `run` runs, and return the parser of the command.
 
     `commands` is the result of argparse's add_subparsers. `texts` are the text in the list of
     commands and the text at the top of the command's own help.
@@ -112,7 +112,7 @@ def _add_command(
 def _add_option(
     parser: Any, parameter: str, help_text: str = "", *, required: bool = False
 ) -> None:
-    """Add the option of a parameter to a parser or a group, with its usual help by default.
+    """Add the option of a parameter to a parser or group, by default with the usual help text.
 
     The value of the option is None if the user does not pass it.
     """
@@ -123,9 +123,9 @@ def _add_option(
 
 
 def _add_inputs(command: argparse.ArgumentParser, parameters: Iterable[str]) -> None:
-    """Add the arguments for the tables of a report to the parser of a command.
+    """Add the arguments for the input tables of a report to the parser of a command.
 
-    `parameters` are the parameters of its function.
+    `parameters` are the parameters of the report's function.
     """
     for parameter in parameters:
         settings = {"flag": parameter, **INPUTS[parameter]}

@@ -149,14 +149,14 @@ def run_findings(options: Options) -> Outcome:
 
 
 def run_stability(options: Options) -> Outcome:
-    """Return the consensus of the runs, or with --reference the stability of its clusters."""
+    """Return the consensus of the runs, or with --reference the stability of those clusters."""
     for flag in _list_misplaced(options):
         raise ClusterEvalError(f"{flag} is for agreement, not for --reference: drop one")
     return run_report(options)
 
 
 def _list_misplaced(options: Options) -> list[str]:
-    """Return the given options that belong to other reports of a command than the computed one.
+    """Return the given options that belong only to reports of the command that are not computed.
 
     Options that have their default values are not included.
     """
@@ -215,7 +215,7 @@ def _name_inputs(text: str, sources: Sequence[Source], call: Call) -> str:
 
 
 def _sort_rows(result: pl.DataFrame, report: Report) -> pl.DataFrame:
-    """Return the rows of a report, with the worst first if it has many rows for each clustering.
+    """Return the rows of a report, the worst first if there are many rows for each clustering.
 
     Rows that are equally bad keep the order of the report.
     """
@@ -227,7 +227,7 @@ def _sort_rows(result: pl.DataFrame, report: Report) -> pl.DataFrame:
 
 
 def _write_result(result: pl.DataFrame, format_name: str, call: Call, options: Options) -> bytes:
-    """Return the rows of a report in the format with this name: a table, or one for programs."""
+    """Return the rows of a report in the named format: a table, or a format for programs."""
     if options.quote_formulas:
         result = quote_formulas(result)
     if format_name != "table":
@@ -244,7 +244,7 @@ def _write_result(result: pl.DataFrame, format_name: str, call: Call, options: O
 
 
 def _describe_engine(options: Options) -> list[str]:
-    """Return a note if the report's engine is not DuckDB and the options do not name it.
+    """Return a note if the report's engine is not DuckDB and the options do not name an engine.
 
     The note is useful only at a terminal, so it is not written to a log.
     """
@@ -256,7 +256,7 @@ def _describe_engine(options: Options) -> list[str]:
 
 
 def _describe_no_rows(result: pl.DataFrame, source: Source, report: Report) -> list[str]:
-    """Return a note if a report was computed from no rows, as far as its own rows can tell.
+    """Return a note if the result shows that a report was computed from no rows.
 
     `source` is the first input of the report.
     """
@@ -362,7 +362,7 @@ def run_sql(options: Options) -> Outcome:
 
 
 def _make_database(options: Options) -> Outcome:
-    """Return the content of a database of the macros, for the file that the options name."""
+    """Return the content of a database with the macros, for the file that the options name."""
     name = options.values["database"]
     for option, is_given in (
         ("temporary", options.values["temporary"]),

@@ -1,4 +1,4 @@
-"""Engines: a report from the SQL macro in DuckDB or from the Polars function."""
+"""Engines: computes a report by the SQL macro in DuckDB or by the Polars function."""
 
 from __future__ import annotations
 
@@ -94,8 +94,8 @@ def _check_arguments(call: Call, columns: Sequence[str], table: Input) -> dict[s
     """Return the arguments of a report by parameter, or raise the Polars function's error.
 
     The function checks the arguments on empty frames, so that both engines have the same error
-    texts. `columns` are the columns of the input `table`. Any other input gets the columns that the
-    arguments name, so that an error is always about `table`.
+    texts. `columns` are the columns of the input `table`. The frames for other inputs have the
+    columns that the arguments name, so that an error is always about `table`.
     """
     arguments = _read_arguments(call, columns)
     frames: dict[str, Any] = {}
@@ -126,7 +126,7 @@ def open_rows(
 def _format_checked(
     connection: duckdb.DuckDBPyConnection, rows: str, source: Source, call: Call, table: Input
 ) -> tuple[str, dict[str, Any]]:
-    """Return the SQL that reads the rows for an input of a report, and the report's arguments.
+    """Return the SQL that reads the rows of a report's input, and the report's arguments.
 
     `rows` is the SQL of the same rows before their types are adapted to the report. The arguments
     are checked against the columns.
@@ -163,11 +163,11 @@ def _format_input(
 def _find_text_vector(
     source: Source, arguments: dict[str, Any], relation: duckdb.DuckDBPyRelation
 ) -> str | None:
-    """Return the column of a report's vectors if these are text, otherwise None.
+    """Return the column of a report's vectors if the vectors are text, otherwise None.
 
-    `arguments` are the report's arguments by parameter, `relation` is the input. All columns of a
-    CSV file are text, so the first value decides: it is a vector if it has a bracket, a blank, ':'
-    or '$'. A comma alone may also be a decimal comma, or separate thousands.
+    `arguments` are the report's arguments by parameter, and `relation` is the input. All columns of
+    a CSV file are text, so the first value decides: it is a vector if it has a bracket, a blank,
+    ':' or '$'. A comma alone may also be a decimal comma, or separate thousands.
     """
     columns: list[str] = arguments.get("vector") or []
     if len(columns) != 1:
@@ -207,8 +207,8 @@ def _run_in_duckdb(
 ) -> pl.DataFrame:
     """Return a report as a DataFrame, computed in DuckDB by the SQL macro.
 
-    `sources` are its inputs, and `columns` are those to return besides the partition columns, by
-    default all.
+    `sources` are the inputs of the report. `columns` are the columns to return in addition to the
+    partition columns, by default all.
     """
     report = call.report
     if len(sources) > 1:
@@ -235,7 +235,7 @@ def _run_in_duckdb(
 
 
 def _make_folder(call: Call, table: Input) -> Path:
-    """Return the scratch folder of one input; files of two inputs may have the same name."""
+    """Return a scratch folder for one input, because files of two inputs may have the same name."""
     folder = call.scratch / table.view
     folder.mkdir(exist_ok=True)
     return folder
@@ -255,7 +255,7 @@ def _copy_database(source: Source, call: Call, table: Input) -> Source:
 
 
 def _register_report(connection: duckdb.DuckDBPyConnection, report: Report) -> None:
-    """Create the macro of a report, with a check of vectors whose advice is for the shell."""
+    """Create the macro of a report, with advice on vectors in the form for the shell."""
     register_macro(connection, report.function.__name__)
     if "missing" in report.defaults:
         connection.execute(_SHELL_ADVICE)
@@ -279,7 +279,7 @@ def _format_query(
 ) -> str:
     """Return the SQL query that calls the macro of a report on the views of its inputs.
 
-    `arguments` are the report's arguments by parameter, `relation` is the input. Values are
+    `arguments` are the report's arguments by parameter, and `relation` is the input. Values are
     parameters of the query. The struct partition_key is split into one column for each column of
     partition_by.
     """
@@ -332,7 +332,7 @@ def _format_argument(parameter: str, value: Any, relation: duckdb.DuckDBPyRelati
 def _format_vector(columns: list[str], relation: duckdb.DuckDBPyRelation) -> str:
     """Return the argument `vector` as SQL: one column of lists, or a list of numeric columns.
 
-    `columns` are the names that the user gave, `relation` is the input, which knows their types.
+    `columns` are the names that the user gave, and `relation` is the input, which has their types.
     """
     types = dict(zip(relation.columns, relation.types, strict=True))
     non_numeric = [column for column in columns if types[column].id not in _NUMERIC_TYPES]
@@ -344,13 +344,13 @@ def _format_vector(columns: list[str], relation: duckdb.DuckDBPyRelation) -> str
 
 
 def read_arguments(source: Source, call: Call) -> dict[str, Any]:
-    """Return the arguments of the Polars function of a report of a source, by parameter."""
+    """Return the arguments, by parameter, of the Polars function that computes a report."""
     with open_rows(source, call, call.report.inputs[0]) as (_, _, arguments):
         return arguments
 
 
 def select_groups(source: Source, call: Call, parts: pl.DataFrame, folder: Path) -> Source:
-    """Return a source of the rows with the same values as a row of `parts` in its columns.
+    """Return a source with those rows whose values in the columns of `parts` occur in `parts`.
 
     The result is a Parquet file in `folder`, with the columns of the source in the types in which
     the report of the call reads them.
@@ -406,7 +406,7 @@ def write_queries(source: Source, calls: Sequence[Call]) -> list[str]:
 def _format_written_call(
     call: Call, arguments: dict[str, Any], relation: duckdb.DuckDBPyRelation
 ) -> str:
-    """Return the call of a report's macro with its arguments as literals, without defaults.
+    """Return the call of a report's macro with literals as arguments; defaults are left out.
 
     `arguments` are the arguments of the report by parameter, and `relation` is the input.
     """
@@ -446,8 +446,8 @@ def _run_in_polars(
 ) -> pl.DataFrame:
     """Return a report as a DataFrame, computed by the Polars function.
 
-    `sources` are its inputs, and `columns` are those to return besides the partition columns, by
-    default all.
+    `sources` are the inputs of the report. `columns` are the columns to return in addition to the
+    partition columns, by default all.
     """
     frames: dict[str, pl.LazyFrame] = {}
     arguments: dict[str, Any] = {}

@@ -47,7 +47,7 @@ _COLUMNS_COUNTED = {"k": "cluster", "l": "label", "r": "run"}
 def warn_of_time(source: Source, call: Call) -> str:
     """Return a sentence if a report is estimated to take more than a minute, otherwise ''.
 
-    The rows are counted. Columns that identify something are read only if there are many rows.
+    The rows are counted. Columns whose values must be counted are read only if there are many rows.
     """
     growth = growth_of(call.report.function.__name__, call.arguments)
     if growth is None:
@@ -66,7 +66,7 @@ def warn_of_time(source: Source, call: Call) -> str:
 
 
 def _estimate(growth: Growth, source: Source, call: Call) -> tuple[int, float]:
-    """Return the number of rows of the input of a report, and roughly how many seconds it takes."""
+    """Return the number of rows of a report's input, and the estimated seconds of computation."""
     with _open_queries(source, call) as (ask, arguments):
         n = ask("count(*)", "{rows}")
         sizes = dict.fromkeys(growth.factors, float(n))
@@ -100,7 +100,7 @@ def _open_queries(source: Source, call: Call) -> Iterator[tuple[Any, dict[str, A
     frame, arguments = read_rows(source, call, table)
 
     def ask_polars(selected: str, origin: str) -> Any:
-        """Return the value from Polars, which calls the frame self."""
+        """Return the value from Polars, where the name of the frame is self."""
         query = f"SELECT {selected} AS value FROM {origin.format(rows='self')}"
         found = frame.sql(query).collect(engine="streaming")
         return found.item() if found.height else None
@@ -120,7 +120,7 @@ def _count_dims(ask: Callable[[str, str], Any], columns: list[str]) -> float:
 def _format_sum(
     growth: Growth, arguments: dict[str, Any], sizes: dict[str, float]
 ) -> tuple[str, str]:
-    """Return the SQL for the work of all partitions: the selected expression, and the source."""
+    """Return SQL that adds up the work of all partitions: what to select, and from where."""
     letters = {"k" if x == "s" else x for x in growth.factors}
     counts = ["CAST(count(*) AS DOUBLE) AS n"] + [
         f"CAST(count(DISTINCT {quote_identifier(arguments[_COLUMNS_COUNTED[x]])}) AS DOUBLE) AS {x}"

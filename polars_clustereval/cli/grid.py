@@ -1,6 +1,6 @@
 """Grid: lines of cells as text with aligned columns, within the width of the terminal.
 
-A width is a number of cells of the terminal. A Chinese or Japanese character takes two cells, and a
+Widths are measured in cells of the terminal. A Chinese or Japanese character takes two cells, and a
 combining accent takes none.
 """
 

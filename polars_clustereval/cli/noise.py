@@ -27,8 +27,8 @@ def describe_unknown_noise(
 ) -> list[str]:
     """Return a note if no row has the cluster that marks noise; it names some of the clusters.
 
-    `sources` are the inputs of the report, in order, and `result` has its rows. The inputs are read
-    again unless the report has counted noise.
+    `sources` are the inputs of the report, in order, and `result` has the rows of the report. The
+    inputs are read again unless the report has counted noise.
     """
     noise = call.arguments.get("noise")
     if noise is None:

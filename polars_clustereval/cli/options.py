@@ -206,7 +206,7 @@ class Call:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """The values that the arguments of a command have."""
+    """The values of the arguments of a command."""
 
     scratch: Path
     #: The files of each input.

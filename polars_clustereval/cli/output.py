@@ -124,8 +124,8 @@ def encode_text(text: str, output: Path | None) -> bytes:
     r"""Return a text for people as the bytes to write to the file `output`, or to standard output.
 
     A file is in UTF-8. Standard output has an encoding of its own, such as cp1252 for a pipe in
-    Windows. Characters that this encoding lacks are written as escapes, such as \u2264. ASCII means
-    that the system does not know the encoding, so the text is in UTF-8, too.
+    Windows. Characters that this encoding lacks are written as escapes, such as \u2264. If the
+    encoding is ASCII, the system does not know the encoding, so UTF-8 is used here, too.
     """
     encoding = "utf-8" if output is not None else sys.stdout.encoding or "utf-8"
     is_unknown = codecs.lookup(encoding).name == "ascii"
@@ -154,7 +154,7 @@ def _print_content(content: bytes) -> None:
 
 
 def _replace_file(output: Path, content: bytes) -> None:
-    """Write the bytes to the file `output`, which keeps its mode, and its content on failure."""
+    """Write the bytes to the file `output`, which keeps its mode, and on failure its content."""
     if not output.parent.is_dir():
         raise ClusterEvalError(f"{output.parent}: no such directory")
     draft = output.with_name(f".{output.name}.{os.getpid()}")

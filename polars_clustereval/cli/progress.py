@@ -49,7 +49,7 @@ class _Bar:
         self._step = 0
 
     def watch(self, blocks: Iterable[threads.Made], total: int) -> Iterable[threads.Made]:
-        """Yield the same blocks, and draw the bar as they are finished.
+        """Yield `blocks` unchanged, and draw the bar as they are finished.
 
         `blocks` are the results of the parts of one step, and `total` is the number of parts.
         """

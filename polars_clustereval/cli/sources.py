@@ -98,7 +98,7 @@ def _check_unique(files: Sequence[_File]) -> None:
 
 
 def _name_files(files: Sequence[_File]) -> str:
-    """Return the name of the input in errors: its only file, or the first and how many more."""
+    """Return the name of the input in errors: its only file, or the first and a count of others."""
     more = len(files) - 1
     if more == 0:
         return files[0].name
@@ -253,7 +253,7 @@ def _find_kind(path: str) -> str:
 
 
 def _detect_separator(file: _File) -> str:
-    """Return the separator of a CSV file: that of its ending, or else one found in its header."""
+    """Return the separator of a CSV file, given by its ending or else found in its header."""
     usual = "\t" if file.path.lower().endswith((".tsv", ".tsv.gz")) else ","
     try:
         header = _read_header(file.path)

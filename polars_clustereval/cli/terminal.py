@@ -141,9 +141,9 @@ def _choose_first(
 ) -> tuple[list[str], Report, str]:
     """Return the metrics that a table shows, its report, and a line on omitted metrics.
 
-    If there are many metrics, the table shows those by which the report compares clusterings, and
-    the numbers of rows that were left out or are noise, if there are any. In the returned report,
-    the titles of groups are before the first shown metric of each group.
+    If there are many metrics, the table shows those by which the report compares clusterings. If
+    rows were left out or are noise, it also shows their numbers. In the returned report, the title
+    of a group precedes the first metric of that group in the table.
     """
     counts = [x for x in ("n_dropped", "n_noise") if x in result.columns and result[x].sum()]
     first = [metric for metric in metrics if metric in (*report.comparison, *counts)]
@@ -243,7 +243,7 @@ def _render_reasons(part: pl.DataFrame) -> str:
 
 
 def _name_clustering(part: pl.DataFrame, keys: list[str]) -> str:
-    """Return a line for each partition column and its value in `part`, where it has only one."""
+    """Return a line for each partition column, with the only value that it has in `part`."""
     if not keys:
         return ""
     names = cut_column(keys, get_width() // 2)
@@ -372,9 +372,10 @@ def _format_metric_column(values: pl.Series, metric: str, report: Report) -> lis
 
 
 def _format_key_columns(result: pl.DataFrame, keys: list[str], room: int) -> list[list[str]]:
-    """Return the columns of cells of the partition columns, cut so that they fit together.
+    """Return the cells of each partition column as texts, shortened so that all columns have room.
 
-    If there are very many columns, the last are left out.
+    `room` is the width that all of them have together. If there are very many columns, the last
+    ones are left out.
     """
     columns = [cut_column([key, *map(_format_value, result[key])], get_width()) for key in keys]
     widths = share_width([columns_width([column]) - 2 for column in columns], room) if keys else []
@@ -443,9 +444,9 @@ def _render_findings(result: pl.DataFrame, keys: list[str]) -> str:
 def _render_choices(choices: pl.DataFrame, keys: list[str], report: Report) -> str:
     """Return the lines below a listing with the recommendation of each criterion.
 
-    `choices` has the rows of choose_k. If a criterion recommends no k, the reason follows its rule.
-    `keys` are the partition columns. If the terminal is too narrow, the last columns are left out.
-    If there are many clusterings, the first are shown.
+    `choices` has the rows of choose_k. If a criterion recommends no k, the line has the rule of the
+    criterion and then the reason. `keys` are the partition columns. If the terminal is too narrow,
+    the last columns are left out. If there are many clusterings, the first are shown.
     """
     head = choices.head(_MAX_LISTED).with_columns(
         rule=pl.concat_str("rule", "reason", separator=": ", ignore_nulls=True)

@@ -1,12 +1,14 @@
-"""to_sql: a table macro as one standalone query for another SQL engine.
+"""to_sql: writes a table macro as one standalone query for another SQL engine.
 
-``queries`` has to_sql, and ``arguments`` has its checks. ``pipeline`` lists the steps that make a
-query, in order: ``expansion`` (of macros in macros, whose ``bodies`` are trees), ``plans`` (forms
-that engines plan well), ``columns`` (stars, and columns that are never read), ``coordinates``
-(``lists`` as columns), ``functions`` (of each of the ``engines``), ``folding`` (conditions on
-literals) and ``portable`` (forms that mean the same everywhere). ``trees`` has the code that the
-steps share, and ``sql_names`` has the names in ``sql/`` that they use. sqlglot is in an extra, so
-the package imports this folder only when `to_sql` is used.
+The module ``queries`` has the function to_sql, and ``arguments`` checks what the user passes to it.
+``pipeline`` lists the steps that make a query, in order. ``expansion`` expands macro calls, for
+which ``bodies`` parses the macros. ``plans`` writes forms that engines plan well. ``columns``
+replaces stars and removes columns that are never read. ``coordinates`` and ``lists`` replace lists
+of coordinates by columns. ``functions`` writes functions in the form of an engine, which
+``engines`` describes. ``folding`` evaluates conditions on literals. ``portable`` writes forms that
+mean the same in every engine. The steps share the code in ``trees``, and ``sql_names`` has the
+names in ``sql/`` that they use. sqlglot belongs to an extra, so the package imports this folder
+only when a call of `to_sql` needs it.
 """
 
 from __future__ import annotations

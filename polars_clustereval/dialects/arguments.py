@@ -1,4 +1,4 @@
-"""Arguments of to_sql: their checks, and names as syntax trees."""
+"""Checks of the arguments of to_sql, and conversion of names into syntax trees."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ _SUMMED_DISTANCES = ("sqeuclidean", "cosine")
 def check_kept_cells(
     name: str, label: str | None, cluster: str | None, *others: str | float | bool | None
 ) -> None:
-    """Raise an error if only one of `label` and `cluster` is given, or neither and one of `others`.
+    """Raise an error unless a call has both `label` and `cluster`, or has neither.
 
-    Without both, the table is a saved contingency table, from which bcubed_samples cannot be
-    computed. `others` are arguments that such a table already contains: weight, partition_by and
-    noise.
+    If a call has neither of them, the table is a saved contingency table. Raise an error for
+    bcubed_samples in this case, which cannot be computed from such a table, and if one of `others`
+    is given. These are arguments whose values such a table already contains: weight, partition_by
+    and noise.
     """
     if label is not None and cluster is not None:
         return
@@ -55,7 +56,7 @@ def check_kept_cells(
 
 
 def check_weights(weights: Sequence[float] | None, n_dims: int) -> None:
-    """Raise an error if there is not one weight for each of `n_dims` dimensions."""
+    """Raise an error unless there is one weight for each of the `n_dims` dimensions."""
     if weights is not None and len(weights) != n_dims:
         raise ClusterEvalError(
             f"weights: expected one for each of {n_dims} dimensions, got {len(weights)}"
@@ -63,9 +64,9 @@ def check_weights(weights: Sequence[float] | None, n_dims: int) -> None:
 
 
 def check_silhouette(name: str, options: Mapping[str, Any]) -> None:
-    """Raise an error for an invalid silhouette option, or a distance that needs pairs of points.
+    """Raise an error for an invalid silhouette option, or a distance for which pairs are needed.
 
-    `options` are the options of the table macro `name`.
+    `options` holds the options of the table macro `name`.
     """
     distance, method = str(options["distance"]).lower(), options["method"]
     if not name.startswith("silhouette_"):
@@ -91,11 +92,11 @@ def name_coordinates(
     size: int | None,
     weights: Sequence[float] | None,
 ) -> list[exp.Expr]:
-    """Return the coordinates of a point, as expressions of the user's columns.
+    """Return the coordinates of a point as expressions that read the user's columns.
 
-    The coordinates are the columns `vector`, or the `size` elements of the single column `vector`.
-    Raise an error if a vector has no coordinates or an unknown length, or if the number of weights
-    differs from that of the coordinates.
+    The coordinates are the columns in `vector`, or the `size` elements of the single column
+    `vector`. Raise an error if a vector has no coordinates or an unknown length, or if the number
+    of weights differs from the number of coordinates.
     """
     if isinstance(vector, str):
         if not isinstance(size, int) or isinstance(size, bool) or size < 1:
@@ -142,9 +143,9 @@ def refuse_unknown_parameters(name: str, given: Iterable[str]) -> None:
 
 
 def unknown_choice_text(parameter: str, value: str, known: Iterable[str]) -> str:
-    """Return an error text for a `value` not in `known`, which names the most similar choice.
+    """Return the error text for a `value` that is not in `known`, with the most similar choice.
 
-    `parameter` is the parameter of to_sql that has this value.
+    The user passed the value for `parameter`, a parameter of to_sql.
     """
     near = get_close_matches(value, known, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
@@ -153,12 +154,15 @@ def unknown_choice_text(parameter: str, value: str, known: Iterable[str]) -> str
 
 @functools.cache
 def _registered_connection() -> duckdb.DuckDBPyConnection:
-    """Return a DuckDB connection with the macros, which is the same for all calls."""
+    """Return a DuckDB connection that has the macros and is the same for all calls."""
     con = duckdb.connect()
     register(con)
     return con
 
 
 def open_cursor() -> duckdb.DuckDBPyConnection:
-    """Return a new cursor with the macros for each call, because threads cannot share one."""
+    """Return a cursor that has the macros.
+
+    Each call gets a new cursor, because threads cannot share one.
+    """
     return _registered_connection().cursor()

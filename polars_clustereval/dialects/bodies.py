@@ -1,4 +1,4 @@
-"""Bodies of the macros of ``sql/`` as syntax trees, as DuckDB returns their text."""
+"""Bodies of the macros in ``sql/`` as syntax trees, parsed from the text that DuckDB returns."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from .trees import rewrite_tree
 
 
 def parse_macro(name: str) -> exp.Expr:
-    """Return the syntax tree of the body of the macro `name`; see parse_body."""
+    """Return the syntax tree that parse_body makes from the body of the macro `name`."""
     return parse_body(PLAIN_BODIES.get(name) or _find_macro(name)[1])
 
 
 def macro_parameters(name: str) -> list[str]:
-    """Return the names of the parameters of the macro `name`, in their order."""
+    """Return the names of the parameters of the macro `name`, in order."""
     return _find_macro(name)[0]
 
 
 def _find_macro(name: str) -> tuple[list[str], str]:
-    """Return the parameters and the body of a macro, which may exist only for other engines."""
+    """Return the parameters and the body of a macro, including macros only for other engines."""
     return PAIR_MACROS.get(name) or macro_definitions()[name]
 
 
 def parse_body(text: str) -> exp.Expr:
     """Return the syntax tree of the body of a macro, prepared for other engines.
 
-    Qualified output columns get aliases (_name_columns). CASE x WHEN y becomes CASE WHEN x = y,
-    because x = y can be decided if x is an option.
+    Output columns that are written with their table get aliases (see _name_columns). CASE x WHEN y
+    becomes CASE WHEN x = y, because a later step can evaluate x = y if x is an option.
     """
     return _parse(text).copy()
 
 
 @functools.cache
 def _parse(text: str) -> exp.Expr:
-    """Return the tree of parse_body, which is the same object for all calls."""
+    """Return the result of parse_body, as an object that all calls share."""
     body = sqlglot.parse_one(text, dialect="duckdb").unnest()
     for node in body.find_all(exp.Case):
         _write_conditions(node)
@@ -60,7 +60,7 @@ def _write_conditions(node: exp.Case) -> None:
 
 
 def _name_parameters(function: exp.Lambda) -> None:
-    """Write the parameters of a lambda as columns in its body, in place, like other names."""
+    """Write the parameters of a lambda as columns in the body of the lambda, in place."""
     names = {parameter.name for parameter in function.expressions}
     for node in list(function.this.find_all(exp.Identifier)):
         if node.name in names and not isinstance(node.parent, exp.Column):
@@ -68,9 +68,9 @@ def _name_parameters(function: exp.Lambda) -> None:
 
 
 def _name_element(node: exp.Expr) -> exp.Expr | None:
-    """Return list_element(x, i) for x[i], i from 1; None for other nodes.
+    """Return list_element(x, i), where i counts from 1, for x[i]; return None for other nodes.
 
-    sqlglot counts from 0 if i is a literal, and from 1 otherwise.
+    In sqlglot, i counts from 0 if it is a literal, and from 1 otherwise.
     """
     if not isinstance(node, exp.Bracket) or node.expressions[0].is_string:
         return None
@@ -84,9 +84,9 @@ def _name_element(node: exp.Expr) -> exp.Expr | None:
 
 
 def _name_columns(select: exp.Select) -> None:
-    """Add an alias to each output column of a SELECT that is written with its table, as t.x AS x.
+    """Write each output column of the form t.x as t.x AS x, in place.
 
-    Without an alias, engines differ in the name of such a column.
+    Without the alias, engines give such a column different names.
     """
     for column in select.expressions:
         if isinstance(column, exp.Column) and column.table and column.name != "*":

@@ -1,4 +1,4 @@
-"""Columns of a query of ``to_sql``: stars become columns, and unread columns are left out."""
+"""Steps of ``to_sql`` that replace stars by columns and leave out columns that are never read."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def drop_outputs(query: exp.Select, names: Collection[str]) -> exp.Select:
 
 
 def keep_outputs(query: exp.Select, names: Sequence[str]) -> exp.Select:
-    """Return a query with the output columns `names`, in their order, and no others.
+    """Return a query with only the output columns `names`, in the order of `names`.
 
-    The query has no stars. Raise an error for a column that it does not have.
+    The query must not have stars. Raise an error for a name that is not an output column.
     """
     columns = {column.alias_or_name: column for column in query.expressions}
     for name in names:
@@ -39,7 +39,7 @@ def keep_outputs(query: exp.Select, names: Sequence[str]) -> exp.Select:
 
 
 def keep_first_branch(query: exp.Select, prefix: str) -> exp.Select:
-    """Return a query in which the CTE with this prefix keeps one branch of its UNION ALL."""
+    """Return a query in which the CTE with this prefix keeps only one branch of its UNION ALL."""
     for cte in query.ctes:
         if cte.alias.startswith(prefix) and isinstance(cte.this, exp.Union):
             cte.set("this", cte.this.left.unnest())
@@ -52,8 +52,8 @@ def keep_first_branch(query: exp.Select, prefix: str) -> exp.Select:
 def name_outputs(query: exp.Select) -> exp.Select:
     """Return a query in which SELECT *, t.* and * EXCLUDE are replaced by the columns.
 
-    The branches of a UNION ALL get the names of the first branch, so that any branch may be left
-    out.
+    In each branch of a UNION ALL, the columns get the names that they have in the first branch, so
+    that any branch may be left out.
     """
     known: dict[str, list[str]] = {}
     for cte in query.ctes:
@@ -63,9 +63,9 @@ def name_outputs(query: exp.Select) -> exp.Select:
 
 
 def _name_outputs(query: exp.Expr, known: dict[str, list[str]]) -> list[str]:
-    """Replace stars by columns, in place, and return the names of the output columns.
+    """Replace the stars in a query by columns, in place, and return the output columns' names.
 
-    `known` has the output columns of the previous CTEs, by CTE.
+    `known` maps the previous CTEs to the names of their output columns.
     """
     first: list[str] = []
     for select in selects_of(query):
@@ -78,7 +78,7 @@ def _name_outputs(query: exp.Expr, known: dict[str, list[str]]) -> list[str]:
 
 
 def _name_columns_of(select: exp.Select, known: dict[str, list[str]]) -> list[str]:
-    """Replace the stars of one SELECT by columns, in place; see _name_outputs."""
+    """Replace the stars in one SELECT by columns, in place; see _name_outputs."""
     sources = {
         source_name(source): _name_outputs(source, known)
         if isinstance(source, exp.Subquery)
@@ -93,7 +93,10 @@ def _name_columns_of(select: exp.Select, known: dict[str, list[str]]) -> list[st
 
 
 def _star_columns(star: exp.Expr, sources: dict[str, list[str]]) -> list[exp.Expr]:
-    """Return the columns that a star stands for, of all sources or of the source that it names."""
+    """Return the columns for which a star stands.
+
+    They are the columns of the source that the star names, or of all sources.
+    """
     inner = star.this if isinstance(star, exp.Column) else star
     left_out = {column.name for column in inner.args.get("except_") or ()}
     table = star.table if isinstance(star, exp.Column) else ""
@@ -111,10 +114,10 @@ def _star_columns(star: exp.Expr, sources: dict[str, list[str]]) -> list[exp.Exp
 
 
 def prune(query: exp.Select) -> exp.Select:
-    """Return a query without columns and CTEs that are never read.
+    """Return a query without the columns and CTEs that are never read.
 
-    Joins and branches of UNION ALL that are known to have no rows are also left out, and so are
-    joins that are known to change nothing. The query must have no stars (see name_outputs).
+    Branches of UNION ALL and joined CTEs that are known to have no rows are also left out, and so
+    are joins that are known to change nothing. The query must not have stars (see name_outputs).
     """
     _drop_empty_sources(query)
     groups = find_groups(query)
@@ -131,9 +134,9 @@ def prune(query: exp.Select) -> exp.Select:
 
 
 def _note_needs(query: exp.Expr, needed: dict[str, set[str]], groups: Mapping[str, Groups]) -> None:
-    """Add to `needed`, by CTE, the names of its columns that a query may read.
+    """Add the columns that a query may read to `needed`, which maps CTEs to names of columns.
 
-    Joins that change nothing are already left out; `groups` has what is known about the CTEs.
+    Joins that change nothing are already left out. `groups` has what is known about the CTEs.
     """
     for select in _all_selects_of(query):
         drop_unread_joins(select, groups)
@@ -147,7 +150,7 @@ def _note_needs(query: exp.Expr, needed: dict[str, set[str]], groups: Mapping[st
 
 
 def _all_selects_of(query: exp.Expr) -> Iterator[exp.Select]:
-    """Yield the SELECTs of a query: branches of UNION ALL, and subqueries in expressions."""
+    """Yield the SELECTs of a query: the branches of UNION ALL, and subqueries in expressions."""
     for select in selects_of(query):
         yield select
         for nested in nested_queries(select):
@@ -155,9 +158,9 @@ def _all_selects_of(query: exp.Expr) -> Iterator[exp.Select]:
 
 
 def _names_read(select: exp.Select, source: str) -> set[str]:
-    """Return the names of the columns that a SELECT itself may read from one of its sources.
+    """Return the names of the columns that a SELECT itself may read from one of the sources.
 
-    Columns that only the queries in FROM and WITH read are not included.
+    Columns that are read only by queries in FROM and WITH are not included.
     """
     others = {id(part) for part in sources_of(select) if isinstance(part, exp.Subquery)}
     own = select.walk(prune=lambda node: isinstance(node, exp.With) or id(node) in others)
@@ -166,7 +169,7 @@ def _names_read(select: exp.Select, source: str) -> set[str]:
 
 
 def _keep_columns(query: exp.Query, names: set[str]) -> None:
-    """Leave out the output columns of a query that are not among `names`; keep at least one."""
+    """Leave out the output columns of a query that are not in `names`, but keep at least one."""
     places = [i for i, name in enumerate(query.named_selects) if name in names] or [0]
     for select in selects_of(query):
         select.set("expressions", [select.expressions[i] for i in places])
@@ -176,7 +179,7 @@ def _keep_columns(query: exp.Query, names: set[str]) -> None:
 
 
 def _drop_empty_sources(query: exp.Select) -> None:
-    """Leave out LEFT JOINs with CTEs that have no rows, and branches of UNION ALL without rows."""
+    """Leave out branches of UNION ALL without rows, and LEFT JOINs with CTEs without rows."""
     empty: set[str] = set()
     for part in (*query.ctes, query):
         for union in reversed(list(part.find_all(exp.Union))):
@@ -196,7 +199,7 @@ def _drop_empty_branch(union: exp.Union, empty: set[str]) -> None:
 
 
 def _drop_empty_joins(select: exp.Select, empty: set[str]) -> None:
-    """Remove LEFT JOINs with CTEs that have no rows; their columns are NULL."""
+    """Remove LEFT JOINs with CTEs that have no rows, and replace the CTEs' columns by NULL."""
     joins = select.args.get("joins") or []
     dropped = {
         source_name(join.this)
@@ -213,12 +216,12 @@ def _drop_empty_joins(select: exp.Select, empty: set[str]) -> None:
 
 
 def _has_no_rows(query: exp.Expr, empty: set[str]) -> bool:
-    """Return whether a query is known to have no rows; the CTEs named in `empty` have none."""
+    """Return whether a query is known to have no rows, given the names of CTEs that have none."""
     return all(_selects_nothing(select, empty) for select in selects_of(query))
 
 
 def _selects_nothing(select: exp.Select, empty: set[str]) -> bool:
-    """Return whether a SELECT is known to have no rows; see _has_no_rows.
+    """Return whether a single SELECT is known to have no rows; see _has_no_rows.
 
     Without GROUP BY, an aggregate has one row even if its input has none.
     """

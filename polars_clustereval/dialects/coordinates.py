@@ -1,8 +1,8 @@
 """A step of ``to_sql`` that replaces lists of coordinates by one column per coordinate.
 
-The macros for points hold a vector in a list. Engines differ in what they can do with lists, but
-not in what they can do with numbers. If the number of coordinates is known, a list column x becomes
-the columns x_1, x_2, …, and a list function becomes one expression per coordinate.
+In the macros for points, a vector is a list. Engines differ in what they can do with lists, but not
+in what they can do with numbers. Therefore, if the number of coordinates is known, a list column x
+is replaced by the columns x_1, x_2, …, and a list function by one expression per coordinate.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def check_lengths(query: exp.Select) -> exp.Select:
 def split_lists(query: exp.Select) -> exp.Select:
     """Return a query in which lists are replaced by one column per coordinate.
 
-    The query has no stars (see columns.name_outputs). Lists in the result itself, such as a
-    centroid, become arrays of these columns.
+    The query must not have stars (see columns.name_outputs). A list in the result of the query,
+    such as a centroid, becomes an array of these columns.
     """
     known: dict[str, Lengths] = {}
     for cte in query.ctes:
@@ -42,10 +42,10 @@ def split_lists(query: exp.Select) -> exp.Select:
 
 
 def _split(query: exp.Expr, known: dict[str, Lengths], *, is_result: bool = False) -> Lengths:
-    """Replace the lists of a query in place, and return the lengths of the lists that it returns.
+    """Replace the lists in a query, in place, and return the lengths of the lists that it returns.
 
-    `known` has the lengths of the lists in the previous CTEs, and `is_result` tells whether the
-    query is the final query.
+    `known` has the lengths of the lists that the previous CTEs return. `is_result` tells whether
+    the query is the final query.
     """
     returned: list[Lengths] = []
     for select in selects_of(query):
@@ -57,7 +57,7 @@ def _split(query: exp.Expr, known: dict[str, Lengths], *, is_result: bool = Fals
 
 
 def _open_sources(select: exp.Select, known: dict[str, Lengths]) -> Lists:
-    """Replace the lists in the queries inside a SELECT, and return the lists that it reads."""
+    """Replace the lists in the queries inside a SELECT; return the lists that the SELECT reads."""
     sources = {
         source_name(source): _split(source, known)
         if isinstance(source, exp.Subquery)
@@ -74,8 +74,8 @@ def _open_sources(select: exp.Select, known: dict[str, Lengths]) -> Lists:
 def _split_columns(select: exp.Select, lists: Lists, first: Lengths, *, is_result: bool) -> Lengths:
     """Replace the output columns of a SELECT that are lists, in place; return their lengths.
 
-    `first` has the lengths in the first branch of a UNION ALL. `is_result` tells whether the SELECT
-    is the final query.
+    `first` has the lengths of the lists in the first branch of a UNION ALL. `is_result` tells
+    whether the SELECT belongs to the final query.
     """
     returned: Lengths = {}
     columns: list[exp.Expr] = []
@@ -103,7 +103,7 @@ def _split_columns(select: exp.Select, lists: Lists, first: Lengths, *, is_resul
 
 
 def _alias(value: exp.Expr, name: str) -> exp.Expr:
-    """Return an output column with this name, or without a name if it is empty."""
+    """Return an output column with this name, or without a name if the name is empty."""
     return exp.alias_(value, name) if name else value
 
 
@@ -121,9 +121,9 @@ def _split_clauses(select: exp.Select, lists: Lists) -> None:
 
 
 def _unnest(select: exp.Select, lists: Lists) -> None:
-    """Replace unnest(list) by the element at the row's position, and unnest(range) by the position.
+    """Replace unnest(list) by the element at a position, and unnest(range) by the position.
 
-    To this end, the SELECT is joined, in place, with one row for each position.
+    The SELECT is changed in place. It is joined with a table that has one row for each position.
     """
     unnested = list(select.find_all(exp.Explode))
     if not unnested:

@@ -1,7 +1,7 @@
-"""The dialects that the tests execute; one object holds everything about a dialect.
+"""The dialects whose queries the tests execute, with one object for each dialect.
 
-sqlglot writes most of a dialect. This module has the rules that sqlglot does not know. For a
-dialect without an object here, sqlglot writes the forms that all engines share. If you add an
+sqlglot knows most of the rules of a dialect, and this module has the other rules. For a dialect
+without an object in this module, sqlglot writes the forms that all engines share. If you add an
 object, add an engine to tests/support/sql_engines.py.
 """
 
@@ -34,17 +34,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Engine:
-    """The constructs that an engine writes in its own form.
+    """The constructs that have a form of their own in an engine.
 
-    `parser` is sqlglot's name of the dialect. `functions` has the form of a function by its name,
-    with {0}, {1}, … for the arguments, and `macros` has the body of a macro by its name.
-    `mark_ctes` is the step that marks CTEs as MATERIALIZED in a query, and `mark_steps` is the step
-    that marks the CTEs of a script that become temporary tables. `create_table` is the statement
-    that stores the rows of such a table, {0}, or None if the engine has no temporary tables, and
-    `count_rows` is a statement that follows it. `words` are words that need quotes if they are
-    names, in addition to those in identifiers.reserved_words. pipeline.py shows where the
-    `last_steps`, and the steps for queries of one partition, are applied. `suffix` is a line that
-    follows a query.
+    `parser` is the name of the dialect in sqlglot. `functions` maps the name of a function to its
+    form, with {0}, {1}, … for the arguments, and `macros` maps the name of a macro to its body.
+    `mark_ctes` is the step that marks CTEs in a query as MATERIALIZED, and `mark_steps` is the step
+    that marks the CTEs in a script that become temporary tables. `create_table` is the statement
+    that stores the rows of such a table, whose name replaces {0}, or None if the engine has no
+    temporary tables. `count_rows` is a statement that follows `create_table`. `words` are words
+    that need quotes if they are used as names, in addition to those in identifiers.reserved_words.
+    pipeline.py shows where the `last_steps`, and the steps for queries with one partition, are
+    applied. `suffix` is a line that follows a query.
     """
 
     name: str
@@ -159,9 +159,9 @@ EXECUTED_DIALECTS = tuple(ENGINES)
 
 
 def find_engine(dialect: str) -> Engine:
-    """Return the engine of a dialect that the tests execute or that sqlglot knows.
+    """Return the engine for a dialect that the tests execute or that sqlglot knows.
 
-    Raise an error for another name.
+    Raise an error for any other name.
     """
     name = dialect.lower()
     known = {*ENGINES, *filter(None, Dialect.classes)}
@@ -171,7 +171,7 @@ def find_engine(dialect: str) -> Engine:
 
 
 def warn_if_never_executed(dialect: str) -> None:
-    """Warn if no test executes queries in a dialect, given the user's name for it."""
+    """Warn if no test executes queries in `dialect`, the name that the user passed."""
     if dialect.lower() not in EXECUTED_DIALECTS:
         warnings.warn(
             f"dialect {dialect!r}: its queries have never been executed, only translated; those of "

@@ -1,6 +1,6 @@
-"""The body of a table macro of ``sql/`` as one query without macro calls.
+"""Expansion of a table macro from ``sql/`` into one query without macro calls.
 
-The macros that the body calls are expanded, and the parameters are replaced by arguments. Parts
+The macros that the body calls are also expanded, and parameters are replaced by arguments. Parts
 that only DuckDB needs, such as checks of the data, are left out.
 """
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 
 class Expansion:
-    """Expansion of all macro calls of one query, with the CTEs of all macros in one list.
+    """The expansion of all macro calls in one query, with the CTEs of all macros in one list.
 
-    There is only one list, because some engines cannot read WITH inside FROM. Two macros may have
-    different CTEs with the same name, so each CTE gets the number of its call. CTEs that are never
-    read are left out.
+    There is only one list, because some engines cannot read WITH inside FROM. Different macros may
+    have CTEs with the same name, so the number of the macro call is added to the name of each CTE.
+    CTEs that are never read are left out.
     """
 
     def __init__(
@@ -35,10 +35,11 @@ class Expansion:
     ) -> None:
         """Begin with an empty list of CTEs.
 
-        `macros` has, by name, the bodies of macros that the engine has in place of those of sql/.
-        `row_id` is the column that to_sql got for `id`, and `numbered` tells whether it is a row
-        number. `kept` tells whether the table is a saved contingency table. If so, _groups_of_cells
-        returns the rows that _row_groups would return for the original rows.
+        `macros` maps names to the bodies of macros that replace those in sql/ for the engine.
+        `row_id` is the column that the user passed to to_sql as `id`, and `numbered` tells whether
+        it is a row number. `kept` tells whether the table is a saved contingency table. If so, the
+        query calls _groups_of_cells, which returns the rows that _row_groups would return for the
+        original rows.
         """
         self._macros = macros
         self._numbered = numbered
@@ -48,7 +49,7 @@ class Expansion:
         self._ctes: list[exp.CTE] = []
 
     def query(self, name: str, arguments: Mapping[str, exp.Expr]) -> exp.Select:
-        """Return the query of the table macro `name`: a WITH list and a SELECT without macro calls.
+        """Return the query for the table macro `name`: WITH and a SELECT without macro calls.
 
         `arguments` are syntax trees by parameter.
         """
@@ -64,8 +65,8 @@ class Expansion:
     def _expand_table(self, name: str, arguments: Mapping[str, exp.Expr]) -> exp.Expr:
         """Return the final query of the table macro `name` without macro calls and CTEs.
 
-        The CTEs that it reads are also expanded, in reverse order, and added to the list of the
-        whole query. `arguments` are syntax trees by parameter.
+        The CTEs that the final query reads are also expanded, in reverse order, and added to the
+        list of the whole query. `arguments` maps parameters to syntax trees.
         """
         self._calls += 1
         body = self._parse(PLAIN_FORMS.get(name, name))
@@ -90,10 +91,10 @@ class Expansion:
         return final
 
     def _expand(self, body: exp.Expr, arguments: Mapping[str, exp.Expr]) -> exp.Expr:
-        """Return a macro's body with arguments in place of parameters and macro calls expanded.
+        """Return a macro's body with arguments instead of parameters and without macro calls.
 
-        `arguments` are syntax trees by parameter. Conditions on arguments are evaluated first, so
-        that branches which they rule out are not expanded.
+        `arguments` maps parameters to syntax trees. Conditions on arguments are evaluated first, so
+        that the branches that these conditions rule out are not expanded.
         """
         filled = fold_conditions(fill_columns(body, arguments))
         return fold_conditions(rewrite_tree(filled, self._replacement_of))
@@ -101,8 +102,8 @@ class Expansion:
     def _replacement_of(self, node: exp.Expr) -> exp.Expr | None:
         """Return the tree that replaces `node`, or None if `node` is left unchanged.
 
-        Calls of macros and of query_table are expanded. A condition on the column valid, the
-        result of a check of the data, becomes TRUE.
+        Calls of macros and of query_table are expanded. A condition on the column valid, which is
+        the result of a check of the data, becomes TRUE.
         """
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Anonymous):
             return self._expand_source(node)
@@ -121,8 +122,9 @@ class Expansion:
     def _expand_source(self, table: exp.Table) -> exp.Expr:
         """Return the tree that replaces a table function in FROM, with the same alias.
 
-        For query_table, it is the table that the argument names; for query, the CTE that the text
-        names; for a table macro, its query in parentheses.
+        A call of query_table is replaced by the table that the argument names, a call of query by
+        the CTE that the text names, and a call of a table macro by the query of the macro in
+        parentheses.
         """
         call = table.this
         new: exp.Expr
@@ -141,7 +143,7 @@ class Expansion:
         return new
 
     def _named_cte(self, table: exp.Table) -> exp.Table:
-        """Return the table of query(text), where text is SELECT * FROM and the name of a CTE."""
+        """Return the CTE that query(text) reads, where text is SELECT * FROM and the CTE's name."""
         (text,) = table.this.expressions
         text = fold_conditions(rewrite_tree(text, self._replacement_of))
         source = sqlglot.parse_one(text.name, dialect="duckdb").find(exp.Table)
@@ -150,9 +152,10 @@ class Expansion:
         return exp.to_table(_number_name(source.name, table.meta["number"]))
 
     def _expand_scalar(self, call: exp.Anonymous) -> exp.Expr:
-        """Return the tree that replaces the call of a scalar macro: mostly its expanded body.
+        """Return the tree that replaces a scalar macro call, which is usually the expanded body.
 
-        Macros that check the data become their first argument, which they would return.
+        A call of a macro that checks the data is replaced by its first argument, which it would
+        return.
         """
         if (plain := self._plain_scalar(call)) is not None:
             return plain
@@ -161,19 +164,19 @@ class Expansion:
         return exp.paren(self._expand(self._parse(call.name), self._arguments_of(call)))
 
     def _parse(self, name: str) -> exp.Expr:
-        """Return the tree of the body of a macro in the engine."""
+        """Return the tree of the body that a macro has in the engine."""
         own = self._macros.get(name)
         return parse_macro(name) if own is None else parse_body(own)
 
     def _expand_argument(self, call: exp.Anonymous, place: int) -> exp.Expr:
-        """Return an argument of a macro call with the macro calls in it expanded."""
+        """Return an argument of a macro call, with all macro calls inside the argument expanded."""
         return rewrite_tree(call.expressions[place].copy(), self._replacement_of)
 
     def _plain_scalar(self, call: exp.Anonymous) -> exp.Expr | None:
-        """Return the replacement of a macro that only DuckDB can run; None for other macros.
+        """Return the replacement for a macro that only DuckDB can run, or None for other macros.
 
-        Macros that test whether an argument is the default become TRUE or FALSE, and _check_options
-        becomes TRUE.
+        Calls of macros that test whether an argument has the default value become TRUE or FALSE,
+        and calls of _check_options become TRUE.
         """
         named = self._row_id is not None
         match call.name:
@@ -200,7 +203,7 @@ class Expansion:
         return None
 
     def _arguments_of(self, call: exp.Anonymous) -> dict[str, exp.Expr]:
-        """Return the arguments of a macro call, syntax trees, by the parameters of the macro.
+        """Return the arguments of a macro call as a mapping from parameters to syntax trees.
 
         Options are evaluated here, because the name of a distance may itself be a macro call.
         """
@@ -211,7 +214,7 @@ class Expansion:
         return dict(zip(parameters, values, strict=True))
 
     def _decide(self, argument: exp.Expr) -> exp.Expr:
-        """Return an argument without macro calls, if it consists only of these."""
+        """Return an argument evaluated, if it consists only of macro calls."""
         if argument.find(exp.Column) or not argument.find(exp.Dot):
             return argument
         return fold_conditions(rewrite_tree(argument.copy(), self._replacement_of))
@@ -228,7 +231,7 @@ def _is_noise(cluster: exp.Expr, noise: exp.Expr) -> exp.Expr:
 def _unwrap_star(body: exp.Select) -> exp.Select:
     """Return the inner query of SELECT * FROM (inner query), and any other query as it is.
 
-    Such a query passes a macro's columns on without naming them.
+    Such a query passes on the columns of a macro without naming them.
     """
     clauses = {key for key, value in body.args.items() if value}
     source = body.args["from_"].this
@@ -241,7 +244,7 @@ def _unwrap_star(body: exp.Select) -> exp.Select:
 
 
 def _is_passed_check(node: exp.Expr) -> bool:
-    """Return whether a node is a condition that holds unless a check raises an error."""
+    """Return whether a node is a condition that is true unless a check raises an error."""
     if isinstance(node, exp.Coalesce):
         return _is_check(node.this)
     if isinstance(node, exp.EQ):
@@ -256,15 +259,15 @@ def _is_check(node: exp.Expr, result: str = VALID) -> bool:
 
 
 def _tables_of(*trees: exp.Expr) -> set[str]:
-    """Return the names of the tables that are read in any of the trees."""
+    """Return the names of the tables that any of the trees reads."""
     return {table.name for tree in trees for table in tree.find_all(exp.Table)}
 
 
 def _number_ctes(body: exp.Query, number: int) -> None:
-    """Add `number` to the names of the CTEs of a macro's body, in place, wherever they occur.
+    """Add `number` to the names of the CTEs in the body of a macro, in place, wherever they occur.
 
-    The names occur in WITH, as tables, and as arguments of table macros. A call of query() also
-    gets the number, because its text names a CTE.
+    The names occur in WITH, as tables, and as arguments of table macros. The number is also added
+    in calls of query(), whose text names a CTE.
     """
     names = {cte.alias: _number_name(cte.alias, number) for cte in body.ctes}
     for cte in body.ctes:
@@ -282,5 +285,5 @@ def _number_ctes(body: exp.Query, number: int) -> None:
 
 
 def _number_name(cte: str, number: int) -> str:
-    """Return the name of a CTE in the query, which differs from all of the user's tables."""
+    """Return a name for a CTE in the query that differs from the names of the user's tables."""
     return f"{PREFIX}{cte.removeprefix(PREFIX)}_{number}"

@@ -1,4 +1,4 @@
-"""Replacement of expressions of literals by their values; options decide a macro's branches."""
+"""Evaluation of expressions on literals, by which options decide between branches of a macro."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def fold_query(query: exp.Select) -> exp.Select:
-    """Return a query without conditions on literals."""
+    """Return a query in which all conditions on literals are evaluated."""
     fold_conditions(query)
     return query
 
@@ -19,8 +19,8 @@ def fold_query(query: exp.Select) -> exp.Select:
 def fold_conditions(node: exp.Expr) -> exp.Expr:
     """Return the tree with conditions on literals replaced by their values, from the bottom up.
 
-    Functions of text literals are also replaced, and a cast or a list function of NULL becomes
-    NULL.
+    Functions whose arguments are text literals are also evaluated, and a cast or a list function of
+    NULL becomes NULL.
     """
     for child in list(node.iter_expressions()):
         folded = fold_conditions(child)
@@ -61,7 +61,7 @@ def _fold_in(node: exp.In) -> exp.Expr:
 
 
 def _fold_is(node: exp.Is) -> exp.Expr:
-    """Return the value of IS NULL for a literal, a list of expressions or NULL."""
+    """Return the value of IS NULL for a literal, for a list of expressions or for NULL."""
     if isinstance(node.expression, exp.Null):
         if isinstance(node.this, exp.Null):
             return exp.true()
@@ -85,23 +85,23 @@ def _fold_concat(node: exp.Concat) -> exp.Expr:
 
 
 def _fold_null(node: exp.Expr) -> exp.Expr:
-    """Return NULL for a function whose arguments are all NULL, and other calls unchanged."""
+    """Return NULL for a function whose arguments are all NULL, and return other calls unchanged."""
     return exp.null() if isinstance(node.this, exp.Null) else node
 
 
 def _fold_list_element(node: exp.Anonymous) -> exp.Expr:
-    """Return NULL for the element of NULL, and other calls unchanged."""
+    """Return NULL for an element of NULL, and return other calls unchanged."""
     of_null = node.name == "list_element" and isinstance(node.expressions[0], exp.Null)
     return exp.null() if of_null else node
 
 
 def _fold_list_cast(node: exp.Cast) -> exp.Expr:
-    """Return NULL for NULL that is cast to a list, because the final query has no lists."""
+    """Return NULL for a cast of NULL to a list, because the final query has no lists."""
     return _fold_null(node) if node.to.is_type(exp.DType.ARRAY) else node
 
 
 def _fold_coalesce(node: exp.Coalesce) -> exp.Expr:
-    """Return COALESCE without NULLs, or its first argument if it is a literal or the only one."""
+    """Return COALESCE without NULLs, or only its first argument if that is always the result."""
     values: list[exp.Expr] = [
         value for value in (node.this, *node.expressions) if not isinstance(value, exp.Null)
     ]
@@ -115,7 +115,7 @@ def _fold_coalesce(node: exp.Coalesce) -> exp.Expr:
 
 
 def _fold_connector(node: exp.And | exp.Or) -> exp.Expr:
-    """Return AND or OR without an operand that is TRUE or FALSE."""
+    """Return AND or OR with operands that are TRUE or FALSE evaluated."""
     for part, other in ((node.left, node.right), (node.right, node.left)):
         if isinstance(part, exp.Boolean):
             return part if part.this is isinstance(node, exp.Or) else other
@@ -123,7 +123,7 @@ def _fold_connector(node: exp.And | exp.Or) -> exp.Expr:
 
 
 def _fold_case(node: exp.Case) -> exp.Expr:
-    """Return CASE without branches that are FALSE, and without branches after a TRUE branch."""
+    """Return CASE without branches whose condition is FALSE or that follow a TRUE condition."""
     if node.this:
         return node
     kept, default = [], node.args.get("default")

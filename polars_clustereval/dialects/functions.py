@@ -1,4 +1,4 @@
-"""Functions that differ between engines, written in the form of the engine of a query."""
+"""A step of ``to_sql`` that writes functions in the form that the engine of the query needs."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ _LEAST_KEY = "__ce_least_key"
 def write_functions(query: exp.Select, engine: Engine) -> exp.Select:
     """Return a query in which functions that differ between engines have the form of `engine`.
 
-    Raise an error for a function that has no known form there.
+    Raise an error for a function that has no known form in the engine.
     """
 
     def write(node: exp.Expr) -> exp.Expr | None:
-        """Return the form of a function in the engine; None for other nodes."""
+        """Return the form of a function in the engine, or None for other nodes."""
         is_named = isinstance(node, exp.Anonymous)
         name = node.name if is_named else _CLASSES.get(type(node), "")
         arguments = node.expressions if is_named else [node.this]
@@ -60,10 +60,11 @@ def write_functions(query: exp.Select, engine: Engine) -> exp.Select:
 
 
 def _write_least_keys(query: exp.Select) -> None:
-    """Write value_at_least_key(value, key, condition) in forms of all engines, in place.
+    """Write value_at_least_key(value, key, condition) in a form that all engines share, in place.
 
-    A window gives each row the smallest key of its group. The result is the smallest value of the
-    rows with that key. The SELECT that calls the function has one source, and GROUP BY.
+    A window function computes the smallest key of the group for each row. The result is the
+    smallest value among the rows with that key. The SELECT that calls the function has one source
+    and a GROUP BY clause.
     """
     for call in list(query.find_all(exp.Anonymous)):
         select = call.find_ancestor(exp.Select)

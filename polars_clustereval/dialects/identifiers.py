@@ -1,9 +1,9 @@
-"""Names in queries of ``to_sql``: quoting, and the case to which engines fold them.
+"""Quoting of names in the queries of ``to_sql``, and the case to which engines fold names.
 
-Engines fold the case of a name without quotes: Snowflake to upper case, Postgres to lower case. A
-name that the user writes without quotes also has no quotes in the query, so it means the same
-column as in any other query of the user. A name in quotes is left unchanged. Words of the engine's
-grammar need quotes, and are written in the case to which the engine would fold them.
+Engines fold the case of a name without quotes: Snowflake to upper case, Postgres to lower case. If
+the user writes a name without quotes, it also has no quotes in the query, and therefore means the
+same column as in the user's other queries. A name in quotes is left unchanged. Reserved words of
+the engine need quotes, and are written in the case to which the engine would fold them.
 """
 
 from __future__ import annotations
@@ -30,11 +30,10 @@ _WELL_KNOWN = ("bigquery", "presto", "redshift")
 
 
 def parse_column(text: str) -> exp.Column:
-    """Return the column that a user names.
+    """Return the column that the user's `text` names.
 
-    A name in double quotes or backticks is exact; the case of other names is folded by the engine.
-
-    A name with characters that a word cannot have, such as a space, is also exact.
+    A name in double quotes or backticks is exact, and so is a name with characters, such as a
+    space, that cannot be part of a word. The engine folds the case of any other name.
     """
     found = _QUOTED.fullmatch(text)
     if found:
@@ -45,10 +44,11 @@ def parse_column(text: str) -> exp.Column:
 
 
 def parse_table(parameter: str, name: str, dialect: str) -> exp.Table:
-    """Return the syntax tree of a table's name, such as schema.table, or raise an error.
+    """Return the syntax tree for the name of a table, such as schema.table, or raise an error.
 
-    `parameter` is the parameter of to_sql that has the name. If DuckDB cannot read the name, for
-    instance because it is in backticks, it is read as in `dialect`, a name of sqlglot.
+    The user passed the name for `parameter`, a parameter of to_sql. If the name cannot be parsed as
+    in DuckDB, for instance because it is in backticks, it is parsed as in `dialect`, which is a
+    name in sqlglot.
     """
     for parser in ("duckdb", dialect):
         try:
@@ -62,7 +62,7 @@ def parse_table(parameter: str, name: str, dialect: str) -> exp.Table:
 
 
 def quote_words(query: exp.Select, dialect: str, words: Collection[str]) -> exp.Select:
-    """Return a query that quotes names that are in `words` or in the dialect's grammar."""
+    """Return a query with quotes around names that are in `words` or reserved in the dialect."""
     reserved = reserved_words(dialect).union(words)
     for name in query.find_all(exp.Identifier):
         if not name.quoted and name.name.lower() in reserved:
@@ -72,7 +72,7 @@ def quote_words(query: exp.Select, dialect: str, words: Collection[str]) -> exp.
 
 
 def fold_name(name: str, dialect: str) -> str:
-    """Return the name as which the engines of a dialect read a name without quotes."""
+    """Return a name in the case to which the engines of a dialect fold it if it has no quotes."""
     strategy = Dialect.get_or_raise(dialect).normalization_strategy
     if strategy is NormalizationStrategy.UPPERCASE:
         return name.upper()
@@ -80,14 +80,14 @@ def fold_name(name: str, dialect: str) -> str:
 
 
 def reserved_words(dialect: str) -> frozenset[str]:
-    """Return the words that need quotes in a dialect, in lower case; some may not need them."""
+    """Return, in lower case, all words that may need quotes in a dialect."""
     own = _words_of(dialect)
     others = () if own else map(_words_of, _WELL_KNOWN)
     return own.union(_words_of_duckdb(), *others)
 
 
 def _words_of(dialect: str) -> frozenset[str]:
-    """Return the reserved words of a dialect that sqlglot knows, in lower case."""
+    """Return the reserved words of a dialect, as far as sqlglot knows them, in lower case."""
     generator = Dialect.get_or_raise(dialect).generator_class
     return frozenset(word.lower() for word in generator.RESERVED_KEYWORDS)
 

@@ -1,4 +1,4 @@
-"""Readable queries of ``to_sql``: no SELECT that only passes columns on, and short names."""
+"""Steps of ``to_sql`` that make queries readable: they merge SELECTs and shorten names."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def merge_selects(query: exp.Select) -> exp.Select:
 def _merge(query: exp.Expr) -> exp.Expr:
     """Return the inner query of SELECT columns FROM (inner query), and any other query as it is.
 
-    The inner query gets the columns of the outer query, with their order and names.
+    The inner query gets the columns of the outer query, in the same order and with the same names.
     """
     if isinstance(query, exp.Union):
         for side in ("this", "expression"):
@@ -50,7 +50,7 @@ def _merge(query: exp.Expr) -> exp.Expr:
 
 
 def _passed_on(query: exp.Expr) -> exp.Query | None:
-    """Return the subquery whose columns a SELECT only passes on, each at most once; or None."""
+    """Return the subquery whose columns a SELECT only passes on, at most once each, or None."""
     if not isinstance(query, exp.Select):
         return None
     source = query.args["from_"].this if query.args.get("from_") else None
@@ -81,7 +81,7 @@ def merge_ctes(query: exp.Select) -> exp.Select:
 
 
 def _copied_cte(query: exp.Expr) -> exp.Table | None:
-    """Return the CTE if a query has only its columns, under their own names; else None."""
+    """Return the CTE from which a query only takes columns under the same names, or None."""
     if not isinstance(query, exp.Select) or _clauses_of(query) != {"expressions", "from_"}:
         return None
     source = query.args["from_"].this
@@ -93,12 +93,12 @@ def _copied_cte(query: exp.Expr) -> exp.Table | None:
 
 
 def _clauses_of(query: exp.Select) -> set[str]:
-    """Return the names of the clauses that a SELECT has."""
+    """Return the names of the clauses in a SELECT."""
     return {key for key, value in query.args.items() if value}
 
 
 def name_ctes(query: exp.Select) -> exp.Select:
-    """Return a query in which CTEs have no number if their name is unique without it."""
+    """Return a query in which the names of CTEs have no number if they are unique without it."""
     stems = {cte.alias: _CALL_NUMBER.sub("", cte.alias) for cte in query.ctes}
     counts = Counter(stems.values())
     names = {name: stem for name, stem in stems.items() if counts[stem] == 1}
@@ -124,8 +124,9 @@ def drop_repeated_names(query: exp.Select) -> exp.Select:
 
 
 def _is_named(column: exp.Column) -> bool:
-    """Return whether a column certainly has its own name in a result.
+    """Return whether a column certainly has the same name in a result.
 
-    Engines differ for t.x, so only a column without its table certainly has its own name.
+    Engines name the column t.x in different ways, so this is certain only for a column that is
+    written without its table.
     """
     return not column.table

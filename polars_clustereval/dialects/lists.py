@@ -1,4 +1,4 @@
-"""Expressions of lists of coordinates: the lengths of lists, and list functions as numbers."""
+"""Lengths of lists of coordinates in expressions, and replacement of list functions by numbers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _Result = TypeVar("_Result")
 
 
 def coordinate_name(column: str, place: int) -> str:
-    """Return the name of the column with the coordinate at `place`, from 1, of a list column."""
+    """Return the name of the column for the coordinate at `place`, from 1, of a list column."""
     return f"{column}_{place}"
 
 
@@ -29,13 +29,13 @@ class Lists:
     """The lists that the expressions of one SELECT may contain."""
 
     def __init__(self, known: dict[str, Lengths], sources: dict[str, Lengths]) -> None:
-        """Begin with the lists of the earlier CTEs and of the sources of the SELECT, by name."""
+        """Begin with the lists in earlier CTEs and in the sources of the SELECT, by name."""
         self._known = known
         self._sources = sources
         self._bound: dict[str, exp.Expr] = {}
 
     def length(self, node: exp.Expr) -> int | None:
-        """Return the length of an expression that is a list; None for other expressions."""
+        """Return the length of an expression that is a list, or None for other expressions."""
         if isinstance(node, exp.Column):
             return self._column_length(node)
         if isinstance(node, exp.Array):
@@ -56,7 +56,7 @@ class Lists:
         return next((n for n in map(self.length, filter(None, values)) if n is not None), None)
 
     def _column_length(self, column: exp.Column) -> int | None:
-        """Return the length of a list column, of a table or bound by a lambda."""
+        """Return the length of a list that is a column of a table or is bound by a lambda."""
         if not column.table and column.name in self._bound:
             return self.length(self._bound[column.name])
         sources = [column.table] if column.table else list(self._sources)
@@ -64,7 +64,7 @@ class Lists:
         return next(filter(None, lengths), None)
 
     def is_null(self, node: exp.Expr) -> bool:
-        """Return whether all columns of an expression are known to be NULL."""
+        """Return whether all columns in an expression are known to be NULL."""
         known = [
             self._sources.get(source, {}).get(column.name)
             for column in node.find_all(exp.Column)
@@ -73,11 +73,12 @@ class Lists:
         return 0 in known and not any(known)
 
     def vector_length(self, node: exp.Expr) -> int:
-        """Return the number of coordinates of any vector, for a node without lists of its own.
+        """Return the number of coordinates of every vector, for a node that contains no list.
 
         list(x ORDER BY i) collects one number for each coordinate, and unnest(range(1, n + 1)) has
-        one row for each. All lists of the macros have this length: vectors, centers, and values
-        that are computed for each of their coordinates. A query with other lists is refused.
+        one row for each coordinate. All lists in the macros have this length: vectors, centers, and
+        lists of values that are computed for each coordinate. Raise an error for a query that has
+        lists of different lengths.
         """
         lengths = sorted({n for lists in self._known.values() for n in lists.values() if n})
         if len(lengths) != 1:
@@ -87,7 +88,7 @@ class Lists:
         return lengths[0]
 
     def element(self, node: exp.Expr, place: int) -> exp.Expr:
-        """Return the number at `place`, from 1, of an expression that is a list or NULL."""
+        """Return the number at `place`, from 1, in an expression that is a list or NULL."""
         if (named := _named_value(node)) is not None:
             values = self._values_of(named, 1)
             return self._bind(values, named, lambda body: self.element(body, place))
@@ -114,7 +115,7 @@ class Lists:
         raise ClusterEvalError(f"{node.sql('duckdb')}: not known as a list of coordinates")
 
     def _column_element(self, column: exp.Column, place: int) -> exp.Expr:
-        """Return the column with a coordinate of a list column, or a coordinate of a bound list."""
+        """Return one coordinate of a list that is a column or is bound by a lambda."""
         if not column.table and column.name in self._bound:
             return self.element(self._bound[column.name].copy(), place)
         length = self._column_length(column)
@@ -123,7 +124,7 @@ class Lists:
         return exp.column(coordinate_name(column.name, place), table=column.args.get("table"))
 
     def _values_of(self, node: exp.Transform, place: int) -> dict[str | None, exp.Expr]:
-        """Return the values of a lambda's parameters at `place` of the list of list_transform."""
+        """Return the values of a lambda's parameters at `place` in the list of list_transform."""
         value, number = [*(name.name for name in node.expression.expressions), None][:2]
         items = node.this.expressions
         is_list = isinstance(node.this, exp.Array) and self.length(items[0]) is not None
@@ -136,9 +137,10 @@ class Lists:
         node: exp.Transform,
         result: Callable[[exp.Expr], _Result],
     ) -> _Result:
-        """Return `result` of a lambda's body in which its parameters stand for `values`.
+        """Return `result` for the body of a lambda whose parameters stand for `values`.
 
-        Lists stay bound by name, because only their elements can be written; numbers are inserted.
+        Lists stay bound to the names of the parameters, because only the elements of a list can be
+        written. Numbers are inserted into the body.
         """
         numbers: dict[str, exp.Expr] = {}
         lists: dict[str, exp.Expr] = {}
@@ -155,7 +157,7 @@ class Lists:
             self._bound = outer
 
     def _distributed(self, node: exp.Expr, place: int) -> exp.Expr:
-        """Return CASE, COALESCE or MAX of lists for one coordinate of each."""
+        """Return CASE, COALESCE or MAX with one coordinate of each list instead of the lists."""
         if isinstance(node, exp.Case):
             new = exp.Case()
             for branch in node.args["ifs"]:
@@ -171,11 +173,11 @@ class Lists:
     # Numbers
 
     def scalar(self, node: exp.Expr) -> exp.Expr:
-        """Return an expression that is not a list, with the list functions in it written out."""
+        """Return an expression that is not a list, with its list functions written out."""
         return fold_conditions(rewrite_tree(node, self._number_of))
 
     def _number_of(self, node: exp.Expr) -> exp.Expr | None:
-        """Return the replacement of a function of lists that returns a number; else None."""
+        """Return the replacement for a list function that returns a number, or None."""
         if isinstance(node, exp.Query):
             return node  # done already
         if isinstance(node, exp.Anonymous):
@@ -195,7 +197,7 @@ class Lists:
         return None
 
     def _named_number(self, call: exp.Anonymous) -> exp.Expr | None:
-        """Return the replacement of a list function without a class in sqlglot; else None."""
+        """Return the replacement for a list function that has no class in sqlglot, or None."""
         name, values = call.name.lower(), call.expressions
         if name == "list_sum":
             return exp.paren(_sum(self._elements(values[0])))
@@ -218,12 +220,12 @@ class Lists:
         return None
 
     def _squared_distance(self, node: exp.EuclideanDistance) -> exp.Expr:
-        """Return the squared distance of the two lists whose distance a node is."""
+        """Return the squared distance between two lists, given a node that is their distance."""
         pairs = zip(self._elements(node.this), self._elements(node.expression), strict=True)
         return exp.paren(_sum(_square(one - other) for one, other in pairs))
 
     def _element_at(self, node: exp.Expr, place: exp.Expr) -> exp.Expr | None:
-        """Return the element of a list at a place that may be a column; None if not a list."""
+        """Return the element of a list at a place that may be a column; None for other nodes."""
         length = self.length(node)
         if length is None:
             return exp.null() if self.is_null(node) else None
@@ -248,7 +250,7 @@ _WRAPPERS = (exp.Paren, exp.Cast, exp.Transform, exp.Max)
 
 
 def _length_or_error(length: exp.Expr, elements: list[exp.Expr]) -> exp.Expr:
-    """Return the length of a list, or a Spark error for its first element that is not finite."""
+    """Return an expression for the length of a list that fails in Spark at a non-finite element."""
     finite = [exp.Anonymous(this="isfinite", expressions=[element]) for element in elements]
     place = exp.Case()
     for number, is_finite in enumerate(finite, 1):
@@ -262,7 +264,7 @@ def _length_or_error(length: exp.Expr, elements: list[exp.Expr]) -> exp.Expr:
 
 
 def _named_value(node: exp.Expr) -> exp.Transform | None:
-    """Return the list_transform in list_transform([x], lambda y: …)[1], which names x; or None."""
+    """Return the list_transform in list_transform([x], lambda y: …)[1], which names x, or None."""
     if isinstance(node, exp.Anonymous) and node.name == "list_element":
         named = node.expressions[0]
         if isinstance(named, exp.Transform) and isinstance(named.this, exp.Array):
@@ -282,9 +284,9 @@ def _sum(terms: Iterable[exp.Expr]) -> exp.Expr:
 
 
 def _combine(kind: type[exp.Binary], terms: Iterable[exp.Expr]) -> exp.Expr:
-    """Return the terms, of which there is at least one, combined by an operator.
+    """Return one or more terms combined by an operator.
 
-    The terms are combined pairwise, like a tree, because parsers limit the depth of nesting.
+    The terms are combined pairwise, in a balanced tree, because parsers limit the depth of nesting.
     """
     parts = list(terms)
     while len(parts) > 1:

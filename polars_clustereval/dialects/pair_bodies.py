@@ -1,7 +1,8 @@
 """Bodies of the table macros that compare all pairs of clusters, for thousands of clusters.
 
-They return the same rows as the macros in ``sql/``, whose comments describe them. Pairs that cannot
-matter are left out early, because n clusters have n² pairs; DuckDB holds all of them in memory.
+They return the same rows as the macros in ``sql/``, whose comments describe these rows. n clusters
+have n² pairs, all of which DuckDB holds in memory. For other engines, pairs that cannot affect the
+result are left out early.
 """
 
 from __future__ import annotations

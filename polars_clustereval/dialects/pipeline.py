@@ -1,7 +1,7 @@
-"""The pipeline of ``to_sql``: the query of a macro, and the steps from this query to the text.
+"""The pipeline of ``to_sql``, which expands a macro into a query and applies steps to the query.
 
-A step is a function from tree to tree. The first line of its docstring tells what holds after the
-step.
+A step is a function that takes a tree and returns a tree. The first line of its docstring tells
+what is true after the step.
 """
 
 from __future__ import annotations
@@ -34,13 +34,14 @@ ADJUSTED_COLUMNS = ("adjusted_mutual_info_score", "expected_mutual_info")
 
 @dataclass(frozen=True)
 class Request:
-    """The request for a query: a table macro with its arguments, and the engine.
+    """A request for a query: a table macro with its arguments, and the engine.
 
-    `tables`, `columns` and `options` have values by parameter: the tables, the names of their
-    columns (None for the default), and all other parameters. `coordinates` are the coordinates of a
-    point, for tables of points. `outputs` are the columns of the result, by default all. With
-    `numbered`, the id is a number that is different in every row. With `checked`, coordinates that
-    are not finite are an error in Spark.
+    `tables`, `columns` and `options` map parameters of the macro to values. `tables` has the names
+    of tables, `columns` has the names of columns (None for the default), and `options` has the
+    values of all other parameters. For macros that take points, `coordinates` holds the coordinates
+    of a point. `outputs` are the columns of the result, by default all columns. With `numbered`,
+    the id is a number that is different in every row. With `checked`, the query raises an error in
+    Spark if a coordinate is not finite.
     """
 
     name: str
@@ -55,7 +56,7 @@ class Request:
 
     @property
     def is_of_labels(self) -> bool:
-        """Whether the macro is for labels and clusters."""
+        """Whether the macro takes labels and clusters."""
         return "label" in macro_definitions()[self.name][0]
 
     @property
@@ -70,23 +71,29 @@ class Request:
 
 
 def write_query(request: Request, order: Sequence[str], *, pretty: bool) -> str:
-    """Return a query as text, sorted by the columns `order` unless the macro sorts it.
+    """Return a query as text, sorted by the columns `order` unless the macro itself sorts the rows.
 
-    It is on one line, or on several lines if `pretty`.
+    The text is one line, or several lines if `pretty` is True.
     """
     query = finish_query(request, order, request.engine.mark_ctes)
     return write_tree(query, request.engine, pretty=pretty)
 
 
 def write_script(request: Request, order: Sequence[str], *, pretty: bool) -> str:
-    """Return the statements of a query whose shared CTEs are temporary tables; see write_query."""
+    """Return the statements of a script that stores the shared CTEs of a query in temporary tables.
+
+    The parameters are those of write_query.
+    """
     query = finish_query(request, order, request.engine.mark_steps)
     write = partial(write_tree, engine=request.engine, pretty=pretty)
     return write_statements(query, request.engine, write, "\n" if pretty else " ")
 
 
 def finish_query(request: Request, order: Sequence[str], mark_ctes: Step) -> exp.Select:
-    """Return a query in the engine's forms, sorted by `order`; mark_ctes marks its CTEs."""
+    """Return a query in the forms of the engine, sorted by `order`, and with marked CTEs.
+
+    The step mark_ctes marks the CTEs.
+    """
     query = build_query(request)
     for step in _steps_to_text(request.engine, order, mark_ctes):
         query = step(query)
@@ -110,7 +117,7 @@ def build_query(request: Request) -> exp.Select:
 
 
 def _steps(request: Request) -> Iterator[Step]:
-    """Yield the steps from a macro's query to one that all engines read in the same way."""
+    """Yield the steps that turn a macro's query into one that all engines read in the same way."""
     # The query of the macro without the parts that the arguments make superfluous.
     if not request.options["adjusted"]:
         yield partial(columns.drop_outputs, names=ADJUSTED_COLUMNS)
@@ -166,7 +173,7 @@ def _steps_to_text(engine: Engine, order: Sequence[str], mark_ctes: Step) -> Ite
 
 
 def _expand_macro(request: Request) -> exp.Select:
-    """Return the query of a table macro with its arguments, without macro calls."""
+    """Return the query for a table macro and its arguments, without macro calls."""
     name = f"_{request.name}" if f"_{request.name}" in macro_definitions() else request.name
     given = {key: parse_column(x) for key, x in request.columns.items() if x is not None}
     expansion = Expansion(
@@ -190,9 +197,9 @@ def _expand_macro(request: Request) -> exp.Select:
 
 
 def _complete_or_null(request: Request) -> list[exp.Expr]:
-    """Return coordinates; with missing = 'drop', the first is NULL if any other is NULL.
+    """Return the coordinates; with missing = 'drop', the first one is NULL if any other is NULL.
 
-    In this way, the first coordinate decides whether a point is left out. For a condition on all d
+    The first coordinate can then decide whether a point is left out. For a condition on all d
     coordinates, Spark would plan 2^d steps.
     """
     coordinates = list(request.coordinates)

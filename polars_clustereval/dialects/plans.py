@@ -1,6 +1,6 @@
-"""Queries of ``to_sql`` in forms that engines plan and evaluate well.
+"""Steps of ``to_sql`` that write queries in forms that engines plan and evaluate well.
 
-An engine that cannot hash a join condition compares all pairs of rows.
+For example, an engine that cannot hash a join condition compares all pairs of rows.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 def drop_row_count_checks(query: exp.Select) -> exp.Select:
     """Return a query with TRUE for each (SELECT COUNT(*) ...) >= 0.
 
-    In the macros, this condition keeps the checks of the data in the plan. Other engines do not
-    have these checks.
+    In the macros, this condition keeps the checks of the data in the plan. The queries for other
+    engines do not have these checks.
     """
     for node in list(query.find_all(exp.GTE)):
         counted = node.left.unnest()
@@ -34,10 +34,11 @@ def drop_row_count_checks(query: exp.Select) -> exp.Select:
 
 
 def drop_partitions(query: exp.Select) -> exp.Select:
-    """Return a query with NULL in place of each partition key, and TRUE in place of comparisons.
+    """Return a query with NULL instead of partition keys, and TRUE instead of their comparisons.
 
-    Use it for queries without partition_by, where all keys are NULL. Engines then neither join nor
-    group by a constant, and know that a table has one row.
+    Use this step for queries without partition_by, in which all keys are NULL. Without the keys,
+    engines neither join nor group by a constant, and know that a table with one row per partition
+    has a single row.
     """
     for node in _find_comparisons(query, PARTITION):
         node.replace(exp.true())
@@ -57,10 +58,10 @@ def drop_partitions(query: exp.Select) -> exp.Select:
 
 
 def drop_partition_numbers(query: exp.Select) -> exp.Select:
-    """Return a query with TRUE for each comparison of two partition numbers, which are all equal.
+    """Return a query with TRUE instead of each comparison of two partition numbers.
 
-    Postgres and ClickHouse would hash the numbers, and find all rows under the same hash. A nested
-    loop is faster.
+    Use this step if all partition numbers are equal. Postgres and ClickHouse would hash the
+    numbers, and find all rows under the same hash. A nested loop is faster.
     """
     for node in list(query.find_all(exp.EQ)):
         sides = (node.left, node.right)
@@ -70,10 +71,10 @@ def drop_partition_numbers(query: exp.Select) -> exp.Select:
 
 
 def equate_clusters(query: exp.Select) -> exp.Select:
-    """Return a query that compares clusters by = in place of IS NOT DISTINCT FROM.
+    """Return a query that compares clusters by = instead of IS NOT DISTINCT FROM.
 
-    Use it for queries in which no cell has the cluster NULL, which marks noise rows that are
-    singletons.
+    Use this step for queries in which no cell has the cluster NULL, which marks noise rows that
+    count as singletons.
     """
     for node in _find_comparisons(query, CLUSTER):
         node.replace(exp.EQ(this=node.left, expression=node.right))
@@ -81,7 +82,7 @@ def equate_clusters(query: exp.Select) -> exp.Select:
 
 
 def _find_comparisons(query: exp.Select, column: str) -> list[exp.NullSafeEQ]:
-    """Return the comparisons of two columns of the name `column` by IS NOT DISTINCT FROM."""
+    """Return the comparisons by IS NOT DISTINCT FROM of two columns that are named `column`."""
     return [
         node
         for node in query.find_all(exp.NullSafeEQ)
@@ -92,8 +93,9 @@ def _find_comparisons(query: exp.Select, column: str) -> list[exp.NullSafeEQ]:
 def hash_comparisons(query: exp.Select) -> exp.Select:
     """Return a query with an equality of arrays next to each IS NOT DISTINCT FROM.
 
-    Postgres can hash or sort only for =, and for arrays, {NULL} = {NULL} is TRUE. The original
-    condition is kept, because an array of arrays does not distinguish NULL from an empty array.
+    Postgres can use hashing or sorting only for comparisons by =. For arrays, {NULL} = {NULL} is
+    TRUE, so the comparison of arrays finds the same rows. The original condition is kept, because
+    an array of arrays does not distinguish NULL from an empty array.
     """
     for node in list(query.find_all(exp.NullSafeEQ)):
         sides = (exp.Array(expressions=[side.copy()]) for side in (node.left, node.right))
@@ -105,7 +107,7 @@ def hash_comparisons(query: exp.Select) -> exp.Select:
 def materialize_shared(query: exp.Select) -> exp.Select:
     """Return a query in which a CTE that is read more than once is MATERIALIZED.
 
-    CTEs that also stream in DuckDB are not marked.
+    A CTE that also streams in DuckDB is not marked.
     """
     names = [table.name for table in query.find_all(exp.Table)]
     for cte in query.ctes:
@@ -117,8 +119,8 @@ def materialize_shared(query: exp.Select) -> exp.Select:
 def materialize_all(query: exp.Select) -> exp.Select:
     """Return a query in which every CTE is MATERIALIZED.
 
-    If a CTE is read once, Postgres inlines its expressions wherever the reader uses their columns.
-    In a chain of CTEs, the expressions would grow exponentially.
+    If a CTE is read only once and not marked, Postgres replaces each use of a column of the CTE by
+    the expression of the column. In a chain of CTEs, the expressions would grow exponentially.
     """
     for cte in query.ctes:
         cte.set("materialized", True)
@@ -128,9 +130,9 @@ def materialize_all(query: exp.Select) -> exp.Select:
 def materialize_or_stream(query: exp.Select) -> exp.Select:
     """Return a query in which a CTE streams if it is read once, by a SELECT without joins.
 
-    All others are MATERIALIZED, because in a join Postgres might compute a CTE again for every row
-    of the other side. A CTE with the rows of all pairs of clusters should stream: if it were
-    materialized, Postgres would write it to a file.
+    All other CTEs are MATERIALIZED, because in a join, Postgres might compute a CTE again for every
+    row of the other side. A CTE with one row for each pair of clusters should stream, because
+    Postgres would write it to a file if it were materialized.
     """
     alone = _tables_read_alone(query)
     materialize_all(query)
@@ -139,10 +141,10 @@ def materialize_or_stream(query: exp.Select) -> exp.Select:
 
 
 def materialize_shared_or_stream(query: exp.Select) -> exp.Select:
-    """Return a query whose shared CTEs and joined groups are MATERIALIZED; other CTEs stream.
+    """Return a query whose CTEs stream, except that shared CTEs and joined groups are MATERIALIZED.
 
-    Postgres expects a tenth as many groups as rows, and might then join them by nested loops. For a
-    temporary table, it knows the number of rows.
+    Postgres expects a tenth as many groups as rows, and might therefore join groups by nested
+    loops. For a temporary table, Postgres knows the number of rows.
     """
     materialize_shared(query)
     alone = _tables_read_alone(query)
@@ -172,7 +174,8 @@ def _ctes_read_once(query: exp.Select) -> list[exp.CTE]:
 def _stream_ctes(ctes: Iterable[exp.CTE]) -> None:
     """Mark CTEs, in place, so that Postgres neither stores their rows nor inlines them.
 
-    OFFSET 0 prevents an expression that the reader uses twice from being computed twice.
+    OFFSET 0 ensures that an expression is computed only once even if the query that reads the CTE
+    uses it twice.
     """
     for cte in ctes:
         cte.set("materialized", None)

@@ -1,4 +1,4 @@
-"""Queries of ``to_sql`` that mean the same in every SQL dialect.
+"""Steps of ``to_sql`` that write queries which mean the same in every SQL dialect.
 
 Engines differ in the type of an untyped NULL and of the number 1.0, in whether CASE evaluates the
 branches that it does not take, and in what they accept in GROUP BY and FROM. The steps here write a
@@ -32,7 +32,7 @@ _PORTABLE_FUNCTIONS = frozenset(
 def write_constant_rows(query: exp.Select) -> exp.Select:
     """Return a query in which a SELECT of aggregates over no rows reads no source.
 
-    Such a SELECT has a single row, where aggregates are NULL, and counts are 0.
+    The result of such a SELECT is a single row in which counts are 0 and other aggregates are NULL.
     """
     for select in query.find_all(exp.Select):
         where, having = select.args.get("where"), select.args.get("having")
@@ -65,7 +65,7 @@ def drop_true_clauses(query: exp.Select) -> exp.Select:
 
 
 def type_nulls(query: exp.Select) -> exp.Select:
-    """Return a query whose output columns that are NULL in every branch of UNION ALL have a type.
+    """Return a query in which columns that are NULL in every branch of UNION ALL have a type.
 
     Any other NULL gets its type from another branch of UNION ALL or CASE.
     """
@@ -89,11 +89,12 @@ def _find_unions(query: exp.Expr) -> Iterator[list[exp.Select]]:
 
 
 def guard_divisions(query: exp.Select) -> exp.Select:
-    """Return a query that divides by NULL in place of 0 inside CASE.
+    """Return a query that divides by NULL instead of 0 inside CASE.
 
-    Some engines also evaluate the branches that are not taken. DuckDB does not, and the guard would
-    make the report a tenth slower in DuckDB, so the guard is not part of the macros. A divisor that
-    contains a division is left unchanged, because it is NULL if the inner division is NULL.
+    This guard is necessary because some engines also evaluate the branches that are not taken. It
+    is not part of the macros, because DuckDB does not need it and would compute the report a tenth
+    more slowly. A divisor that contains a division is left unchanged, because the divisor is NULL
+    if the inner division is NULL.
     """
     for case in query.find_all(exp.Case):
         for node in case.walk(prune=lambda node: isinstance(node, exp.Query)):
@@ -107,7 +108,7 @@ def guard_divisions(query: exp.Select) -> exp.Select:
 
 
 def number_conditions(query: exp.Select) -> exp.Select:
-    """Return a query with CASE in place of a condition that is cast to DOUBLE.
+    """Return a query with CASE instead of each condition that is cast to DOUBLE.
 
     Postgres does not have this cast.
     """
@@ -118,9 +119,9 @@ def number_conditions(query: exp.Select) -> exp.Select:
 
 
 def type_fractions(query: exp.Select) -> exp.Select:
-    """Return a query whose numbers with a point or an exponent are cast to DOUBLE.
+    """Return a query in which literals with a decimal point or an exponent are cast to DOUBLE.
 
-    In some engines they are DECIMAL.
+    In some engines, such literals are DECIMAL.
     """
     for number in list(query.find_all(exp.Literal)):
         if number.is_number and not number.is_int and not isinstance(number.parent, exp.Cast):
@@ -129,7 +130,10 @@ def type_fractions(query: exp.Select) -> exp.Select:
 
 
 def order_row_numbers(query: exp.Select) -> exp.Select:
-    """Return a query in which all row numbers have an order, maybe a constant, for Spark."""
+    """Return a query in which all row numbers have an order, which Spark needs.
+
+    The order may be that of a constant.
+    """
     for window in query.find_all(exp.Window):
         if isinstance(window.this, exp.RowNumber) and not window.args.get("order"):
             constant = exp.cast(exp.null(), "INT")
@@ -151,7 +155,7 @@ def separate_distinctions(query: exp.Select) -> exp.Select:
 def drop_constant_keys(query: exp.Select) -> exp.Select:
     """Return a query that does not group by constants.
 
-    A group of all rows, which exists if there are any rows, becomes HAVING COUNT(*) > 0.
+    A single group of all rows, which exists only if there are rows, becomes HAVING COUNT(*) > 0.
     """
     for select in query.find_all(exp.Select):
         group = select.args.get("group")
@@ -180,7 +184,10 @@ def alias_sources(query: exp.Select) -> exp.Select:
 
 
 def drop_parentheses(query: exp.Select) -> exp.Select:
-    """Return a query without redundant parentheses, because parsers limit the depth of nesting."""
+    """Return a query without redundant parentheses.
+
+    This step is necessary because parsers limit the depth of nesting.
+    """
     for paren in list(query.find_all(exp.Paren)):
         inner, outer = paren.this, paren.parent
         operator = isinstance(inner, exp.Binary | exp.Unary | exp.Predicate)
@@ -194,7 +201,7 @@ def drop_parentheses(query: exp.Select) -> exp.Select:
 
 
 def _needs_none(paren: exp.Paren) -> bool:
-    """Return whether the parentheses around an operator are redundant: (a * b) + c."""
+    """Return whether the parentheses around an operator are redundant, as in (a * b) + c."""
     inner, outer = paren.this, paren.parent
     if outer is None or paren is not outer.this:
         return False
@@ -207,13 +214,13 @@ _RANKS: dict[type[exp.Expr], int] = {exp.Add: 1, exp.Sub: 1, exp.Mul: 2, exp.Div
 
 
 def drop_order(query: exp.Select) -> exp.Select:
-    """Return a query whose rows have no order."""
+    """Return a query whose rows are not sorted."""
     query.set("order", None)
     return query
 
 
 def order_rows(query: exp.Select, names: Sequence[str]) -> exp.Select:
-    """Return a query with sorted rows: by the columns `names`, unless the macro sorts them."""
+    """Return a query whose rows are sorted by the columns `names`, unless the macro sorts them."""
     if query.args.get("order") or not names:
         return query
     return query.order_by(
@@ -222,10 +229,10 @@ def order_rows(query: exp.Select, names: Sequence[str]) -> exp.Select:
 
 
 def refuse_unportable(query: exp.Select, dialect: str) -> exp.Select:
-    """Return a query without a function that may differ in meaning between dialects.
+    """Return the query, which must not have functions whose meaning may differ between dialects.
 
-    Raise an error for any function that is not in _PORTABLE_FUNCTIONS, and that
-    functions.write_functions has not written for the dialect. The error names the dialect.
+    Raise an error that names the dialect if the query has a function that is not in
+    _PORTABLE_FUNCTIONS and that functions.write_functions has not written for the dialect.
     """
     for node in query.walk():
         known = type(node).__name__ in _PORTABLE_FUNCTIONS or node.meta.get("native")

@@ -97,55 +97,57 @@ def to_sql(
         column of one of these, such as ``adjusted_rand_score``; the query then returns only that
         column.
     dialect : str
-        ``duckdb``, ``datafusion``, ``clickhouse``, ``postgres`` or ``spark``, for which the queries
-        of every table have been executed; or another dialect of sqlglot (``snowflake``,
-        ``bigquery``, ...), for which no query has been executed, so that you get a warning.
+        ``duckdb``, ``datafusion``, ``clickhouse``, ``postgres`` or ``spark``, in which the queries
+        for every table have been executed. You can also name another dialect of sqlglot
+        (``snowflake``, ``bigquery``, ...), in which no query has been executed, so that you get a
+        warning.
     tbl, tbl_before, tbl_after : str
         The table to read, as ``table``, ``schema.table`` or ``database.schema.table``. Quote a name
-        that contains a dot (``"my.table"``). Tables of two runs take ``tbl_before`` and
-        ``tbl_after``, and ``id``.
+        that contains a dot (``"my.table"``). Macros that compare two runs take ``tbl_before`` and
+        ``tbl_after``, and also ``id``.
     label, cluster, weight, id, partition_by : str
-        Names of columns. Names of tables and columns mean the same as in any query of the dialect:
-        without quotes their case is folded (in Snowflake to upper case, in Postgres to lower case),
-        and in double quotes, as in ``'"Region"'``, they are exact. If you leave out ``label`` and
-        ``cluster``, tables of labels read a saved contingency table: rows of
-        ``contingency_matrix``, of one or several days or shards. ``n_dropped`` and ``n_noise`` are
-        then NULL, because such a table does not contain them. ``weight`` and ``id`` are for the
-        tables whose macro takes them. Without ``id``, rows are numbered in the order in which the
-        engine reads them, for which some engines sort on one node. Without ``partition_by``, the
-        column ``partition_key`` is a NULL string.
+        Names of columns. Names of tables and columns mean the same as in any query in the dialect.
+        The case of a name without quotes is folded (in Snowflake to upper case, in Postgres to
+        lower case), and a name in double quotes, as in ``'"Region"'``, is exact. If you leave out
+        ``label`` and ``cluster``, the macros for labels read a saved contingency table, which has
+        the rows that ``contingency_matrix`` returned for one or several days or shards. In that
+        case, ``n_dropped`` and ``n_noise`` are NULL, because such a table does not contain them.
+        Pass ``weight`` and ``id`` only if the macro takes them. Without ``id``, rows are numbered
+        in the order in which the engine reads them, for which some engines sort all rows on one
+        node. Without ``partition_by``, the column ``partition_key`` is a NULL string.
     vector : str or sequence of str
-        For tables of points: the columns with the coordinates, or one column of arrays together
-        with `size`.
+        For macros that take points, the columns with the coordinates, or one column of arrays
+        together with `size`.
     size : int
         Number of coordinates in a column of arrays. The query has one expression for each
-        coordinate, so it needs no list functions, but it grows with `size`.
+        coordinate, so it needs no list functions, but gets longer with `size`.
     noise, noise_as, average_method, beta, adjusted, split_cost, merge_cost, threshold, min_share
-        As in the macro, for the tables whose macro takes them.
+        As in the macro, if the macro takes them.
     distance, p, center, weights, missing, method, between
-        As in the macro, for the tables whose macro takes them. Silhouettes need the distance
-        ``sqeuclidean`` or ``cosine``, because silhouettes of other distances need pairs of points.
-        ``silhouette_score`` with method ``simplified`` takes every distance.
+        As in the macro, if the macro takes them. Silhouettes need the distance ``sqeuclidean`` or
+        ``cosine``, because with any other distance, they would have to be computed from pairs of
+        points. With the method ``simplified``, ``silhouette_score`` takes every distance.
     metrics : sequence of str
-        The columns of the result, in this order, after the columns that identify its rows
-        (``partition_key`` with `partition_by`, and the cluster in a report by cluster); by default
-        all columns of the table. Anything that these columns do not need is not computed.
+        The columns of the result, in this order, after the columns that identify a row
+        (``partition_key`` if you pass `partition_by`, and the cluster in a report with one row per
+        cluster); by default all columns of the table. Anything that these columns do not need is
+        not computed.
     steps : bool
-        True writes a script instead of one query. Its statements, separated by ``;`` and a new
-        line, store intermediate results that are read more than once in temporary tables, whose
-        names begin with ``__ce_``; the last statement is the query. Tables of points need this in
-        ClickHouse and DataFusion, which compute a CTE again each time it is read. Spark has no
-        temporary tables.
+        True writes a script instead of one query. The script has several statements, separated by
+        ``;`` and a new line. They store intermediate results that are read more than once in
+        temporary tables, whose names begin with ``__ce_``, and the last statement is the query. Use
+        a script for macros that take points in ClickHouse and DataFusion, which compute a CTE again
+        each time it is read. Spark has no temporary tables.
     compact : bool
-        True writes each statement on one line, instead of indented and below a comment that
-        describes the result.
+        True writes each statement on one line. By default, statements are indented and follow a
+        comment that describes the result.
 
     Returns
     -------
     str
-        The query, or the script. Unlike the macro, it does not check the data: with a negative
-        weight or a NaN coordinate, the macro raises an error, but the query returns wrong numbers.
-        In Spark, a point counts as missing if its first coordinate is NULL.
+        The query or the script. Unlike the macro, the query does not check the data. If there is a
+        negative weight or a NaN coordinate, the macro raises an error, but the query returns wrong
+        numbers. In Spark, a point counts as missing if its first coordinate is NULL.
 
     Raises
     ------
@@ -157,7 +159,7 @@ def to_sql(
     Warns
     -----
     UserWarning
-        If no query has ever been executed in this dialect.
+        If the tests of this package have not executed queries in this dialect.
 
     Examples
     --------
@@ -216,9 +218,10 @@ def to_sql(
 
 
 def keep_metrics(request: Request, metrics: Sequence[str] | None) -> Request:
-    """Return a request for only the columns `metrics`, after those that identify its rows.
+    """Return a request for only the columns `metrics`, after those that identify a row.
 
-    None asks for all columns. Raise an error if `metrics` is not a list of names.
+    If `metrics` is None, the request is for all columns. Raise an error if it is not a list of
+    names.
     """
     if metrics is None:
         return request
@@ -227,7 +230,7 @@ def keep_metrics(request: Request, metrics: Sequence[str] | None) -> Request:
 
 
 def _order_of(request: Request) -> tuple[str, ...]:
-    """Return the columns that identify the rows of a request, and by which they are sorted."""
+    """Return the columns that identify and sort the rows of a request."""
     return tuple(_ROW_ORDER[request.name][request.has_one_partition :])
 
 
@@ -243,10 +246,11 @@ OPTIONS: dict[str, Any] = {
 
 
 def check_macro_options(name: str, options: Mapping[str, Any]) -> None:
-    """Raise the macro's own error if one of its `options`, values by parameter, is invalid.
+    """Raise the error of the macro if one of its `options` is invalid.
 
-    DuckDB runs the macro that checks the options of the macro `name`, for which no table is needed.
-    If the error text would name an option in the form of SQL, Python does the check instead.
+    `options` maps parameters to values. DuckDB runs the macro that checks the options of the macro
+    `name`, for which no table is needed. If the error text of this macro would show an option in
+    the form that it has in SQL, Python does the check instead.
     """
     if name == "external_report":
         names = ("average_method", "beta", "adjusted")

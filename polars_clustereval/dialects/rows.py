@@ -1,7 +1,7 @@
-"""A step of ``to_sql`` that removes joins which, by GROUP BY, do not change the rows of a SELECT.
+"""A step of ``to_sql`` that removes joins with groups if they do not change the rows of a SELECT.
 
-Such a join is left out if its columns are never read, and so is everything that only these columns
-need.
+Such a join is left out if its columns are never read. Everything that is needed only for these
+columns is also left out.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 class Groups(NamedTuple):
     """What is known about the rows of a CTE.
 
-    No two rows have the same values in the columns `keys`; without keys there is one row. `table`
-    is set if the rows are all groups of that table, by its columns with the same names.
+    No two rows have the same values in the columns `keys`. If there are no keys, the CTE has one
+    row. `table` is set if the CTE has one row for every group of that table, which is grouped by
+    columns with the same names as the keys.
     """
 
     keys: frozenset[str]
@@ -29,7 +30,7 @@ class Groups(NamedTuple):
 
 
 def find_groups(query: exp.Select) -> dict[str, Groups]:
-    """Return the groups that form the rows of CTEs, by CTE, if they are known."""
+    """Return a mapping from CTEs to the groups that form their rows, as far as these are known."""
     found: dict[str, Groups] = {}
     for cte in query.ctes:
         groups = _groups_of(cte.this, found)
@@ -63,19 +64,19 @@ def _groups_of(query: exp.Expr, known: Mapping[str, Groups]) -> Groups | None:
 
 
 def _outputs_of(select: exp.Select, keys: Sequence[exp.Expr]) -> frozenset[str] | None:
-    """Return the output columns of these expressions, or None if one of them is not an output."""
+    """Return the output columns for these expressions, or None if one of them is not an output."""
     names = {_write_key(column.unalias()): column.alias_or_name for column in select.expressions}
     texts = [_write_key(key) for key in keys]
     return frozenset(names[text] for text in texts) if names.keys() >= {*texts} else None
 
 
 def _write_key(value: exp.Expr) -> str:
-    """Return an expression as text, a column as its name."""
+    """Return the text of an expression, which for a column is the name of the column."""
     return value.name if isinstance(value, exp.Column) else value.sql()
 
 
 def _grouped_table(select: exp.Select, sources: Sequence[exp.Expr]) -> str | None:
-    """Return the table if a SELECT groups all of its rows by columns that keep their names."""
+    """Return the table if a SELECT groups all rows of a table by columns that keep their names."""
     is_partial = select.args.get("where") or select.args.get("having")
     if is_partial or len(sources) != 1 or not isinstance(sources[0], exp.Table):
         return None
@@ -86,9 +87,9 @@ def _grouped_table(select: exp.Select, sources: Sequence[exp.Expr]) -> str | Non
 
 
 def drop_unread_joins(select: exp.Select, known: Mapping[str, Groups]) -> None:
-    """Leave out, in place, joins that change no rows of a SELECT and have no columns that are read.
+    """Leave out, in place, joins that change no rows of a SELECT and whose columns are unread.
 
-    `known` has the groups of find_groups.
+    `known` is the result of find_groups.
     """
     # The last join comes first, because its condition may be the only place where another join is
     # read.
@@ -98,7 +99,7 @@ def drop_unread_joins(select: exp.Select, known: Mapping[str, Groups]) -> None:
 
 
 def _changes_nothing(join: exp.Join, select: exp.Select, known: Mapping[str, Groups]) -> bool:
-    """Return whether a join does not change the rows of a SELECT, and nothing reads its columns."""
+    """Return whether a join changes no rows of a SELECT and none of its columns is read."""
     source, condition = join.this, join.args.get("on")
     if not isinstance(source, exp.Table) or source.name not in known or condition is None:
         return False
@@ -129,7 +130,7 @@ def _changes_nothing(join: exp.Join, select: exp.Select, known: Mapping[str, Gro
 
 
 def _equated_columns(condition: exp.Expr, table: str) -> Iterator[tuple[exp.Column, exp.Column]]:
-    """Yield the pairs of columns of two tables that a condition sets equal."""
+    """Yield the pairs of columns of two tables that a condition requires to be equal."""
     for part in _parts_of(condition):
         sides = (part.left, part.right) if isinstance(part, exp.EQ | exp.NullSafeEQ) else ()
         columns = [side for side in sides if isinstance(side, exp.Column)]
@@ -139,7 +140,7 @@ def _equated_columns(condition: exp.Expr, table: str) -> Iterator[tuple[exp.Colu
 
 
 def _parts_of(condition: exp.Expr) -> Iterator[exp.Expr]:
-    """Yield the conditions that AND joins."""
+    """Yield the conditions that are joined by AND."""
     whole = condition.unnest()
     if isinstance(whole, exp.And):
         for side in (whole.left, whole.right):

@@ -1,4 +1,4 @@
-"""A query of ``to_sql`` as a script: CTEs that are read more than once become temporary tables.
+"""Scripts of ``to_sql``, in which CTEs that are read more than once are temporary tables.
 
 Use a script for engines that compute a CTE again each time it is read.
 """
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 def write_statements(
     query: exp.Select, engine: Engine, write: Callable[[exp.Query], str], gap: str
 ) -> str:
-    """Return the statements of a script, with ; and a new line between them.
+    """Return the statements of a script, separated by ; and a new line.
 
-    They create a temporary table for each MATERIALIZED CTE of a query, and the last statement is
-    the query that reads these tables. `write` returns the text of a query; `gap` is the text
-    between CREATE TABLE … AS and the query.
+    The statements create a temporary table for each MATERIALIZED CTE of a query, and the last
+    statement is the query that reads these tables. `write` is a function that returns the text of a
+    query. `gap` is the text between CREATE TABLE … AS and the query.
     """
     if engine.create_table is None:
         raise ClusterEvalError(
@@ -44,7 +44,10 @@ def write_statements(
 
 
 def _keep_ctes(query: exp.Query, ctes: Sequence[exp.CTE]) -> exp.Query:
-    """Return a copy of a query with the CTEs that it needs; `ctes` are given in order."""
+    """Return a copy of a query that has only those of `ctes` that it needs.
+
+    `ctes` are in order.
+    """
     query = query.copy()
     query.set("with_", None)
     needed = {table.name for table in query.find_all(exp.Table)}

@@ -1,4 +1,4 @@
-"""The table or score that a call of ``to_sql`` asks for, its columns, and its description."""
+"""The table or score that the user requests from ``to_sql``, its columns, and its description."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _COMMENT_WIDTH = 100
 
 
 class Selection(NamedTuple):
-    """A table macro, and the columns that the user asks for; None for all of them."""
+    """A table macro and the columns that the user requests, which are None for all columns."""
 
     table: str
     metrics: Sequence[str] | None
 
 
 def select_columns(name: str, metrics: Sequence[str] | None, tables: Collection[str]) -> Selection:
-    """Return the selection of `name`: one of the `tables`, or a score that is a column of one."""
+    """Return the selection for `name`, which is one of the `tables` or a score in one of them."""
     if name in tables:
         return Selection(name, metrics)
     score = entries().get(name)
@@ -50,7 +50,7 @@ def select_columns(name: str, metrics: Sequence[str] | None, tables: Collection[
 
 
 def describe_call(name: str, arguments: Mapping[str, Any]) -> str:
-    """Return the comment of a query: the title of `name`, and the call with its `arguments`."""
+    """Return the comment on a query, with the title of `name` and the call with its `arguments`."""
     call = ", ".join([repr(name), *(f"{key}={value!r}" for key, value in arguments.items())])
     version = f"polars_clustereval {macros_version()}: to_sql({call})"
     lines = [line for text in (_title(name), version) for line in _wrap(text)]
@@ -66,5 +66,5 @@ def _title(name: str) -> str:
 
 
 def _wrap(text: str) -> list[str]:
-    """Return the lines of a text; those after the first are indented."""
+    """Return the lines of a wrapped text, with all lines after the first one indented."""
     return textwrap.wrap(text, _COMMENT_WIDTH - 3, subsequent_indent="  ", break_long_words=False)

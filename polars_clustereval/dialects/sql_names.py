@@ -1,4 +1,4 @@
-"""Names in ``sql/`` that ``to_sql`` uses: columns, CTEs, and macros with other forms."""
+"""Names in ``sql/`` that ``to_sql`` uses: columns, CTEs, and macros that other engines replace."""
 
 from __future__ import annotations
 

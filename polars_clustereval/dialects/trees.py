@@ -1,4 +1,4 @@
-"""Parts of syntax trees, and ways to traverse them, for all steps of ``to_sql``."""
+"""Functions that read, traverse and rewrite syntax trees, for all steps of ``to_sql``."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Step: TypeAlias = "Callable[[exp.Select], exp.Select]"
 def rewrite_tree(node: exp.Expr, replacement: Callable[[exp.Expr], exp.Expr | None]) -> exp.Expr:
     """Return the tree with nodes replaced from the top down.
 
-    `replacement` returns the new node, or None to keep the node and continue with its children.
-    Replacements are not searched again.
+    `replacement` takes a node and returns a new node, or None to keep the node and continue with
+    its children. A new node is not searched again.
     """
     new = replacement(node)
     if new is not None:
@@ -32,9 +32,9 @@ def rewrite_tree(node: exp.Expr, replacement: Callable[[exp.Expr], exp.Expr | No
 
 
 def fill_columns(node: exp.Expr, values: Mapping[str, exp.Expr]) -> exp.Expr:
-    """Return the tree with values in place of the unqualified columns of these names.
+    """Return the tree with values instead of the unqualified columns that have these names.
 
-    Parentheses keep a value that is an expression together.
+    If a value is an expression, it is written in parentheses.
     """
 
     def fill(node: exp.Expr) -> exp.Expr | None:
@@ -49,7 +49,7 @@ def fill_columns(node: exp.Expr, values: Mapping[str, exp.Expr]) -> exp.Expr:
 
 
 def sources_of(select: exp.Select) -> list[exp.Expr]:
-    """Return the tables and subqueries that a SELECT reads, in their order."""
+    """Return the tables and subqueries that a SELECT reads, in order."""
     source = select.args.get("from_")
     joins = select.args.get("joins") or ()
     return [part.this for part in (source, *joins) if part is not None]
@@ -62,9 +62,9 @@ def source_name(source: exp.Expr) -> str:
 
 
 def selects_of(query: exp.Expr) -> Iterator[exp.Select]:
-    """Yield the branches of a UNION ALL in their order, or the SELECT that a query is.
+    """Yield the branches of a UNION ALL in order, or the query itself if it is a single SELECT.
 
-    Raise an error for a query that is neither.
+    Raise an error for any other query.
     """
     if isinstance(query, exp.Subquery):
         yield from selects_of(query.this)

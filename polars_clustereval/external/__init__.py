@@ -1,1 +1,1 @@
-"""external: labels against clusters."""
+"""external: metrics that compare clusters with labels."""

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 def _phi_index(row: Row) -> pl.Expr:
     """Return the Pearson correlation of "same label" and "same cluster" over all pairs of rows.
 
-    `row(name)` is a pair count as a share of all pairs, tp_share to tn_share. The result is NULL if
-    either partition is trivial, and NaN for a single row, which has no pairs.
+    `row(name)` is a pair count divided by the number of all pairs, tp_share to tn_share. The result
+    is NULL if either partition is trivial, and NaN for a single row, because one row forms no
+    pairs.
     """
     tp, fp, fn, tn = pair_shares(row)
     together, apart = ((tp + fn) * (tp + fp)).sqrt(), ((fn + tn) * (fp + tn)).sqrt()
@@ -36,7 +37,7 @@ def _phi_index(row: Row) -> pl.Expr:
 
 
 def _correlation_distance(row: Row) -> pl.Expr:
-    """Return arccos(phi) / pi, where phi is the correlation of _phi_index; 0 for equal partitions.
+    """Return arccos(phi) / pi, where phi is the result of _phi_index, or 0 for equal partitions.
 
     The arc cosine of a number near 1 would lose half of the digits, so the angle is computed from
     its tangent sqrt(1 - phi^2) / phi. With counts as shares of all pairs, the numerator of the
@@ -54,10 +55,10 @@ def _correlation_distance(row: Row) -> pl.Expr:
 
 
 def association_scores(row: Row) -> Terms:
-    """Return the coefficients of association between "same label" and "same cluster" by name.
+    """Return the association coefficients of "same label" and "same cluster" by name.
 
-    `row(name)` is a field of pair_statistics: the number of rows, a pair count, or its share of all
-    pairs.
+    `row(name)` is a field of pair_statistics: the number of rows, a pair count, or a pair count
+    divided by the number of all pairs.
     """
     tp, fp, fn, tn = (row(name) for name in ("tp", "fp", "fn", "tn"))
     agreements, disagreements, pairs = tp + tn, fp + fn, tp + fp + fn + tn
@@ -82,11 +83,11 @@ def association_scores(row: Row) -> Terms:
 
 
 def _angle_of(phi: Quotient, row: Row) -> Quotient:
-    """Return the quotient with the slopes of arccos(phi) / pi, given the quotient of phi.
+    """Return the quotient that has the derivatives of arccos(phi) / pi, given the quotient for phi.
 
     phi is the correlation of "same label" and "same cluster". The result is phi times the
-    derivative of the arc cosine, which is treated as a constant; see correlation_distance for the
-    sine in this derivative. `row(name)` is a statistic of a partition.
+    derivative of the arc cosine, and this derivative is treated as a constant. correlation_distance
+    explains the sine in the derivative. `row(name)` is a statistic of a partition.
     """
     tp, fp, fn, tn = (row(f"{name}_share") for name in ("tp", "fp", "fn", "tn"))
     sine = (tp * tn * (fp + fn) + fp * fn * (tp + tn)).sqrt()
@@ -98,10 +99,11 @@ def _angle_of(phi: Quotient, row: Row) -> Quotient:
 def association_quotients(row: Row) -> dict[str, Quotient]:
     """Return the metrics of this module with their derivatives, by name.
 
-    The statistics are shares of all pairs of rows: s is the share of pairs with the same label and
-    the same cluster, x of pairs with only the same cluster, and y of pairs with only the same
-    label. Therefore b = s + y is the share of pairs with the same label, and c = s + x that of
-    pairs with the same cluster. `row(name)` is a statistic of a partition.
+    The statistics are shares of all pairs of rows. s is the share of pairs with the same label and
+    the same cluster, x is the share of pairs with only the same cluster, and y is the share of
+    pairs with only the same label. Therefore b = s + y is the share of pairs with the same label,
+    and c = s + x is the share of pairs with the same cluster. `row(name)` is a statistic of a
+    partition.
     """
     s, x, y = row("tp_share"), row("fp_share"), row("fn_share")
     b, c, differ = s + y, s + x, x + y
@@ -349,7 +351,8 @@ def russell_rao_index(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    It is 1 only for a single cluster and a single label, not for every equal partition:
+    The index is 1 only for a single cluster and a single label. It is smaller for other equal
+    partitions:
 
     >>> flowers = pl.DataFrame({"label": ["a", "a", "b", "b"], "cluster": [1, 1, 0, 0]})
     >>> flowers.select(ce.russell_rao_index("label", "cluster")).item()

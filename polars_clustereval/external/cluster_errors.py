@@ -1,4 +1,4 @@
-"""The errors of single records and of single true clusters."""
+"""Errors in the clusters of single records, and in the records of single true clusters."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ def record_error_table(
     noise_as: NoiseAs | None = None,
     count_unlabeled: bool = False,
 ) -> Frame:
-    """Numbers of extra and of missing rows in the cluster of each record.
+    """The numbers of extra rows and of missing rows in the cluster of each record.
 
-    The true cluster of a record is the set of rows with its label. Extra rows are in its cluster
-    but not in its true cluster; missing rows are in its true cluster but not in its cluster. In an
-    exact cluster, all counts are 0.
+    The true cluster of a record is the set of rows with the same label. The extra rows of a record
+    are in its cluster but not in its true cluster. The missing rows are in its true cluster but not
+    in its cluster. If a cluster is exact, both numbers are 0 for all of its records.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def record_error_table(
 
 
 def _record_terms() -> Terms:
-    """Return the errors of a record by name, as expressions of the columns of size_records."""
+    """Return the errors of a record by name, as expressions that read size_records' columns."""
     label_size, cluster_size = pl.col("label_size"), pl.col("cluster_size")
     extra, missing = cluster_size - pl.col("n"), label_size - pl.col("n")
     return {
@@ -135,7 +135,7 @@ def cluster_error_table(
     noise_as: NoiseAs | None = None,
     count_unlabeled: bool = False,
 ) -> Frame:
-    """Mean errors of the records of each true cluster, that is, of the rows with the same label.
+    """The mean errors of the records in each true cluster, which is the set of rows with one label.
 
     Each expected value is the mean of a column of record_error_table over the rows of a label.
 
@@ -209,7 +209,7 @@ def _check_count_unlabeled(count_unlabeled: object) -> None:
 
 
 def _count_unlabeled(table: ContingencyTable) -> pl.LazyFrame:
-    """Return table.sized_cells, with rows that have no label included in cluster_size."""
+    """Return table.sized_cells, with unlabeled rows included in cluster_size."""
     unlabeled = table.groups.filter(pl.col("label").is_null() & pl.col("cluster").is_not_null())
     sizes = unlabeled.select(*table.keys, "cluster", n_unlabeled="n_dropped")
     cells = join_small(table.sized_cells, [*table.keys, "cluster"], sizes, how="left")
@@ -218,7 +218,7 @@ def _count_unlabeled(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _cell_sums() -> Terms:
-    """Return the sums over the cells of a label from which its errors are computed, by name."""
+    """Return, by name, the sums over the cells of a label from which the errors are computed."""
     n, copies = pl.col("n"), pl.col("copies")
     label_size, cluster_size = pl.col("label_size"), pl.col("cluster_size")
     extra, missing = cluster_size - n, label_size - n
@@ -233,7 +233,7 @@ def _cell_sums() -> Terms:
 
 
 def _label_terms() -> Terms:
-    """Return the errors of a label by name, as expressions of _cell_sums and label_size."""
+    """Return the errors of a label by name, as expressions that read _cell_sums and label_size."""
     extra, missing, label_size = pl.col("extra"), pl.col("missing"), pl.col("label_size")
     expected_missing = ratio(missing, label_size)
     relative_extra = from_fixed_point(pl.col("fixed_relative_extra"))

@@ -1,4 +1,4 @@
-"""Summary of a clustering without labels: the sizes of clusters, and the names in them."""
+"""A summary of a clustering without labels, by the sizes of clusters and the names in them."""
 
 from __future__ import annotations
 
@@ -45,10 +45,11 @@ def clustering_summary(
     noise: Any = None,
     noise_as: NoiseAs | None = None,
 ) -> Frame:
-    """Statistics of cluster sizes and names, to compare clusterings if you do not know the truth.
+    """Statistics of cluster sizes and names, for comparing clusterings without known labels.
 
-    If a clustering differs much from the previous one, or from what you know about the entities,
-    something is probably wrong with it. None of these statistics has a best value.
+    If these statistics differ much from those of the previous clustering, or from what you know
+    about the entities, something is probably wrong with the clustering. None of the statistics has
+    a best value.
 
     Parameters
     ----------
@@ -58,7 +59,7 @@ def clustering_summary(
         Assigned cluster, of any groupable type. Rows with a NULL are left out.
     name : str or Expr, optional
         Name of each record, of any groupable type. A row with a NULL has no name, but is still
-        counted.
+        counted as a row.
     weight, partition_by, noise, noise_as : as in external_report
 
     Returns
@@ -79,8 +80,9 @@ def clustering_summary(
           cluster, 0 to 1.
         - name_variation_rate: the share of the clusters that have more than one name, 0 to 1.
 
-        The last two are NULL without `name`, and in a partition without any names. If there are no
-        rows, n is 0 and every measure is NULL; with partition_by, the result is empty.
+        The last two rates are NULL if you do not pass `name`, and in a partition without any names.
+        If there are no rows, n is 0 and every measure is NULL; with partition_by, the result is
+        empty.
 
     Raises
     ------
@@ -138,11 +140,11 @@ def _read_names(
     options: LabelOptions,
     results: Sequence[str],
 ) -> ContingencyTable:
-    """Check the user's arguments; count the rows of `frame` by partition, name and cluster.
+    """Check the user's arguments, and count the rows of `frame` by partition, name and cluster.
 
-    In the result, each label is a struct that holds a name. Such a struct is not NULL even if the
-    name is, so that rows without a name are counted. Without the column `name`, all labels are the
-    same.
+    In the result, each label is a struct that holds a name. Even if the name is NULL, the struct is
+    not, so that rows without a name are counted. If the user passes no column `name`, all labels
+    are the same.
     """
     lazy = check_frame(frame)
     check_noise_as(options.noise, options.noise_as)
@@ -166,7 +168,7 @@ def _read_names(
 
 
 def _size_statistics(table: ContingencyTable) -> pl.LazyFrame:
-    """Return n_clusters and sums over the sizes of clusters, one row per partition of `table`.
+    """Return one row per partition of `table`, with n_clusters and sums over the cluster sizes.
 
     matched is the number of rows in clusters of more than one row; n_sizes, the number of different
     sizes; same_size_pairs, the number of ordered pairs of clusters with the same size, including a
@@ -191,11 +193,11 @@ def _size_statistics(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _name_statistics(table: ContingencyTable) -> pl.LazyFrame:
-    """Return counts of clusters by their names, one row per partition of `table` with any names.
+    """Return one row per partition of `table` that has names, with counts of clusters.
 
     named is the number of clusters that have a name, homonyms is the number of clusters that share
     a name with another cluster, and varied is the number of clusters that have more than one name.
-    Without partition columns, the result always has one row.
+    If there are no partition columns, the result always has one row.
     """
     keys, copies = list(table.keys), pl.col("copies")
     name = pl.col("label").struct.field("name")
@@ -219,7 +221,7 @@ def _name_statistics(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _size_measures() -> Terms:
-    """Return the measures of sizes by name, as expressions of a partition's statistics."""
+    """Return the measures of cluster sizes by name, computed from a partition's statistics."""
     total, n_clusters = pl.col("total"), pl.col("n_clusters")
     has_rows = total > 0
     squared = widen(n_clusters) * widen(n_clusters)
@@ -236,7 +238,7 @@ def _size_measures() -> Terms:
 
 
 def _name_measures() -> Terms:
-    """Return the measures of names by name, as expressions of a partition's statistics."""
+    """Return the measures of records' names, by name, computed from a partition's statistics."""
     has_names = pl.col("named") > 0
     return {
         "homonymy_rate": ratio(pl.col("homonyms"), pl.col("named")),

@@ -1,12 +1,14 @@
 """Cells of the contingency table, sizes of labels and clusters, and counts of pairs.
 
-A cell is a pair of a label and a cluster with common rows. A row of the table represents `copies`
-equal cells of `n` rows each; copies is 1, except for noise that counts as singletons. Every sum
-over cells is weighted by copies. `label_size`, `cluster_size` and `total` are the numbers of rows
-of a cell's label, of its cluster, and of its partition. A pair is two rows.
+A cell is a pair of a label and a cluster that have common rows. A row of the table represents
+`copies` equal cells, each of which has `n` rows of data. copies is 1, except for noise that counts
+as singletons. Every sum over cells is weighted by copies. For each cell, `label_size`,
+`cluster_size` and `total` are the numbers of rows with the same label, in the same cluster and in
+the same partition. A pair is a set of two rows.
 
-Functions whose names end with _terms take a function that returns a column by its name. They return
-expressions by name, which their callers sum over the cells, labels or clusters of a partition.
+A function whose name ends with _terms takes a function that returns the column with a given name.
+It returns a mapping from names to expressions, which the caller sums over the cells, labels or
+clusters of a partition.
 """
 
 from __future__ import annotations
@@ -59,7 +61,7 @@ ROW_COUNTS = ("n", "n_dropped", "n_noise", "n_labels", "n_clusters")
 
 @dataclass(frozen=True, kw_only=True)
 class LabelOptions:
-    """Arguments that the frame functions of labels and clusters share, as the user passes them.
+    """The user's arguments that all functions on frames of labels and clusters share.
 
     `weight` is the column of row multiplicities, `partition_by` names columns whose groups are
     evaluated separately, `noise` is the value of cluster that marks noise, and `noise_as` says how
@@ -74,32 +76,34 @@ class LabelOptions:
 
 @dataclass(frozen=True)
 class ContingencyTable:
-    """Contingency table of a user's frame, and the frames that are made from it.
+    """The contingency table of a user's frame, and the frames that are computed from this table.
 
     There is one contingency table per partition, which is a group of rows with the same values of
     the partition columns. `keys` maps the inner names of these columns (key_0, ...) to the user's
-    names. `groups` has one row per (partition, label, cluster), with the number n of its rows,
-    copies (the number of cells of n rows that it stands for, 0 if it is left out), n_dropped and
-    n_noise.
+    names. `groups` has one row per (partition, label, cluster). Its columns are n, the number of
+    rows in the group; copies, the number of cells of n rows that the group stands for, which is 0
+    if the group is left out; n_dropped; and n_noise.
 
-    A frame from which several others are made is cached. Otherwise the optimizer would push a
-    different projection into each use of the frame, and compute the frame again for each of them.
+    A frame from which several other frames are computed is cached. Otherwise, the optimizer would
+    push a different projection into each use of the frame, and the frame would be computed again
+    for each use.
     """
 
     groups: pl.LazyFrame
     keys: dict[str, str]
 
     def cache_groups(self) -> ContingencyTable:
-        """Return the same table with `groups` cached, for callers that use row_counts and cells."""
+        """Return the same table with `groups` cached, for use of both row_counts and cells."""
         return ContingencyTable(self.groups.cache(), self.keys)
 
     @cached_property
     def cells(self) -> pl.LazyFrame:
-        """One row per contingency cell: the partition columns, label, cluster, n rows and copies.
+        """One row per contingency cell: the partition columns, label, cluster, n and copies.
 
-        Rows with a NULL label or cluster, and noise that is dropped, are in no cell. copies is 1,
-        except if noise is counted as singletons. In that case, all noise rows of a label are one
-        cell, where cluster is NULL, n is 1, and copies is the number of these rows.
+        Rows with a NULL label or cluster, and noise rows that are dropped, are in no cell. copies
+        is 1, unless noise counts as singletons. In that case, all noise rows with the same label
+        are represented by one row, in which cluster is NULL, n is 1, and copies is the number of
+        these noise rows.
         """
         columns = [*self.keys, "label", "cluster", "n", "copies"]
         return self.groups.filter(pl.col("copies") > 0).select(columns).cache()
@@ -109,8 +113,8 @@ class ContingencyTable:
         """One row per partition: the partition columns, total, n_dropped and n_noise.
 
         total is the number of rows in cells, n_dropped is the number of rows with a NULL label or
-        cluster, and n_noise is the number of other rows whose cluster is the noise value. With
-        partition columns, a partition with total 0 is left out; without them, there is always one
+        cluster, and n_noise is the number of other rows whose cluster is the noise value. If there
+        are partition columns, a partition with total 0 is left out. Otherwise, there is always one
         row.
         """
         terms = {
@@ -127,7 +131,8 @@ class ContingencyTable:
 
         The key is the partition columns and label. label_size is the number of rows of the label,
         n_cells is the number of its cells, and label_majority_n is the number of rows of its
-        largest cell. copies is 1; the column exists because cluster_sizes has it.
+        largest cell. copies is always 1, and exists only because cluster_sizes also has this
+        column.
         """
         sizes = self.cells.group_by(*self.keys, "label").agg(
             (pl.col("n") * pl.col("copies")).sum().alias("label_size"),
@@ -142,9 +147,9 @@ class ContingencyTable:
 
         The key is the partition columns and cluster. cluster_size is the number of rows of the
         cluster, n_cells is the number of its cells, and cluster_majority_n is the number of rows of
-        its largest cell. copies is 1, except if noise is counted as singletons. In that case, all
-        singletons of a partition are one row, where cluster is NULL, cluster_size is 1, and copies
-        is their number.
+        its largest cell. copies is 1, unless noise counts as singletons. In that case, all
+        singletons of a partition are represented by one row, in which cluster is NULL, cluster_size
+        is 1, and copies is the number of singletons.
         """
         singleton, one = pl.col("cluster").is_null(), pl.lit(1, pl.Int64)
         sizes = self.cells.group_by(*self.keys, "cluster").agg(
@@ -161,9 +166,10 @@ class ContingencyTable:
 
     @cached_property
     def sized_cells(self) -> pl.LazyFrame:
-        """The contingency cells of `cells` with label_size, cluster_size and total.
+        """The rows of `cells` with the additional columns label_size, cluster_size and total.
 
-        These three columns are the numbers of rows of the cell's label, cluster and partition.
+        These columns are the numbers of rows that have the same label, cluster and partition as the
+        cell.
         """
         labels = self.label_sizes.select(*self.keys, "label", "label_size")
         clusters = self.cluster_sizes.select(*self.keys, "cluster", "cluster_size")
@@ -172,18 +178,19 @@ class ContingencyTable:
         return self.join_partitions(cells, self.row_counts.select(*self.keys, "total")).cache()
 
     def sum_by_partition(self, frame: pl.LazyFrame, terms: Terms) -> pl.LazyFrame:
-        """Return one row per partition: its columns, and the sum over `frame` of each of `terms`.
+        """Return one row per partition: the partition columns, and sums of `terms` over `frame`.
 
-        The terms are expressions, by the name of their column in the result. Without partition
-        columns the result has one row, even if the frame has none.
+        `terms` maps the names of the result's columns to expressions. If there are no partition
+        columns, the result has one row, even if the frame has no rows.
         """
         return sum_by(frame, list(self.keys), terms)
 
     def join_partitions(self, frame: pl.LazyFrame, *others: pl.LazyFrame) -> pl.LazyFrame:
-        """Return the rows of `frame`, any number per partition, with the columns of `others`.
+        """Return the rows of `frame` with the columns of `others`.
 
-        Each frame of `others` has one row per partition. Rows of `frame` are left out if their
-        partition is missing in one of them.
+        `frame` may have any number of rows per partition, and each frame in `others` has one row
+        per partition. A row of `frame` is left out if its partition is missing in one of the
+        `others`.
         """
         return join_partitions(frame, list(self.keys), *others)
 
@@ -194,10 +201,10 @@ class ContingencyTable:
     def to_user_frame(
         self, frame: Frame, lazy: pl.LazyFrame, metrics: Sequence[str] | None = None
     ) -> Frame:
-        """Return the result `lazy` with the user's names of the partition columns.
+        """Return the result `lazy` with the names that the user gave to the partition columns.
 
-        It is collected if `frame`, the frame that the user passed, is a DataFrame. `metrics` are
-        the columns to return besides the partition columns; None returns all.
+        The result is collected if `frame`, the frame that the user passed, is a DataFrame.
+        `metrics` are the columns to return besides the partition columns, or None for all columns.
         """
         return to_user_frame(frame, lazy, self.keys, metrics)
 
@@ -211,13 +218,13 @@ def read_contingency_table(
     *,
     keep_nulls: bool = False,
 ) -> ContingencyTable:
-    """Check the user's arguments; group the rows of `frame` into a ContingencyTable.
+    """Check the user's arguments, and group the rows of `frame` into a ContingencyTable.
 
     `label` and `cluster` are columns of `frame`. `results` are the names of the other columns of
     the final result, which no partition column may have. All tables and reports are computed from
     the result, so that the user's rows are read only once, or twice if there is a weight to check.
     With `keep_nulls`, groups without a label keep their cluster, and groups without a cluster keep
-    their label; otherwise all rows with a NULL may be a single group.
+    their label. Otherwise, all rows with a NULL may form a single group.
     """
     lazy = check_frame(frame)
     check_noise_as(options.noise, options.noise_as)
@@ -243,13 +250,13 @@ _SIGNED_BITS: dict[type[pl.DataType], int] = {
 
 
 def _count_cells(rows: pl.LazyFrame, keys: list[str], *, keep_nulls: bool) -> pl.LazyFrame:
-    """Return one row per (partition, label, cluster) with n, the sum of its multiplicities.
+    """Return one row per (partition, label, cluster) with n, the sum of the multiplicities.
 
     `rows` has the user's rows, with the partition columns `keys`, label, cluster, and the
     multiplicity n. If there are no `keys`, `keep_nulls` is False, and label and cluster are whole
-    numbers, these are packed into one number: the engine serializes several keys, and grouping by
-    these takes two to three times as long. In that case, all rows with a NULL label or cluster form
-    one group, which is not counted.
+    numbers, label and cluster are packed into one number. Otherwise, the engine would serialize the
+    two keys, and grouping would take two to three times as long. In that case, all rows with a NULL
+    label or cluster form one group, which is not counted.
     """
     label, cluster, n = pl.col("label"), pl.col("cluster"), pl.col("n").sum()
     schema = rows.collect_schema()
@@ -269,8 +276,8 @@ def _count_cells(rows: pl.LazyFrame, keys: list[str], *, keep_nulls: bool) -> pl
 def is_noise(rows: pl.LazyFrame, noise: object) -> pl.Expr:
     """Return an expression that tells whether the column `cluster` equals the value `noise`.
 
-    It is False if `noise` is None, because no value marks noise then. `rows` is the frame of that
-    column. Raise an error if the noise value is not a value of the column's type.
+    If `noise` is None, no value marks noise, and the expression is False. `rows` is the frame that
+    has the column. Raise an error if the noise value does not have the type of the column.
     """
     return equals_noise(pl.col("cluster"), noise, rows.collect_schema()["cluster"])
 
@@ -279,10 +286,10 @@ def flag_groups(groups: pl.LazyFrame, noisy: pl.Expr, options: LabelOptions) -> 
     """Return `groups` with the columns copies, n_dropped and n_noise of ContingencyTable.groups.
 
     `groups` has one row per (partition, label, cluster) with n rows, and the expression `noisy`
-    tells whether its cluster is the noise value. copies is 1, or 0 if a NULL or options.noise_as
-    leaves the group out. For noise that counts as singletons, cluster is NULL, n is 1, and copies
-    is the number of noise rows. n_dropped is n for a group with a NULL and 0 otherwise; n_noise is
-    n for noise and 0 otherwise.
+    tells whether the cluster of a group is the noise value. copies is 1, or 0 if the group is left
+    out because of a NULL or because of options.noise_as. For noise that counts as singletons,
+    cluster is NULL, n is 1, and copies is the number of noise rows. n_dropped is n for a group with
+    a NULL and 0 otherwise; n_noise is n for noise and 0 otherwise.
     """
     n, zero, one = pl.col("n"), pl.lit(0, pl.Int64), pl.lit(1, pl.Int64)
     complete = pl.col("label").is_not_null() & pl.col("cluster").is_not_null()
@@ -314,14 +321,15 @@ def flag_groups(groups: pl.LazyFrame, noisy: pl.Expr, options: LabelOptions) -> 
 def cell_pair_terms(row: Row) -> Terms:
     """Return {cell_pairs: n (n - 1) copies}, the number of ordered pairs of rows in a cell.
 
-    `row(name)` is a column of the cells: n, the number of rows, and copies, how many equal cells it
-    represents. Callers sum the result over the cells of the contingency table.
+    `row(name)` is a column of the cells: n, the number of rows, or copies, the number of equal
+    cells that a row of the table represents. Callers sum the result over the cells of the
+    contingency table.
     """
     return {"cell_pairs": count_ordered_pairs(row("n")) * row("copies")}
 
 
 def label_pair_terms(row: Row) -> Terms:
-    """Return {label_pairs: label_size (label_size - 1)}, ordered pairs of rows with a label.
+    """Return {label_pairs: label_size (label_size - 1)}, the ordered pairs with a label.
 
     `row(name)` is a column of a frame of one row per label. Callers sum the result over labels.
     """
@@ -329,7 +337,7 @@ def label_pair_terms(row: Row) -> Terms:
 
 
 def cluster_pair_terms(row: Row) -> Terms:
-    """Return {cluster_pairs: cluster_size (cluster_size - 1)}, ordered pairs of rows in a cluster.
+    """Return {cluster_pairs: cluster_size (cluster_size - 1)}, the ordered pairs in a cluster.
 
     `row(name)` is a column of a frame of one row per cluster. Callers sum the result over clusters.
     A noise row that is counted as a cluster of its own has no pairs.
@@ -342,8 +350,8 @@ def pair_count_terms(row: Row) -> Terms:
 
     tp counts the pairs with the same label and the same cluster, fp those with only the same
     cluster, fn those with only the same label, and tn those with neither. `row(name)` is a
-    statistic of a partition: total, the number of its rows, or cell_pairs, label_pairs or
-    cluster_pairs, the number of ordered pairs of its rows in the same cell, label or cluster.
+    statistic of a partition: total, the number of rows, or cell_pairs, label_pairs or
+    cluster_pairs, the number of ordered pairs of rows in the same cell, label or cluster.
     """
     cells, labels, clusters = row("cell_pairs"), row("label_pairs"), row("cluster_pairs")
     return {
@@ -360,9 +368,9 @@ def pair_count_terms(row: Row) -> Terms:
 
 
 def cells_as_list(label: Column, cluster: Column) -> StructLists:
-    """Return the contingency cells of two columns, one list of structs per group of rows.
+    """Return the contingency cells of two columns as one list of structs per group of rows.
 
-    This is the form that a contingency table has inside an expression. A struct is a cell with the
+    This is the form of a contingency table inside an expression. Each struct is a cell, with the
     fields label, cluster, n, copies (always 1), label_size, cluster_size, and total, the number of
     rows of the group. The flag is_first_of_label marks one cell per label, and is_first_of_cluster
     marks one cell per cluster. Rows with a NULL are left out.
@@ -389,19 +397,19 @@ def cells_as_list(label: Column, cluster: Column) -> StructLists:
 
 
 def label_field(name: str) -> pl.Expr:
-    """Return the field `name` of the first cell of each label, for ``list.eval``.
+    """Return the field `name` of the first cell of each label, as an expression for ``list.eval``.
 
-    The lists are those of cells_as_list. Use it for fields that all cells of a label share, such as
-    label_size, and for sums over labels.
+    The lists are those of cells_as_list. Use this function for fields that all cells of a label
+    share, such as label_size, and for sums over labels.
     """
     return element_field(name).filter(element_field("is_first_of_label"))
 
 
 def cluster_field(name: str) -> pl.Expr:
-    """Return the field `name` of the first cell of each cluster, for ``list.eval``.
+    """Return field `name` of the first cell of each cluster, as an expression for ``list.eval``.
 
-    The lists are those of cells_as_list. Use it for fields that all cells of a cluster share, such
-    as cluster_size, and for sums over clusters.
+    The lists are those of cells_as_list. Use this function for fields that all cells of a cluster
+    share, such as cluster_size, and for sums over clusters.
     """
     return element_field(name).filter(element_field("is_first_of_cluster"))
 
@@ -433,8 +441,8 @@ def contingency_matrix(
     DataFrame or LazyFrame
         Same kind as `frame`, sorted by partition, label and cluster: the partition columns; label;
         cluster; n, the number of rows with this label and cluster; and copies, which is 1. With
-        noise_as 'singletons', all noise rows with the same label are one row of the result, where
-        cluster is NULL, n is 1, and copies is the number of these noise rows.
+        noise_as 'singletons', all noise rows with the same label are represented by one row of the
+        result, in which cluster is NULL, n is 1, and copies is the number of these noise rows.
 
     Raises
     ------
@@ -451,8 +459,8 @@ def contingency_matrix(
 
     Examples
     --------
-    The table determines all scores. With its counts as weights, you get the same report as from the
-    rows:
+    The contingency table determines all scores. If you pass the counts as weights, you get the same
+    report as from the rows:
 
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> import polars.testing

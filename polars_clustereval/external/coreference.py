@@ -1,9 +1,10 @@
-"""Measures of coreference resolution: MUC, LEA and BLANC. The rows are the mentions.
+"""The measures MUC, LEA and BLANC of coreference resolution, for which the rows are mentions.
 
-A link is a pair of rows with the same label, or in the same cluster. MUC counts the smallest number
-of links that connect the rows of a group, which is the number of its rows minus one. LEA counts all
-links of a group, and weights each group by its size. BLANC counts the links, and also the pairs of
-rows that are not links. See the module contingency for n, copies and the sizes.
+A link is a pair of rows with the same label or in the same cluster, and a group is a label or a
+cluster. MUC counts the smallest number of links that connect the rows of a group, which is the
+number of rows minus one. LEA counts all links in a group, and weights each group by its size. BLANC
+counts the links and also the pairs of rows that are not links. The module contingency explains n,
+copies and the sizes.
 """
 
 from __future__ import annotations
@@ -29,11 +30,12 @@ if TYPE_CHECKING:
 
 
 def _lea_rows(n: pl.Expr, size: pl.Expr, other_size: pl.Expr) -> pl.Expr:
-    """Return the term of a cell of n rows in the size times LEA resolution of a group.
+    """Return what a cell of n rows adds to the size of a group times its LEA resolution.
 
     A group is a label or a cluster. The group that contains the cell has `size` rows, and the term
-    is n (n - 1) / (size - 1). If the group has a single row, this row has a link to itself, which
-    is found if the row's group on the other side, of `other_size` rows, also has a single row.
+    is n (n - 1) / (size - 1). If the group has a single row, this row has a link to itself. This
+    link is found if the group that contains the row on the other side, which has `other_size` rows,
+    also has a single row.
     """
     links = to_double(n) * (to_double(n - 1) / to_double(size - 1))
     own_link = to_double(other_size == 1)
@@ -43,10 +45,10 @@ def _lea_rows(n: pl.Expr, size: pl.Expr, other_size: pl.Expr) -> pl.Expr:
 def cell_lea_terms(row: Row) -> Terms:
     """Return n_cells, fixed_lea_precision_rows and fixed_lea_recall_rows of a cell, by name.
 
-    n_cells is copies. The other two are the terms of the cell in the size times LEA resolution of
-    its cluster and of its label, in fixed point. Callers sum the result over cells. `row(name)` is
-    a column of the contingency cells: n rows, copies (the number of equal cells that it
-    represents), label_size and cluster_size.
+    n_cells is copies. The other two, in fixed point, are what the cell adds to size times LEA
+    resolution, for its cluster and for its label. Callers sum the result over cells. `row(name)` is
+    a column of the contingency cells: n, the number of rows; copies, the number of equal cells;
+    label_size; or cluster_size.
     """
     n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
     copies = to_double(row("copies"))
@@ -67,7 +69,7 @@ def lea_terms(row: Row) -> Terms:
 
 
 def coreference_statistics(label: Column, cluster: Column) -> StructLists:
-    """Return the statistics of two columns for coreference_scores, one struct per group of rows.
+    """Return the statistics that coreference_scores needs, as one struct per group of rows.
 
     The struct is the only element of a list. Its fields are total, n_labels, n_clusters, n_cells,
     lea_precision_rows and lea_recall_rows.
@@ -92,9 +94,9 @@ def coreference_scores(row: Row, beta: float = 1.0) -> Terms:
     """Return the scores of MUC and LEA as expressions by name.
 
     `row(name)` is a statistic of a partition. total, n_labels, n_clusters and n_cells are the
-    numbers of its rows, labels, clusters and contingency cells. lea_precision_rows is the sum over
-    clusters of size times LEA resolution, and lea_recall_rows is the same sum over labels. beta is
-    the weight of recall in F scores.
+    numbers of rows, labels, clusters and contingency cells in the partition. lea_precision_rows is
+    the sum over all clusters of size times LEA resolution, and lea_recall_rows is the corresponding
+    sum over all labels. beta is the weight of recall in F scores.
     """
     total, square = row("total"), beta * beta
     found, of_clusters, of_labels = (
@@ -120,9 +122,10 @@ def _ratio_or_0(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
 def blanc_scores(row: Row, beta: float = 1.0) -> Terms:
     """Return the scores of BLANC as expressions by name.
 
-    Each score is the mean of two: one for pairs of rows that are together, and one for pairs that
-    are apart. In these, 0 / 0 counts as 0. For equal partitions, all scores are 1. `row(name)` is a
-    count of pairs, tp, fp, fn or tn, and beta is the weight of recall in the F scores.
+    Each score is the mean of a score for pairs of rows that are together and a score for pairs that
+    are apart. In these two scores, 0 / 0 counts as 0. For equal partitions, all scores are 1.
+    `row(name)` is a count of pairs, tp, fp, fn or tn, and beta is the weight of recall in the F
+    scores.
     """
     tp, fp, fn, tn = (to_double(row(name)) for name in ("tp", "fp", "fn", "tn"))
     weight, square = 1 + beta * beta, beta * beta
@@ -145,7 +148,7 @@ def blanc_scores(row: Row, beta: float = 1.0) -> Terms:
 def _coreference_expression(
     label: Column, cluster: Column, name: str, beta: float = 1.0
 ) -> pl.Expr:
-    """Return the score `name` of coreference_scores as an expression of two columns."""
+    """Return the score `name` of coreference_scores as an expression on two columns."""
     statistics = coreference_statistics(label, cluster)
     return statistics.score(lambda row: coreference_scores(row, beta), name)
 
@@ -298,7 +301,8 @@ def lea_recall(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    The link of the label with 2 rows is found, and one of the 3 links of the other label:
+    The only link of the label with 2 rows is found, and so is one of the 3 links of the other
+    label:
 
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.lea_recall("label", "cluster")).item()
@@ -394,7 +398,8 @@ def blanc_recall(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    Two of the four pairs with the same label are found, and all six pairs with different labels:
+    Two of the four pairs with the same label are found, and so are all six pairs with different
+    labels:
 
     >>> five = pl.DataFrame({"label": ["a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2]})
     >>> five.select(ce.blanc_recall("label", "cluster")).item()

@@ -1,13 +1,14 @@
 """covers: overlapping clusterings, in which an id may have several labels and several clusters.
 
-The labels and the clusters are two frames of memberships: one has a row per id and label, and the
-other a row per id and cluster. A repeated membership counts once. Rows with a NULL are left out,
-and counted in n_dropped. Only ids that are in both frames are scored.
+The labels and the clusters are given by two frames of memberships. One frame has a row per id and
+label, and the other frame has a row per id and cluster. A repeated membership counts once. Rows
+with a NULL are left out and counted in n_dropped. Only ids that are in both frames are scored.
 
-A label profile is the set of labels that an id has, and a cluster profile is the set of its
-clusters. A cell is the set of ids with the same label profile and the same cluster profile. Pairs
-of ids are counted by cells. Only pairs with a common label or cluster are listed; the number of
-other pairs is the number of all pairs minus the number of listed ones.
+A label profile is the set of labels that an id has, and a cluster profile is the set of clusters
+that an id has. A cell is the set of ids with the same label profile and the same cluster profile.
+Pairs of ids are not counted one by one, but by cells. Only pairs with a common label or cluster are
+listed, and the number of all other pairs is the number of all pairs minus the number of listed
+pairs.
 """
 
 from __future__ import annotations
@@ -45,9 +46,9 @@ if TYPE_CHECKING:
 def _read_memberships(
     frame: pl.LazyFrame, parameter: str, columns: dict[str, Column], keys: dict[str, str]
 ) -> pl.LazyFrame:
-    """Return one row per membership: the partition columns, `columns` and times.
+    """Return one row per membership, with the partition columns, `columns` and times.
 
-    times is the number of rows that repeat the membership. `frame` is the user's argument of
+    times is the number of rows with the same membership. `frame` is what the user passed for
     `parameter`, which error texts name. `columns` holds the user's arguments id and label, or id
     and cluster, by name, and `keys` maps the inner names of the partition columns to the user's.
     """
@@ -73,9 +74,9 @@ def _check_types(labels: pl.LazyFrame, clusters: pl.LazyFrame, keys: dict[str, s
 
 
 def _number_members(memberships: pl.LazyFrame, keys: list[str], member: str) -> pl.LazyFrame:
-    """Return the memberships without NULLs: the partition columns, id, and `member` as a number.
+    """Return the memberships without NULLs: the partition columns, id and a number for `member`.
 
-    `member` is label or cluster. The numbers follow the order of the labels or clusters, and no
+    `member` is 'label' or 'cluster'. The numbers follow the order of the labels or clusters, and no
     number occurs in two partitions.
     """
     present = memberships.filter(pl.col("id").is_not_null() & pl.col(member).is_not_null())
@@ -86,10 +87,10 @@ def _number_members(memberships: pl.LazyFrame, keys: list[str], member: str) -> 
 
 
 def _member_sets(memberships: pl.LazyFrame, keys: list[str], member: str) -> pl.LazyFrame:
-    """Return one row per id: the partition columns, id, and its set of members as a text.
+    """Return one row per id, with the partition columns, id, and the id's set of members as a text.
 
-    `member` is label or cluster. The text lists the numbers of the labels or clusters in ascending
-    order.
+    `member` is 'label' or 'cluster'. The text lists the numbers of the labels or clusters in
+    ascending order.
     """
     numbered = _number_members(memberships, keys, member)
     numbers = pl.col(member).sort().cast(pl.String)
@@ -98,7 +99,7 @@ def _member_sets(memberships: pl.LazyFrame, keys: list[str], member: str) -> pl.
 
 @dataclass(frozen=True)
 class Covers:
-    """The labels and clusters of ids, and the frames that are computed from them.
+    """The labels and clusters of all ids, and the frames that are computed from these.
 
     `labels` and `clusters` have one row per membership, as _read_memberships returns them. `keys`
     maps the inner names of the partition columns (key_0, ...) to the user's.
@@ -115,10 +116,10 @@ class Covers:
 
     @cached_property
     def groups(self) -> pl.LazyFrame:
-        """Ids with the same labels and clusters, one row per group.
+        """One row per group of ids that have the same labels and clusters.
 
-        The columns are the partition columns; label_set and cluster_set, two texts, each of which
-        is NULL for ids that are not in its frame; and n, the number of ids.
+        The columns are the partition columns; label_set and cluster_set, two texts, of which one is
+        NULL if the ids are in only one frame; and n, the number of ids.
         """
         nothing = pl.lit(None, pl.String)
         labels = _member_sets(self.labels, self.by, "label")
@@ -136,10 +137,10 @@ class Covers:
 
     @cached_property
     def counts(self) -> pl.LazyFrame:
-        """One row per partition of either frame; without partition columns, always one row.
+        """One row per partition in either frame, or one row if there are no partition columns.
 
-        The columns are n, the number of ids in both frames; n_only_labels and n_only_clusters, the
-        numbers of ids in only one frame; and n_dropped.
+        The columns are the partition columns; n, the number of ids in both frames; n_only_labels
+        and n_only_clusters, the numbers of ids in only one frame; and n_dropped.
         """
         n = pl.col("n")
         no_labels, no_clusters = (pl.col(f"{x}_set").is_null() for x in ("label", "cluster"))
@@ -160,9 +161,9 @@ class Covers:
     def _profiles(self, member: str) -> pl.LazyFrame:
         """Return one row per profile of the ids in both frames.
 
-        The columns are the partition columns; the set as a text; profile, the number of the set;
-        and n, the number of ids. `member` is 'label' or 'cluster', and is the prefix of the names
-        of set and profile.
+        The columns are the partition columns; set, the profile as a text; profile, the number of
+        the profile; and n, the number of ids. `member` is 'label' or 'cluster', and is the prefix
+        of the column names set and profile.
         """
         present = pl.col("label_set").is_not_null() & pl.col("cluster_set").is_not_null()
         groups = self.groups.filter(present).group_by(*self.by, f"{member}_set")
@@ -182,10 +183,10 @@ class Covers:
 
     @cached_property
     def cell_members(self) -> pl.LazyFrame:
-        """One row per cell and pair of a label and a cluster of the cell.
+        """One row per cell and pair of a label and a cluster in the profiles of the cell.
 
         The columns are the partition columns; label_profile and cluster_profile, which identify the
-        cell; n, the number of its ids; label; and cluster.
+        cell; n, the number of ids in the cell; label; and cluster.
         """
         cells = self.groups.join(self.label_profiles.drop(*self.by, "n"), on="label_set")
         cells = cells.join(self.cluster_profiles.drop(*self.by, "n"), on="cluster_set")
@@ -195,17 +196,17 @@ class Covers:
 
     @cached_property
     def label_members(self) -> pl.LazyFrame:
-        """One row per label profile and label: the partition columns, profile, member and n."""
+        """One row per label profile and member: the partition columns, profile, member and n."""
         return _profile_members(self.label_profiles, self.by, "label")
 
     @cached_property
     def cluster_members(self) -> pl.LazyFrame:
-        """One row per cluster profile and cluster: the partition columns, profile, member and n."""
+        """One row per cluster profile and member: the partition columns, profile, member and n."""
         return _profile_members(self.cluster_profiles, self.by, "cluster")
 
     @cached_property
     def _n_pairs(self) -> pl.LazyFrame:
-        """One row with the number of pairs that result from the joins of profiles and of cells."""
+        """One row with the number of pairs that the joins of profiles and of cells return."""
         parts = [
             frame.group_by(by).agg(times=pl.len())
             for frame, by in (
@@ -223,23 +224,24 @@ class Covers:
 
     @cached_property
     def label_pairs(self) -> pl.LazyFrame:
-        """Pairs of label profiles with a common label, as _profile_pairs returns them."""
+        """The pairs of label profiles with a common label, as _profile_pairs returns them."""
         return _profile_pairs(self._with_size_check(self.label_members), self.by)
 
     @cached_property
     def cluster_pairs(self) -> pl.LazyFrame:
-        """Pairs of cluster profiles with a common cluster, as _profile_pairs returns them."""
+        """The pairs of cluster profiles with a common cluster, as _profile_pairs returns them."""
         return _profile_pairs(self._with_size_check(self.cluster_members), self.by)
 
     @cached_property
     def cell_pairs(self) -> pl.LazyFrame:
         """One row per ordered pair of cells that have a common label and a common cluster.
 
-        A cell paired with itself is included. The columns are the partition columns; label_profile
-        and cluster_profile of the first cell; label_profile_2 and cluster_profile_2 of the second;
-        n and n_2, the numbers of their ids; and shared_labels and shared_clusters, the numbers of
-        labels and clusters that they share. Cells are joined on pairs of a label and a cluster; the
-        number of common pairs is shared_labels times shared_clusters.
+        Pairs of a cell with itself are included. The columns are the partition columns;
+        label_profile and cluster_profile of the first cell; label_profile_2 and cluster_profile_2
+        of the second cell; n and n_2, the numbers of ids in the two cells; and shared_labels and
+        shared_clusters, the numbers of labels and clusters that the cells share. Cells are joined
+        on pairs of a label and a cluster, so the join finds shared_labels times shared_clusters
+        common pairs.
         """
         cells = ["label_profile", "cluster_profile", "n"]
         others = self.cell_members.select(
@@ -264,7 +266,7 @@ _MAX_PROFILE_PAIRS = 20_000_000
 
 
 def _check_profile_pairs(n_pairs: pl.DataFrame) -> None:
-    """Raise an error if the number of pairs, which is the only value of the frame, is too large."""
+    """Raise an error if the number of pairs, which is the only value in the frame, is too large."""
     pairs = int(n_pairs.item() or 0)
     if pairs > _MAX_PROFILE_PAIRS:
         raise ClusterEvalError(
@@ -275,13 +277,19 @@ def _check_profile_pairs(n_pairs: pl.DataFrame) -> None:
 
 
 def _numbers(member: str) -> pl.Expr:
-    """Return the sets of `member` ('label' or 'cluster'), which are texts, as lists of numbers."""
+    """Return an expression that converts sets of `member` from texts to lists of numbers.
+
+    `member` is 'label' or 'cluster'.
+    """
     numbers = pl.col(f"{member}_set").str.split(",").cast(pl.List(pl.Int64))
     return numbers.alias(member)
 
 
 def _profile_members(profiles: pl.LazyFrame, keys: list[str], member: str) -> pl.LazyFrame:
-    """Return one row per profile and label or cluster in it: `keys`, profile, member and n."""
+    """Return one row per profile and member, with the columns `keys`, profile, member and n.
+
+    A member is a label or a cluster in the profile.
+    """
     columns = {"profile": pl.col(f"{member}_profile"), "member": _numbers(member)}
     return profiles.select(*keys, "n", **columns).explode("member").cache()
 
@@ -289,8 +297,9 @@ def _profile_members(profiles: pl.LazyFrame, keys: list[str], member: str) -> pl
 def _profile_pairs(members: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
     """Return one row per ordered pair of profiles that have a common member.
 
-    A profile paired with itself is included. The columns are the partition columns; profile and
-    profile_2; n and n_2, the numbers of their ids; and shared, the number of common members.
+    Pairs of a profile with itself are included. The columns are the partition columns; profile and
+    profile_2, the two profiles; n and n_2, the numbers of ids that have these profiles; and shared,
+    the number of common members.
     """
     others = members.select("member", profile_2="profile", n_2="n")
     pairs = members.join(others, on="member")
@@ -305,11 +314,11 @@ def read_covers(
     partition_by: Keys,
     results: Sequence[str],
 ) -> Covers:
-    """Check the user's arguments; return the labels and clusters of ids.
+    """Check the user's arguments, and return the labels and clusters of ids.
 
-    `frames` holds the user's arguments frame_labels and frame_clusters, and `members` the arguments
-    label and cluster by name. `results` are the names of the other columns of the final result,
-    which no partition column may have.
+    `frames` holds the user's arguments frame_labels and frame_clusters, and `members` holds the
+    arguments label and cluster by name. `results` are the names of the other columns of the final
+    result, which no partition column may have.
     """
     parameters = ("frame_labels", "frame_clusters")
     lazy = [check_is_frame(frame, name) for frame, name in zip(frames, parameters, strict=True)]
@@ -330,10 +339,11 @@ def read_covers(
 
 
 def _cover_sizes(members: pl.LazyFrame, covers: Covers, member: str) -> pl.LazyFrame:
-    """Return one row per label or cluster: the partition columns, its number, its size and total.
+    """Return one row per label or cluster, with the partition columns, number, size and total.
 
-    `member`, 'label' or 'cluster', is the name of the column of numbers and the prefix of the
-    column of sizes, such as label_size. total is the number of ids of the partition.
+    `member`, which is 'label' or 'cluster', is the name of the column with the number of the label
+    or cluster, and the prefix of the column with its size, such as label_size. total is the number
+    of ids in the partition.
     """
     sizes = members.group_by(*covers.by, "member").agg(pl.col("n").sum().alias(f"{member}_size"))
     total = covers.counts.select(*covers.by, total="n")
@@ -344,7 +354,7 @@ def cover_pairs(covers: Covers) -> pl.LazyFrame:
     """Return pairs of a label and a cluster.
 
     The columns are the partition columns; label; cluster; shared, the number of common ids;
-    label_size; cluster_size; and total, the number of ids of the partition. A pair without common
+    label_size; cluster_size; and total, the number of ids in the partition. A pair without common
     ids is left out unless its label or cluster has more than half of all ids, because only such a
     large set can be informative about ids outside of it. There are few such large sets: fewer
     labels than twice the mean number of labels of an id, and likewise for clusters.

@@ -3,8 +3,8 @@
 Labels are the true entities, and each cluster is a set of records that were resolved to the same
 entity. The closest cluster of a label is the cluster with the highest Jaccard index, which is the
 number of common rows divided by the number of rows in at least one of the two. A merge distance is
-the cost of turning the clusters into the labels: first the clusters are split into their
-contingency cells, and then the cells are merged. See the module contingency for n, copies and
+the cost of turning the clusters into the labels, for which clusters are first split into
+contingency cells, and the cells are then merged. The module contingency explains n, copies and the
 sizes.
 """
 
@@ -46,7 +46,7 @@ _EDIT_COSTS = ("unit", "product", "entropy")
 def cell_jaccard(row: Row) -> pl.Expr:
     """Return the Jaccard index n / (label_size + cluster_size - n) of a cell's label and cluster.
 
-    `row(name)` is a column of the contingency cells: n rows, label_size and cluster_size.
+    `row(name)` is a column of the contingency cells: n, label_size or cluster_size.
     """
     either = row("label_size") + row("cluster_size") - row("n")
     return to_double(row("n")) / to_double(either)
@@ -66,7 +66,7 @@ def closest_cluster_terms(row: Row) -> Terms:
 
     `row(name)` is a column of a frame with one row per cluster. The column cluster_jaccard is the
     maximum of cell_jaccard over the cells of the cluster. If a row represents several singletons,
-    cluster_jaccard is the sum of their indices. Callers sum the result over clusters.
+    cluster_jaccard is the sum of the singletons' indices. Callers sum the result over clusters.
     """
     return {"fixed_closest_clusters": to_fixed_point(row("cluster_jaccard"))}
 
@@ -82,7 +82,7 @@ def closest_terms(row: Row) -> Terms:
 
 
 def resolution_statistics(label: Column, cluster: Column) -> StructLists:
-    """Return the statistics of two columns for closest_scores, one struct per group of rows.
+    """Return the statistics that closest_scores needs, as one struct per group of rows.
 
     The struct is the only element of a list. Its fields are total, n_labels, n_clusters,
     closest_labels and closest_clusters.
@@ -114,7 +114,7 @@ def _closest_jaccards(row: Row) -> Terms:
 
 
 def edit_statistics(label: Column, cluster: Column) -> StructLists:
-    """Return the statistics of two columns for merge_distance, one struct per group of rows.
+    """Return the statistics that merge_distance needs, as one struct per group of rows.
 
     The struct is the only element of a list. Its fields are total, n_labels, n_clusters and
     n_cells, the numbers of rows, labels, clusters and cells; fp and fn, counts of pairs of rows;
@@ -150,8 +150,8 @@ def closest_scores(row: Row, beta: float = 1.0) -> Terms:
     """Return closest_cluster_precision, closest_cluster_recall and closest_cluster_f_score by name.
 
     `row(name)` is a statistic of a partition: n_labels, n_clusters, closest_labels or
-    closest_clusters. The last two are the sums of the best Jaccard indices over labels and over
-    clusters. beta is the weight of recall in the F score.
+    closest_clusters. The last two are the sums of the best Jaccard indices over all labels and over
+    all clusters. beta is the weight of recall in the F score.
     """
     precision = row("closest_clusters") / to_double(row("n_clusters"))
     recall = row("closest_labels") / to_double(row("n_labels"))
@@ -186,13 +186,13 @@ def overlap_scores(row: Row) -> Terms:
 
 
 def _edit_cost(row: Row, cost: str, groups: str, pairs: str, entropy: str) -> pl.Expr:
-    """Return the cost of all splits of groups into cells, or of all merges of cells into groups.
+    """Return the cost of splitting all groups into cells, or of merging all cells into groups.
 
     A group is a label or a cluster. `cost` is one of _EDIT_COSTS, all of which have the form h(x +
     y) - h(x) - h(y). Therefore the order of the splits does not matter: the costs add up to the sum
-    of h over the groups minus the sum of h over the cells. `groups`, `pairs` and `entropy` are the
-    names of statistics that `row` returns: the number of groups, the number of pairs of rows in the
-    same group but different cells, and the entropy of the cell given the group.
+    of h over the groups minus the sum of h over the cells. `groups`, `pairs` and `entropy` are
+    names of statistics that `row` returns. They stand for the number of groups, the number of pairs
+    of rows in the same group but in different cells, and the entropy of the cell given the group.
     """
     costs = {
         "unit": to_double(row("n_cells") - row(groups)),
@@ -205,8 +205,9 @@ def _edit_cost(row: Row, cost: str, groups: str, pairs: str, entropy: str) -> pl
 def merge_distance(row: Row, split_cost: str, merge_cost: str) -> Terms:
     """Return {generalized_merge_distance: the cost of all splits and merges}.
 
-    `row(name)` is a statistic of a partition, one of the fields of edit_statistics; `split_cost`
-    and `merge_cost` are options of generalized_merge_distance. An invalid one is an error.
+    `row(name)` is a statistic of a partition, which is one of the fields of edit_statistics.
+    `split_cost` and `merge_cost` are options of generalized_merge_distance. Raise an error if one
+    of them is invalid.
     """
     check_choice("split_cost", split_cost, _EDIT_COSTS)
     check_choice("merge_cost", merge_cost, _EDIT_COSTS)
@@ -248,7 +249,7 @@ def k_measure(label: Column, cluster: Column) -> pl.Expr:
 
 
 def _closest_expression(label: Column, cluster: Column, name: str, beta: float = 1.0) -> pl.Expr:
-    """Return the score `name` of closest_scores as an expression of two columns."""
+    """Return the score `name` of closest_scores as an expression on two columns."""
     statistics = resolution_statistics(label, cluster)
     return statistics.score(lambda row: closest_scores(row, beta), name)
 
@@ -348,7 +349,7 @@ def closest_cluster_f_score(label: Column, cluster: Column, *, beta: float = 1.0
 
 
 def _overlap_expression(label: Column, cluster: Column, name: str) -> pl.Expr:
-    """Return the score `name` of overlap_scores as an expression of two columns."""
+    """Return the score `name` of overlap_scores as an expression on two columns."""
     return coreference_statistics(label, cluster).score(overlap_scores, name)
 
 
@@ -439,7 +440,7 @@ def generalized_merge_distance(
     Parameters
     ----------
     split_cost, merge_cost : {'unit', 'product', 'entropy'}
-        The cost of a split of a cluster, and of a merge of clusters.
+        The cost of splitting a cluster, and the cost of merging two clusters.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The measures of entity resolution, if the labels of all records are known."""
+"""Measures of entity resolution for data in which the labels of all records are known."""
 
 from __future__ import annotations
 
@@ -66,12 +66,13 @@ _EXACT_SCORES = ("exact_match_precision", "exact_match_recall", "exact_match_f_s
 
 
 def resolution_totals(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per partition of `table`: everything that the measures of the report need.
+    """Return one row per partition of `table`, with all statistics that the report needs.
 
     The columns are the partition columns; total, n_dropped and n_noise, numbers of rows; n_labels,
-    n_clusters and n_cells; tp, fp, fn and tn, counts of pairs of rows, and their shares; mi, hl and
-    hc, the mutual information and the conditional entropies; and the statistics of B-cubed, exact
-    matches, LEA, closest clusters and the number of contingency tables.
+    n_clusters and n_cells; tp, fp, fn and tn, counts of pairs of rows, and these counts as shares
+    of all pairs; mi, hl and hc, the mutual information and the conditional entropies; and the
+    statistics of B-cubed, exact matches, LEA, closest clusters and the number of contingency
+    tables.
     """
     labels, clusters = _labels_with_jaccard(table), _clusters_with_jaccard(table)
     counts = table.join_partitions(
@@ -106,8 +107,8 @@ def _labels_with_jaccard(table: ContingencyTable) -> pl.LazyFrame:
 def _clusters_with_jaccard(table: ContingencyTable) -> pl.LazyFrame:
     """Return table.cluster_sizes with cluster_jaccard, the best Jaccard index with any label.
 
-    All noise singletons of a partition are one row, where cluster is NULL and cluster_jaccard is
-    the sum of their indices.
+    All noise singletons of a partition are represented by one row, in which cluster is NULL and
+    cluster_jaccard is the sum of the singletons' indices.
     """
     by = [*table.keys, "cluster"]
     jaccards = table.sized_cells.select(*by, "copies", jaccard=cell_jaccard(pl.col))
@@ -123,10 +124,10 @@ def _clusters_with_jaccard(table: ContingencyTable) -> pl.LazyFrame:
 def _count_sizes(
     table: ContingencyTable, sizes: pl.LazyFrame, size: str, counts: pl.LazyFrame
 ) -> pl.LazyFrame:
-    """Return one row per partition and size of a label or cluster, with the columns of `counts`.
+    """Return one row per partition and size of labels or clusters, with the columns of `counts`.
 
-    `sizes` is table.label_sizes or table.cluster_sizes, and `size` its column of sizes; copies is
-    the number of labels or clusters of that size.
+    `sizes` is table.label_sizes or table.cluster_sizes, and `size` is the name of the column with
+    the size. copies is the number of labels or clusters of that size.
     """
     histogram = sizes.group_by(*table.keys, size).agg(pl.col("copies").sum())
     return table.join_partitions(histogram, counts)
@@ -172,9 +173,10 @@ def _row_sums(row: Row) -> Terms:
 
 
 def resolution_scores(split_cost: str, merge_cost: str, beta: float) -> Terms:
-    """Return all measures of the report by name, as expressions of resolution_totals' columns.
+    """Return all measures of the report by name, as expressions that read resolution_totals.
 
-    The parameters are options of entity_resolution_report; an invalid one is an error.
+    The parameters are options of entity_resolution_report. Raise an error if one of them is
+    invalid.
     """
     distance = merge_distance(pl.col, split_cost, merge_cost)
     weight = check_beta(beta)
@@ -215,7 +217,7 @@ def entity_resolution_report(
     beta: float = 1.0,
     metrics: Sequence[str] | None = None,
 ) -> Frame:
-    """All measures of entity resolution, for one or many clusterings, from one pass over the rows.
+    """All measures of entity resolution for one or many clusterings, from one pass over the rows.
 
     Parameters
     ----------
@@ -225,7 +227,7 @@ def entity_resolution_report(
         True entity and assigned entity, of any groupable type. Rows with a NULL in one of them are
         left out.
     split_cost, merge_cost : {'unit', 'product', 'entropy'}
-        The cost of a split of a cluster, and of a merge of clusters, in generalized_merge_distance.
+        The cost of splitting a cluster, and of merging two clusters, in generalized_merge_distance.
     beta : float
         Weight of recall in the F scores, at least 0; exact_match_f_score does not use it.
     weight, partition_by, noise, noise_as : as in external_report

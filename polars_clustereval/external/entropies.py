@@ -1,7 +1,7 @@
 """Mutual information, and the entropies of labels and clusters, in nats.
 
-The entropies are computed as sums, and never as differences, of the mutual information mi and the
-two conditional entropies hl and hc. Therefore they lose no digits for independent, identical and
+The entropies are computed as sums of the mutual information mi and the two conditional entropies hl
+and hc, and never as differences. Therefore no digits are lost, even for independent, identical and
 nearly trivial labelings.
 """
 
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 def cell_difference_terms(row: Row) -> Terms:
     """Return the columns size_product, mean and difference of a contingency cell.
 
-    `row` returns a column by name. size_product is label_size x cluster_size. mean is size_product
-    / total, the number of rows that would be expected if label and cluster were independent.
-    difference is n - mean, computed from exact integers.
+    `row` takes a name and returns the column. size_product is label_size x cluster_size. mean is
+    size_product / total, which would be the expected number of rows if label and cluster were
+    independent. difference is n - mean, computed from exact integers.
     """
     n, total = widen(row("n")), widen(row("total"))
     size_product = widen(row("label_size")) * widen(row("cluster_size"))
@@ -51,10 +51,10 @@ def cell_information_terms(row: Row) -> Terms:
     """Return the columns fixed_deviance, size_products, fixed_hl, fixed_hc of a contingency cell.
 
     information_terms computes the mutual information and the conditional entropies from the sums of
-    these columns over cells. The sums are exact, because `fixed` means fixed point. `row` returns a
-    column by name: n, copies (how often the cell counts), label_size, cluster_size, size_product
-    (the product of the two sizes), mean (the number of rows expected by chance) or difference (n -
-    mean).
+    these columns over cells. The sums are exact, because columns whose names begin with `fixed` are
+    in fixed point. `row` takes a name and returns the column: n, copies (how often the cell
+    counts), label_size, cluster_size, size_product (the product of the two sizes), mean (the number
+    of rows expected by chance) or difference (n - mean).
     """
     n, copies = row("n"), to_double(row("copies"))
     rows = copies * to_double(n)
@@ -68,11 +68,11 @@ def cell_information_terms(row: Row) -> Terms:
 
 
 def information_terms(row: Row) -> Terms:
-    """Return the columns mi (mutual information), hl = H(label|cluster), hc = H(cluster|label).
+    """Return the columns mi (mutual information), hl = H(label|cluster) and hc = H(cluster|label).
 
-    They describe a partition, and are in nats. `row` returns a column by name: total, the number of
-    rows, or one of the sums of cell_information_terms over the nonempty cells. An empty cell also
-    has a deviance, which is the number of rows expected in the cell.
+    They are statistics of a partition, in nats. `row` takes a name and returns the column: total,
+    the number of rows, or one of the sums of cell_information_terms over the nonempty cells. An
+    empty cell also has a deviance, which is the number of rows expected in the cell.
     """
     n = to_double(row("total"))
     of_empty_cells = widen(row("total")) * widen(row("total")) - row("size_products")
@@ -84,7 +84,7 @@ def information_terms(row: Row) -> Terms:
 
 
 def information_statistics(label: Column, cluster: Column) -> StructLists:
-    """Return one struct per group: total, mi, hl = H(label|cluster) and hc = H(cluster|label)."""
+    """Return total, mi, hl = H(label|cluster) and hc = H(cluster|label), one struct per group."""
     cells = cells_as_list(label, cluster).add_stages(cell_difference_terms)
     sums = cells.sum_terms(cell_information_terms(element_field))
     return sums.select({"total": element_field("total"), **information_terms(element_field)})
@@ -93,8 +93,8 @@ def information_statistics(label: Column, cluster: Column) -> StructLists:
 def entropy_scores(row: Row) -> Terms:
     """Return the entropies and the mutual information of a partition by name.
 
-    `row` returns mi (mutual information), hl = H(label | cluster) and hc = H(cluster | label) by
-    name.
+    `row` takes a name and returns the column: mi (mutual information), hl = H(label | cluster) or
+    hc = H(cluster | label).
     """
     mi, hl, hc = row("mi"), row("hl"), row("hc")
     return {
@@ -113,7 +113,7 @@ def entropy_scores(row: Row) -> Terms:
 
 
 def _entropy_expression(label: Column, cluster: Column, name: str) -> pl.Expr:
-    """Return the score `name` of entropy_scores as an expression of two columns."""
+    """Return the score `name` of entropy_scores as an expression on two columns."""
     return information_statistics(label, cluster).score(entropy_scores, name)
 
 
@@ -184,7 +184,8 @@ def joint_entropy(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    It is at least the larger of the two entropies, here ln 3, and at most their sum:
+    The joint entropy is at least the larger of the entropies of labels and clusters, which is ln 3
+    here, and at most the sum of the two:
 
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.joint_entropy("label", "cluster")).item()

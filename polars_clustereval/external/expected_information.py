@@ -1,21 +1,24 @@
-"""Expected mutual information of random labelings with the same sizes.
+"""The expected mutual information of random labelings with the same sizes.
 
-This is the expectation over all permutations of the rows: the sum of E[deviance(x, ab / n)] / n
-over all pairs of a label size a and a cluster size b. Here n is the number of rows, and the overlap
-x is the number of rows that the label and the cluster share, which is hypergeometric. A pair of
-sizes that occurs several times is computed once, and weighted by its multiplicity.
+The expectation is taken over all permutations of the rows. It is the sum of E[deviance(x, ab / n)]
+/ n over all pairs of a label size a and a cluster size b. Here n is the number of rows, and the
+overlap x is the number of rows that the label and the cluster share, which has a hypergeometric
+distribution. A pair of sizes that occurs several times is computed once, and weighted by its
+multiplicity.
 
-Overlaps: the probabilities come from Loader's saddle-point form, which does not cancel. The values
-of x over which the sum runs are called nodes. If the standard deviation of x is 6 or more, its
-probabilities are smooth. By Poisson's summation formula, the sum over every stride-th x, times
-stride, then has the same value to 1e-15. Therefore a pair needs at most about 140 nodes, whatever n
-is. Sums with stride 1 are named `fine`, others `strided`.
+The probabilities of overlaps are computed in Loader's saddle-point form, in which no digits cancel.
+The values of x over which the sum runs are called nodes. If the standard deviation of x is 6 or
+more, the probabilities are a smooth function of x. By Poisson's summation formula, the sum over
+every stride-th x, times stride, then has the same value to 1e-15. Therefore a pair needs at most
+about 140 nodes, whatever n is. Sums with stride 1 are named `fine`, and other sums are named
+`strided`.
 
-Sizes: the terms of the pairs are also smooth functions of both sizes. Many sizes are replaced by a
-few nodes with multiplicities that give the same sum, so that the number of pairs is bounded.
+The terms of the pairs are also smooth functions of both sizes. Therefore, many sizes are replaced
+by a few nodes, with multiplicities for which the sum stays the same. This bounds the number of
+pairs.
 
-mi is the mutual information, hl the entropy of the label given the cluster, and hc the entropy of
-the cluster given the label; emi, ehl and ehc are the expectations of mi, hl and hc.
+mi is the mutual information, hl is the entropy of the label given the cluster, and hc is the
+entropy of the cluster given the label. emi, ehl and ehc are the expectations of mi, hl and hc.
 """
 
 from __future__ import annotations
@@ -60,9 +63,9 @@ if TYPE_CHECKING:
 def _mean_entropy_above_chance(row: Row, average_method: str) -> pl.Expr:
     """Return the mean entropy minus the expected mutual information, M - emi.
 
-    It is the denominator of the adjusted mutual information. M is the mean of the label entropy mi
-    + hl and the cluster entropy mi + hc that `average_method` names: 'arithmetic', 'geometric',
-    'min' or 'max'. `row` takes the name of a column and returns the column: mi (mutual
+    This is the denominator of the adjusted mutual information. M is a mean of the label entropy mi
+    + hl and the cluster entropy mi + hc, and `average_method` is the kind of mean: 'arithmetic',
+    'geometric', 'min' or 'max'. `row` takes the name of a column and returns the column: mi (mutual
     information), hl (entropy of the label given the cluster), hc (entropy of the cluster given the
     label), ehl or ehc. emi, ehl and ehc are the expectations of mi, hl and hc for random labelings.
     Subtracting emi would lose digits, so the result is computed from ehl = mi + hl - emi and ehc =
@@ -83,10 +86,10 @@ def _mutual_info_above_chance(row: Row) -> pl.Expr:
     """Return the numerator of the adjusted mutual information, mi - emi.
 
     `row` takes the name of a column and returns the column: mi (mutual information), hl (entropy of
-    the label given the cluster), hc (entropy of the cluster given the label), or one of their
-    expectations for random labelings, emi, ehl and ehc. The difference mi - emi equals ehl - hl and
-    ehc - hc. Of these three differences, the one with the smallest terms is the most exact, which
-    matters if most rows are singletons.
+    the label given the cluster), hc (entropy of the cluster given the label), or emi, ehl and ehc,
+    which are the expectations of mi, hl and hc for random labelings. The difference mi - emi equals
+    ehl - hl and ehc - hc. Of these three differences, the one with the smallest terms is the most
+    exact. This choice matters if most rows are singletons.
     """
     emi, ehl, ehc = row("emi"), row("ehl"), row("ehc")
     return (
@@ -99,15 +102,17 @@ def _mutual_info_above_chance(row: Row) -> pl.Expr:
 
 
 def adjusted_mutual_info(row: Row, average_method: str) -> pl.Expr:
-    """Return the adjusted mutual information, (mi - emi) / (M - emi), 1 for equal partitions.
+    """Return the adjusted mutual information (mi - emi) / (M - emi), or 1 for equal partitions.
 
-    M is the mean of the label entropy mi + hl and the cluster entropy mi + hc that `average_method`
-    names: 'arithmetic', 'geometric', 'min' or 'max'. `row` takes the name of a column and returns
-    it: mi (mutual information), hl (entropy of the label given the cluster), hc (of the cluster
-    given the label), and emi, ehl and ehc, their expectations for random labelings.
+    M is a mean of the label entropy mi + hl and the cluster entropy mi + hc, and `average_method`
+    is the kind of mean: 'arithmetic', 'geometric', 'min' or 'max'. `row` takes the name of a column
+    and returns the column: mi (mutual information), hl (entropy of the label given the cluster), hc
+    (entropy of the cluster given the label), or emi, ehl and ehc, which are the expectations of mi,
+    hl and hc for random labelings.
 
-    If mi is 0, the result for 0 / 0 is 0, as in scikit-learn. Otherwise it is NULL; this occurs
-    with 'min' if one side has only singletons, where scikit-learn returns rounding errors around 1.
+    If the quotient is 0 / 0, the result is 0 if mi is 0, as in scikit-learn, and NULL otherwise.
+    The latter occurs with 'min' if one side has only singletons, in which case scikit-learn returns
+    rounding errors around 1.
     """
     mean_entropy = _mean_entropy_above_chance(row, average_method)
     # Rounding may take the ratio above 1.
@@ -150,7 +155,7 @@ _STIELTJES_TERMS = (
 
 
 def stirling_error(x: pl.Expr) -> pl.Expr:
-    """Return ln(x!) - [(x + 1/2) ln x - x + ln(2 pi) / 2] for whole x > 0, and 0 for x = 0.
+    """Return ln(x!) - [(x + 1/2) ln x - x + ln(2 pi) / 2] for whole x > 0, or 0 for x = 0.
 
     This is the error of Stirling's formula for ln(x!).
     """
@@ -164,20 +169,20 @@ def stirling_error(x: pl.Expr) -> pl.Expr:
 
 
 def stirling_scale(x: pl.Expr) -> pl.Expr:
-    """Return 2 pi x for whole x > 0, and 1 for x = 0.
+    """Return 2 pi x for whole x > 0, or 1 for x = 0.
 
-    This is the number under the root in Stirling's formula sqrt(2 pi x) (x / e)^x for x!.
+    The result is the number under the root in Stirling's formula sqrt(2 pi x) (x / e)^x for x!.
     """
     return (2 * pi * x).clip(1.0)
 
 
 def _overlap_limits(row: Row) -> Terms:
-    """Return the columns n, a, b, mean, deviation, least, most of a label size and a cluster size.
+    """Return the columns n, a, b, mean, deviation, least and most for a pair of sizes.
 
-    `row` returns the columns total, label_size and cluster_size by name; n, a and b are these
-    columns as Float64. The others describe the overlap, the number of rows that a label of a rows
-    and a cluster of b rows share if n rows are permuted at random: its mean, its standard
-    deviation, and its smallest and largest possible value.
+    `row` returns the columns total, label_size and cluster_size by name, and n, a and b are these
+    columns as Float64. The overlap is the number of rows that a label of a rows and a cluster of b
+    rows share if n rows are permuted at random. mean, deviation, least and most are the mean, the
+    standard deviation, the smallest possible value and the largest possible value of the overlap.
     """
     n = to_double(row("total"))
     a, b = to_double(row("label_size")), to_double(row("cluster_size"))
@@ -194,11 +199,11 @@ def _overlap_limits(row: Row) -> Terms:
 
 
 def _overlap_node_range(row: Row) -> Terms:
-    """Return the columns center, stride and reach: the overlaps at which a sum is evaluated.
+    """Return the columns center, stride and reach, which define where a sum is evaluated.
 
     The overlap is the number of rows that a label and a cluster share if the rows are permuted at
-    random. `row` returns its mean, deviation (standard deviation), least and most (possible values)
-    by name.
+    random. `row` takes a name and returns a column: the overlap's mean, deviation (standard
+    deviation), least (smallest possible value) or most (largest possible value).
 
     center is a whole number near the mean. The sum is evaluated at center and at every stride-th
     overlap on both sides of it, up to the distance reach; overlaps beyond that have a probability
@@ -218,13 +223,13 @@ def _overlap_node_range(row: Row) -> Terms:
 
 
 def _overlap_node_counts(row: Row) -> Terms:
-    """Return the columns below, n_nodes and offset of a label size and a cluster size.
+    """Return the columns below, n_nodes and offset for a pair of sizes.
 
     The nodes are the overlaps (numbers of shared rows) at which a sum is evaluated: center and
     every stride-th overlap on both sides, up to the distance reach. below is the number of nodes
-    less than center, and n_nodes is the number of all nodes. offset is center minus the mean
-    overlap, computed from exact integers. `row` returns a column by name: total, label_size,
-    cluster_size, or a column of _overlap_limits or _overlap_node_range.
+    that are smaller than center, and n_nodes is the number of all nodes. offset is center minus the
+    mean overlap, computed from exact integers. `row` takes a name and returns the column: total,
+    label_size, cluster_size, or a column of _overlap_limits or _overlap_node_range.
     """
     total, a, b = widen(row("total")), widen(row("label_size")), widen(row("cluster_size"))
     center, reach, stride = row("center"), row("reach"), row("stride")
@@ -238,13 +243,13 @@ def _overlap_node_counts(row: Row) -> Terms:
 
 
 def _probability_factors(row: Row) -> Terms:
-    """Return the columns scale, errors and node_share of a label size and a cluster size.
+    """Return the columns scale, errors and node_share for a pair of sizes.
 
     Consider the probability that a label of a rows and a cluster of b rows share x of n rows. It is
     a ratio of factorials, which are computed by Stirling's formula. The factorials of a, n - a, b,
-    n - b and n do not depend on x; scale is their factor, and errors is their exponent. node_share
-    is multiplicity x stride / n, the factor of each probability in the expected mutual information.
-    `row` returns n, a, b, multiplicity and stride by name.
+    n - b and n do not depend on x. They contribute the factor scale and the exponent errors to the
+    probability. node_share is multiplicity x stride / n, by which each probability is multiplied in
+    the expected mutual information. `row` returns n, a, b, multiplicity and stride by name.
     """
     n, a, b = row("n"), row("a"), row("b")
     scale = stirling_scale(a) * stirling_scale(n - a) * stirling_scale(b)
@@ -272,23 +277,23 @@ _NODE_COLUMNS = (
 
 
 def _node_overlaps(row: Row) -> Terms:
-    """Return the columns x1 and d of a node: its overlap, and the exact overlap minus its mean.
+    """Return the columns x1 and d of a node: the overlap, and the overlap minus its mean.
 
     A node is an overlap (number of rows that a label and a cluster share) at which a sum is
-    evaluated. `row` returns a column by name: node, the number of the node from 0; center, the
-    overlap of node number below; stride, the distance of neighboring nodes; and offset, center
-    minus the mean.
+    evaluated. d is exact. `row` takes a name and returns the column: node, the number of the node
+    from 0; below, the number of the node at center; center, the overlap at that node; stride, the
+    distance between neighboring nodes; or offset, center minus the mean.
     """
     step = row("stride") * (to_double(row("node")) - row("below"))
     return {"x1": row("center") + step, "d": step + row("offset")}
 
 
 def _node_tables(row: Row) -> Terms:
-    """Return the columns x2, x3, x4 and m1 .. m4: the rest of a 2 x 2 table, and its means.
+    """Return the columns x2, x3 and x4 of a 2 x 2 table, and the means m1 .. m4 of x1 .. x4.
 
-    `row` returns a column by name. Of n rows, x1 have both a label of a rows and a cluster of b
-    rows, x2 have only the label, x3 have only the cluster, and x4 have neither. m1 .. m4 are the
-    means of x1 .. x4 under random permutation of the rows.
+    `row` takes a name and returns the column. Of n rows, x1 rows have both a label of a rows and a
+    cluster of b rows, x2 rows have only the label, x3 rows have only the cluster, and x4 rows have
+    neither. m1 .. m4 are the means of x1 .. x4 for random permutations of the rows.
     """
     n, a, b, x1 = row("n"), row("a"), row("b"), row("x1")
     return {
@@ -306,10 +311,10 @@ _TABLE_CELLS = (1, 2, 3, 4)
 
 
 def _node_deviances(row: Row) -> Terms:
-    """Return the columns d1 .. d4: the deviances x ln(x / m) + m - x of the cells of a 2 x 2 table.
+    """Return the columns d1 .. d4, the deviances x ln(x / m) + m - x of the cells of a 2 x 2 table.
 
-    `row` returns a column by name: the cells x1 .. x4, their means m1 .. m4 and the difference
-    d = x1 - m1.
+    `row` takes a name and returns the column: the cells x1 .. x4, the means m1 .. m4 of the cells,
+    or the difference d = x1 - m1.
     """
     signs = {1: 1, 2: -1, 3: -1, 4: 1}
     return {
@@ -318,12 +323,12 @@ def _node_deviances(row: Row) -> Terms:
 
 
 def _node_weights(row: Row) -> Terms:
-    """Return the column weight: the factor of an overlap's deviance in the sum emi.
+    """Return the column weight, by which the deviance of an overlap is multiplied in the sum emi.
 
-    emi is the expected mutual information. The weight is probability x multiplicity x stride / n,
-    with the probability in Loader's form, which does not cancel. `row` returns a column by name:
-    the cells x1 .. x4 of the 2 x 2 table, their deviances d1 .. d4, and scale, errors and
-    node_share of _probability_factors.
+    emi is the expected mutual information. The weight is probability x multiplicity x stride / n.
+    The probability is computed in Loader's form, in which no digits cancel. `row` takes a name and
+    returns the column: the cells x1 .. x4 of the 2 x 2 table, the deviances d1 .. d4 of the cells,
+    or scale, errors and node_share of _probability_factors.
     """
     scale = stirling_scale(row("x1"))
     for i in _TABLE_CELLS[1:]:
@@ -335,13 +340,14 @@ def _node_weights(row: Row) -> Terms:
 
 
 def _node_terms(row: Row) -> Terms:
-    """Return the columns emi, strided_emi, fine_ehl and fine_ehc: the terms of an overlap x1.
+    """Return the columns emi, strided_emi, fine_ehl and fine_ehc, which are terms of an overlap x1.
 
-    emi is weight x d1, the term of the overlap in the expected mutual information. strided_emi is
-    the same if stride > 1, and otherwise 0. If stride is 1, fine_ehl is its term in the expected
-    entropy of the label given the cluster, and fine_ehc its term in that of the cluster given the
-    label. For other strides, both are 0, because these entropies are then computed from emi. `row`
-    returns weight, d1, x1, stride and the sizes a and b of label and cluster by name.
+    emi is weight x d1, the term of the overlap in the expected mutual information. strided_emi
+    equals emi if stride > 1, and is 0 otherwise. If stride is 1, fine_ehl is the term of the
+    overlap in the expected entropy of the label given the cluster, and fine_ehc is the term in the
+    expected entropy of the cluster given the label. For other strides, both are 0, because these
+    entropies are then computed from strided_emi. `row` takes a name and returns the column: weight,
+    d1, x1, stride, or the sizes a and b of label and cluster.
     """
     weight, x1, fine = row("weight"), row("x1"), row("stride") == 1
     ehl = weight * x1 * log_ratio(row("b"), x1.clip(1.0))
@@ -355,13 +361,14 @@ def _node_terms(row: Row) -> Terms:
 
 
 def _strided_terms(row: Row) -> Terms:
-    """Return the columns strided_ehl and strided_ehc of a label size and a cluster size.
+    """Return the columns strided_ehl and strided_ehc for a pair of sizes.
 
-    If stride > 1, they are the terms of all pairs of a label and a cluster with these sizes in the
-    entropy of the labels and in the entropy of the clusters; otherwise they are 0. Subtract the
-    term of the expected mutual information to get the terms of the expected conditional entropies.
-    `row` returns a column by name: n rows, the sizes a and b, stride, and multiplicity, the number
-    of such pairs.
+    Consider all pairs of a label and a cluster with these sizes. If stride > 1, strided_ehl is the
+    sum of their terms in the entropy of the labels, and strided_ehc is the sum of their terms in
+    the entropy of the clusters. Otherwise, both are 0. Subtract the terms of the expected mutual
+    information to get the terms of the expected conditional entropies. `row` takes a name and
+    returns the column: n, the number of rows; the sizes a and b; stride; or multiplicity, the
+    number of such pairs.
     """
     n, a, b, fine = row("n"), row("a"), row("b"), row("stride") == 1
     share = row("multiplicity") * (a / n) * (b / n)
@@ -372,12 +379,11 @@ def _strided_terms(row: Row) -> Terms:
 
 
 def expected_entropy_terms(row: Row) -> Terms:
-    """Return the columns ehl and ehc of a partition, from its sums of _EXPECTED_SUMS.
+    """Return the columns ehl and ehc of a partition, computed from the sums _EXPECTED_SUMS.
 
-    For random labelings, ehl is the expected entropy of the label given the cluster, and ehc the
-    expected entropy of the cluster given the label. `row` returns the sums by name: fine_ehl is one
-    part of ehl, and strided_ehl minus strided_emi is the other part; ehc has the corresponding
-    parts.
+    For random labelings, ehl is the expected entropy of the label given the cluster, and ehc is the
+    expected entropy of the cluster given the label. `row` takes a name and returns the sum. ehl has
+    two parts, fine_ehl and strided_ehl - strided_emi, and ehc has two corresponding parts.
     """
     return {
         "ehl": row("fine_ehl") + (row("strided_ehl") - row("strided_emi")),
@@ -404,23 +410,23 @@ _SIZE_COLUMNS = ["total", "label_size", "cluster_size"]
 def expected_totals(table: ContingencyTable) -> pl.LazyFrame:
     """Return one row per partition: the partition columns, emi, ehl and ehc, in nats.
 
-    For random labelings with the sizes in `table`, emi is the expected mutual information, ehl the
-    expected entropy of the label given the cluster, and ehc the expected entropy of the cluster
-    given the label.
+    For random labelings with the sizes in `table`, emi is the expected mutual information, ehl is
+    the expected entropy of the label given the cluster, and ehc is the expected entropy of the
+    cluster given the label.
     """
     sums = _expected_sums(table)
     return sums.select(*table.keys, "emi", **expected_entropy_terms(pl.col))
 
 
 def _expected_sums(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per partition of `table`: the partition columns and the sums _EXPECTED_SUMS.
+    """Return one row per partition of `table`, with the partition columns and _EXPECTED_SUMS.
 
     The sums run over all pairs of a label size and a cluster size, and are in nats. emi is the
-    expected mutual information of random labelings. The other five sums are parts of the expected
-    entropy of the label given the cluster (ehl) and of the cluster given the label (ehc), which
-    expected_entropy_terms puts together. fine_ehl and fine_ehc are the complete terms of pairs of
-    small sizes. The sums of other pairs take only every k-th overlap. For these pairs, strided_ehl
-    and strided_ehc are the unconditional entropies, from which strided_emi must be subtracted.
+    expected mutual information of random labelings. expected_entropy_terms computes the expected
+    entropies ehl (of the label given the cluster) and ehc (of the cluster given the label) from the
+    other five sums. For pairs of small sizes, fine_ehl and fine_ehc are the complete terms. For
+    other pairs, the sums include only every k-th overlap. For these pairs, strided_ehl and
+    strided_ehc are terms of the unconditional entropies, from which strided_emi must be subtracted.
     """
     pairs = _size_pairs(table)
     if not table.keys:
@@ -436,7 +442,7 @@ def _expected_sums(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _sum_size_pairs(pairs: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    """Return the columns `by` and the sums of _EXPECTED_SUMS, one row per group of `by`.
+    """Return the columns `by` and the sums _EXPECTED_SUMS, with one row per group of `by`.
 
     The sums add up the columns of _node_terms and _strided_terms. `pairs` has one row per pair of a
     label size and a cluster size, with total (the number of all rows), label_size, cluster_size and
@@ -456,16 +462,16 @@ def _sum_size_pairs(pairs: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
 
 
 def _as_shares(terms: Terms) -> Terms:
-    """Return `terms` in fixed point, so that sums do not depend on the order of the nodes."""
+    """Return `terms` in fixed point, so that their sums do not depend on the order of the nodes."""
     return {name: to_fixed_point(term, PLACES_OF_SHARES) for name, term in terms.items()}
 
 
 def _size_pairs(table: ContingencyTable) -> pl.LazyFrame:
     """Return one row per partition, label size and cluster size that occur in `table`.
 
-    Columns: the partition columns, total (rows of the partition), label_size, cluster_size, and
-    multiplicity, the number of pairs of a label and a cluster with these sizes. Where there are
-    many sizes, a few represent them (_reduce_sizes).
+    The columns are the partition columns, total (the number of rows in the partition), label_size,
+    cluster_size, and multiplicity, the number of pairs of a label and a cluster with these sizes.
+    If there are many sizes, a few sizes represent them (see _reduce_sizes).
     """
     keys = list(table.keys)
     labels = table.label_sizes.group_by(*keys, size="label_size").agg(
@@ -499,11 +505,12 @@ def _reduce_sizes(sizes: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
 
     `sizes` has one row per partition (columns `keys`) and size of a label or cluster, with the
     columns size, a number of rows, and multiplicity, the number of labels or clusters that have
-    this size. If a partition has more than 32 sizes in a range 64 .. 128, 128 .. 256, ..., they are
-    replaced by 18 whole numbers of that range, the nodes. The multiplicities of the nodes are real
-    numbers. They give the same sum over the sizes for any polynomial of degree 17, and to 1e-14 the
-    same sum of the terms of the expected mutual information. This bounds the number of pairs of a
-    label size and a cluster size.
+    this size. If a partition has more than 32 sizes between 64 and 128, 128 and 256, and so on,
+    these sizes are replaced by the nodes, which are 18 whole numbers in that range. The
+    multiplicities of the nodes are real numbers. For any polynomial of degree 17, the sum over the
+    nodes equals the sum over the sizes. For the terms of the expected mutual information, the two
+    sums are equal to 1e-14. This replacement bounds the number of pairs of a label size and a
+    cluster size.
     """
     size, by = pl.col("size"), [*keys, "unit"]
     unit = pl.lit(2.0).pow((size + 0.5).log(2).floor() - 6)
@@ -517,19 +524,20 @@ def _reduce_sizes(sizes: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
 
 
 def _replace_by_nodes(sizes: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    """Return 18 rows for each group of `by`: the nodes that replace its sizes.
+    """Return 18 rows for each group of `by`, the nodes that replace the sizes in the group.
 
-    `by` has the names of the partition columns and of unit; a group has the sizes of a partition
-    from 64 unit to 128 unit. `sizes` has one row per size, with size and multiplicity (how often
-    the size occurs). The result has the columns `by`, size (the node, a number of OCTAVE_NODES
-    times unit) and the multiplicity of the node.
+    `by` has the names of the partition columns and the name unit. A group has the sizes of a
+    partition from 64 unit to 128 unit. `sizes` has one row per size, with the columns size and
+    multiplicity (how often the size occurs). The result has the columns `by`, size (the node, which
+    is a number in OCTAVE_NODES times unit) and multiplicity.
     """
 
     def node_weights(row: Row) -> Terms:
-        """Return the columns weight_0 .. weight_17: how a size is divided among the 18 nodes.
+        """Return the columns weight_0 .. weight_17, which divide a size among the 18 nodes.
 
-        They are the barycentric weights of the polynomial through the nodes at the size, before
-        division by their sum. `row` returns size and unit by name.
+        They are the barycentric weights, at the size, of the polynomial through the nodes, before
+        they are divided by the sum of the weights. `row` takes a name and returns the column size
+        or unit.
         """
         # If a size equals a node, that node gets all the weight: the others get 1e30 times less.
         distances = [to_double(row("size")) / row("unit") - node for node in OCTAVE_NODES]
@@ -558,20 +566,20 @@ _STRIDED_SUMS = ("strided_ehl", "strided_ehc")
 def _sum_strided_terms(row: Row) -> Terms:
     """Return strided_ehl and strided_ehc of _strided_terms, summed over a list of size pairs.
 
-    A struct of the list is a pair of a label size and a cluster size; `row` returns the fields of
-    the struct by name. All structs of a list get the same sums.
+    Each struct in the list is a pair of a label size and a cluster size, and `row` takes a name and
+    returns the field of the struct. All structs in a list get the same sums.
     """
     return {name: term.sum() for name, term in _strided_terms(row).items()}
 
 
 def expected_sums_as_list(cells: StructLists, carried: Terms) -> StructLists:
-    """Return lists of one struct per group of rows: `carried` and the sums of _EXPECTED_SUMS.
+    """Return lists of one struct per group of rows, which holds `carried` and _EXPECTED_SUMS.
 
-    The sums add up the terms of _node_terms and _strided_terms; one of them, emi, is the expected
-    mutual information. `cells` has a list for each group, with one struct per contingency cell (see
-    cells_as_list). `carried` holds expressions by name, each of which aggregates such a list to one
-    value. The result includes these values because an expression has no variables: values that are
-    used together with the sums must be in the same struct.
+    The sums add up the terms of _node_terms and _strided_terms. One of the sums, emi, is the
+    expected mutual information. `cells` has a list for each group, with one struct per contingency
+    cell (see cells_as_list). `carried` maps names to expressions, each of which aggregates such a
+    list to one value. The result includes these values because an expression has no variables, so
+    that values that are used together with the sums must be in the same struct.
     """
     pairs = cells.select({**carried, **_size_pairs_as_list()}).add_stages(*_SIZE_PAIR_STAGES)
     names = (*carried, *_STRIDED_SUMS)
@@ -582,11 +590,12 @@ def expected_sums_as_list(cells: StructLists, carried: Terms) -> StructLists:
 
 
 def _size_pairs_as_list() -> Terms:
-    """Return the fields label_size, cluster_size and multiplicity of all pairs of distinct sizes.
+    """Return the fields label_size, cluster_size and multiplicity for all pairs of sizes.
 
     The result is an argument for StructLists.select on a list of contingency cells (see
-    cells_as_list). Each expression returns one element per pair of a label size and a cluster size.
-    multiplicity is the number of pairs of a label and a cluster that have these sizes.
+    cells_as_list). Each expression returns one element per pair of a distinct label size and a
+    distinct cluster size. multiplicity is the number of pairs of a label and a cluster that have
+    these sizes.
     """
     labels, clusters = label_field("label_size"), cluster_field("cluster_size")
     # unique and unique_counts both keep the order of first appearance.
@@ -605,11 +614,11 @@ def _size_pairs_as_list() -> Terms:
 
 
 def _nodes_as_list(pairs: StructLists, carried: tuple[str, ...]) -> StructLists:
-    """Return lists with one struct per node, an overlap at which the sum of two sizes is evaluated.
+    """Return lists with one struct per node, that is, per overlap at which a sum is evaluated.
 
     `pairs` has one struct per pair of a label size and a cluster size, with the fields `carried`,
-    _NODE_COLUMNS and n_nodes, the number of its nodes. A struct of the result has the fields
-    `carried` and _NODE_COLUMNS of its pair, and node, the number of the node, from 0.
+    _NODE_COLUMNS and n_nodes, the number of nodes for the pair. Each struct in the result has the
+    fields `carried` and _NODE_COLUMNS of a pair, and the field node, the number of the node from 0.
     """
     most = element_field("n_nodes").max().fill_null(0)
     number = pl.int_range(pl.len().cast(pl.Int64) * most, dtype=pl.Int64)

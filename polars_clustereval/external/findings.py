@@ -1,4 +1,4 @@
-"""findings: what you should know about a clustering with labels, in words and numbers."""
+"""findings: what the user should know about a clustering with labels, in words and numbers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def external_findings(
     noise: Any = None,
     noise_as: NoiseAs | None = None,
 ) -> Frame:
-    """What you should know about a clustering compared with labels, in words and numbers.
+    """What you should know about how a clustering agrees with the labels, in words and numbers.
 
     Parameters
     ----------
@@ -44,8 +44,8 @@ def external_findings(
         Same kind as `frame`, one row per finding, sorted by partition, then by severity with the
         worst first, then by size with the largest first: the partition columns; severity
         ('problem', 'warning' or 'note'); code; cluster and label, which the finding is about (NULL
-        if it is not about a cluster or label); n, the number of rows concerned; value, the number
-        behind the finding; and finding, the text. The codes are
+        if it is not about a cluster or a label); n, the number of rows that the finding is about;
+        value, the number from which the finding follows; and finding, the text. The codes are
 
         - dropped_rows: there are rows without a label or a cluster; value is the share of these
           rows. If it is half of all rows or more, this is a problem.
@@ -118,7 +118,7 @@ def _rows_of_partitions(table: ContingencyTable, noise_as: str | None) -> pl.Laz
 def _find_divided(
     table: ContingencyTable, side: str, other: str, place: int, code: str, words: str
 ) -> pl.LazyFrame:
-    """Return a finding for each cluster, or each label, whose rows are divided.
+    """Return a finding for each cluster, or for each label, whose rows are divided.
 
     `side` is the column to report on, 'cluster' or 'label', and `other` is the other of the two.
     `place` and `code` are arguments of make_finding. `words` is the text that follows the share of

@@ -1,4 +1,4 @@
-"""Metrics as functions of a few statistics, with their derivatives, for standard errors.
+"""Metrics as functions of a few statistics, and their derivatives, for standard errors.
 
 The module relative.intervals uses them. A metric is a function of the statistics of its family:
 
@@ -37,10 +37,11 @@ def as_expression(term: Term) -> pl.Expr:
 
 
 class Quotient(NamedTuple):
-    """A metric as the quotient of two functions, top and bottom, of the statistics of its family.
+    """A metric, written as the quotient of two functions of the statistics of its family.
 
-    The slopes are the derivatives of top and bottom with respect to the statistics. If the metric
-    is a linear function of the statistics, bottom is 1, and top is not used.
+    The two functions are top and bottom, and the slopes are the derivatives of top and bottom with
+    respect to the statistics. If the metric is a linear function of the statistics, bottom is 1,
+    and top is not used.
     """
 
     family: str
@@ -51,11 +52,11 @@ class Quotient(NamedTuple):
 
     @property
     def is_linear(self) -> bool:
-        """Whether the metric is a linear function of the statistics, whose bottom is a number."""
+        """Whether the metric is a linear function of the statistics, so that bottom is a number."""
         return not isinstance(self.bottom, pl.Expr)
 
     def fields(self) -> Terms:
-        """Return top, bottom and their slopes, t0 to t2 and b0 to b2, as expressions by name."""
+        """Return top, bottom, and their slopes t0 to t2 and b0 to b2, as expressions by name."""
         terms = {"top": self.top, "bottom": self.bottom}
         terms |= {f"t{i}": self.top_slopes[i] for i in range(3)}
         terms |= {f"b{i}": self.bottom_slopes[i] for i in range(3)}
@@ -69,5 +70,5 @@ def linear(family: str, *coefficients: Term) -> Quotient:
 
 
 def root_slopes(b: pl.Expr, c: pl.Expr) -> tuple[pl.Expr, pl.Expr]:
-    """Return the derivatives of sqrt(b c) with respect to b and to c; NULL if b or c is 0."""
+    """Return the derivatives of sqrt(b c) with respect to b and c, or NULL if b or c is 0."""
     return 0.5 * ratio(c, b).sqrt(), 0.5 * ratio(b, c).sqrt()

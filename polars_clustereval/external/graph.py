@@ -1,4 +1,4 @@
-"""graph: tables on the clusters of a graph, such as records that entity resolution has linked."""
+"""graph: tables that describe the clusters of a graph, such as a graph of linked records."""
 
 from __future__ import annotations
 
@@ -103,15 +103,15 @@ def graph_report(
     weight : str or Expr, optional
         A column of edges: finite numbers >= 0. By default, each row has weight 1.
     partition_by : str, Expr or sequence of these, optional
-        Columns of both frames. Each partition is a graph of its own: an edge joins nodes of its own
-        partition. NULL is also a partition.
+        Columns of both frames. Each partition is a separate graph, in which an edge joins two nodes
+        of the same partition. NULL is also a partition.
     noise : object, optional
         The value of cluster that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Whether noise counts as an ordinary cluster, its nodes are left out, or each of them counts
-        as a cluster.
+        Whether noise counts as an ordinary cluster, noise nodes are left out, or each noise node
+        counts as a cluster.
     resolution : float
-        Gamma in the modularity, at least 0. A larger value favors more clusters.
+        The parameter gamma of the modularity, at least 0. A larger value favors more clusters.
     metrics : sequence of str, optional
         Columns to return after the partition columns, in this order; by default all. Anything that
         only the other columns need is not computed.
@@ -193,8 +193,8 @@ def graph_cluster_report(
     Parameters
     ----------
     max_diameter_nodes : int
-        The diameter is NULL for clusters with more nodes than this, because it takes a search from
-        every node. With 0, no diameters are computed.
+        The diameter is NULL for clusters with more nodes than this number, because computing a
+        diameter takes a search from every node. With 0, no diameters are computed.
     frame, id, cluster, edges, left, right, weight, partition_by, noise : as in graph_report
     noise_as : as in graph_report
 
@@ -206,9 +206,9 @@ def graph_cluster_report(
         their total weight; n_cut_edges, the number of edges to other clusters, and cut_weight,
         their total weight; density, the number of edges divided by the number of pairs of nodes;
         centralization (Freeman's, which is 1 for a star); conductance; n_components (if there are
-        several, the cluster is not connected); n_bridges, the number of edges whose removal splits
-        a component; and diameter, which is NULL if there are several components. A value that would
-        be 0/0 is NULL. Noise that counts as singletons is not listed.
+        several, the cluster is not connected); n_bridges, the number of edges whose removal would
+        split a component; and diameter, which is NULL if there are several components. A value that
+        would be 0/0 is NULL. Noise that counts as singletons is not listed.
 
     Raises
     ------
@@ -276,7 +276,8 @@ def graph_node_report(
         id; cluster (NULL for noise that counts as singletons); degree, the number of its edges;
         weighted_degree, the sum of their weights; node_degree, the number of its edges within its
         cluster; node_centrality, which is node_degree divided by the number of other nodes in the
-        cluster, or NULL for a cluster of one node; and n_bridges, the bridges among its edges.
+        cluster, or NULL for a cluster of one node; and n_bridges, the number of its edges that are
+        bridges.
 
     Raises
     ------
@@ -353,8 +354,8 @@ def graph_edge_report(
         Same kind as `frame`, one row per edge between two ids that have a cluster, sorted by
         partition, left and right: the partition columns; left and right, the two ids, the lower one
         first; weight, the sum of the weights of its rows; n_rows, the number of these rows;
-        cluster, or NULL for an edge between clusters; and is_bridge, whether its removal splits a
-        component of the cluster, or NULL for an edge between clusters.
+        cluster, which is NULL for an edge between clusters; and is_bridge, whether removing the
+        edge would split a component of the cluster, which is NULL for an edge between clusters.
 
     Raises
     ------
@@ -363,8 +364,8 @@ def graph_edge_report(
 
     Notes
     -----
-    Bridges are found by a breadth-first search, which takes one step per level. In DuckDB, it
-    therefore takes long if a cluster is a chain of many thousands of nodes. In SQL: ``FROM
+    Bridges are found by a breadth-first search, which takes one step per level. In DuckDB, this
+    search is therefore slow if a cluster is a chain of many thousands of nodes. In SQL: ``FROM
     clustereval.graph_edge_report(tbl, id, cluster, edges, "left", "right")``.
 
     References

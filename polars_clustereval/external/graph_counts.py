@@ -1,14 +1,14 @@
-"""The nodes, edges, degrees and clusters of a graph, and the statistics computed from them.
+"""The nodes, edges, degrees and clusters of a graph, and statistics that are computed from these.
 
 The graph is a frame of edges, each between the ids `left` and `right`, in either order. Rows with
 the same two ids are one edge, and their weights are added. A self-loop is an edge from an id to
-itself; it adds two to the degree of its node, as in networkx. The nodes are those ids of a second
-frame that have a cluster. An edge is left out, and counted as dropped, if one of its ends is in no
-cluster.
+itself. As in networkx, a self-loop adds two to the degree of its node. The nodes are those ids of a
+second frame that have a cluster. An edge is left out, and counted as dropped, if one of its ends is
+in no cluster.
 
-Nodes and clusters have numbers, which are shorter than ids and cheaper to join and to group by. A
-cluster has the number of one of its nodes. An inner edge joins two nodes of the same cluster; a cut
-edge joins two clusters.
+Nodes and clusters have numbers, which are shorter than ids, so that joining and grouping by them is
+cheaper. The number of a cluster is the number of one of its nodes. An inner edge joins two nodes in
+the same cluster, and a cut edge joins nodes in two clusters.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _NODES = 2**32
 
 @dataclass(frozen=True, kw_only=True)
 class GraphColumns:
-    """The columns of the frame of nodes and of the frame of edges, as the user passes them."""
+    """The columns of the two frames of nodes and edges, as the user passes them."""
 
     id: Column
     cluster: Column
@@ -90,7 +90,7 @@ def check_max_diameter_nodes(number: object) -> None:
 
 
 def _check_end_types(nodes: pl.LazyFrame, edges: pl.LazyFrame, keys: dict[str, str]) -> None:
-    """Raise an error if ends and ids, or the partition columns of both frames, differ in type.
+    """Raise an error if the ids in the two frames, or the partition columns, differ in type.
 
     All types of whole numbers count as the same.
     """
@@ -112,12 +112,12 @@ def _check_end_types(nodes: pl.LazyFrame, edges: pl.LazyFrame, keys: dict[str, s
 def _read_edges(
     frame: object, columns: GraphColumns, keys: dict[str, str]
 ) -> tuple[pl.LazyFrame, pl.LazyFrame | None]:
-    """Return the rows of edges, and the invalid weights among them.
+    """Return the rows of the frame of edges, and a frame with the first invalid weight.
 
     `frame` is the user's argument edges, and `keys` maps the inner names of the partition columns
     to the user's. The first result has the partition columns, left, right and weight. The second
-    result is a frame with the first weight that is not a number >= 0, or None if there is no column
-    of weights.
+    result has the first weight that is not a number >= 0, or is None if there is no column of
+    weights.
     """
     lazy = check_is_frame(frame, "edges")
     check_column_names(list(keys.values()), "edges: partition_by", lazy.collect_schema().names())
@@ -141,7 +141,7 @@ def _read_edges(
 
 
 def _edge_weight_error(got: str) -> ClusterEvalError:
-    """Return the error for an invalid edge weight; `got` is its value or type, as text."""
+    """Return the error for an invalid edge weight, of which `got` is the value or type as text."""
     return ClusterEvalError(
         f"weight: expected finite numbers >= 0, got {got}; leave out edges without a weight, or "
         "give them one"
@@ -149,14 +149,14 @@ def _edge_weight_error(got: str) -> ClusterEvalError:
 
 
 def _check_edge_weights(facts: pl.DataFrame) -> None:
-    """Raise an error if `facts`, one row with the first bad weight and their number, has any."""
+    """Raise an error if `facts`, one row with the first invalid weight and a count, has one."""
     value, n = facts.row(0)
     if n:
         raise _edge_weight_error(show_value(value))
 
 
 def _check_weight_sums(facts: pl.DataFrame) -> None:
-    """Raise an error if `facts`, one row, has a partition whose weights have no finite sum."""
+    """Raise an error if `facts`, a frame of one value, says that a sum of weights is not finite."""
     if not facts.item():
         raise ClusterEvalError(
             "weight: expected weights with a finite sum over all edges, got a sum that overflows; "
@@ -165,7 +165,7 @@ def _check_weight_sums(facts: pl.DataFrame) -> None:
 
 
 def _check_node_ids(facts: pl.DataFrame) -> None:
-    """Raise an error if `facts`, one row, has an id that is NULL or has several rows."""
+    """Raise an error if `facts`, a frame of one row, has an id that is NULL or has several rows."""
     n_null, twice, is_twice = facts.row(0)
     if n_null:
         raise ClusterEvalError(
@@ -185,7 +185,7 @@ def read_graph(
     options: LabelOptions,
     results: Sequence[str],
 ) -> Graph:
-    """Check the user's arguments; return the graph.
+    """Check the user's arguments, and return the graph.
 
     `frame` has the nodes and their clusters. `results` are the names of the other columns of the
     final result, which no partition column may have.
@@ -226,15 +226,15 @@ def read_graph(
 def is_dense(row_min_neighbors: pl.Expr, n_nodes: pl.Expr) -> pl.Expr:
     """Return whether a cluster has so many edges that it must be connected and without bridges.
 
-    The condition is that every node has at least two neighbors, and that it is joined to half of
-    the nodes (rounded down). According to Chartrand (1966), you then have to remove at least as
-    many edges as the smallest number of neighbors to divide the cluster.
+    The condition is that every node has at least two neighbors, and is joined to at least half of
+    the nodes (rounded down). Chartrand (1966) proves that to divide such a cluster, you have to
+    remove at least as many edges as the smallest number of neighbors of a node.
     """
     return (row_min_neighbors >= 2) & (row_min_neighbors >= n_nodes // 2)
 
 
 def _conductance(row_total: pl.Expr) -> pl.Expr:
-    """Return the conductance of a cluster, given the weight of all edges of the partition.
+    """Return the conductance of a cluster, given the weight of all edges in the partition.
 
     It is the weight of the cluster's cut edges divided by the volume of the cluster or of the rest
     of the graph, whichever is smaller. The volume is the sum of the weighted degrees.
@@ -246,7 +246,7 @@ def _conductance(row_total: pl.Expr) -> pl.Expr:
 
 @dataclass(frozen=True)
 class Graph:
-    """A graph with clusters, and the frames that are computed from it.
+    """A graph with clusters, and the frames that are computed from the graph.
 
     `rows` has one row per row of the user's nodes: the partition columns, id and cluster. `ends`
     has one row per row of the edges: the partition columns, left, right and weight. `keys` maps the
@@ -264,8 +264,9 @@ class Graph:
     def ids(self) -> pl.LazyFrame:
         """One row per id: the partition columns, id, cluster, times, n_dropped, is_noise, node.
 
-        times is the number of rows of the id with a cluster, and n_dropped the number of its other
-        rows. If an id with a cluster is NULL or occurs twice, an error is raised on collection.
+        times is the number of rows of the id that have a cluster, and n_dropped is the number of
+        its other rows. Collecting the frame raises an error if an id with a cluster is NULL or
+        occurs twice.
         """
         schema = self.rows.collect_schema()
         cluster = pl.col("cluster")
@@ -292,7 +293,7 @@ class Graph:
     def nodes(self) -> pl.LazyFrame:
         """One row per node: the partition columns, id, cluster, node (its number) and cluster_no.
 
-        cluster is NULL for noise that counts as singletons.
+        cluster is NULL for noise nodes that count as singletons.
         """
         noise_as = self.options.noise_as
         ids = self.ids.filter(pl.col("times") > 0)
@@ -309,13 +310,13 @@ class Graph:
 
     @cached_property
     def joined_edges(self) -> pl.LazyFrame:
-        """One row per edge, with n_rows, the rows of the user's frame, and the sum of weight.
+        """One row per edge, with n_rows (rows in the user's frame) and the sum of weight.
 
         The other columns are the partition columns; low and high, the nodes of the edge, the lower
         one first; and low_cluster and high_cluster, the numbers of their clusters. In each
-        partition, all edges with an end in no cluster are one row, where low is NULL. If the
-        weights have no finite sum, an error is raised on collection, because the volumes of
-        clusters are up to twice that sum.
+        partition, one row represents all edges with an end in no cluster. In this row, low is NULL.
+        Collecting the frame raises an error unless twice the sum of the weights is finite, because
+        the volume of a cluster can be that large.
         """
         rows = self.ends
         for end, number, cluster in (("left", "one", "of_one"), ("right", "two", "of_two")):
@@ -349,7 +350,7 @@ class Graph:
 
     @cached_property
     def edges(self) -> pl.LazyFrame:
-        """The rows of joined_edges with both ends in a cluster, with is_inner and is_loop."""
+        """The rows of joined_edges with both ends in clusters, and with is_inner and is_loop."""
         return self.joined_edges.filter(pl.col("pair").is_not_null()).with_columns(
             is_inner=pl.col("low_cluster") == pl.col("high_cluster"),
             is_loop=pl.col("low") == pl.col("high"),
@@ -359,9 +360,10 @@ class Graph:
     def degrees(self) -> pl.LazyFrame:
         """One row per node that has an edge: node, cluster_no, and sums over the edges of the node.
 
-        The sums are inner_degree and inner_weight, the number and weight of its inner edges, where
-        self-loops count twice; cut_degree and cut_weight, the number and weight of its cut edges;
-        and n_neighbors, the number of other nodes of its cluster to which it has an edge.
+        The sums are inner_degree and inner_weight, the number and weight of the node's inner edges,
+        in which self-loops count twice; cut_degree and cut_weight, the number and weight of the
+        node's cut edges; and n_neighbors, the number of other nodes in the same cluster that have
+        an edge to the node.
         """
         columns = ("weight", "is_inner", "is_loop")
         ends = pl.concat(
@@ -395,10 +397,10 @@ class Graph:
     def clusters(self) -> pl.LazyFrame:
         """One row per cluster: the partition columns, cluster, cluster_no, n_nodes and sums.
 
-        The sums are n_edges and weight, the number and weight of its inner edges; n_links, the
+        The sums are n_edges and weight, the number and weight of the inner edges; n_links, the
         number of inner edges that are not self-loops; n_cut_edges and cut_weight; max_degree, the
-        largest degree of its nodes within the cluster; min_neighbors and max_neighbors; total, the
-        weight of all edges of the partition; and conductance.
+        largest number of inner edges of a node; min_neighbors and max_neighbors; total, the weight
+        of all edges in the partition; and conductance.
         """
         by_number = self.nodes.group_by("cluster_no")
         kept = (pl.col(name).first() for name in (*self.keys, "cluster"))
@@ -432,10 +434,10 @@ class Graph:
         return rows.with_columns(conductance=_conductance(pl.col("total"))).cache()
 
     def links_of(self, chosen: pl.LazyFrame) -> pl.LazyFrame:
-        """Return the links of some clusters, in the form that graph_paths takes.
+        """Return the links in the chosen clusters, in the form that graph_paths takes.
 
         Links are the inner edges that are not self-loops. `chosen` is a frame with the column
-        cluster_no of these clusters.
+        cluster_no, the numbers of the chosen clusters.
         """
         links = self.edges.filter(pl.col("is_inner") & ~pl.col("is_loop"))
         links = links.select(pl.col("low_cluster").alias("cluster_no"), "low", "high")
@@ -443,7 +445,7 @@ class Graph:
 
     @cached_property
     def tree_edges(self) -> pl.LazyFrame:
-        """One row per edge of a spanning forest of the clusters: its link columns and is_bridge.
+        """One row per edge of a spanning forest of the clusters: the link's columns and is_bridge.
 
         Clusters for which is_dense is True are left out, because they have no bridges. Clusters of
         two nodes need no search.
@@ -461,7 +463,7 @@ class Graph:
     def components(self) -> pl.LazyFrame:
         """The rows of `clusters` with n_bridges and n_components, the number of connected parts.
 
-        The number of parts follows from the spanning forest, which has one edge less than nodes in
+        The number of parts follows from the spanning forest, which has one edge fewer than nodes in
         each part.
         """
         counts = self.tree_edges.group_by("cluster_no").agg(
@@ -477,10 +479,10 @@ class Graph:
         return rows.with_columns(n_components=n_components).cache()
 
     def diameters(self, max_nodes: int) -> pl.LazyFrame:
-        """Return cluster_no and diameter of connected clusters that have at most max_nodes nodes.
+        """Return cluster_no and diameter for connected clusters of at most max_nodes nodes.
 
-        Two cases need no search. A complete graph has diameter 1; any other graph has diameter 2 if
-        one of its nodes is a neighbor of all others.
+        Two cases need no search. A complete graph has diameter 1. Any other graph has diameter 2 if
+        one of its nodes is a neighbor of all other nodes.
         """
         n, is_small = pl.col("n_nodes"), pl.col("n_nodes") <= max_nodes
         known = self.components.filter(is_small & (pl.col("n_components") == 1)).select(
@@ -498,11 +500,11 @@ class Graph:
         return pl.concat([known, measure_diameters(self.links_of(chosen))])
 
     def row_counts(self) -> pl.LazyFrame:
-        """Return one row per partition with the numbers of rows that are reported separately.
+        """Return one row per partition with the numbers of rows that reports show separately.
 
-        They are n_dropped, the number of rows without a cluster; n_noise; n_dropped_edges, the
-        number of rows of edges with an end in no cluster; and n_duplicate_edges, the number of rows
-        that repeat an edge.
+        The columns are the partition columns; n_dropped, the number of rows without a cluster;
+        n_noise; n_dropped_edges, the number of rows in the frame of edges that have an end in no
+        cluster; and n_duplicate_edges, the number of rows that repeat an edge.
         """
         by, rows = list(self.keys), pl.col("n_rows")
         is_dropped = pl.col("pair").is_null()
@@ -517,7 +519,7 @@ class Graph:
         return counts.with_columns(pl.col(*of_edges).fill_null(0))
 
     def sums(self, resolution: float) -> pl.LazyFrame:
-        """Return one row per partition: counts and scores of all its clusters together.
+        """Return one row per partition, with counts and scores for all clusters together.
 
         The columns are n_clusters, n_nodes, n_edges, n_self_loops, modularity, coverage,
         performance, mean_conductance, worst_conductance and inter_cluster_edge_share.
@@ -553,11 +555,11 @@ class Graph:
 
 
 def centralization(n_nodes: pl.Expr, max_degree: pl.Expr, n_edges: pl.Expr) -> pl.Expr:
-    """Return Freeman's centralization by the degree, NULL for fewer than three nodes."""
+    """Return Freeman's degree centralization, or NULL for fewer than three nodes."""
     n, most = widen(n_nodes), widen(max_degree)
     return ratio(n * most - 2 * widen(n_edges), (n - 1) * (n - 2))
 
 
 def density(n_nodes: pl.Expr, n_edges: pl.Expr) -> pl.Expr:
-    """Return the number of edges divided by the number of pairs of nodes; NULL for one node."""
+    """Return the number of edges divided by the number of pairs of nodes, or NULL for one node."""
     return ratio(to_double(n_edges), count_pairs(n_nodes))

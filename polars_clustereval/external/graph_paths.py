@@ -1,11 +1,11 @@
 """Searches in the graphs of clusters: spanning forests, bridges and diameters.
 
-Nodes are whole numbers from 0. A link is an edge between two different nodes of a cluster; a frame
-of links has the columns cluster_no, low and high, the lower node first, and no link twice. A part
-is a set of nodes that links connect, and a spanning forest has a tree for each part. A bridge is a
-link whose removal divides its part in two.
+Nodes are whole numbers from 0. A link is an edge between two different nodes in a cluster. A frame
+of links has the columns cluster_no, low (the lower node) and high, and has no link twice. A part is
+a set of nodes that links connect, and a spanning forest has a tree for each part. A bridge is a
+link whose removal would divide a part in two.
 
-Docstrings name the axes of arrays by their lengths: n nodes, m links, c clusters.
+Docstrings give the shapes of arrays in terms of n nodes, m links and c clusters.
 """
 
 from __future__ import annotations
@@ -29,22 +29,25 @@ _BLOCK = 4_000_000
 
 
 def _join_ranges(starts: Integers, counts: Integers) -> Integers:
-    """Return k ranges of numbers, one after the other, given the start and count (k,) of each."""
+    """Return k ranges of numbers in one array, given `starts` (k,) and `counts` (k,)."""
     before = np.cumsum(counts) - counts
     return np.asarray(np.repeat(starts - before, counts) + np.arange(counts.sum()))
 
 
 class _Adjacency(NamedTuple):
-    """The neighbors of all nodes; node i has neighbors[starts[i] : starts[i + 1]]."""
+    """The neighbors of all nodes.
+
+    The neighbors of node i are neighbors[starts[i] : starts[i + 1]].
+    """
 
     starts: Integers
     neighbors: Integers
 
     def expand(self, nodes: Integers) -> Iterator[tuple[Integers, Integers]]:
-        """Yield blocks of pairs: the position of a node in `nodes`, and a neighbor of that node.
+        """Yield blocks of pairs of the position of a node in `nodes` and a neighbor of the node.
 
-        Each neighbor of each node is in one pair. A block has about _BLOCK neighbors, or all
-        neighbors of a single node.
+        Each pair of a node and a neighbor is in one block. A block has about _BLOCK neighbors, or
+        all neighbors of a single node.
         """
         counts = self.starts[nodes + 1] - self.starts[nodes]
         ends = np.cumsum(counts)
@@ -59,7 +62,7 @@ class _Adjacency(NamedTuple):
 
 
 def _make_adjacency(low: Integers, high: Integers, n: int) -> _Adjacency:
-    """Return the neighbors of n nodes, given the lower and the higher end (m,) of each link."""
+    """Return the neighbors of n nodes, given the ends low (m,) and high (m,) of the links."""
     ends, others = np.concatenate([low, high]), np.concatenate([high, low])
     starts = np.zeros(n + 1, np.int64)
     np.cumsum(np.bincount(ends, minlength=n), out=starts[1:])
@@ -68,9 +71,9 @@ def _make_adjacency(low: Integers, high: Integers, n: int) -> _Adjacency:
 
 
 def _take_firsts(values: Integers, marks: Integers) -> Booleans:
-    """Return for each of the values (m,) whether it is the first occurrence of that value.
+    """Return a mask (m,) of the first occurrence of each value in `values` (m,).
 
-    `marks` is a working array with an element for each possible value; it is overwritten.
+    `marks` is a working array with an element for each possible value, and is overwritten.
     """
     places = np.arange(values.size)
     marks[values[::-1]] = places[::-1]
@@ -83,9 +86,9 @@ def _take_firsts(values: Integers, marks: Integers) -> Booleans:
 
 
 class _Forest(NamedTuple):
-    """A spanning forest: the nodes of each level, and the parent (n,) of each node, -1 for roots.
+    """A spanning forest: the nodes in each level, and the parent of each node (-1 for roots).
 
-    Level 0 has the roots. The children of a node are next to each other in their level.
+    Level 0 has the roots. The children of a node are next to each other in the next level.
     """
 
     levels: list[Integers]
@@ -93,7 +96,7 @@ class _Forest(NamedTuple):
 
 
 def _grow_forest(adjacency: _Adjacency, roots: Integers) -> _Forest:
-    """Return the forest of a breadth-first search from `roots`, which has one node of each part."""
+    """Return the forest that a breadth-first search finds from `roots`, one node of each part."""
     n = adjacency.starts.size - 1
     parents, marks = np.full(n, -1), np.empty(n, np.int64)
     is_known = np.zeros(n, np.bool_)
@@ -120,9 +123,9 @@ def _grow_forest(adjacency: _Adjacency, roots: Integers) -> _Forest:
 
 
 def _number_nodes(forest: _Forest) -> tuple[Integers, Integers]:
-    """Return the preorder number (n,) of each node, and the number (n,) of nodes in its subtree.
+    """Return two arrays (n,): the preorder number of each node, and the size of its subtree.
 
-    The numbers of a subtree are consecutive, and its root has the lowest.
+    The numbers of the nodes in a subtree are consecutive, and the root has the lowest of them.
     """
     levels, parents = forest
     sizes = np.ones(parents.size, np.int64)
@@ -139,11 +142,11 @@ def _number_nodes(forest: _Forest) -> tuple[Integers, Integers]:
 
 
 def _find_bridges(low: Integers, high: Integers, forest: _Forest) -> Booleans:
-    """Return for each node (n,) whether the edge to its parent is a bridge.
+    """Return a mask (n,) of the nodes whose edge to the parent is a bridge.
 
-    The edge is a bridge unless a link that is not in the forest leads from the node's subtree to a
-    node outside the subtree, that is, to a preorder number outside its range. `low` and `high` (m,)
-    are the ends of the links.
+    The edge is a bridge unless a link that is not in the forest leads from the subtree of the node
+    to a node outside the subtree. The preorder number of such a node is outside the range of
+    numbers in the subtree. `low` (m,) and `high` (m,) are the ends of the links.
     """
     levels, parents = forest
     numbers, sizes = _number_nodes(forest)
@@ -200,11 +203,11 @@ def find_tree_edges(links: pl.LazyFrame) -> pl.LazyFrame:
 
 
 class _Searches(NamedTuple):
-    """Breadth-first searches, each from 64 nodes of a cluster at a time in its own copy of it.
+    """Breadth-first searches, each of which starts from 64 nodes in its own copy of a cluster.
 
-    The fields are the number (s,) of each search, the first node (s,) of the copy of each search,
-    the search (n,) to which each node belongs, the number (n,) of neighbors of each node, and all
-    neighbors (2m,), node by node.
+    The fields are the number of each search (s,), the first node in the copy of each search (s,),
+    the search to which each node belongs (n,), the number of neighbors of each node (n,), and the
+    neighbors of all nodes (2m,), node by node.
     """
 
     numbers: Integers
@@ -214,7 +217,7 @@ class _Searches(NamedTuple):
     neighbors: Integers
 
     def keep(self, is_kept: Booleans) -> tuple[_Searches, Booleans]:
-        """Return the searches that is_kept (s,) marks, and a mask (n,) of their nodes."""
+        """Return the searches selected by the mask is_kept (s,), and a mask of their nodes (n,)."""
         of_nodes = is_kept[self.owners]
         renumbered = np.cumsum(of_nodes) - 1
         owners = (np.cumsum(is_kept) - 1)[self.owners[of_nodes]]
@@ -230,11 +233,11 @@ class _Searches(NamedTuple):
 
 
 def _longest_paths(adjacency: _Adjacency, firsts: Integers) -> Integers:
-    """Return the diameter (c,) of each cluster, given the first node (c + 1,) of each.
+    """Return the diameters (c,) of the clusters, given the first node of each cluster (c + 1,).
 
-    For k = 1, 2, ..., a search finds the nodes that are at most k links away from 64 start nodes;
-    each node stores one bit for each of the 64. Searches with about _BLOCK neighbors in total are
-    made together.
+    For k = 1, 2, ..., a search finds the nodes that are at most k links away from each of 64 start
+    nodes. For this purpose, each node stores one bit for each start node. Searches with about
+    _BLOCK neighbors in total run together.
     """
     sizes, n_neighbors = np.diff(firsts), np.diff(adjacency.starts[firsts])
     n_searches = -(-sizes // 64)
@@ -256,11 +259,11 @@ def _longest_paths(adjacency: _Adjacency, firsts: Integers) -> Integers:
 def _search_blocks(
     adjacency: _Adjacency, firsts: Integers, sizes: Integers, blocks: Integers
 ) -> Integers:
-    """Return for each search (s,) the largest distance, in links, from its 64 start nodes.
+    """Return the largest distance (s,), in links, from the 64 start nodes of each search.
 
     `firsts` (s,) are the first nodes of the clusters that are searched, and `sizes` (s,) are the
-    numbers of their nodes. `blocks` (s,) are the numbers of the blocks of start nodes: block b
-    begins at node 64 b of its cluster.
+    numbers of nodes in these clusters. `blocks` (s,) are the numbers of the blocks of start nodes,
+    where block b begins at node 64 b of the cluster.
     """
     nodes = _join_ranges(firsts, sizes)
     owners = np.repeat(np.arange(sizes.size), sizes)
@@ -308,7 +311,7 @@ def _diameters_of(links: pl.DataFrame) -> pl.DataFrame:
 
 
 def measure_diameters(links: pl.LazyFrame) -> pl.LazyFrame:
-    """Return one row per cluster: cluster_no and diameter, given the links of connected clusters.
+    """Return cluster_no and diameter for each cluster, given the links of connected clusters.
 
     The diameter is the number of links between the two nodes that are furthest apart.
     """

@@ -1,7 +1,7 @@
-"""Scores from mutual information and entropies, normalized or corrected for chance.
+"""Scores that are computed from mutual information and entropies, some corrected for chance.
 
-The scores are ratios of sums of the mutual information mi and the two conditional entropies hl and
-hc.
+The scores are ratios of sums, whose terms are the mutual information mi and the two conditional
+entropies hl and hc.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ NORMALIZED_AVERAGES = (*_AVERAGES, "joint")
 
 
 def adjusted_information_statistics(label: Column, cluster: Column) -> StructLists:
-    """Return one struct per group: total (rows), mi, hl, hc, and emi, ehl, ehc.
+    """Return one struct per group, with total (the number of rows), mi, hl, hc, emi, ehl and ehc.
 
     mi is the mutual information, hl = H(label | cluster) and hc = H(cluster | label). emi, ehl and
     ehc are the expectations of mi, hl and hc for random labelings with the same sizes.
@@ -58,10 +58,10 @@ def adjusted_information_statistics(label: Column, cluster: Column) -> StructLis
 
 
 def _v_measure_score(row: Row, beta: float) -> pl.Expr:
-    """Return (1 + beta) h c / (beta h + c) for homogeneity h and completeness c; 0 if h = c = 0.
+    """Return (1 + beta) h c / (beta h + c) for homogeneity h and completeness c, 0 if h = c = 0.
 
-    They are h = mi / (mi + hl) and c = mi / (mi + hc). `row` returns by name mi (mutual
-    information), hl = H(label | cluster) and hc = H(cluster | label).
+    h is mi / (mi + hl), and c is mi / (mi + hc). `row` takes a name and returns the column: mi
+    (mutual information), hl = H(label | cluster) or hc = H(cluster | label).
     """
     mi, hl, hc = row("mi"), row("hl"), row("hc")
     score = ratio((1 + beta) * mi, mi + hl + beta * (mi + hc))
@@ -71,8 +71,9 @@ def _v_measure_score(row: Row, beta: float) -> pl.Expr:
 def _normalized_mutual_info_score(row: Row, average_method: str) -> pl.Expr:
     """Return mi divided by a mean of the label entropy mi + hl and the cluster entropy mi + hc.
 
-    `average_method` names the mean, or 'joint' the joint entropy. `row` returns mi (mutual
-    information), hl = H(label | cluster) and hc = H(cluster | label) by name.
+    `average_method` names the mean. If it is 'joint', the divisor is the joint entropy. `row` takes
+    a name and returns the column: mi (mutual information), hl = H(label | cluster) or hc =
+    H(cluster | label).
     """
     mi, hl, hc = row("mi"), row("hl"), row("hc")
     scores = {
@@ -89,8 +90,9 @@ def _normalized_mutual_info_score(row: Row, average_method: str) -> pl.Expr:
 def _adjusted_information_scores(row: Row, average_method: str) -> Terms:
     """Return the columns adjusted_mutual_info_score and expected_mutual_info.
 
-    `row` returns mi, hl, hc, emi, ehl and ehc of adjusted_information_statistics by name;
-    `average_method` names the mean of the entropies in the first score.
+    `row` takes a name and returns the column: mi, hl, hc, emi, ehl or ehc of
+    adjusted_information_statistics. `average_method` names the mean of the entropies in the first
+    score.
     """
     score = adjusted_mutual_info(row, average_method)
     return {"adjusted_mutual_info_score": score, "expected_mutual_info": row("emi")}
@@ -101,10 +103,11 @@ def information_scores(
 ) -> Terms:
     """Return a column for each score of this module, from the statistics of a partition.
 
-    `row` returns mi (mutual information), hl = H(label | cluster) and hc = H(cluster | label) by
-    name. If `adjusted`, it also returns their expectations emi, ehl and ehc, and the result
-    includes the adjusted and the expected mutual information. `average_method` applies to the
-    normalized and the adjusted mutual information, and `beta` to the V-measure.
+    `row` takes a name and returns the column: mi (mutual information), hl = H(label | cluster) or
+    hc = H(cluster | label). If `adjusted` is True, `row` also returns emi, ehl and ehc, which are
+    the expectations of mi, hl and hc, and the result includes the adjusted and the expected mutual
+    information. `average_method` applies to the normalized and the adjusted mutual information, and
+    `beta` to the V-measure.
     """
     mi, hl, hc = row("mi"), row("hl"), row("hc")
     larger = pl.max_horizontal(hl, hc)
@@ -128,10 +131,10 @@ def information_scores(
 def _information_expression(
     label: Column, cluster: Column, name: str, scores: Callable[[Row], Terms] = information_scores
 ) -> pl.Expr:
-    """Return the score `name` as an expression of two columns.
+    """Return the score `name` as an expression on two columns.
 
-    `scores` is a function that returns several scores by name, one of which is `name`. Its argument
-    is a function that returns the fields of information_statistics by name.
+    `scores` is a function that returns several scores by name, including `name`. It takes a
+    function that takes a name and returns that field of information_statistics.
     """
     return information_statistics(label, cluster).score(scores, name)
 
@@ -376,7 +379,9 @@ def normalized_variation_of_information(label: Column, cluster: Column) -> pl.Ex
 
 
 def normalized_information_distance(label: Column, cluster: Column) -> pl.Expr:
-    """One minus mutual information divided by the larger entropy, a metric on partitions.
+    """1 - MI / M, where MI is the mutual information and M the larger of the two entropies.
+
+    It is a metric on partitions.
 
     Facts
     -----

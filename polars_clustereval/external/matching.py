@@ -2,12 +2,12 @@
 
 A matching pairs each label with at most one cluster and each cluster with at most one label. The
 best matching has the largest sum of the weights of its cells. There are several kinds of weights,
-each with its own best matching. Polars computes the contingency table, and numpy finds the
+and each kind has its own best matching. Polars computes the contingency table, and numpy finds the
 matchings.
 
-If each noise row counts as a cluster, such a cluster has cells with only one label, and the label
-is matched with at most one such cluster. Therefore all singletons of a label are treated as a
-single column, in which no other label has a cell.
+If each noise row counts as a cluster, such a singleton has only one label, and the label is matched
+with at most one singleton. Therefore all singletons with the same label are treated as a single
+column, in which no other label has a cell.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def _weight_terms(row: Row) -> Terms:
-    """Return the weights of a contingency cell, each by the name of the sum of matched weights.
+    """Return the weights of a cell, by the names of the sums of matched weights.
 
     `row(name)` is a column of the contingency cells: n rows, label_size and cluster_size.
     """
@@ -55,10 +55,10 @@ _WEIGHTS = tuple(_weight_terms(pl.col))
 
 
 def _matched_totals(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per partition: for each kind of weight, the sum over its best matching.
+    """Return one row per partition, with the sum over the best matching for each kind of weight.
 
-    The columns are the partition columns and the names of _weight_terms. Partitions without cells
-    are left out; without partition columns, there is always one row.
+    The columns are the partition columns and the names in _weight_terms. Partitions without cells
+    are left out. If there are no partition columns, there is always one row.
     """
     keys = list(table.keys)
     rows = table.label_sizes.select(*keys, "label").with_row_index("row")
@@ -91,10 +91,10 @@ def _matched_totals(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _sum_matched_weights(cells: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per partition_no: for each kind of weight, the sum over its best matching.
+    """Return one row per partition_no, with the sum over the best matching for each kind of weight.
 
     `cells` has the columns partition_no, row and column, which are numbers from 0, and the columns
-    of _weight_terms.
+    that _weight_terms returns.
     """
     problems, rows, columns = (cells[name].to_numpy() for name in ("partition_no", "row", "column"))
     n_problems = int(problems.max()) + 1 if problems.size else 0
@@ -106,11 +106,11 @@ def _sum_matched_weights(cells: pl.DataFrame) -> pl.DataFrame:
 
 
 def _ranked_rows(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per partition with expected_rows, for the pair sets index.
+    """Return one row per partition with expected_rows, which the pair sets index needs.
 
-    Labels and clusters are ranked by size. expected_rows is the sum over all ranks of the smaller
-    of two sizes: that of the label and that of the cluster with this rank. Noise rows that count as
-    singletons have the last ranks.
+    Labels and clusters are ranked by size. For each rank, take the size of the label with this rank
+    or the size of the cluster with this rank, whichever is smaller. expected_rows is the sum of
+    these sizes. Noise rows that count as singletons have the last ranks.
     """
     keys = list(table.keys)
     labels = _rank_by_size(table.label_sizes, keys, "label_size")
@@ -133,7 +133,7 @@ def _ranked_rows(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _rank_by_size(sizes: pl.LazyFrame, keys: list[str], size: str) -> pl.LazyFrame:
-    """Return the columns `keys` and `size`, and rank, which is 1 for the largest of a partition.
+    """Return `keys`, `size`, and rank, which is 1 for the largest size in a partition.
 
     `keys` are the partition columns, and `size` is the column of sizes. Equal sizes get different
     ranks.

@@ -1,7 +1,8 @@
-"""overlapping: scores of overlapping clusterings, where an id may have several labels and clusters.
+"""overlapping: scores for overlapping clusterings, in which an id may have several clusters.
 
-Scores that compare pairs of ids are sums over the pairs of profiles and cells of Covers. Scores
-that compare a label with a cluster are sums over the rows of cover_pairs.
+Scores that compare pairs of ids are computed from sums over pairs of profiles and pairs of cells
+(see the module covers). Scores that compare a label with a cluster are computed from sums over the
+rows of cover_pairs.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def _pairs_by_shared(profile_pairs: pl.LazyFrame, keys: list[str]) -> pl.LazyFra
     """Return one row per partition and positive number of shared members.
 
     The columns are the partition columns; shared, the number of shared members; and pairs, the
-    number of ordered pairs of different ids that share so many members. `profile_pairs` is
+    number of ordered pairs of different ids that share this number of members. `profile_pairs` is
     Covers.label_pairs or Covers.cluster_pairs, and `keys` are the partition columns.
     """
     is_same = (pl.col("profile") == pl.col("profile_2")).cast(pl.Int64)
@@ -48,11 +49,11 @@ def _pairs_by_shared(profile_pairs: pl.LazyFrame, keys: list[str]) -> pl.LazyFra
 
 
 def _omega_indices(covers: Covers) -> pl.LazyFrame:
-    """Return one row per partition: the partition columns and omega_index.
+    """Return one row per partition, with the partition columns and omega_index.
 
-    Labels and clusters agree on a pair of ids if the two ids share equally many labels and
-    clusters. The index is 1 - disagreement / expected disagreement, and both are sums without
-    cancellation.
+    Labels and clusters agree on a pair of ids if the two ids share as many labels as clusters. The
+    index is 1 - disagreement / expected disagreement. Both disagreements are sums in which no
+    digits cancel.
     """
     keys = covers.by
     by_labels = _pairs_by_shared(covers.label_pairs, keys)
@@ -85,11 +86,11 @@ def _omega_indices(covers: Covers) -> pl.LazyFrame:
 def _expected_disagreements(
     totals: pl.LazyFrame, by_labels: pl.LazyFrame, by_clusters: pl.LazyFrame, keys: list[str]
 ) -> pl.LazyFrame:
-    """Return one row per partition: the partition columns and expected, a share of all pairs.
+    """Return one row per partition, with the partition columns and expected, a share of all pairs.
 
-    expected is the sum over j of the share of pairs with j shared labels, times the share of pairs
-    that do not have j shared clusters. `totals` has three numbers of pairs: all, with_labels and
-    with_clusters. `by_labels` and `by_clusters` are results of _pairs_by_shared.
+    expected is a sum over j. Its terms are the share of pairs with j shared labels, times the share
+    of pairs whose number of shared clusters is not j. `totals` has three numbers of pairs: all,
+    with_labels and with_clusters. `by_labels` and `by_clusters` are results of _pairs_by_shared.
     """
     n = pl.col("all")
     without_labels = ratio(n - pl.col("with_labels"), n)
@@ -104,19 +105,19 @@ def _expected_disagreements(
 
 
 def _near_ids(profile_pairs: pl.LazyFrame, member: str) -> pl.LazyFrame:
-    """Return one row per profile: its number, and the number of ids that share a member with it.
+    """Return one row per profile, with the number of ids that share a member with the profile.
 
-    If `member` is 'label', the columns are label_profile and near_labels, and likewise for
-    'cluster'.
+    If `member` is 'label', the columns are label_profile and near_labels. If it is 'cluster', they
+    are cluster_profile and near_clusters.
     """
     sums = profile_pairs.group_by("profile").agg(pl.col("n_2").sum().alias(f"near_{member}s"))
     return sums.rename({"profile": f"{member}_profile"})
 
 
 def _extended_bcubed(covers: Covers) -> pl.LazyFrame:
-    """Return one row per partition: the partition columns, precision_rows and recall_rows.
+    """Return one row per partition, with the partition columns, precision_rows and recall_rows.
 
-    The last two are the sums over the ids of extended B-cubed precision and recall.
+    The last two are extended B-cubed precision and recall, summed over the ids.
     """
     cell = [*covers.by, "label_profile", "cluster_profile", "n"]
     shared = {x: pl.col(f"shared_{x}s") for x in ("label", "cluster")}
@@ -139,20 +140,20 @@ def _extended_bcubed(covers: Covers) -> pl.LazyFrame:
 
 
 def _surprise(x: pl.Expr, whole: pl.Expr) -> pl.Expr:
-    """Return x ln(whole / x) for two counts x <= whole; 0 if x is 0."""
+    """Return x ln(whole / x) for two counts x <= whole, or 0 if x is 0."""
     return x * log_ratio(whole.clip(1), x.clip(1))
 
 
 def _membership_entropy(size: pl.Expr, n: pl.Expr) -> pl.Expr:
-    """Return n times the entropy of the membership of an id in a set of `size` out of n ids."""
+    """Return n times the entropy of whether an id is in a set of `size` out of n ids."""
     return _surprise(size, n) + _surprise(n - size, n)
 
 
 def _entropy_given(shared: pl.Expr, size: pl.Expr, given: pl.Expr, n: pl.Expr) -> pl.Expr:
     """Return n times the entropy of membership in a set, given the membership in another set.
 
-    Of n ids, `size` are in the first set, `given` in the second, and `shared` in both. All terms of
-    the sum are >= 0.
+    Of n ids, `size` ids are in the first set, `given` ids are in the second set, and `shared` ids
+    are in both sets. All terms of the sum are >= 0.
     """
     return (
         _surprise(shared, given)
@@ -163,12 +164,12 @@ def _entropy_given(shared: pl.Expr, size: pl.Expr, given: pl.Expr, n: pl.Expr) -
 
 
 def _is_informative(shared: pl.Expr, size_1: pl.Expr, size_2: pl.Expr, n: pl.Expr) -> pl.Expr:
-    """Return whether two sets may inform about each other.
+    """Return whether membership in one of two sets may be informative about the other set.
 
-    They may do so if the ids in both sets or in neither contribute more to the joint entropy than
-    the ids in only one of the sets. Without this condition of Lancichinetti et al., a set would be
-    fully informative about its complement. The tolerance treats numbers as equal that differ only
-    by rounding errors.
+    This is so if the ids that are in both sets or in neither set contribute more to the joint
+    entropy than the ids that are in only one of the sets. Without this condition, which is from
+    Lancichinetti et al., a set would be fully informative about its complement. The tolerance makes
+    numbers equal that differ only by rounding errors.
     """
     alike = _surprise(shared, n) + _surprise(n - size_1 - size_2 + shared, n)
     different = _surprise(size_1 - shared, n) + _surprise(size_2 - shared, n)
@@ -176,13 +177,13 @@ def _is_informative(shared: pl.Expr, size_1: pl.Expr, size_2: pl.Expr, n: pl.Exp
 
 
 def _sum_entropies(pairs: pl.LazyFrame, keys: list[str], member: str) -> pl.LazyFrame:
-    """Return one row per partition: sums over the labels or clusters.
+    """Return one row per partition, with sums over the labels or clusters.
 
     If `member` is 'label', the columns are label_entropy, the sum of the entropies of the labels;
     label_left, the sum of the entropies that remain given the best cluster; label_shares, the sum
-    of the ratios of remaining to whole entropy; and n_labels. For 'cluster', the roles are swapped.
-    A set of all ids has entropy 0: its ratio is 0 if the other side has the same set, and 1
-    otherwise. `pairs` has the rows of cover_pairs.
+    of the ratios of remaining to whole entropy; and n_labels. If `member` is 'cluster', the roles
+    are swapped. A set of all ids has entropy 0, and its ratio is 0 if the other side also has this
+    set, and 1 otherwise. `pairs` has the rows of cover_pairs.
     """
     size, given = pl.col("label_size"), pl.col("cluster_size")
     if member == "cluster":
@@ -210,12 +211,12 @@ def _sum_entropies(pairs: pl.LazyFrame, keys: list[str], member: str) -> pl.Lazy
 
 
 def _best_matches(pairs: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
-    """Return one row per partition: the partition columns, matched_f1 and n_matched.
+    """Return one row per partition, with the partition columns, matched_f1 and n_matched.
 
-    A cluster is matched with the label that has most of its ids. In a tie, the smallest label is
-    used, and of several smallest labels the first in order. matched_f1 is the sum of the F1 scores
-    of the matches, and n_matched is the number of labels that are matched. `pairs` has the rows of
-    cover_pairs.
+    A cluster is matched with the label that has most of the cluster's ids. In a tie, the smallest
+    of these labels is used, and if several labels are smallest, the first of them in order.
+    matched_f1 is the sum of the F1 scores of the matches, and n_matched is the number of labels
+    that are matched. `pairs` has the rows of cover_pairs.
     """
     order = ["shared", "label_size", "label"]
     columns = pl.col("shared", "label_size", "label", "cluster_size")
@@ -246,7 +247,7 @@ _ID_COUNTS = (
 
 
 def _scores(beta: float) -> Terms:
-    """Return the scores of overlapping_report by name, as expressions of sums of a partition."""
+    """Return the scores of overlapping_report by name, computed from the sums of a partition."""
     n, n_labels, n_clusters = pl.col("n"), pl.col("n_labels"), pl.col("n_clusters")
     shares = [ratio(pl.col(f"{x}_shares"), pl.col(f"n_{x}s")) for x in ("label", "cluster")]
     own = [pl.col(f"{x}_entropy") for x in ("label", "cluster")]
@@ -328,13 +329,13 @@ def overlapping_report(
         - best_match_f1 (range [0, 1], best 1), the mean F1 score of a cluster and its match, which
           is the label that has most of the cluster's ids; label_coverage (range [0, 1], best 1),
           the share of labels that are the match of a cluster; cluster_redundancy (range [1, inf),
-          best 1), the number of clusters per label that is a match; and nf1 (range [0, 1], best 1),
-          which is best_match_f1
-          * label_coverage / cluster_redundancy.
+          best 1), the number of clusters divided by the number of labels that are the match of a
+          cluster; and nf1 (range [0, 1], best 1), which is best_match_f1 times label_coverage,
+          divided by cluster_redundancy.
 
         If labels and clusters are the same sets of ids, every score is 1. omega_index is also 1 if
-        all pairs of ids share the same number of labels, and the same number of clusters, and the
-        two numbers are equal. With n = 0, every score is NULL. If there are no rows, n is 0; with
+        there is a number such that every pair of ids shares exactly this number of labels and this
+        number of clusters. With n = 0, every score is NULL. If there are no rows, n is 0; with
         partition_by, the result is empty.
 
     Raises
@@ -347,12 +348,13 @@ def overlapping_report(
     Notes
     -----
     Ids with the same labels and the same clusters are counted together. The time grows with the
-    number of rows, and with the number of pairs of sets, which has three parts. For each label, it
-    is the square of the number of different sets of labels that contain the label. For each
-    cluster, it is the same with sets of clusters. For each pair of a label and a cluster, it is the
-    square of the number of different combinations that contain both. If nothing overlaps, each of
-    these numbers is 1. In the worst case, all ids of a large cluster have different combinations,
-    and every pair of ids in that cluster is a pair of sets.
+    number of rows and with the number of pairs of sets. This number is a sum with three kinds of
+    terms. For each label, the term is the square of the number of different sets of labels that
+    contain the label. For each cluster, the term is the square of the number of different sets of
+    clusters that contain the cluster. For each pair of a label and a cluster, the term is the
+    square of the number of different combinations of such sets that contain both. If nothing
+    overlaps, each of these terms is 1. In the worst case, all ids of a large cluster have different
+    combinations, and every pair of ids in that cluster is a pair of sets.
 
     In SQL: ``FROM clustereval.overlapping_report(tbl_labels, tbl_clusters, id, label, cluster)``.
 

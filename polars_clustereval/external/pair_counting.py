@@ -1,4 +1,4 @@
-"""Indices from the four counts of unordered pairs of rows.
+"""Indices that are computed from four counts of unordered pairs of rows.
 
 A pair of rows counts as
 
@@ -7,9 +7,10 @@ A pair of rows counts as
 * fn: same label, different cluster;
 * tn: different in both.
 
-`links` counts the triples of a row, another row with its label, and another row in its cluster; the
-second and third may be the same row. Products are computed from the counts as shares of all pairs,
-in double precision, because products of the exact counts could overflow.
+`links` counts triples of a row, another row with the same label, and another row in the same
+cluster. The second and the third row may be the same row. Products are computed in double precision
+from the counts divided by the number of all pairs, because products of the exact counts could
+overflow.
 """
 
 from __future__ import annotations
@@ -44,10 +45,10 @@ if TYPE_CHECKING:
 def cell_link_terms(row: Row) -> Terms:
     """Return {links: n (label_size - 1) (cluster_size - 1) copies} of a cell, as Int128.
 
-    `row(name)` is a column of the contingency cells: n rows, copies (the number of equal cells that
-    it represents), label_size or cluster_size. Summed over cells, links counts the triples of a
-    row, another row with its label, and another row in its cluster. The multinomial adjusted Rand
-    index needs this count.
+    `row(name)` is a column of the contingency cells: n, the number of rows; copies, the number of
+    equal cells; label_size; or cluster_size. Summed over all cells, links is the number of triples
+    of a row, another row with the same label, and another row in the same cluster. The multinomial
+    adjusted Rand index needs this number.
     """
     # The factors are widened first, because the product of two sizes may exceed Int64.
     with_label = widen(row("n")) * (row("label_size") - 1)
@@ -57,10 +58,10 @@ def cell_link_terms(row: Row) -> Terms:
 def pair_share_terms(row: Row) -> Terms:
     """Return tp_share, fp_share, fn_share, tn_share and links_share as Float64 expressions by name.
 
-    They are the pair counts divided by the number of all pairs, and links (see cell_link_terms)
-    divided by the square of that number. Products of shares cannot overflow, but products of the
-    exact counts could. `row(name)` is tp, fp, fn, tn or links of a partition. If the partition has
-    a single row, the shares are NaN.
+    The first four are the pair counts divided by the number of all pairs, and the last is links
+    (see cell_link_terms) divided by the square of that number. Products of shares cannot overflow,
+    but products of the exact counts could. `row(name)` is a statistic of a partition: tp, fp, fn,
+    tn or links. If the partition has a single row, the shares are NaN.
     """
     tp, fp, fn, tn = (row(name) for name in ("tp", "fp", "fn", "tn"))
     pairs = to_double(tp + fp + fn + tn)
@@ -74,7 +75,7 @@ def pair_share_terms(row: Row) -> Terms:
 
 
 def pair_statistics(label: Column, cluster: Column) -> StructLists:
-    """Return the statistics of pairs of rows for two columns, one struct per group of rows.
+    """Return the statistics of pairs of rows for two columns, as one struct per group of rows.
 
     The struct is the only element of a list. Its fields are total (the number of rows), tp, fp, fn,
     tn, links (see cell_link_terms), and tp_share, fp_share, fn_share, tn_share and links_share (see
@@ -97,10 +98,9 @@ def pair_statistics(label: Column, cluster: Column) -> StructLists:
 
 
 def pair_shares(row: Row) -> list[pl.Expr]:
-    """Return the four pair counts [tp, fp, fn, tn] as shares of all pairs of rows.
+    """Return the four pair counts [tp, fp, fn, tn], each divided by the number of all pairs.
 
-    `row(name)` is a statistic of a partition; only tp_share, fp_share, fn_share and tn_share are
-    used.
+    `row(name)` is a statistic of a partition: tp_share, fp_share, fn_share or tn_share.
     """
     return [row(name) for name in ("tp_share", "fp_share", "fn_share", "tn_share")]
 
@@ -115,18 +115,18 @@ def _one_if_equal(row: Row, score: pl.Expr) -> pl.Expr:
 
 
 def _adjusted_rand_score(row: Row) -> pl.Expr:
-    """Return the adjusted Rand index, except that equal trivial partitions are not set to 1.
+    """Return the adjusted Rand index by its formula, without the special case of equal partitions.
 
-    For these, the result is NULL or NaN. The index is 2 (tp tn - fn fp) / ((tp + fn) (fn + tn) +
-    (tp + fp) (fp + tn)). The denominator is a sum of products, so no digits cancel. `row(name)` is
-    a pair count as a share of all pairs, tp_share to tn_share.
+    For equal trivial partitions, the result is NULL or NaN. The index is 2 (tp tn - fn fp) / ((tp +
+    fn) (fn + tn) + (tp + fp) (fp + tn)). The denominator is a sum of products, so no digits cancel.
+    `row(name)` is a pair count divided by the number of all pairs, tp_share to tn_share.
     """
     tp, fp, fn, tn = pair_shares(row)
     return ratio(2 * (tp * tn - fn * fp), (tp + fn) * (fn + tn) + (tp + fp) * (fp + tn))
 
 
 def _fowlkes_mallows_score(row: Row) -> pl.Expr:
-    """Return sqrt(tp / (tp + fp) x tp / (tp + fn)), or 0 if tp is 0, which scikit-learn also does.
+    """Return sqrt(tp / (tp + fp) x tp / (tp + fn)), or, as in scikit-learn, 0 if tp is 0.
 
     `row(name)` is a pair count, tp, fp or fn.
     """
@@ -148,11 +148,12 @@ def _pair_f_score(row: Row, beta: float) -> pl.Expr:
 
 
 def _adjusted_fowlkes_mallows_score(row: Row) -> pl.Expr:
-    """Return the Fowlkes-Mallows score FM corrected for chance, (FM - E) / (1 - E).
+    """Return (FM - E) / (1 - E), the Fowlkes-Mallows score FM corrected for chance.
 
-    E is sqrt(p q), where p is the share of pairs with the same label, and q the share of pairs in
-    the same cluster. 1 - E is computed as ((1 - p) + p (1 - q)) / (1 + E), which does not cancel
-    near 1. `row(name)` is a pair count as a share of all pairs, tp_share to tn_share.
+    E is sqrt(p q), where p is the share of pairs with the same label, and q is the share of pairs
+    in the same cluster. 1 - E is computed as ((1 - p) + p (1 - q)) / (1 + E), in which no digits
+    cancel if E is near 1. `row(name)` is a pair count divided by the number of all pairs, tp_share
+    to tn_share.
     """
     tp, fp, fn, tn = pair_shares(row)
     expected = ((tp + fn) * (tp + fp)).sqrt()
@@ -163,10 +164,10 @@ def _adjusted_fowlkes_mallows_score(row: Row) -> pl.Expr:
 
 
 def _multinomial_adjusted_rand_score(row: Row) -> pl.Expr:
-    """Return MARI, the multinomial adjusted Rand index; NULL below 4 rows and for 0 / 0.
+    """Return the multinomial adjusted Rand index, or NULL for fewer than 4 rows and for 0 / 0.
 
-    The expected agreement is estimated from two pairs that share no row. If the formula is
-    multiplied out, its leading terms are those of adjusted_rand_score, and the other terms are
+    The expected agreement is estimated from two pairs of rows that share no row. If the formula is
+    multiplied out, the leading terms are those of adjusted_rand_score, and all other terms are
     smaller by a factor of n. `row(name)` is a field of pair_statistics.
     """
     tp, fp, fn, tn = pair_shares(row)
@@ -183,10 +184,10 @@ def _multinomial_adjusted_rand_score(row: Row) -> pl.Expr:
 
 
 def _is_multinomial_score_undefined(row: Row) -> pl.Expr:
-    """Return whether MARI, the multinomial adjusted Rand index, is 0 / 0, decided in integers.
+    """Return whether the multinomial adjusted Rand index is 0 / 0, which is decided in integers.
 
     The score is 0 / 0 for two equal trivial partitions, and for some other partitions of four rows.
-    `row(name)` is the total (number of rows), tp, fp, fn, tn or links of pair_statistics.
+    `row(name)` is a field of pair_statistics: total (the number of rows), tp, fp, fn, tn or links.
     """
     tp, fp, fn, tn = (row(name) for name in ("tp", "fp", "fn", "tn"))
     trivial = (fp + fn == 0) & ((tp == 0) | (tn == 0))
@@ -198,9 +199,9 @@ def _is_multinomial_score_undefined(row: Row) -> pl.Expr:
 def pair_scores(row: Row, beta: float = 1.0) -> Terms:
     """Return the scores that are computed from pair counts alone, as expressions by name.
 
-    They are rand_score, adjusted_rand_score, fowlkes_mallows_score, pair_precision, pair_recall,
-    pair_f_score, jaccard_index and mirkin_metric. `row(name)` is a field of pair_statistics, and
-    beta the weight of recall in pair_f_score.
+    The scores are rand_score, adjusted_rand_score, fowlkes_mallows_score, pair_precision,
+    pair_recall, pair_f_score, jaccard_index and mirkin_metric. `row(name)` is a field of
+    pair_statistics. beta is the weight of recall in pair_f_score.
     """
     tp, fp, fn, tn = (row(name) for name in ("tp", "fp", "fn", "tn"))
     return {
@@ -236,11 +237,11 @@ def adjusted_pair_scores(row: Row) -> Terms:
 def pair_expression(
     label: Column, cluster: Column, name: str, scores: Callable[[Row], Terms]
 ) -> pl.Expr:
-    """Return one score of two columns as an expression with the alias `name`.
+    """Return a score as an expression on two columns, with the alias `name`.
 
-    `scores` is a function such as pair_scores, which returns several scores by name; `name` selects
-    one of them. The argument of `scores` is a function that returns a field of pair_statistics by
-    name.
+    `scores` is a function such as pair_scores, which returns several scores by name, from which
+    `name` selects one. It takes a function that takes a name and returns that field of
+    pair_statistics.
     """
     return pair_statistics(label, cluster).score(scores, name)
 
@@ -466,7 +467,7 @@ def jaccard_index(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    Of the 7 pairs together by label or cluster, 2 are together by both:
+    Of the 7 pairs that are together by label or by cluster, 2 pairs are together by both:
 
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.jaccard_index("label", "cluster")).item()
@@ -552,7 +553,7 @@ def multinomial_adjusted_rand_score(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    For many rows, it approaches adjusted_rand_score, which is 0.2424 here:
+    If there are many rows, the score is close to adjusted_rand_score, which is 0.2424 here:
 
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.multinomial_adjusted_rand_score("label", "cluster")).item()

@@ -1,18 +1,18 @@
-"""Mutual information without the information in the contingency table itself.
+"""Mutual information, minus the information that is needed to describe the contingency table.
 
 Imagine that the labels of n rows are transmitted to a receiver who knows the clusters. First the
-contingency table is sent, and then the information which rows of each cluster have which label.
-Mutual information assumes that the table is already known. The reduced information subtracts
+contingency table is sent, and then a message that tells which rows of each cluster have which
+label. Mutual information assumes that the table is already known. The reduced information subtracts
 ln(tables) / n, where tables is the number of contingency tables with the same sizes of labels and
 clusters. ln(tables) is estimated by a closed form (see _log_tables), which is exact if one side has
 a single group or only singletons.
 
 For whole numbers, ln(x!) is x ln x - x + r(x) with a remainder r. If the microcanonical information
-ln(n! prod n_ij! / (prod a_i! prod b_j!)) is written in this way, its terms x ln x add up to n times
-the mutual information, which loses no digits. If most cells have few rows, ln(tables) is nearly as
-large as this information, and their difference loses digits. In that case, the difference is
-simplified: all factorials of sizes cancel exactly, which leaves sum ln(n_ij!) and the terms of
-_log_excess.
+ln(n! prod n_ij! / (prod a_i! prod b_j!)) is written in this way, the terms x ln x add up to n times
+the mutual information, which is computed without loss of digits. If most cells have few rows,
+ln(tables) is nearly as large as the microcanonical information, and the difference between the two
+loses digits. In that case, the difference is simplified. All factorials of sizes cancel exactly,
+and only sum ln(n_ij!) and the terms of _log_excess remain.
 """
 
 from __future__ import annotations
@@ -54,13 +54,19 @@ if TYPE_CHECKING:
 
 
 def factorial_remainder(x: pl.Expr) -> pl.Expr:
-    """Return r(x) = ln(x!) - x ln x + x for a whole number x > 0, as Float64; r(1) is exactly 1."""
+    """Return r(x) = ln(x!) - x ln x + x as Float64, for a whole number x > 0.
+
+    r(1) is exactly 1.
+    """
     x = to_double(x)
     return 0.5 * stirling_scale(x).log() + stirling_error(x)
 
 
 def log_factorial(x: pl.Expr) -> pl.Expr:
-    """Return ln(x!) as Float64, for a whole number x > 0; exactly 0 for x = 1."""
+    """Return ln(x!) as Float64, for a whole number x > 0.
+
+    ln(1!) is exactly 0.
+    """
     x = to_double(x)
     large = x * (x.log() - 1) + factorial_remainder(x)
     return pl.when(x == 1).then(0.0).when(x == 2).then(math.log(2)).otherwise(large)
@@ -74,7 +80,7 @@ def _product(factors: Iterable[pl.Expr]) -> pl.Expr:
 def _log_excess_large(z: pl.Expr, k: pl.Expr) -> pl.Expr:
     """Return the sum of ln(1 + i / z) over i = 0 .. k - 1 for Float64 k, z >= 7, k whole.
 
-    The sum is computed by Stirling's formula, in a form that does not cancel for large z.
+    The sum is computed by Stirling's formula, in a form in which no digits cancel for large z.
     """
     main = deviance(z + k, z, k) - 0.5 * (k / z).log1p()
     return main + stirling_error(z + k) - stirling_error(z)
@@ -83,8 +89,8 @@ def _log_excess_large(z: pl.Expr, k: pl.Expr) -> pl.Expr:
 def _log_excess(z: pl.Expr, k: pl.Expr) -> pl.Expr:
     """Return ln(z (z + 1) .. (z + k - 1) / z^k), the sum of ln(1 + i / z) over i = 0 .. k - 1.
 
-    z and k are Float64, k > 0 is whole, and z >= 1. For small k, the result is computed as a
-    product; a small z is shifted by 7.
+    z and k are Float64, k > 0 is whole, and z >= 1. If k is small, the result is computed from a
+    product. If z is small, it is shifted by 7.
     """
     product = _product(pl.when(k > i).then(1 + i / z).otherwise(1.0) for i in range(1, 6))
     shift = _product((z + i) / (z + k + i) for i in range(7))
@@ -96,8 +102,8 @@ def _log_excess(z: pl.Expr, k: pl.Expr) -> pl.Expr:
 def _log_choose_large(x: pl.Expr, y: pl.Expr) -> pl.Expr:
     """Return ln of the binomial coefficient C(x + y, x) for Float64 x, y >= 7.
 
-    It is computed by Stirling's formula, in a form where all terms except the smallest are
-    positive.
+    The result is computed by Stirling's formula, in a form in which all terms except the smallest
+    are positive.
     """
     main = x * (y / x).log1p() + y * (x / y).log1p()
     root = 0.5 * ((1 + x / y) / stirling_scale(x)).log()
@@ -107,8 +113,8 @@ def _log_choose_large(x: pl.Expr, y: pl.Expr) -> pl.Expr:
 def _log_choose(x: pl.Expr, y: pl.Expr) -> pl.Expr:
     """Return ln of the binomial coefficient C(x + y, x), both as Float64.
 
-    x is a whole number > 0, and y >= 0 need not be whole. For small x, the result is computed as a
-    product; a small y is shifted by 7.
+    x is a whole number > 0, and y >= 0 need not be whole. If x is small, the result is computed
+    from a product. If y is small, it is shifted by 7.
     """
     product = _product(pl.when(x >= i).then(1 + y / i).otherwise(1.0) for i in range(1, 7))
     shift = _product((y + i) / (x + y + i) for i in range(1, 8))
@@ -118,7 +124,7 @@ def _log_choose(x: pl.Expr, y: pl.Expr) -> pl.Expr:
 
 
 def _table_concentration(total: pl.Expr, n_rows: pl.Expr, column_pairs: pl.Expr) -> pl.Expr:
-    """Return the concentration minus 1 of a Dirichlet distribution of the shares of n_rows groups.
+    """Return the concentration minus 1 of a Dirichlet distribution for the shares of n_rows groups.
 
     The groups are the rows of a contingency table that counts `total` rows of data. The
     concentration is chosen to match the variance of the row sums over all tables with the given
@@ -132,13 +138,13 @@ def _table_concentration(total: pl.Expr, n_rows: pl.Expr, column_pairs: pl.Expr)
 def _log_tables(
     total: pl.Expr, n_rows: pl.Expr, concentration: pl.Expr, group_logs: pl.Expr
 ) -> pl.Expr:
-    """Return the logarithm of the estimated number of contingency tables with given sums.
+    """Return the logarithm of the estimated number of contingency tables with the given sums.
 
-    The table counts `total` rows of data in `n_rows` rows. Each column can divide its sum among the
-    rows in any way. The share of the resulting tables that has the given row sums is estimated by a
-    Dirichlet-multinomial distribution with `concentration`, the result of _table_concentration.
-    `group_logs` is the sum of _log_choose(column sum, n_rows - 1) over the columns, and of
-    _log_choose(row sum, concentration) over the rows.
+    The table has `n_rows` rows, and counts `total` rows of data. In each column, the sum can be
+    divided among the rows in any way. Of the tables that result, the share that has the given row
+    sums is estimated by a Dirichlet-multinomial distribution with `concentration`, the result of
+    _table_concentration. `group_logs` is the sum of _log_choose(column sum, n_rows - 1) over the
+    columns plus the sum of _log_choose(row sum, concentration) over the rows.
     """
     others = to_double(n_rows) * concentration + to_double(n_rows - 1)
     return group_logs - _log_choose(to_double(total), others)
@@ -147,11 +153,11 @@ def _log_tables(
 def _table_excess(
     total: pl.Expr, n_rows: pl.Expr, concentration: pl.Expr, group_excess: pl.Expr
 ) -> pl.Expr:
-    """Return _log_excess of the total of a table minus `group_excess`, the sum over its groups.
+    """Return _log_excess of the total of a table, minus `group_excess`.
 
     The result is the reduced information of `total` rows minus the sum of ln(n!) over the cells of
-    n rows. `group_excess` is the sum of _log_excess over the rows and columns of the table. The
-    other parameters are the same as in _log_tables.
+    n rows. `group_excess` is the sum of _log_excess over all rows and columns of the table. The
+    other parameters are those of _log_tables.
     """
     return _log_excess(to_double(n_rows) * (concentration + 1), to_double(total)) - group_excess
 
@@ -164,12 +170,12 @@ def _table_excess(
 def table_options(row: Row) -> Terms:
     """Return label_y, cluster_y, of_rows, of_labels and n_table_rows of a partition, by name.
 
-    The side with more groups, n_table_rows of them, forms the rows of the contingency table; in a
-    tie, it is the clusters. of_rows is the result of _table_concentration for this table, and
-    of_labels is the result for the table of the labels with themselves. label_y and cluster_y are
-    the second arguments of _log_choose for the sizes of labels and of clusters. `row(name)` is a
-    statistic of a partition: total, n_labels, n_clusters, label_pairs or cluster_pairs. The last
-    two count ordered pairs of rows.
+    The side with more groups forms the rows of the contingency table, and n_table_rows is the
+    number of these groups. In a tie, the clusters form the rows. of_rows is the result of
+    _table_concentration for this table, and of_labels is the result for the contingency table of
+    the labels with themselves. label_y and cluster_y are the second arguments of _log_choose for
+    the sizes of labels and of clusters. `row(name)` is a statistic of a partition: total, n_labels,
+    n_clusters, label_pairs or cluster_pairs. The last two are numbers of ordered pairs of rows.
     """
     total, labels, clusters = row("total"), row("n_labels"), row("n_clusters")
     label_pairs, cluster_pairs = row("label_pairs"), row("cluster_pairs")
@@ -187,13 +193,14 @@ def table_options(row: Row) -> Terms:
 
 
 def label_table_terms(row: Row) -> Terms:
-    """Return fixed_label_remainders and other terms of a label, all in fixed point, by name.
+    """Return fixed_label_remainders and other terms of a label in fixed point, by name.
 
-    They are factorial_remainder and log_factorial of the label's size; its terms of group_logs in
-    _log_tables and of group_excess in _table_excess; and, as fixed_own_logs and fixed_own_excess,
-    the same two terms for the table of the labels with themselves. Callers sum the result over
-    labels. `row(name)` is a column of a frame of labels: label_size, copies (the number of labels
-    of this size), n_labels or a column of table_options.
+    They are factorial_remainder and log_factorial of the label's size, the label's terms in the
+    sums group_logs of _log_tables and group_excess of _table_excess, and the corresponding terms
+    for the table of the labels with themselves, which are named fixed_own_logs and
+    fixed_own_excess. Callers sum the result over labels. `row(name)` is a column of a frame of
+    labels: label_size, copies (the number of labels of this size), n_labels or a column of
+    table_options.
     """
     size, copies = to_double(row("label_size")), to_double(row("copies"))
     of_columns = to_double(row("n_labels") - 1)
@@ -212,10 +219,10 @@ def label_table_terms(row: Row) -> Terms:
 def cluster_table_terms(row: Row) -> Terms:
     """Return fixed_cluster_remainders, fixed_cluster_logs and fixed_cluster_excess by name.
 
-    They are, in fixed point, factorial_remainder of the size of a cluster, its term of group_logs
-    in _log_tables, and its term of group_excess in _table_excess. Callers sum the result over
-    clusters. `row(name)` is a column of a frame of clusters: cluster_size, copies (the number of
-    clusters of this size) or a column of table_options.
+    They are, in fixed point, factorial_remainder of the size of a cluster, and the cluster's terms
+    in the sums group_logs of _log_tables and group_excess of _table_excess. Callers sum the result
+    over clusters. `row(name)` is a column of a frame of clusters: cluster_size, copies (the number
+    of clusters of this size) or a column of table_options.
     """
     size, copies = to_double(row("cluster_size")), to_double(row("copies"))
     return {
@@ -241,11 +248,12 @@ def cell_table_terms(row: Row) -> Terms:
 def table_terms(row: Row) -> Terms:
     """Return log_tables, label_tables, table_excess, label_excess and sums, by name.
 
-    log_tables and label_tables are the logarithms of two numbers: of tables of labels and clusters,
-    and of tables of labels and labels. table_excess and label_excess are the results of
-    _table_excess for the two kinds of tables. The sums add up remainders and logarithms of
-    factorials, such as cell_remainders. `row(name)` is a statistic of a partition: total, n_labels,
-    a column of table_options, or a fixed-point sum of the terms of labels, clusters and cells.
+    log_tables is the logarithm of the number of contingency tables of labels and clusters, and
+    label_tables is the logarithm of the number of contingency tables of labels and labels.
+    table_excess and label_excess are the results of _table_excess for these two kinds of tables.
+    The sums, such as cell_remainders, add up remainders and logarithms of factorials. `row(name)`
+    is a statistic of a partition: total, n_labels, a column of table_options, or a fixed-point sum
+    of the terms of labels, clusters and cells.
     """
     logs = {
         name: from_fixed_point(row(f"fixed_{name}_logs")) for name in ("label", "cluster", "own")
@@ -270,7 +278,7 @@ def table_terms(row: Row) -> Terms:
 
 
 def reduced_statistics(label: Column, cluster: Column) -> StructLists:
-    """Return the statistics of two columns for reduced_scores, one struct per group of rows.
+    """Return the statistics that reduced_scores needs, as one struct per group of rows.
 
     The struct is the only element of a list. Its fields are total, n_labels, n_clusters, mi, hl
     and hc (mutual information and conditional entropies), and the terms of table_terms.
@@ -293,7 +301,10 @@ def reduced_statistics(label: Column, cluster: Column) -> StructLists:
 
 
 def _group_counts(_: Row) -> Terms:
-    """Return n_labels, n_clusters, label_pairs and cluster_pairs, equal in all cells, by name."""
+    """Return n_labels, n_clusters, label_pairs and cluster_pairs by name.
+
+    All cells have the same values.
+    """
     pairs = label_pair_terms(label_field) | cluster_pair_terms(cluster_field)
     return {
         "n_labels": element_field("is_first_of_label").sum().cast(pl.Int64),
@@ -308,7 +319,7 @@ def _group_counts(_: Row) -> Terms:
 
 
 def _is_trivial(row: Row) -> pl.Expr:
-    """Return whether label or cluster is a single group, or singletons only.
+    """Return whether one side, labels or clusters, is a single group or has only singletons.
 
     In that case, the clusters tell nothing beyond the contingency table, and the reduced
     information is 0. `row(name)` is a statistic of a partition: total, n_labels or n_clusters.
@@ -349,7 +360,7 @@ def reduced_scores(row: Row) -> Terms:
 
 
 def _reduced_expression(label: Column, cluster: Column, name: str) -> pl.Expr:
-    """Return the score `name` of reduced_scores as an expression of two columns."""
+    """Return the score `name` of reduced_scores as an expression on two columns."""
     return reduced_statistics(label, cluster).score(reduced_scores, name)
 
 
@@ -392,8 +403,8 @@ def reduced_mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
 def normalized_reduced_mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
     """Reduced mutual information as a share of the information in the labels.
 
-    It is reduced_mutual_info_score divided by the same score of the labels with themselves.
-    Clusters with high entropy therefore gain no advantage.
+    It is reduced_mutual_info_score divided by the value that this score has for the labels with
+    themselves. Clusters with high entropy therefore gain no advantage.
 
     Facts
     -----

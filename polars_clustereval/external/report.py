@@ -1,4 +1,4 @@
-"""All external metrics in one pass, and reports by cluster, by label and by row."""
+"""A report with all external metrics, and reports with one row per cluster, label or record."""
 
 from __future__ import annotations
 
@@ -81,14 +81,14 @@ def external_statistics(
 ) -> pl.LazyFrame:
     """Return one row per partition of `table` with all statistics that external_report needs.
 
-    `labels` is the result of _labels_with_best_match, if the caller already has it.
+    `labels` is the result of _labels_with_best_match, if the caller has already computed it.
 
     The columns are the partition columns; total, n_dropped and n_noise, numbers of rows; n_labels,
     n_clusters and the other statistics of matching labels and clusters; tp, fp, fn and tn, counts
-    of pairs of rows, links, and their shares; and mi, hl and hc, the mutual information, the
-    entropy of the label given the cluster, and the entropy of the cluster given the label. If
-    `adjusted`, the result also has emi, ehl and ehc, the expectations of mi, hl and hc for random
-    labelings.
+    of pairs of rows, and links; the shares that pair_share_terms computes from these; and mi, hl
+    and hc, the mutual information, the entropy of the label given the cluster, and the entropy of
+    the cluster given the label. If `adjusted`, the result also has emi, ehl and ehc, the
+    expectations of mi, hl and hc for random labelings.
     """
     totals = table.join_partitions(
         table.row_counts,
@@ -114,8 +114,9 @@ def external_statistics(
 def _cells_with_differences(table: ContingencyTable) -> pl.LazyFrame:
     """Return one row per contingency cell, with the number of rows expected under independence.
 
-    The columns are those of table.sized_cells (n, copies, sizes, total); mean, the expected number
-    of rows; difference, which is n - mean; and size_product, which is label_size x cluster_size.
+    The columns are those of table.sized_cells (which include n, copies, the sizes and total); mean,
+    the expected number of rows; difference, which is n - mean; and size_product, which is
+    label_size x cluster_size.
     """
     return add_stages(table.sized_cells, cell_difference_terms)
 
@@ -123,8 +124,8 @@ def _cells_with_differences(table: ContingencyTable) -> pl.LazyFrame:
 def _labels_with_best_match(table: ContingencyTable) -> pl.LazyFrame:
     """Return one row per label, with label_size, label_majority_n, copies and best_match_rows.
 
-    The first three are columns of table.label_sizes. best_match_rows is the label's size times its
-    best F1 score with any cluster, a term of class_f_measure.
+    The first three are columns of table.label_sizes. best_match_rows is the size of the label times
+    the label's best F1 score with any cluster, which is a term of class_f_measure.
     """
     by = [*table.keys, "label"]
     matches = table.sized_cells.select(*by, "n", "label_size", match_rows=label_match_rows(pl.col))
@@ -169,10 +170,10 @@ def _all_cluster_terms() -> Terms:
 
 
 def external_scores(average_method: str, beta: float, *, adjusted: bool) -> Terms:
-    """Return all scores of external_report by name, as expressions of statistics of a partition.
+    """Return all scores of external_report by name, as expressions on a partition's statistics.
 
     The expressions read the columns of external_statistics. `average_method`, `beta` and `adjusted`
-    are options of external_report; an invalid option is an error.
+    are options of external_report. Raise an error if one of them is invalid.
     """
     check_report_options(average_method, beta, adjusted=adjusted)
     return {
@@ -197,11 +198,11 @@ def score_partitions(
     adjusted: bool,
     labels: pl.LazyFrame | None = None,
 ) -> pl.LazyFrame:
-    """Return the rows of external_statistics of `table` with a column for each score.
+    """Return the rows of external_statistics for `table`, with a column for each score.
 
-    `scores` is the result of external_scores, and `adjusted` is the option with which it was
-    called. `labels` is the parameter of external_statistics. The scores of a partition without rows
-    are NULL.
+    `scores` is the result of external_scores, and `adjusted` is the option that the caller passed
+    to external_scores. `labels` is the parameter of external_statistics. The scores of a partition
+    without rows are NULL.
     """
     has_rows = pl.col("total") > 0
     terms = {name: pl.when(has_rows).then(score) for name, score in scores.items()}
@@ -211,7 +212,8 @@ def score_partitions(
 def check_report_options(average_method: str, beta: float, *, adjusted: bool) -> None:
     """Raise an error if one of these options of external_report is invalid.
 
-    'joint' is a valid average_method only if `adjusted` is False, because it has no adjusted form.
+    'joint' is a valid average_method only if `adjusted` is False, because the adjusted mutual
+    information is not defined for the joint entropy.
     """
     check_choice("average_method", average_method, NORMALIZED_AVERAGES)
     if average_method == "joint" and adjusted:
@@ -243,7 +245,7 @@ def external_report(
     adjusted: bool = True,
     metrics: Sequence[str] | None = None,
 ) -> Frame:
-    """All external metrics of one or many clusterings, from one pass over the rows.
+    """All external metrics for one or many clusterings, from one pass over the rows.
 
     Parameters
     ----------
@@ -253,8 +255,8 @@ def external_report(
         True class and assigned cluster, of any groupable type. Rows with a NULL in one of them are
         left out.
     weight : str or Expr, optional
-        How many times each row counts, a whole number >= 0. The weights are checked before anything
-        else is computed.
+        How many times each row counts, as a whole number >= 0. The weights are checked before
+        anything else is computed.
     partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately. NULL is also a group.
     noise : object, optional
@@ -263,7 +265,7 @@ def external_report(
         Whether noise counts as an ordinary cluster, is left out, or counts as one cluster per row.
     average_method : {'arithmetic', 'geometric', 'min', 'max', 'joint'}
         Mean of the entropies in the normalized and adjusted mutual information. 'joint' is only for
-        the normalized one, and needs adjusted=False.
+        the normalized mutual information, and needs adjusted=False.
     beta : float
         Weight of recall in pair_f_score and bcubed_f_score, and of completeness in v_measure_score;
         at least 0.
@@ -345,8 +347,8 @@ def external_cluster_report(
         columns; cluster; n, the number of its rows; n_labels; majority_label, its most frequent
         label (the lowest label in a tie); majority_n, the number of its rows with that label;
         purity = majority_n / n; entropy, the entropy of its labels in nats; and joined_pairs, the
-        number of pairs of its rows with different labels. With noise_as 'singletons', a single row
-        with cluster NULL and n = 1 represents all singletons.
+        number of pairs of its rows with different labels. With noise_as 'singletons', one row, in
+        which cluster is NULL and n is 1, represents all singletons.
 
     Raises
     ------
@@ -450,14 +452,14 @@ SIDE_COLUMNS = ("size", "n_cells", "majority", "majority_n", "share", "entropy",
 def describe_side(
     table: ContingencyTable, sizes: pl.LazyFrame, side: str, other: str
 ) -> pl.LazyFrame:
-    """Return one row per partition and value of `side`, which is 'label' or 'cluster'.
+    """Return one row per partition and value of the column `side`, which is 'label' or 'cluster'.
 
-    `other` is the other of the two, and `sizes` is table.label_sizes or table.cluster_sizes,
-    according to `side`. The columns are the partition columns, the column `side`, and SIDE_COLUMNS:
-    size (the number of rows), n_cells (the number of different values of `other` in these rows),
-    majority (the most frequent of these values), majority_n (the number of its rows), share
-    (majority_n / size), entropy (of the values of `other`, in nats) and divided_pairs (the number
-    of pairs of rows with different values of `other`).
+    `other` is the other of the two columns, and `sizes` is table.label_sizes or
+    table.cluster_sizes, depending on `side`. The columns are the partition columns, the column
+    `side`, and SIDE_COLUMNS: size (the number of rows), n_cells (the number of different values of
+    `other` in these rows), majority (the most frequent of these values), majority_n (the number of
+    rows with that value), share (majority_n / size), entropy (of the values of `other`, in nats)
+    and divided_pairs (the number of pairs of rows with different values of `other`).
     """
     by, n, size = [*table.keys, side], pl.col("n"), pl.col("size")
     sizes = sizes.select(*by, "n_cells", size=f"{side}_size", majority_n=f"{side}_majority_n")
@@ -502,8 +504,8 @@ def bcubed_samples(
     Parameters
     ----------
     id : str or Expr, optional
-        Identifier of each row; by default its number in the frame, from 0. If several sources use
-        the same ids, pass a struct of source and id.
+        Identifier of each row; by default the number of the row in the frame, from 0. If several
+        sources use the same ids, pass a struct of source and id.
     frame, label, cluster, partition_by, noise, noise_as : as in external_report
 
     Returns
@@ -512,8 +514,8 @@ def bcubed_samples(
         Same kind as `frame`, one row per scored row, sorted by partition and id: the partition
         columns; id; label; cluster; bcubed_precision, the share of the rows of its cluster that
         have its label; and bcubed_recall, the share of the rows with its label that are in its
-        cluster. The means of these two columns are the scores of the same names. For a noise row
-        that counts as a singleton, cluster is NULL.
+        cluster. The means of these two columns are the scores bcubed_precision and bcubed_recall.
+        For a noise row that counts as a singleton, cluster is NULL.
 
     Raises
     ------
@@ -561,7 +563,7 @@ def size_records(
     *,
     count_unlabeled: bool = False,
 ) -> tuple[pl.LazyFrame, dict[str, str]]:
-    """Return (rows, keys): the counted rows of `frame` with the sizes of their groups.
+    """Return (rows, keys): the counted rows of `frame` with the sizes of groups, and their keys.
 
     The columns of rows are the partition columns, id, label, cluster, label_size and cluster_size
     (the numbers of rows with the same label, and in the same cluster), and n (the number of rows
@@ -615,11 +617,11 @@ def _read_records(
     options: LabelOptions,
     results: Sequence[str],
 ) -> tuple[pl.LazyFrame, dict[str, str]]:
-    """Check the arguments of size_records; return (rows, keys).
+    """Check the arguments of size_records, and return (rows, keys).
 
     rows has the partition columns, label, cluster and id, which is the user's column `record`, or
-    by default the row number from 0. keys maps the inner names of the partition columns to the
-    user's.
+    the row number from 0 if `record` is None. keys maps the inner names of the partition columns to
+    the user's.
     """
     lazy = check_frame(frame)
     check_noise_as(options.noise, options.noise_as)

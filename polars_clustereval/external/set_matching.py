@@ -1,9 +1,9 @@
-"""Indices that compare each cluster, or the cluster of each row, with the labels that it matches.
+"""Indices that match labels with clusters, or compare the label of each row with its cluster.
 
-The majority label of a cluster is the most frequent label of its rows; the majority cluster of a
-label is the cluster that has most of its rows. The best match of a label is the cluster with which
-the label has the highest F1 score. A label and a cluster match exactly if they have the same rows.
-See the module contingency for n, copies and the sizes.
+The majority label of a cluster is the most frequent label in the cluster. The majority cluster of a
+label is the cluster that has most of the label's rows. The best match of a label is the cluster
+with which the label has the highest F1 score. A label and a cluster match exactly if they have the
+same rows. The module contingency explains n, copies and the sizes.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 
 def label_match_rows(row: Row) -> pl.Expr:
-    """Return label_size times the F1 score of a cell's label and cluster, 2 n / (sum of the sizes).
+    """Return label_size times 2 n / (sum of the sizes), the F1 score of a cell's label and cluster.
 
-    `row(name)` is a column of the contingency cells: n rows, label_size or cluster_size. The
-    numerator of class_f_measure is the maximum of the result over the cells of each label, summed
-    over labels.
+    `row(name)` is a column of the contingency cells: n rows, label_size or cluster_size. Take the
+    maximum of the result over the cells of each label. The sum of these maxima over all labels is
+    the numerator of class_f_measure.
     """
     n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
     return to_double(label_size) * (2 * to_double(n) / to_double(label_size + cluster_size))
@@ -43,8 +43,8 @@ def cell_matching_terms(row: Row) -> Terms:
     The first three are B-cubed precision, B-cubed recall and element-centric similarity, summed
     over the rows of a contingency cell, in fixed point. exact_matches is copies if label and
     cluster have the same rows, and 0 otherwise. Callers sum the result over cells. `row(name)` is a
-    column of the cells: n rows, copies (the number of equal cells that it represents), label_size
-    or cluster_size.
+    column of the cells: n, the number of rows; copies, the number of equal cells; label_size; or
+    cluster_size.
     """
     n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
     larger = pl.max_horizontal(label_size, cluster_size)
@@ -62,9 +62,9 @@ def label_matching_terms(row: Row) -> Terms:
     """Return n_labels, in_majority_clusters and fixed_matched_rows of a label, by name.
 
     n_labels is 1, in_majority_clusters is the number of the label's rows in its majority cluster
-    (label_majority_n), and fixed_matched_rows is best_match_rows, the maximum of label_match_rows,
+    (label_majority_n), and fixed_matched_rows is best_match_rows (the maximum of label_match_rows)
     in fixed point. Callers sum the result over labels. `row(name)` is a column of a frame with one
-    row per label; copies, its multiplicity, is 1.
+    row per label, in which copies is 1.
     """
     return {
         "n_labels": row("copies"),
@@ -109,7 +109,7 @@ MATCHING_COUNTS = (
 
 
 def matching_statistics(label: Column, cluster: Column) -> StructLists:
-    """Return the statistics of two columns for matching_scores, one struct per group of rows.
+    """Return the statistics that matching_scores needs, as one struct per group of rows.
 
     The struct is the only element of a list. Its fields are total, n_labels, n_clusters,
     matched_rows, in_majority_labels, in_majority_clusters, exact_matches, precision_rows,
@@ -128,9 +128,9 @@ def matching_statistics(label: Column, cluster: Column) -> StructLists:
 def _majority_terms(row: Row) -> Terms:
     """Return label_majority_n, cluster_majority_n and best_match_rows of a cell, by name.
 
-    They are three maxima: of n over the cells with the same label, of n over the cells with the
-    same cluster, and of label_match_rows over the cells with the same label. `row(name)` is a field
-    of cells_as_list.
+    label_majority_n is the maximum of n over the cells with the same label, cluster_majority_n is
+    the maximum of n over the cells with the same cluster, and best_match_rows is the maximum of
+    label_match_rows over the cells with the same label. `row(name)` is a field of cells_as_list.
     """
     label, cluster = row("label"), row("cluster")
     return {
@@ -146,7 +146,10 @@ def _majority_terms(row: Row) -> Terms:
 
 
 def f_score(precision: pl.Expr, recall: pl.Expr, beta: float) -> pl.Expr:
-    """Return the F score of precision and recall, or 0 if both are 0; beta > 1 favors recall."""
+    """Return the F score of precision and recall, or 0 if both are 0.
+
+    With beta > 1, recall weighs more.
+    """
     square = beta * beta
     score = ratio((1 + square) * precision * recall, square * precision + recall)
     return pl.when(precision + recall == 0).then(0.0).otherwise(score)
@@ -157,11 +160,12 @@ def matching_scores(row: Row, beta: float = 1.0) -> Terms:
 
     `row(name)` is a statistic of a partition. total, n_labels and n_clusters are the numbers of
     rows, labels and clusters. in_majority_labels is the number of rows with the majority label of
-    their cluster, in_majority_clusters the number of rows in the majority cluster of their label,
-    and exact_matches the number of clusters with the same rows as a label. precision_rows,
-    recall_rows, similar_rows and matched_rows are sums over the rows: of B-cubed precision, of
-    B-cubed recall, of element-centric similarity, and of the best F1 score of the row's label with
-    any cluster. beta is the weight of recall in bcubed_f_score.
+    their cluster, in_majority_clusters is the number of rows in the majority cluster of their
+    label, and exact_matches is the number of clusters with the same rows as a label.
+    precision_rows, recall_rows and similar_rows are B-cubed precision, B-cubed recall and
+    element-centric similarity, summed over the rows. matched_rows is the best F1 score of the row's
+    label with any cluster, also summed over the rows. beta is the weight of recall in
+    bcubed_f_score.
     """
     labels, clusters, exact = row("n_labels"), row("n_clusters"), row("exact_matches")
     in_majorities = row("in_majority_labels") + row("in_majority_clusters")
@@ -188,7 +192,7 @@ def matching_scores(row: Row, beta: float = 1.0) -> Terms:
 
 
 def _matching_expression(label: Column, cluster: Column, name: str, beta: float = 1.0) -> pl.Expr:
-    """Return the score `name` of matching_scores as an expression of two columns."""
+    """Return the score `name` of matching_scores as an expression on two columns."""
     return matching_statistics(label, cluster).score(lambda row: matching_scores(row, beta), name)
 
 
@@ -294,8 +298,8 @@ def split_join_distance(label: Column, cluster: Column) -> pl.Expr:
 
     Examples
     --------
-    One row of six is outside the majority of its cluster, and two are outside the majority of their
-    label:
+    One of six rows does not have the majority label of its cluster, and two are not in the majority
+    cluster of their label:
 
     >>> six = pl.DataFrame({"label": ["a", "a", "a", "b", "b", "b"], "cluster": [0, 0, 1, 1, 2, 2]})
     >>> six.select(ce.split_join_distance("label", "cluster")).item()

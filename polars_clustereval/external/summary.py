@@ -1,4 +1,4 @@
-"""summary: the external metrics in long form, which is easier to read."""
+"""summary: the external metrics in long form, which is easier for people to read."""
 
 from __future__ import annotations
 
@@ -49,9 +49,10 @@ def external_summary(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per partition and metric, sorted by partition and in the order
-        of external_report: the partition columns; metric, its name; value, which is NULL if
-        undefined; best (its best value as text: a number, 'high' or 'low'; NULL if no value is
-        best); and meaning, what it measures, in a few words.
+        of external_report: the partition columns; metric, the name of the metric; value, which is
+        NULL if the metric is undefined; best, the best value as text (a number, 'high' or 'low'),
+        which is NULL if no value is best; and meaning, which says in a few words what the metric
+        measures.
 
     Raises
     ------

@@ -1,1 +1,1 @@
-"""internal: points against clusters."""
+"""internal: indices that evaluate clusters by the distances between their points."""

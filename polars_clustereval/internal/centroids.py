@@ -1,4 +1,4 @@
-"""centroids: points, the centers of clusters, and the distances of points to centers.
+"""centroids: reads points, and computes the centers of clusters and the distances to them.
 
 The class VectorForm describes the vectors raw_x, x, m, v, c and g of a row or cluster.
 """
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PointOptions:
-    """Options of the internal indices, after all checks that need no rows."""
+    """Options of the internal indices, after all checks that do not need any rows."""
 
     distance: Distance
     center: Center
@@ -90,10 +90,10 @@ def check_point_options(
     noise_as: NoiseAs | None = None,
     missing: Missing = "error",
 ) -> PointOptions:
-    """Return the options that all internal indices share; raise an error for the first wrong one.
+    """Check the options that all internal indices share, and return them.
 
-    The parameters are those of `centroids`. Checks that need rows, such as the check of the number
-    of weights, come later.
+    The parameters are those of `centroids`. Raise an error for the first invalid option. Checks
+    that need rows, such as the check of the number of weights, come later.
     """
     measure = check_distance(distance, p)
     check_choice("center", center, ("mean", "median"))
@@ -155,7 +155,7 @@ class Points:
 
     @property
     def own_keys(self) -> list[str]:
-        """The columns that identify a cluster in its partition: cluster and any singleton_no.
+        """The columns that identify a cluster within its partition: cluster and any singleton_no.
 
         singleton_no exists if each noise point counts as a cluster.
         """
@@ -185,7 +185,7 @@ class Points:
         return self.form.columns(prefix)
 
     def with_vectors(self, *, is_eager: bool) -> Points:
-        """Return the points with the vector x in each row, and the origins that are subtracted.
+        """Return the points with the vector x in each row, and with the subtracted origins.
 
         `form.add_points` computes the columns of x. If the user's frame is in memory (`is_eager`),
         the origins of its partitions are computed now. If all of them are 0, which is the usual
@@ -207,7 +207,7 @@ class Points:
         return replace(self, rows=form.add_points(rows), origins=origins)
 
     def with_user_centers(self, clusters: pl.LazyFrame) -> pl.LazyFrame:
-        """Return `clusters`, rows of `centers`, with the center c of each as the list `centroid`.
+        """Return `clusters`, some rows of `centers`, with each center c as the list `centroid`.
 
         The list is in the user's coordinates: the factors of the weights are divided out, and the
         origin is added back.
@@ -242,10 +242,10 @@ class Points:
 
         The counts are n (kept points), n_dropped (rows without a vector or cluster), n_noise, and
         n_invalid (above 0 if a kept point has no finite distance, or if the sum of the distances is
-        not finite). Of the distances of the kept points to the center of the cluster, there are the
-        sum (distances), the sum of squares (ssw) and the maximum (radius). overall_distances is the
-        sum of their distances to the center of the partition. Rows whose cluster is NULL form a row
-        of their own.
+        not finite). Three columns describe the distances from the kept points to the center of the
+        cluster: the sum (distances), the sum of squares (ssw) and the maximum (radius).
+        overall_distances is the sum of the distances from the kept points to the center of the
+        partition. Rows whose cluster is NULL are counted in a separate row.
         """
         keys = self.cluster_keys
         targets = self.all_centers.select(
@@ -284,9 +284,9 @@ class Points:
     def clusters(self) -> pl.LazyFrame:
         """One row per cluster with points: columns of `all_centers` and `spreads`, and two others.
 
-        The two other columns are mean_distance, the mean distance of its points to its center, and
-        number, which is unique in the frame. The columns n_dropped, n_noise and n_invalid are left
-        out.
+        The two other columns are mean_distance, the mean distance from the cluster's points to its
+        center, and number, which is unique in the frame. The columns n_dropped, n_noise and
+        n_invalid are left out.
         """
         spreads = self.spreads.drop("n_dropped", "n_noise", "n_invalid")
         rows = self.all_centers.join(spreads, on=self.cluster_keys, nulls_equal=True)
@@ -320,9 +320,9 @@ class Points:
         return counts.filter(pl.col("n_clusters") > 0) if self.keys else counts
 
     def precompute(self) -> Points:
-        """Return the same points with all_centers and spreads collected now, to be reused.
+        """Return the same points with all_centers and spreads already collected, for reuse.
 
-        Raise the error of fault_error if a point has no finite distance.
+        Raise the error that fault_error returns if any point has no finite distance.
         """
         if isinstance(self.form, LongVectors):
             # If the two were collected together, the engine would read the points once for both
@@ -337,9 +337,9 @@ class Points:
         return self.with_frames(all_centers=centers.lazy(), spreads=spreads.lazy())
 
     def with_frames(self, **frames: pl.LazyFrame) -> Points:
-        """Return the same points, with each of the frames as the cached property of its name.
+        """Return the same points, with each of `frames` stored as the cached property of that name.
 
-        The spreads of `without_distances` are kept.
+        Spreads that `without_distances` has stored are kept.
         """
         points = replace(self)
         kept = {name: vars(self)[name] for name in ("spreads",) if name in vars(self)}
@@ -387,20 +387,21 @@ class Points:
     def with_fault_check(self, frame: pl.LazyFrame) -> pl.LazyFrame:
         """Return the frame with a check that is run when the frame is collected.
 
-        The check raises fault_error if a kept point has no finite distance.
+        The check raises the error that fault_error returns if any kept point has no finite
+        distance.
         """
         if self.is_checked:
             return frame
 
         def raise_fault(n_invalid: pl.DataFrame) -> None:
-            """Raise the error of fault_error unless `n_invalid`, a frame of one number, holds 0."""
+            """Raise the error that fault_error returns unless `n_invalid`, one number, is 0."""
             if n_invalid.item():
                 raise self.fault_error()
 
         return raise_on_collect(frame, self.spreads.select(pl.col("n_invalid").sum()), raise_fault)
 
     def with_id_check(self, frame: pl.LazyFrame) -> pl.LazyFrame:
-        """Return `frame`; collecting it raises an error if a partition of points repeats an id."""
+        """Return `frame` with a check on collection that no id occurs twice in a partition."""
         counts = self.kept_rows.group_by(*self.keys, "id").agg(rows=pl.len())
         repeated = counts.filter(pl.col("rows") > 1).sort("id", nulls_last=True).head(1)
         return raise_on_collect(frame, repeated, _raise_repeated_id)
@@ -425,12 +426,12 @@ class Points:
         order: Sequence[str] = (),
         metrics: Sequence[str] | None = None,
     ) -> Frame:
-        """Return the result table `lazy` in the kind of `frame`, with the user's partition columns.
+        """Return the result `lazy` as the kind of frame that the user passed as `frame`.
 
-        The result is sorted by the partition columns and by the columns `order`, and has no column
-        singleton_no. `frame` is the frame that the user passed. Collecting the result raises the
-        error for points without finite distances. `metrics` are the columns to return after the
-        partition columns; None returns all.
+        The result has the user's partition columns, is sorted by them and by the columns `order`,
+        and has no column singleton_no. Collecting the result raises an error if any point has no
+        finite distance. `metrics` are the columns to return after the partition columns; None
+        returns all.
         """
         names = [*self.keys, *order]
         rows = self.with_fault_check(lazy)
@@ -471,9 +472,9 @@ def read_points(
     """Return the rows of a user's frame as points, after a check of all arguments.
 
     `given` has further arguments for read_rows. Set `needs_origins` to False if only distances are
-    computed. Then the points are not moved, because far from 0, means and squares lose digits, but
-    distances do not. If `is_eager`, even the rows of a LazyFrame are read once now, to find the
-    origins of its partitions.
+    computed. In that case, the points are not moved: far from 0, means and squares lose digits, but
+    distances do not. If `is_eager` is true, the rows are read once now to find the origins of the
+    partitions, even if they come from a LazyFrame.
     """
     points = read_rows(frame, vector, cluster, options, **given)
     form = replace(points.form, is_moved=points.form.is_moved and needs_origins)
@@ -494,11 +495,12 @@ def read_rows(
 ) -> Points:
     """Return the rows of a user's frame as points without the vector x; check all arguments first.
 
-    `results` are the names of the columns of the caller's result: a partition column of such a name
-    is an error. `row_id` becomes the column id of `Points.rows`: an expression that is already
-    checked, or "number" for the number of the row in the frame, from 0. `inner_key`, an expression
-    that is already checked, is one more partition column, after the user's; it keeps its own name.
-    If `needs_wide`, each coordinate has a column of its own, even if there are many coordinates.
+    `results` are the names of the columns of the caller's result, and partition columns must not
+    have these names. `row_id` becomes the column id of `Points.rows`. It is either an expression
+    that has already been checked, or "number", which stands for the number of the row in the frame,
+    from 0. `inner_key`, an expression that has already been checked, becomes the last partition
+    column and keeps its own name. If `needs_wide` is true, each coordinate has a column of its own,
+    however many there are.
     """
     lazy = check_frame(frame)
     keys = check_partition_keys(lazy, options.partition_by, results)

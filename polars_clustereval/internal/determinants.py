@@ -1,20 +1,20 @@
 """determinants: indices that are computed from determinants of scatter matrices.
 
 If vectors are long, numpy factors all points of a partition together (kernels.factorization). For
-shorter vectors, scatter matrices are sums of products, with one column for each pair of
+shorter vectors, scatter matrices are computed as sums of products, with one column for each pair of
 coordinates. Polars aggregates these columns, and numpy eliminates the resulting matrices, of which
 there is at most one per cluster. The squares of nearly collinear columns lose twice as many digits
 as the columns themselves. If an elimination finds such columns, the points are read once more. For
-every point, the combinations of coordinates that result from the elimination are computed. They are
-nearly orthogonal, and their products are summed. The determinant stays the same.
+every point, the combinations of coordinates that result from the elimination are computed. These
+combinations are nearly orthogonal, and their products are summed. The determinant does not change.
 
 W is the scatter matrix within the clusters of a partition, B is the scatter matrix between them,
-and W_C is the scatter matrix of cluster C. `by` are the partition columns. For coordinate i, there
-are the columns x_i, the coordinate of a row; m_i, the mean of a cluster, and r_i, a correction of
-that mean; and u_i, a unit by which products are scaled. s_i_j is a sum of products of the
-coordinates i and j in these units, and w_i_j and b_i_j are entries of W and B. Combination i is a
-weighted sum of the coordinates, with the coefficients a_i_0, a_i_1, ..., and 1 for coordinate i
-itself. l_i is the length of coordinate i, which is the root of its scatter.
+and W_C is the scatter matrix of cluster C. `by` are the partition columns. For coordinate i, the
+columns are x_i, the coordinate of a row; m_i, the mean of a cluster; r_i, a correction of that
+mean; and u_i, a unit by which products are scaled. s_i_j is a sum of products of the coordinates i
+and j in these units, and w_i_j and b_i_j are entries of W and B. Combination i is a weighted sum of
+the coordinates, with the coefficients a_i_0, a_i_1, ..., and 1 for coordinate i itself. l_i, the
+length of coordinate i, is the square root of the scatter of this coordinate.
 """
 
 from __future__ import annotations
@@ -187,8 +187,9 @@ def _cluster_means(rows: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFra
 def _means_and_spans(n_dims: int) -> list[pl.Expr]:
     """Return the aggregates m_i, the mean of coordinate i, and u_i, the largest deviation from it.
 
-    They aggregate the coordinates x_i of the points of a cluster. Means are clamped to the range of
-    the values, because rounding would otherwise give a constant coordinate a variance.
+    The aggregates are computed over the coordinates x_i of the points of a cluster. Means are
+    clamped to the range of the values, because rounding would otherwise give a constant coordinate
+    a variance.
     """
     columns = []
     for i in range(n_dims):
@@ -202,9 +203,10 @@ def _means_and_spans(n_dims: int) -> list[pl.Expr]:
 def _power_of_two_unit(span: str, by: list[str]) -> pl.Expr:
     """Return the unit, a power of 2, by which a coordinate is divided in a scatter matrix.
 
-    It is the largest power of 2 that does not exceed the coordinate's largest deviation from the
-    mean, which is in the column `span`. Division by a power of 2 causes no rounding error. Clusters
-    without own_matrices share the largest unit of their partition, whose columns are `by`.
+    The unit is the largest power of 2 that does not exceed the coordinate's largest deviation from
+    the mean, which is in the column `span`. Division by a power of 2 causes no rounding error.
+    Clusters without own_matrices share the largest unit of their partition, which the columns `by`
+    identify.
     """
     shared = pl.when("own_matrices").then(span).otherwise(pl.col(span).max().over(by))
     return pl.lit(2.0).pow(shared.log(2).floor()).clip(lower_bound=2.0**-500)
@@ -229,7 +231,7 @@ def _centered(i: int) -> pl.Expr:
 
 
 def _fixed_point_product(x: pl.Expr, y: pl.Expr) -> pl.Expr:
-    """Return x y as an integer (Int128), so that sums of it are exact; NULL if it is too large.
+    """Return the product x y as an Int128, so that its sums are exact, or NULL if it is too large.
 
     x and y are Float64 numbers in fixed-point units, such as the result of _scale_coordinate.
     """
@@ -239,12 +241,12 @@ def _fixed_point_product(x: pl.Expr, y: pl.Expr) -> pl.Expr:
 def _scatter_matrices(
     rows: pl.LazyFrame, clusters: pl.LazyFrame, by: list[str], n_dims: int
 ) -> pl.LazyFrame:
-    """Return one row per scatter matrix: the sums s_i_j of products of centered coordinates i, j.
+    """Return one row per scatter matrix: sums s_i_j of products of centered coordinates i and j.
 
-    The sums are in units u_i u_j; u_i and the number n of points are also columns. There is a
-    matrix per cluster or per partition, which the partition columns `by`, own_matrices,
-    matrix_cluster and matrix_singleton_no identify: see _cluster_means, whose result is `clusters`.
-    `rows` are points with coordinates x_i.
+    The sums are in units of u_i u_j. u_i and the number n of points are also columns. There is one
+    matrix per cluster or per partition. The partition columns `by`, own_matrices, matrix_cluster
+    and matrix_singleton_no identify it, as in `clusters`, the result of _cluster_means. `rows` are
+    points with coordinates x_i.
     """
     matrix = [*by, "own_matrices", "matrix_cluster", "matrix_singleton_no"]
     units = _coordinate_columns("u", n_dims)
@@ -258,7 +260,7 @@ def _scatter_matrices(
 
 
 def _scale_coordinate(i: int) -> pl.Expr:
-    """Return coordinate i of a point minus the mean of its cluster, as x_i in fixed point.
+    """Return coordinate i of a point minus the mean of its cluster, in fixed point, as column x_i.
 
     The unit is u_i / 2^_FRACTION_BITS.
     """
@@ -294,7 +296,7 @@ def _product_sums(
 
 
 def _scatter_entries(name: str, n_dims: int) -> list[pl.Expr]:
-    """Return the entries name_i_j, i <= j, of scatter matrices: s_i_j u_i u_j.
+    """Return the entries s_i_j u_i u_j, i <= j, of scatter matrices, under the names name_i_j.
 
     The frame's columns s_i_j are sums of products of coordinates in the units u_i and u_j.
     """
@@ -337,11 +339,11 @@ def _own_scatter(matrices: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyF
 
 
 def _mean_differences(clusters: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFrame:
-    """Return one row per cluster: its key, n, and its mean minus the partition's mean as x_i.
+    """Return one row per cluster: its key, n, and in x_i its mean minus the partition's mean.
 
     `clusters` is the result of _cluster_means; `by` are the partition columns. The mean of the
-    clusters' means is computed twice to keep its digits; the second mean is that of the differences
-    from the first.
+    clusters' means is computed twice to keep its digits; the second mean is the mean of the
+    differences from the first.
     """
     n, dims, key = pl.col("n"), range(n_dims), (*by, "cluster", "singleton_no")
     middles = clusters.group_by(by).agg(
@@ -366,8 +368,9 @@ def _between_scatter(
 ) -> pl.LazyFrame:
     """Return one row per partition: the entries b_i_j of B, the scatter between its clusters.
 
-    The entries are for the combinations of coordinates in `within`, the result of _add_combinations
-    for W. `differences` is the result of _mean_differences; `by` are the partition columns.
+    The entries refer to the combinations of coordinates in `within`, the result of
+    _add_combinations for W. `differences` is the result of _mean_differences; `by` are the
+    partition columns.
     """
     coefficients = within.select(*by, *_coefficient_columns(n_dims))
     joined = differences.join(coefficients, on=by, nulls_equal=True)
@@ -392,10 +395,10 @@ def _total_log_det(
     by: list[str],
     n_dims: int,
 ) -> pl.LazyFrame:
-    """Return one row per partition: total_log_det, ln |T|, NaN if T is singular.
+    """Return one row per partition: total_log_det, which is ln |T|, or NaN if T is singular.
 
-    `rows` are points with coordinates x_i. `clusters` is the result of _cluster_means, `within` of
-    _within_scatter, and `differences` of _mean_differences. `by` are the partition columns.
+    `rows` are points with coordinates x_i. `clusters`, `within` and `differences` are the results
+    of _cluster_means, _within_scatter and _mean_differences. `by` are the partition columns.
     """
     between = _weighted_product_sums(differences, by, _coordinates(n_dims))
     sums = (
@@ -417,10 +420,10 @@ def _total_log_det(
 
 
 def _scott_symons(scatters: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFrame:
-    """Return one row per partition whose clusters have own_matrices: scott_symons_index.
+    """Return scott_symons_index, one row per partition whose clusters have own_matrices.
 
-    It is NaN if one of these matrices is singular. `scatters` is the result of _refine_scatter for
-    these clusters; `by` are the partition columns.
+    The index is NaN if one of these matrices is singular. `scatters` is the result of
+    _refine_scatter for these clusters; `by` are the partition columns.
     """
     terms = scatters.map_batches(
         lambda frame: frame.select(*by, term=_scott_symons_terms(frame, n_dims)),
@@ -436,7 +439,7 @@ def _scott_symons(scatters: pl.LazyFrame, by: list[str], n_dims: int) -> pl.Lazy
 
 
 def _combinations(x: list[pl.Expr]) -> list[pl.Expr]:
-    """Return the combinations of the coordinates x with coefficients a_i_j, named x_i."""
+    """Return the combinations of the coordinates x with coefficients a_i_j, under the names x_i."""
     return [
         sum((pl.col(f"a_{i}_{j}") * x[j] for j in range(i)), x[i]).alias(f"x_{i}")
         for i in range(len(x))
@@ -446,9 +449,9 @@ def _combinations(x: list[pl.Expr]) -> list[pl.Expr]:
 def _add_combinations(scatters: pl.LazyFrame, n_dims: int) -> pl.LazyFrame:
     """Return the scatter matrices w_i_j with the columns is_delicate, l_i and a_i_j.
 
-    The combinations of a delicate matrix (_choose_combinations) are those of its elimination. For
-    other matrices, they are the coordinates themselves, and a_i_j is 0. The determinant of the
-    transformation is 1, even if the coefficients are rounded.
+    The combinations of a delicate matrix (_choose_combinations) are those of its elimination. The
+    combinations of other matrices are the coordinates themselves, and a_i_j is 0. The determinant
+    of the transformation is 1, even if the coefficients are rounded.
     """
     names = [*_coordinate_columns("l", n_dims), *_coefficient_columns(n_dims)]
     added = {"is_delicate": pl.Boolean()} | dict.fromkeys(names, pl.Float64())
@@ -462,11 +465,12 @@ def _add_combinations(scatters: pl.LazyFrame, n_dims: int) -> pl.LazyFrame:
 def _refine_scatter(
     scatters: pl.LazyFrame, rows: pl.LazyFrame, clusters: pl.LazyFrame, key: list[str], n_dims: int
 ) -> pl.LazyFrame:
-    """Return the result `scatters` of _add_combinations with w_i_j of combinations of coordinates.
+    """Return `scatters` with the entries w_i_j computed for the combinations of coordinates.
 
-    There is one matrix per group of points, that is, per cluster or per partition, and the columns
-    `key` identify the group. `rows` are points with coordinates x_i, which are read only for
-    delicate matrices, and `clusters` is the result of _cluster_means.
+    `scatters` is a result of _add_combinations. There is one matrix per group of points, that is,
+    per cluster or per partition, and the columns `key` identify the group. `rows` are points with
+    coordinates x_i, which are read only for delicate matrices, and `clusters` is the result of
+    _cluster_means.
     """
     delicate = scatters.filter("is_delicate").select(*key, *_coefficient_columns(n_dims))
     by = [name for name in key if name not in ("cluster", "singleton_no")]
@@ -485,7 +489,7 @@ def _refine_scatter(
 
 
 def _stack_matrices(frame: pl.DataFrame, name: str, n_dims: int) -> Floats:
-    """Return (rows, d, d): the symmetric matrix with the entries name_i_j, i <= j, of each row."""
+    """Return the symmetric matrices (rows, d, d) with the entries name_i_j, i <= j, of each row."""
     i, j = np.triu_indices(n_dims)
     stack = np.empty((frame.height, n_dims, n_dims))
     stack[:, i, j] = stack[:, j, i] = frame.select(_pair_columns(name, n_dims)).to_numpy()
@@ -513,7 +517,7 @@ def _choose_combinations(frame: pl.DataFrame, n_dims: int) -> dict[str, pl.Serie
 
 
 def _eliminate_refined(frame: pl.DataFrame, n_dims: int) -> Iterator[Step]:
-    """Yield the steps of the elimination of the matrices in the rows of _refine_scatter."""
+    """Yield the steps of eliminating the matrices in `frame`, which has rows of _refine_scatter."""
     lengths = frame.select(_coordinate_columns("l", n_dims)).to_numpy()
     coefficients = np.tile(np.eye(n_dims), (frame.height, 1, 1))
     for i, j in zip(*np.tril_indices(n_dims, -1), strict=True):
@@ -523,7 +527,7 @@ def _eliminate_refined(frame: pl.DataFrame, n_dims: int) -> Iterator[Step]:
 
 
 def _log_dets(frame: pl.DataFrame, n_dims: int) -> Floats:
-    """Return the logarithm of the determinant of each row of _refine_scatter, NaN if singular."""
+    """Return ln |W| for the matrix W in each row of _refine_scatter, NaN if W is singular."""
     with np.errstate(all="ignore"):
         logs = (np.log(step.pivots) for step in _eliminate_refined(frame, n_dims))
         return sum(logs, np.zeros(frame.height))
@@ -584,14 +588,14 @@ def _finite_exp(x: Floats) -> Floats:
 def _factored_totals(points: Points) -> pl.LazyFrame:
     """Return one row per partition: det_ratio and the other indices of determinant_report.
 
-    numpy factors the points of each partition. All points are in memory.
+    numpy factors the matrix of the points of each partition. All points are in memory.
     """
     schema = pl.Schema(dict.fromkeys(_DETERMINANT_INDICES, pl.Float64()))
     return map_partitions(points, _factored_indices, schema)
 
 
 def _factored_indices(part: Partition) -> pl.DataFrame:
-    """Return the row of _factored_totals of one partition, NULL where a matrix is singular."""
+    """Return the row of _factored_totals for one partition, with NULL for singular matrices."""
     indices = factor_scatters(part, _SINGULAR_SHARE)
     log_det = 2 * np.log(max(1, len(part.sizes))) + indices.log_det
     exponents = np.array([indices.log_ratio, log_det])
@@ -640,8 +644,8 @@ def determinant_report(
         clusters, det_ratio = |T| / |W| (range [1, inf), best high), log_det_ratio = n ln det_ratio
         (range [0, inf), best high), ksq_detw_index = k² |W| (range (0, inf), best low),
         scott_symons_index = Σ n_C ln |W_C / n_C| (range unbounded, best low) and trace_wib =
-        trace(W⁻¹ B) (range [0, inf), best high). An index is NULL if one of its matrices is
-        singular, such as that of a cluster with no more points than dimensions.
+        trace(W⁻¹ B) (range [0, inf), best high). An index is NULL if one of the matrices in its
+        formula is singular, such as the matrix of a cluster with no more points than dimensions.
 
     Raises
     ------
@@ -655,8 +659,8 @@ def determinant_report(
     times noise, the relative error of the determinants is 1e-16 / ε to 1e-15 / ε. This error is
     already in your coordinates, because their last digits are part of the noise. Below 32
     dimensions, such columns take about three times as long. A matrix counts as singular if a column
-    is a combination of others up to about 1e-10 of these (√d 2⁻³⁴ for d dimensions). A macro takes
-    up to 500 dimensions.
+    equals a combination of other columns up to a relative error of about 1e-10 (√d 2⁻³⁴ for d
+    dimensions). The SQL macro accepts at most 500 dimensions.
     In SQL: ``FROM clustereval.determinant_report(tbl, [x, y], cluster)``.
 
     References

@@ -77,7 +77,7 @@ class Distance(NamedTuple):
         return squares if self.name == "sqeuclidean" else squares.sqrt()
 
     def squared(self, d: pl.Expr) -> pl.Expr:
-        """Return the term of d in a sum of squared distances: d for sqeuclidean, else d squared."""
+        """Return what d adds to a sum of squared distances: d for sqeuclidean, else d squared."""
         return d if self.name == "sqeuclidean" else d * d
 
     def factors(self, weights: Sequence[float]) -> list[float]:
@@ -117,12 +117,12 @@ def sum_of_squares(x: Sequence[pl.Expr]) -> pl.Expr:
 
 
 def scaled_norm(x: Sequence[pl.Expr]) -> pl.Expr:
-    """Return the euclidean length of the vector with coordinates x; no square overflows."""
+    """Return the euclidean length of the vector with coordinates x, even if squares overflow."""
     return _minkowski_length([a.abs() for a in x], 2)
 
 
 def check_distance(distance: object, p: float) -> Distance:
-    """Return the distance that the options `distance` and `p` of an index name; check both.
+    """Check the options `distance` and `p` of an index, and return the distance that they name.
 
     The letter case of the name does not matter. p, the order of minkowski, must be a number >= 1.
     """
@@ -188,13 +188,14 @@ def plain_distance_name(distance: DistanceName, p: float) -> DistanceName:
 
 @dataclass(frozen=True)
 class VectorForm(ABC):
-    """How a frame stores vectors of `dims` coordinates, and what is computed from its columns.
+    """The form in which a frame stores vectors of `dims` coordinates, and functions of its columns.
 
-    A row has several vectors, and the prefix of their columns is the name of the vector. raw_x has
-    the user's own coordinates. x is the point from which distances are computed: raw_x minus the
-    origin of its partition, times the factors of the weights, and scaled to length 1 for cosine. A
-    cluster has the mean or median m of its points, the variances v of their coordinates, its center
-    c (m, or for cosine the direction of m), and the center g of all points of its partition.
+    A row has several vectors. The name of a vector is the prefix of the names of its columns. raw_x
+    has the user's own coordinates. x is the point from which distances are computed: raw_x minus
+    the origin of its partition, times the factors of the weights, and scaled to length 1 for
+    cosine. A cluster has the mean or median m of its points, the variances v of their coordinates,
+    its center c (m, or for cosine the direction of m), and the center g of all points of its
+    partition.
     """
 
     dims: int
@@ -212,15 +213,15 @@ class VectorForm(ABC):
     def find_origins(
         self, rows: pl.LazyFrame, cluster_keys: list[str], partition_keys: list[str]
     ) -> pl.LazyFrame:
-        """Return one row per partition of `rows`: its origin, which is subtracted from its points.
+        """Return one row per partition of `rows`: the origin that is subtracted from its points.
 
-        `rows` have raw_x and `cluster_keys`, which include `partition_keys`. A coordinate of the
+        `rows` has raw_x and `cluster_keys`, which include `partition_keys`. A coordinate of the
         origin is the value nearest to 0 among all points if two conditions hold: all values are on
         the same side of 0, and the spread of a cluster or of all points is small compared with this
-        value. Otherwise it is 0. Therefore an origin is never larger than the value from which it
-        is subtracted, and no digit is lost, however far away other points are. If distances between
-        the points, or sums of their squares, may overflow, the origin makes all distances of the
-        partition NULL or infinite, and the check of distances raises the error.
+        value. Otherwise the coordinate is 0. Therefore an origin is never larger than the value
+        from which it is subtracted, and no digit is lost, however far away other points are. If
+        distances between the points, or sums of their squares, may overflow, the origin makes all
+        distances of the partition NULL or infinite, so that the check of distances raises an error.
         """
 
     @abstractmethod
@@ -242,13 +243,13 @@ class VectorForm(ABC):
         """Return the columns that hold one of the vectors of a row, as expressions.
 
         `prefix` names the vector, such as x, the point. WideVectors have one column per coordinate,
-        LongVectors a single one of arrays.
+        and LongVectors a single column of arrays.
         """
         return [pl.col(name) for name in self.columns(prefix)]
 
     @abstractmethod
     def raw_columns(self, coordinates: Coordinates) -> list[pl.Expr]:
-        """Return the user's own vectors, `coordinates`, as expressions named as columns of raw_x.
+        """Return the user's own vectors, `coordinates`, as expressions with the names of raw_x.
 
         These are raw_x_0, raw_x_1, ... in WideVectors, and one column of arrays in LongVectors.
         """
@@ -257,7 +258,7 @@ class VectorForm(ABC):
     def add_points(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         """Return the rows with the vector x added, the point from which distances are computed.
 
-        It is raw_x, the user's vector, minus the origin in the same row (if `is_moved`), times
+        x is raw_x, the user's vector, minus the origin in the same row (if `is_moved`), times
         `factors`, and for cosine scaled to length 1.
         """
 
@@ -265,7 +266,7 @@ class VectorForm(ABC):
     def distance_between(self, x: str, y: str) -> pl.Expr:
         """Return the distance between two vectors of each row, given by their names x and y.
 
-        For example, distance_between("x", "c") is the distance of a point from the center of its
+        For example, distance_between("x", "c") is the distance from a point to the center of its
         cluster.
         """
 
@@ -294,7 +295,7 @@ class VectorForm(ABC):
     def moment_terms(self, center: Center) -> Terms:
         """Return the aggregates m (mean or median) and v (variances) of the points x of a cluster.
 
-        The result holds expressions by column name. It is empty in LongVectors, whose
+        The result maps column names to expressions. It is empty in LongVectors, whose
         center_clusters computes m and v with numpy.
         """
 
@@ -322,7 +323,7 @@ class VectorForm(ABC):
 
     @abstractmethod
     def variance_terms(self) -> Terms:
-        """Return the aggregates over a partition's clusters, by name, for variance_totals.
+        """Return by name the aggregates over a partition's clusters that variance_totals needs.
 
         In WideVectors, the aggregates are sums of squares per coordinate, from the columns n, v, c
         and g of the clusters. In LongVectors, they are already the totals.
@@ -340,9 +341,9 @@ class VectorForm(ABC):
 
 
 class WideVectors(VectorForm):
-    """Vectors as one Float64 column per coordinate, x_0, x_1 ...
+    """Vectors that are stored as one Float64 column per coordinate: x_0, x_1, ...
 
-    The engine is fastest on plain columns, and groups, joins and sums them as it streams.
+    The engine is fastest on plain columns, which it can group, join and sum while it streams.
     """
 
     def columns(self, prefix: str) -> list[str]:
@@ -357,7 +358,7 @@ class WideVectors(VectorForm):
     def find_origins(
         self, rows: pl.LazyFrame, cluster_keys: list[str], partition_keys: list[str]
     ) -> pl.LazyFrame:
-        """Return one row per partition, with the columns origin_0, ...: see VectorForm.
+        """Return one row per partition, with the columns origin_0, ..., as VectorForm defines them.
 
         The columns are NULL if distances may overflow.
         """
@@ -370,7 +371,7 @@ class WideVectors(VectorForm):
     def origins_of_clusters(
         self, clusters: pl.LazyFrame, partition_keys: list[str]
     ) -> pl.LazyFrame:
-        """Return the result of find_origins from the extremes of the clusters of all partitions.
+        """Return the result of find_origins, given the extremes of the clusters of all partitions.
 
         A row of `clusters` has `partition_keys`, the number of points as `size`, and the smallest
         and largest value of each coordinate, low_0, high_0, ...
@@ -395,7 +396,7 @@ class WideVectors(VectorForm):
         return partitions.select(*partition_keys, **origins)
 
     def has_origins(self, origins: pl.DataFrame) -> bool:
-        """Return whether one of the columns origin_0, ... is NULL or not 0 in some row."""
+        """Return whether any row has a NULL or a number other than 0 in origin_0, ..."""
         coordinates = [x.fill_null(1.0) != 0 for x in self.coordinates("origin")]
         return bool(origins.select(pl.any_horizontal(coordinates).any()).item())
 
@@ -436,7 +437,7 @@ class WideVectors(VectorForm):
         return scaled_norm(self.coordinates(prefix))
 
     def unscale(self, prefix: str) -> pl.Expr:
-        """Return the vector of columns prefix_0, ... in the user's coordinates: see VectorForm."""
+        """Return the vector in columns prefix_0, ... in the user's coordinates (see VectorForm)."""
         x = [a / f for a, f in zip(self.coordinates(prefix), self.factors, strict=True)]
         if self.is_moved:
             x = [a + o for a, o in zip(x, self.coordinates("origin"), strict=True)]
@@ -467,8 +468,8 @@ class WideVectors(VectorForm):
     def _unscaled_points(self) -> tuple[list[pl.Expr], list[float]]:
         """Return the coordinates to average, and the factors by which to multiply their means.
 
-        Coordinates times factors are x. The factors of the weights are applied to the means, so
-        that means which are equal without weights are also equal with weights.
+        The coordinates times the factors are x. The factors of the weights are applied to the
+        means, so that means that are equal without weights are also equal with weights.
         """
         if self.distance.name == "cosine" or set(self.factors) == {1.0}:
             return self.coordinates("x"), [1.0] * self.dims
@@ -556,10 +557,10 @@ class WideVectors(VectorForm):
 
 
 class LongVectors(VectorForm):
-    """Vectors as one column of arrays; numpy computes their sums and distances in batches of rows.
+    """Vectors stored as one column of arrays, which numpy sums and compares in batches of rows.
 
-    Centers are means here. `center_clusters` computes g and the totals of variances in the same
-    pass.
+    The centers of LongVectors are always means. `center_clusters` computes g and the totals of
+    variances in the same pass.
     """
 
     def columns(self, prefix: str) -> list[str]:
@@ -574,7 +575,7 @@ class LongVectors(VectorForm):
     def find_origins(
         self, rows: pl.LazyFrame, cluster_keys: list[str], partition_keys: list[str]
     ) -> pl.LazyFrame:
-        """Return one row per partition, with the list `origin`: see VectorForm.
+        """Return one row per partition, with the list `origin`, as VectorForm defines it.
 
         The list is NULL if every coordinate would be 0, and infinite if distances may overflow.
         """
@@ -583,7 +584,7 @@ class LongVectors(VectorForm):
         )
 
     def has_origins(self, origins: pl.DataFrame) -> bool:
-        """Return whether the list `origin` is not NULL in some row."""
+        """Return whether any row has a list `origin` that is not NULL."""
         return origins["origin"].null_count() < origins.height
 
     def add_points(self, rows: pl.LazyFrame) -> pl.LazyFrame:
@@ -608,7 +609,7 @@ class LongVectors(VectorForm):
         return long_vectors.row_norms(pl.col(prefix))
 
     def unscale(self, prefix: str) -> pl.Expr:
-        """Return the arrays of the column `prefix` in the user's coordinates: see VectorForm."""
+        """Return the arrays of the column `prefix` in the user's coordinates (see VectorForm)."""
         origin = pl.col("origin") if self.is_moved else pl.lit(None, pl.List(pl.Float64))
         return long_vectors.unscale(pl.col(prefix), origin, self.factors)
 
@@ -658,8 +659,8 @@ class LongVectors(VectorForm):
     def variance_terms(self) -> Terms:
         """Return mean_between_share and total_squares_norm of a partition as aggregates, by name.
 
-        They take the value of the first cluster, because center_clusters gives all clusters of a
-        partition the same value.
+        Each aggregate takes the value of the first cluster, because center_clusters gives all
+        clusters of a partition the same value.
         """
         return {name: pl.col(name).first() for name in ("mean_between_share", "total_squares_norm")}
 
@@ -668,7 +669,7 @@ class LongVectors(VectorForm):
         return {}
 
     def to_wide(self) -> WideVectors:
-        """Return the WideVectors of the same dimensions, distance and factors."""
+        """Return WideVectors with the same dimensions, distance and factors."""
         return WideVectors(self.dims, self.distance, self.factors, self.is_moved)
 
     def split(self, prefix: str) -> list[pl.Expr]:
@@ -683,9 +684,9 @@ class LongVectors(VectorForm):
 def _unit_divisor(vector: Sequence[pl.Expr]) -> pl.Expr:
     """Return the divisor that scales a vector to length 1; NULL if its norm is not finite.
 
-    `vector` has one expression per coordinate. If the norm is 0, even by underflow of the squares,
-    the divisor is infinite, so that the result of the division is a zero vector. If the norm is 1
-    except for rounding, the divisor is 1, because the mean of equal unit vectors must be that
+    `vector` has one expression per coordinate. If the norm is 0, even if only because the squares
+    underflow, the divisor is infinite, so that the result of the division is a zero vector. If the
+    norm is 1 up to rounding, the divisor is 1, because the mean of equal unit vectors must be that
     vector.
     """
     norm = sum_of_squares(vector).sqrt()

@@ -55,18 +55,18 @@ _PAIR_STATISTICS_SCHEMA = pl.Schema(
 
 
 def _has_finite_squares(part: Partition) -> bool:
-    """Return whether no squared coordinate overflows; if one does, to_result raises an error."""
+    """Return whether all squared coordinates are finite; if not, to_result raises an error."""
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isfinite(part.x * part.x).all())
 
 
 def _pair_statistics(points: Points, *, generalized: bool) -> pl.LazyFrame:
-    """Return one row per partition: the statistics of dunn_index from distances between points.
+    """Return one row per partition: the statistics of dunn_index that need pairs of points.
 
-    The statistics are max_diameter and min_separation; and, for the generalized indices,
+    The statistics are max_diameter and min_separation. The generalized indices also need
     max_mean_pair, min_complete_linkage, min_average_linkage, min_mean_to_other_center and
-    min_hausdorff, which are NULL unless `generalized`. Names with max are maxima over clusters, and
-    names with min are minima over pairs of clusters.
+    min_hausdorff, which are NULL unless `generalized` is true. Names with max are maxima over
+    clusters, and names with min are minima over pairs of clusters.
     """
     keys, cluster_keys = points.partition_keys, points.cluster_keys
     c = points.vector_columns("c") if generalized else []
@@ -131,10 +131,10 @@ def _diameter_rows(part: Partition | Partitions, distance: Distance) -> pl.DataF
 
 
 def _center_extremes(points: Points) -> pl.LazyFrame:
-    """Return one row per partition: the statistics of dunn_index from the clusters' centers.
+    """Return one row per partition: the statistics of dunn_index that need the clusters' centers.
 
-    max_double_mean is twice the largest mean distance of a cluster's points from its center;
-    min_centroid_distance is the smallest distance between two centers.
+    max_double_mean is twice the largest mean distance from a cluster's points to the cluster's
+    center; min_centroid_distance is the smallest distance between two centers.
     """
     keys = points.partition_keys
     means = {"max_double_mean": 2 * pl.col("mean_distance").max()}
@@ -145,9 +145,10 @@ def _center_extremes(points: Points) -> pl.LazyFrame:
 
 
 def _dunn_ratio(separation: str, diameter: str) -> pl.Expr:
-    """Return separation / diameter, two columns, as an index; NULL where it is undefined.
+    """Return the index separation / diameter, computed from two columns; NULL where undefined.
 
-    It is undefined if diameter is 0, or if n_clusters is 1 or equal to n, the number of points.
+    The index is undefined if diameter is 0, or if n_clusters is 1 or equal to n, the number of
+    points.
     """
     n, n_clusters = pl.col("n"), pl.col("n_clusters")
     quotient = ratio(pl.col(separation), pl.col(diameter))
@@ -157,8 +158,8 @@ def _dunn_ratio(separation: str, diameter: str) -> pl.Expr:
 def _dunn_indices(*, generalized: bool) -> Terms:
     """Return the expressions of the columns of dunn_index after the counts, by name.
 
-    The expressions read the columns n, n_clusters, SEPARATIONS and DIAMETERS. Unless `generalized`,
-    the columns gdi_11 ... gdi_63 are NULL.
+    The expressions read the columns n, n_clusters, SEPARATIONS and DIAMETERS. Unless `generalized`
+    is true, the columns gdi_11 ... gdi_63 are NULL.
     """
     ratios = [_dunn_ratio(x, y) for x, y in product(SEPARATIONS, DIAMETERS)]
     if not generalized:
@@ -192,7 +193,7 @@ def cluster_diameters(
     weights: Sequence[float] | None = None,
     missing: Missing = "error",
 ) -> Frame:
-    """Size and diameter of each cluster, where the diameter is the largest distance of two points.
+    """Size of each cluster, and its diameter: the largest distance between two of its points.
 
     Parameters
     ----------
@@ -278,8 +279,8 @@ def dunn_index(
         How each coordinate of a centroid is computed. For cosine, the centroid is the direction of
         the mean or median of the unit vectors.
     generalized : bool
-        True also computes the columns gdi_11 … gdi_63, which are NULL otherwise. They need the
-        distances of all pairs of points, while dunn_index needs only a few of them.
+        True also computes the columns gdi_11 … gdi_63, which are NULL otherwise. These columns need
+        the distances of all pairs of points, while dunn_index needs only a few distances.
     vector, cluster, distance, p, partition_by, noise, noise_as, weights : as in internal_report
     missing : as in internal_report
     metrics : sequence of str, optional
@@ -298,12 +299,12 @@ def dunn_index(
         * max_diameter, the largest distance between two points in the same cluster;
         * min_separation, the smallest distance between points of different clusters;
         * gdi_ij = smallest δi of two clusters / largest Δj of a cluster, NULL unless generalized.
-          δ1 is the smallest distance between a point of one and a point of the other, δ2 the
-          largest such distance, and δ3 the mean of these distances; δ4 is the distance between
-          their centroids, δ5 the mean distance of the points of both clusters from the centroid of
-          the other cluster, and δ6 the Hausdorff distance. Δ1 is the diameter, Δ2 the mean distance
-          between two points (0 for a single point), and Δ3 twice the mean distance from the
-          centroid.
+          δ1 is the smallest distance between a point of one cluster and a point of the other, δ2
+          the largest such distance, and δ3 the mean of these distances; δ4 is the distance between
+          the two centroids, δ5 the mean distance from the points of both clusters to the centroid
+          of the other cluster, and δ6 the Hausdorff distance. Δ1 is the diameter, Δ2 the mean
+          distance between two points (0 for a single point), and Δ3 twice the mean distance from
+          the points to the centroid.
 
         All indices have the range [0, inf), best high. They are NULL if there is only one cluster,
         if every point is a cluster, and if the diameter is 0. min_separation is NULL only if there

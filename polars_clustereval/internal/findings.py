@@ -83,8 +83,8 @@ def internal_findings(
         Same kind as `frame`, one row per finding, sorted by partition, then by severity with the
         worst first, then by size with the largest first: the partition columns; severity
         ('problem', 'warning' or 'note'); code; cluster, other_cluster and coordinate, which the
-        finding is about (NULL if it is not about one); n, the number of points concerned; value,
-        the number behind the finding; and finding, the text. The codes are
+        finding is about (each is NULL if the finding is not about one); n, the number of points
+        concerned; value, the number behind the finding; and finding, the text. The codes are
 
         - dropped_rows, noise_rows, one_cluster and giant_cluster mean the same as in
           external_findings.
@@ -94,9 +94,9 @@ def internal_findings(
         - close_clusters: two clusters have low silhouettes, and the center of each is the nearest
           center of the other, so they may be one cluster; value is the larger of their mean
           silhouettes.
-        - far_point: a cluster has a point whose distance from the center is more than 10 times the
-          mean distance of its points (for sqeuclidean, more than 10 times the root of the mean);
-          value is this ratio.
+        - far_point: a cluster has a point whose distance to the center is more than 10 times the
+          mean distance of the cluster's points (for sqeuclidean, the euclidean distance is more
+          than 10 times the square root of the mean); value is this ratio.
         - dominant_coordinate: a coordinate, numbered from 1, accounts for more than 90 % of the
           variance within clusters; value is its share. This is not reported with cosine or with
           weights.
@@ -207,7 +207,7 @@ def _points_of_partitions(
 
 
 def _join_measures(reports: PointReports, row_counts: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    """Return one row per cluster, except noise singletons, with the values behind its findings."""
+    """Return one row per cluster, except noise singletons, with the values that findings use."""
     # The report is sorted, so row numbers have its order. Lists and structs could not be compared.
     named = reports.clusters.filter(pl.col("cluster").is_not_null())
     clusters = named.drop("centroid").with_row_index("number")
@@ -290,9 +290,10 @@ def _find_close_clusters(measured: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
 
 
 def _find_far_points(measured: pl.LazyFrame, by: list[str], *, is_squared: bool) -> pl.LazyFrame:
-    """Return the findings on clusters with a point at more than ten times the mean distance.
+    """Return the findings on clusters with a point farther away than ten times the mean distance.
 
-    If the distances are squared (`is_squared`), the ratio of lengths is the root of their ratio.
+    If the distances are squared (`is_squared`), the ratio of two lengths is the square root of the
+    ratio of the squared distances.
     """
     ratio_of_distances = ratio(pl.col("max_distance"), pl.col("mean_distance"))
     if is_squared:

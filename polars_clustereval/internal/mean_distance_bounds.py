@@ -1,9 +1,10 @@
 """mean_distance_bounds: bounds on mean distances, and the clusters that must still be measured.
 
 x (m, d) are the queries, that is, the points whose mean distances to all k clusters are bounded; y
-are the points of a cluster. a is the mean distance of a query to its own cluster, and b to the
-nearest other cluster. MomentBounds and CityblockTables bound means over all points of a cluster. In
-its own cluster, these points include the query itself, so find_candidates corrects the bounds of a.
+are the points of a cluster. a is the mean distance from a query to its own cluster, and b is the
+mean distance to the nearest other cluster. MomentBounds and CityblockTables bound means over all
+points of a cluster. The points of a query's own cluster include the query itself, so
+find_candidates corrects the bounds on a.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ SINGLE_PRECISION_ERROR = float(np.finfo(np.float32).eps)
 
 
 class MomentBounds:
-    """Bounds of mean distances from the moments of the clusters.
+    """Bounds on mean distances, computed from the moments of the clusters.
 
     One bound is Jensen's inequality: the norm of a mean is at most the mean of the norms. The other
     bounds follow from the triangle inequality.
@@ -100,7 +101,7 @@ class MomentBounds:
         own_cluster: Integers,
         rows: slice,  # noqa: ARG002 -- CityblockTables use it
     ) -> tuple[Floats, Floats]:
-        """Return lower and upper bounds (m, k) of the mean distances of points x (m, d).
+        """Return lower and upper bounds (m, k) on mean distances from x (m, d) to clusters.
 
         A column holds the bounds for one cluster, and the mean is over all points of the cluster.
         own_cluster (m,) holds the indices of the points' own clusters. The lower bounds are
@@ -116,7 +117,7 @@ class MomentBounds:
         return lower * (1 - SLACK), (to_mean + mean_distances) * (1 + SLACK)
 
     def _euclidean_bounds(self, x: Floats, own_cluster: Integers) -> tuple[Floats, Floats]:
-        """Return lower and upper bounds (m, k) of mean euclidean distances of x (m, d) to clusters.
+        """Return bounds (m, k), lower and upper, on mean euclidean distances from x (m, d).
 
         The upper bound is the root of the mean squared distance, and the lower bound is the
         distance to the cluster's mean. With second moments, the variance of the squared distances
@@ -131,12 +132,13 @@ class MomentBounds:
     def near_bounds(
         self, x: Floats, own_cluster: Integers
     ) -> tuple[Integers, Integers, Floats, Floats]:
-        """Return bounds on mean euclidean distances, as lower_and_upper, but to few clusters.
+        """Return bounds on mean euclidean distances as lower_and_upper does, for few clusters.
 
-        A cluster is left out if none of the points x (m, d) is in it, and if it cannot be the
-        nearest other cluster of any of them. If there are thousands of clusters, nearly all of them
-        are left out. The results are the numbers (c,) of the remaining clusters, the columns own
-        (m,) of the points' own clusters among them, and lower and upper bounds (m, c).
+        A cluster is left out if none of the points x (m, d) belongs to the cluster, and if it
+        cannot be the nearest other cluster of any point. If there are thousands of clusters, nearly
+        all of them are left out. The results are the numbers (c,) of the remaining clusters; own
+        (m,), which tells for each point the column of its own cluster in the bounds; and lower and
+        upper bounds (m, c).
         """
         squares = self._targets.squares(x)
         largest = squares.max(axis=1)
@@ -159,9 +161,9 @@ class MomentBounds:
         numbers: Integers,
         largest: Floats,
     ) -> tuple[Floats, Floats]:
-        """Return the bounds of _euclidean_bounds for the c clusters with these `numbers`.
+        """Return the result of _euclidean_bounds for the c clusters with these `numbers`.
 
-        squares (m, c) are the squared distances of x (m, d) to the means of these clusters, own
+        squares (m, c) are the squared distances from x (m, d) to the means of these clusters, own
         (m,) are the columns of the points' own clusters, and `largest` (m,) are the largest squared
         distances to the means of all clusters.
         """
@@ -181,10 +183,11 @@ class MomentBounds:
         return lower, upper
 
     def _skew_products(self, x: Floats, numbers: Integers) -> Floats:
-        """Return lower bounds (m, c) of (x - mean) . skews for points x (m, d) and c clusters.
+        """Return lower bounds (m, c) on (x - mean) . skews for points x (m, d) and c clusters.
 
         skews are the covariances of |y - mean|^2 with the cluster's points y. The product is a term
-        of the variance of |x - y|^2. The bound is the product minus its possible rounding error.
+        of the variance of |x - y|^2. The bound is the product minus the largest possible rounding
+        error.
         """
         assert self._second is not None
         skews, means = self._second.skews[numbers], self._clusters.means[numbers]
@@ -193,7 +196,7 @@ class MomentBounds:
         return np.asarray(products - 1e-14 * norms * np.linalg.norm(skews, axis=1))
 
     def refine_lower(self, x: Floats, number: int) -> Floats:
-        """Return lower bounds (m,) of the mean distances of points x (m, d) to cluster `number`.
+        """Return lower bounds (m,) on the mean distances from points x (m, d) to cluster `number`.
 
         The bounds use all covariances of the cluster. This takes longer than lower_and_upper, which
         uses only the largest variance of the cluster, but the bounds are usually tighter.
@@ -209,8 +212,8 @@ class MomentBounds:
 def _near_clusters(lower: Floats, upper: Floats, own_cluster: Integers) -> Integers:
     """Return the indices of the clusters that can be the nearest other cluster of a point.
 
-    `lower` and `upper` (m, k) bound the mean distances of m points to k clusters, and own_cluster
-    (m,) are the points' own clusters.
+    `lower` and `upper` (m, k) bound the mean distances from m points to k clusters, and own_cluster
+    (m,) are the indices of the points' own clusters.
     """
     others = upper.copy()
     take_own_means(others, own_cluster)
@@ -218,10 +221,10 @@ def _near_clusters(lower: Floats, upper: Floats, own_cluster: Integers) -> Integ
 
 
 def _root_mean_lower_bound(mean: Floats, variance: Floats) -> Floats:
-    """Return a lower bound of the mean of sqrt(Z), where Z >= 0 is a random variable.
+    """Return a lower bound on the mean of sqrt(Z), where Z >= 0 is a random variable.
 
-    `mean` is the mean of Z, and `variance` is an upper bound of the variance of Z; both are arrays
-    of the same shape. Here Z is the squared distance of a point to the points of a cluster. The
+    `mean` is the mean of Z, and `variance` is an upper bound on the variance of Z; both are arrays
+    of the same shape. Here Z is the squared distance from a point to the points of a cluster. The
     bound follows from sqrt(t) >= 1 + (t-1)/2 - (t-1)^2/2 at t = Z / mean. The bound is 0 if mean is
     too small, or variance too large, for a float.
     """
@@ -237,8 +240,8 @@ def _cityblock_bounds(x: Floats, clusters: ClusterMoments) -> tuple[Floats, Floa
 
     The bounds are sums over the coordinates. In each coordinate, the mean of |x - y| over the
     cluster's points y is at least |u| and at most sqrt(u^2 + v), where u = x - mean and v is the
-    cluster's variance. Another lower bound is the mean distance of the cluster's points to their
-    mean, minus the distance of x to this mean.
+    cluster's variance. Another lower bound is the mean distance from the cluster's points to their
+    mean, minus the distance from x to this mean.
     """
     lower = np.zeros((len(x), len(clusters.sizes)))
     upper = np.zeros_like(lower)
@@ -254,7 +257,7 @@ def _cityblock_bounds(x: Floats, clusters: ClusterMoments) -> tuple[Floats, Floa
 
 
 class CityblockTables:
-    """Bounds of mean cityblock distances from tables of a function of each coordinate.
+    """Bounds on mean cityblock distances, looked up in tables of a function of each coordinate.
 
     The mean of |x - y| over the points y of a cluster is convex in x. Between two nodes, it is at
     most the chord, and at least the tangents at the nodes, which are at most `gap` below the chord.
@@ -285,12 +288,12 @@ class CityblockTables:
     def _chords(self, i: int, members: Sequence[Floats]) -> tuple[Floats, Floats, Floats]:
         """Return the chords of coordinate i: start values, slopes, and gaps with rounding errors.
 
-        A chord is drawn in each interval between two nodes, for each of k clusters. It is an upper
-        bound of the mean of |x - y| over the cluster's values y of the coordinate. `members` holds
-        these values for each cluster, sorted. Start values and slopes are (intervals, k). The third
-        array is (intervals, 2): the gap, which is the most by which the chord may exceed the mean,
-        and the rounding error. Both are maxima over all clusters, which saves a third of the
-        look-ups and makes the bounds only slightly wider.
+        A chord is drawn in each interval between two nodes, for each of k clusters. The chord is an
+        upper bound on the mean of |x - y| over the cluster's values y of the coordinate. `members`
+        holds these values for each cluster, sorted. Start values and slopes are arrays (intervals,
+        k). The third array (intervals, 2) has the gap, which is the most by which the chord may
+        exceed the mean, and the rounding error. Both are maxima over all clusters, which saves a
+        third of the look-ups and makes the bounds only slightly wider.
         """
         nodes = self._nodes[:, i]
         values, slopes = np.empty((2, len(nodes), len(members)))
@@ -318,11 +321,11 @@ class CityblockTables:
         own_cluster: Integers,  # noqa: ARG002 -- MomentBounds use it
         rows: slice,
     ) -> tuple[Floats, Floats]:
-        """Return lower and upper bounds (m, k) of the mean cityblock distances of points x (m, d).
+        """Return bounds (m, k), lower and upper, on mean cityblock distances from x (m, d).
 
-        A column holds the bounds for one cluster, and the mean is over all points of the cluster. x
-        has those points for which bounds are computed that are in the slice `rows`; their intervals
-        are looked up by row.
+        A column holds the bounds for one cluster, and the mean is over all points of the cluster.
+        Of all points for which bounds are computed, x has those in the slice `rows`, which is
+        needed to look up their intervals.
         """
         total = np.zeros((len(x), self._starts[0].shape[1]), np.float32)
         # These arrays are allocated only once, because allocation takes longer than everything
@@ -358,10 +361,11 @@ def _ratio_or_zero(part: Floats, whole: Floats) -> Floats:
 
 
 class Candidates(NamedTuple):
-    """The candidates: clusters that, by the bounds, can be the nearest other ones of m points.
+    """The candidates: clusters that, by their bounds, can be the nearest other cluster of a point.
 
-    a_lower, a_upper and b_upper bound a and b. `point` and `cluster` are the numbers of q pairs of
-    a point and a candidate, sorted by point; `lower` and `upper` bound the mean distance of a pair.
+    a_lower, a_upper and b_upper bound a and b for each of m points. `point` and `cluster` are the
+    numbers of q pairs of a point and a candidate, sorted by point; `lower` and `upper` bound the
+    mean distance from the point to the cluster of a pair.
     """
 
     #: (m,)
@@ -390,10 +394,10 @@ class Candidates(NamedTuple):
     def mean_distances(self) -> MeanDistances:
         """Return the bounds on a and b, the mean distances of the m points.
 
-        a is the mean distance to the own cluster, and b to the nearest other cluster. The lower
-        bound of b is the smallest lower bound of the point's candidates. b is NaN if there are no
-        candidates. neighbor, the number of the nearest other cluster, is -1, because it is not
-        known.
+        a is the mean distance to the own cluster, and b is the mean distance to the nearest other
+        cluster. The lower bound on b is the smallest lower bound of the point's candidates. b is
+        NaN if there are no candidates. neighbor, the number of the nearest other cluster, is -1,
+        because it is not known.
         """
         b_lower = np.full(len(self.a_lower), np.nan)
         np.fmin.at(b_lower, self.point, self.lower)
@@ -410,12 +414,13 @@ def find_candidates(
     *,
     refine_all: bool,
 ) -> Candidates:
-    """Return for each point of x (m, d) the other clusters that can be the nearest, with bounds.
+    """Return for each point of x (m, d) the other clusters that may be the nearest, with bounds.
 
     own_cluster (m,) holds the indices of the points' clusters, and `sizes` (k,) the numbers of
     points of all clusters. `bounds` computes the bounds on mean distances. If `bounds` can refine
-    lower bounds, this is done for points with several candidates, because it can rule out some of
-    these. With refine_all, it is done for all points, because the bounds themselves are needed.
+    lower bounds, they are refined for points with several candidates, because this can rule out
+    some of the candidates. With refine_all, they are refined for all points, because the caller
+    needs the bounds themselves.
     """
 
     def bound_block(start: int) -> Candidates:
@@ -466,26 +471,27 @@ def _refine_candidates(
     *,
     refine_all: bool,
 ) -> Candidates:
-    """Return the candidates with larger lower bounds, without pairs that the new bounds rule out.
+    """Return the candidates with raised lower bounds, except pairs that the new bounds rule out.
 
     Candidates are pairs of a point and a cluster other than its own. The cluster is ruled out as
     the nearest if its lower bound exceeds the upper bound of another cluster. x (m, d) are all
     points, and own_cluster (m,) are the indices of their clusters. `bounds.refine_lower` computes
-    the new bounds. Without refine_all, it does so only for points with more than one candidate;
-    with refine_all, for all points, and also for their own clusters.
+    the new bounds. Without refine_all, new bounds are computed only for points with more than one
+    candidate. With refine_all, they are computed for all points, and also for the points' own
+    clusters.
     """
     points_per_call = max(16, SINGLE_THREAD_MULTIPLICATIONS // x.shape[1] ** 2)
 
     def raise_lower(lower: Floats, points: Integers, clusters: Integers, pairs: Integers) -> Floats:
-        """Return a copy of the lower bounds of pairs of a point and a cluster, with some raised.
+        """Return a copy of the lower bounds for pairs of a point and a cluster, with some raised.
 
-        lower[i] bounds the mean distance of x[points[i]] to the cluster with the index clusters[i].
-        `pairs` are the indices i of the bounds to raise.
+        lower[i] bounds the mean distance from x[points[i]] to the cluster with the index
+        clusters[i]. `pairs` are the indices i of the bounds to raise.
         """
         raised = lower.copy()
 
         def raise_cluster(number: int, points: Integers, indices: Integers) -> None:
-            """Raise the bounds of pairs[indices], which pair x[points] with cluster `number`."""
+            """Raise the bounds for pairs[indices], which pair x[points] with cluster `number`."""
             indices = pairs[indices]
             raised[indices] = np.maximum(raised[indices], bounds.refine_lower(x[points], number))
 
@@ -521,9 +527,9 @@ def queries_to_evaluate(widths: Floats, id_ranks: Integers, tolerance: float) ->
 
     `widths` (m,) are the upper minus the lower bounds on the silhouettes; computing a silhouette
     reduces its width to 0. The smallest number of points is chosen that makes the mean of all m
-    widths at most `tolerance`. Points with the widest intervals are chosen first. Among equal
-    widths, the points with the smallest id_ranks (m,) come first, which are the positions of the
-    points' ids in sorted order.
+    widths at most `tolerance`. Points with the widest intervals are chosen first. Among points with
+    equal widths, those with the smallest id_ranks come first. id_ranks (m,) are the positions of
+    the points' ids in sorted order.
     """
     widths = np.nan_to_num(widths)
     order = np.lexsort((id_ranks, -widths))
@@ -539,13 +545,13 @@ def queries_to_evaluate(widths: Floats, id_ranks: Integers, tolerance: float) ->
 def exact_means(
     x: Floats, own_cluster: Integers, candidates: Candidates, needed: Booleans, sums: DistanceSums
 ) -> MeanDistances:
-    """Return exact mean distances of the points x (m, d) if `needed` (m,) is true, else bounds.
+    """Return the mean distances of points x (m, d): exact where `needed` (m,) is true, else bounds.
 
-    The mean distances are those of each point to its own cluster and to the nearest other cluster.
+    Each mean distance is from a point to its own cluster or to the nearest other cluster.
     own_cluster (m,) holds the indices of the points' clusters. `candidates` has the bounds, and the
     clusters that can be the nearest other cluster. Distances are computed only to these clusters
     and to the own cluster. `sums` computes sums of distances to all points of a cluster. neighbor
-    is -1 if there are only bounds.
+    is -1 for points with only bounds.
     """
     points = np.flatnonzero(needed)
     clusters = own_cluster[points]
@@ -604,11 +610,11 @@ def prepare_bounds_and_sums(
 ) -> tuple[MomentBounds | CityblockTables, DistanceSums]:
     """Return two objects for the clusters of a partition, chosen by the distance.
 
-    The first object bounds the mean distances of points to clusters, and the second computes exact
-    sums of distances to all points of a cluster. is_query, with one value per point of the
-    partition, marks the points for which these are needed. For cityblock, both objects share sorted
-    coordinates. with_second computes second moments, which tighten the lower bounds of euclidean
-    distances.
+    The first object bounds the mean distances from points to clusters, and the second computes
+    exact sums of distances to all points of a cluster. is_query, with one value per point of the
+    partition, marks the points for which bounds or sums are needed. For cityblock, both objects
+    share sorted coordinates. with_second computes second moments, which tighten the lower bounds of
+    euclidean distances.
     """
     if distance.name == "cityblock":
         coordinates = SortedCoordinates(part)
@@ -624,13 +630,13 @@ def prepare_bounds_and_sums(
 def partition_means(
     part: Partition, is_query: Booleans, distance: Distance, tolerance: float | None
 ) -> tuple[MeanDistances, Booleans]:
-    """Return the mean distances of the queries of a partition, and whether each (m,) is exact.
+    """Return the mean distances of the queries of a partition, and flags (m,) of exact results.
 
     The m queries are the points where is_query, one value per point of the partition, is true.
     Without a tolerance, all mean distances are exact. With a tolerance, mean euclidean distances
     may remain bounds, as long as the mean width (upper - lower) of all silhouettes does not exceed
-    the tolerance; exact silhouettes have width 0. Among equally wide silhouettes, those with the
-    lowest ids are computed first.
+    the tolerance; exact silhouettes have width 0. Among silhouettes with equal widths, those with
+    the lowest ids are computed first.
     """
     x, own_cluster = part.x, part.numbers
     if not is_query.all():
@@ -659,10 +665,11 @@ def make_mean_distance_function(
 
     The function takes points x (m, d) and the indices own_cluster (m,) of their clusters in the
     partition of `moments`. It returns a, the mean distance to the own cluster, and b, the distance
-    to other clusters according to `between`. For method 'simplified', these are distances to
-    centers; for sqeuclidean and cosine, they are exact; otherwise, they are bounds. The function
-    reads no points of the clusters, so you can call it for one batch of streamed points after
-    another. For sqeuclidean and cosine, the field neighbor is computed only if with_neighbor.
+    to other clusters according to `between`. With method 'simplified', a and b are distances to
+    centers. With other methods, they are exact for sqeuclidean and cosine, and bounds for other
+    distances. The function reads no points of the clusters, so you can call it for one batch of
+    streamed points after another. For sqeuclidean and cosine, the field neighbor is computed only
+    if with_neighbor is true.
     """
     clusters = moments.clusters
     if method == "simplified":
@@ -676,7 +683,7 @@ def make_mean_distance_function(
     bounds = MomentBounds(clusters, moments.second, distance)
 
     def bound_means(x: Floats, own_cluster: Integers) -> MeanDistances:
-        """Return bounds on the mean distances of x (m, d) to their own and nearest other clusters.
+        """Return bounds on mean distances from x (m, d) to own and nearest other clusters.
 
         own_cluster (m,) holds the indices of the points' clusters.
         """

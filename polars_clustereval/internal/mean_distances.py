@@ -1,9 +1,9 @@
-"""mean_distances: mean distances of points to their own cluster (a) and to other clusters (b).
+"""mean_distances: mean distances from points to their own cluster (a) and to other clusters (b).
 
-The means of squared distances follow exactly from the moments of the clusters. The means of other
-distances are between bounds that follow from the moments (mean_distance_bounds). These means are
-computed from the points only for clusters that the bounds do not rule out: the own cluster, and the
-clusters that can be the nearest other cluster.
+The means of squared distances follow exactly from the moments of the clusters. For the means of
+other distances, bounds follow from the moments (mean_distance_bounds). These means are computed
+from the points only for clusters that the bounds do not rule out: the own cluster, and the clusters
+that can be the nearest other cluster.
 
 b is the mean distance to the nearest other cluster. With `between`, it may also be the mean
 distance to the furthest cluster, or to all points of other clusters; for these two, this module has
@@ -50,7 +50,7 @@ SILHOUETTE_COLUMNS = ("a", "b", "lower", "upper")
 
 
 class MeanDistances(NamedTuple):
-    """Bounds of a and b (see the module) for each of m points, all (m,).
+    """Bounds (m,) on a and b, which the module docstring defines, for each of m points.
 
     neighbor is the number of the cluster to which b is the distance. If there is no other cluster,
     neighbor is -1 and b is NaN. neighbor is also -1 if b is the mean over all other clusters.
@@ -68,7 +68,7 @@ class MeanDistances(NamedTuple):
         return self.a_lower is self.a_upper and self.b_lower is self.b_upper
 
     def silhouettes(self, sizes: Floats | Integers) -> tuple[Floats, Floats]:
-        """Return lower and upper bounds, each (m,), of the silhouettes of the m points.
+        """Return lower and upper bounds, each (m,), on the silhouettes of the m points.
 
         `sizes` (m,) are the numbers of points in the clusters of these points. The silhouette of a
         point that is alone in its cluster is 0.
@@ -124,7 +124,7 @@ class ClusterMoments(NamedTuple):
 
 
 class SecondMoments(NamedTuple):
-    """Moments of the squared distances of a cluster's points y from the cluster's mean c."""
+    """Moments of the squared distances from a cluster's points y to the cluster's mean c."""
 
     #: (k, d, d): covariances of y.
     covariances: Floats
@@ -135,7 +135,7 @@ class SecondMoments(NamedTuple):
 
     @property
     def largest_variances(self) -> Floats:
-        """(k,): largest variance of each cluster in any direction, inf if covariances overflow."""
+        """Largest variance (k,) of each cluster in any direction, inf if covariances overflow."""
         finite = np.isfinite(self.covariances).all(axis=(1, 2))
         largest = np.full(len(self.covariances), np.inf)
         largest[finite] = np.linalg.eigvalsh(self.covariances[finite])[:, -1]
@@ -145,9 +145,9 @@ class SecondMoments(NamedTuple):
 def cluster_moments(part: Partition, distance: Distance) -> ClusterMoments:
     """Return the sizes, means and variances of a partition's clusters, as ClusterMoments.
 
-    They are computed from the points of the partition, which are in memory. The mean distance of
-    the points to the mean of their cluster is computed only for chebyshev and minkowski, because
-    their bounds need it; for other distances it is 0.
+    The moments are computed from the points of the partition, which are in memory. The mean
+    distance from the points to the mean of their cluster is computed only for chebyshev and
+    minkowski, because their bounds need it; for other distances it is 0.
     """
     needs_distances = distance.name in ("chebyshev", "minkowski")
 
@@ -175,8 +175,8 @@ def second_moments(part: Partition, clusters: ClusterMoments) -> SecondMoments:
     """Return the SecondMoments of a partition's clusters, computed from their points y.
 
     The second moments are the covariances of y, the covariances of |y - mean|^2 with y (skews), and
-    the variance of |y - mean|^2 (tails). They tighten the lower bounds on mean euclidean distances.
-    `clusters` holds the means of the same clusters.
+    the variance of |y - mean|^2 (tails). The second moments tighten the lower bounds on mean
+    euclidean distances. `clusters` holds the means of the same clusters.
     """
     k, dims = clusters.means.shape
     moments = SecondMoments(np.empty((k, dims, dims)), np.empty((k, dims)), np.empty(k))
@@ -203,12 +203,12 @@ class PartitionMoments(NamedTuple):
 def stream_moments(
     points: Points, *, with_second: bool
 ) -> tuple[pl.DataFrame, list[PartitionMoments]]:
-    """Return a table of the clusters of all partitions, and a list of moments by partition.
+    """Return a table of all clusters, and a list with the moments of each partition.
 
     The table has one row per cluster: the columns that identify it, its center and spread, and
     `number`, which counts the clusters of all partitions from 0. The moments hold the same
     statistics (sizes, means, variances, ...) as arrays. The points stream, so they are never all in
-    memory. With with_second, they stream once more, for the second moments.
+    memory. If with_second is true, they stream a second time, to compute the second moments.
     """
     clusters = points.clusters.drop("number")
     if points.distance.name != "cosine":
@@ -227,16 +227,16 @@ def _extract_moments(points: Points, part: pl.DataFrame) -> PartitionMoments:
     """Return the moments of one partition, converted from the columns of a frame to arrays.
 
     `part` has one row per cluster of the partition, the rows of the table of stream_moments:
-    number, size, mean_distance (of the points to their mean), zeros (the number of zero vectors)
+    number, size, mean_distance (from the points to their mean), zeros (the number of zero vectors)
     and vectors. `points` tells in which columns the vectors are stored.
     """
 
     def vector_matrix(kind: str) -> Floats:
-        """Return one vector per cluster (k, d): means, variances or centers for m, v or c."""
+        """Return one vector per cluster (k, d): means for m, variances for v, centers for c."""
         return points.form.to_matrix(part, kind)
 
     def number_array(name: str) -> Floats:
-        """Return the column with this name as one number per cluster (k,)."""
+        """Return the column with this name as an array (k,), with one number per cluster."""
         return part[name].cast(pl.Float64).to_numpy()
 
     clusters = ClusterMoments(
@@ -250,7 +250,7 @@ def _extract_moments(points: Points, part: pl.DataFrame) -> PartitionMoments:
 
 
 def join_cluster_numbers(rows: pl.LazyFrame, by: list[str], table: pl.DataFrame) -> pl.LazyFrame:
-    """Return `rows`, one row per point, with the column `number`, the number of its cluster.
+    """Return `rows`, one row per point, with the number of the point's cluster as `number`.
 
     The table has one row per cluster, with its number (see stream_moments); `by` are the columns
     that identify a cluster in both frames.
@@ -282,9 +282,9 @@ def _add_second_moments(
 
 
 class _SecondMomentSums:
-    """Sums over the points of each cluster of all partitions, for the second moments.
+    """Sums over the points of each cluster, from which the second moments are computed.
 
-    Batches of points may be added from any thread.
+    The clusters are those of all partitions. Batches of points may be added from any thread.
     """
 
     def __init__(self, moments: list[PartitionMoments], dims: int) -> None:
@@ -338,10 +338,10 @@ class _SecondMomentSums:
 
 
 class SquaredMeans:
-    """Exact mean squared distances: that to the cluster's mean, plus the cluster's total variance.
+    """Exact mean squared distances: the squared distance to the mean, plus the total variance.
 
-    Matrices are (k, m), with one row per cluster and one column per point, so that operations on
-    all points run along the rows.
+    The mean and the variance are those of the cluster. Matrices are (k, m), with one row per
+    cluster and one column per point, so that operations on all points run along the rows.
     """
 
     def __init__(self, clusters: ClusterMoments, distance: Distance, between: Between) -> None:
@@ -363,10 +363,10 @@ class SquaredMeans:
         self._constants = np.einsum("ij,ij->i", offsets, offsets) + self._total_variances
 
     def means(self, x: Floats, own_cluster: Integers, *, with_neighbor: bool) -> MeanDistances:
-        """Return exact a and b of points x (m, d): mean distances to own and other clusters.
+        """Return exact a and b: mean distances from x (m, d) to own and other clusters.
 
         own_cluster (m,) holds the indices of the points' clusters. The field neighbor is meaningful
-        only with with_neighbor, which takes longer.
+        only if with_neighbor is true, which takes longer.
         """
         y = x.T - self._origin[:, None]
         squares = np.einsum("ij,ij->j", y, y)
@@ -406,23 +406,23 @@ class SquaredMeans:
         return MeanDistances(a, a, b, b, neighbor)
 
     def _reduce_others(self, means: Floats, own_cluster: Integers) -> tuple[Floats, Integers]:
-        """Return a distance (m,) and an index (m,) from `means` (m, k), by reduce_others."""
+        """Return the distance (m,) and index (m,) that reduce_others finds in `means` (m, k)."""
         return reduce_others(means, own_cluster, self._clusters.sizes, self._between)
 
     def _zero_vectors(self, x: Floats) -> Integers:
         """Return the indices of the points x (m, d) that are zero vectors; none for sqeuclidean.
 
-        The cosine distances of these points to all other points are not computed, but set to 1.
+        The cosine distances from these points to all other points are not computed, but set to 1.
         """
         possible = self._is_cosine and self._clusters.n_zero_vectors.any()
         return np.flatnonzero(~x.any(axis=1)) if possible else np.arange(0)
 
     def _recompute_own(self, x: Floats, own_cluster: Integers) -> Floats:
-        """Return the mean squared distances (m,) of points x (m, d) to their own clusters.
+        """Return the mean squared distances (m,) from points x (m, d) to their own clusters.
 
         own_cluster (m,) holds the indices of these clusters. The mean is over all points of a
-        cluster, including the point itself. Differences of coordinates cancel no digits, unlike the
-        product of matrices that `means` computes first.
+        cluster, including the point itself. The computation uses differences of coordinates, which
+        lose no digits, unlike the product of matrices that `means` computes first.
         """
         offsets = x - self._clusters.means[own_cluster]
         squares = np.einsum("ij,ij->i", offsets, offsets)
@@ -430,10 +430,11 @@ class SquaredMeans:
         return squares + self._total_variances[own_cluster]
 
     def _recompute_others(self, x: Floats, own_cluster: Integers) -> tuple[Floats, Integers]:
-        """Return the mean squared distances (m,) to other clusters, and the clusters' indices (m,).
+        """Return the mean squared distances (m,) to other clusters, and the indices (m,) of these.
 
-        own_cluster (m,) holds the indices of the clusters of the points x (m, d). Differences of
-        coordinates cancel no digits, unlike the product of matrices that `means` computes first.
+        own_cluster (m,) holds the indices of the clusters of the points x (m, d). The computation
+        uses differences of coordinates, which lose no digits, unlike the product of matrices that
+        `means` computes first.
         """
         squares = np.zeros((len(x), len(self._constants)))
         for i in range(x.shape[1]):
@@ -443,11 +444,11 @@ class SquaredMeans:
 
 
 def exclude_self(means: Floats, sizes: Floats) -> Floats:
-    """Return the mean distances (m,) of points to the other points of their clusters.
+    """Return the mean distances (m,) from points to the other points of their clusters.
 
-    `means` (m,) are the mean distances of the points to all points of their clusters, including
-    each point itself with distance 0. `sizes` (m,) are the numbers of points of these clusters. The
-    result is 0 for a point that is alone in its cluster.
+    `means` (m,) are the mean distances from the points to all points of their clusters, including
+    the distance 0 from each point to itself. `sizes` (m,) are the numbers of points of these
+    clusters. The result is 0 for a point that is alone in its cluster.
     """
     return np.where(sizes == 1, 0.0, means * sizes / np.maximum(sizes - 1, 1))
 
@@ -460,11 +461,11 @@ def simplified_means(
     distance: Distance,
     between: Between,
 ) -> MeanDistances:
-    """Return the distances of points x (m, d) to the centers of their own and of other clusters.
+    """Return the distances from points x (m, d) to the centers of their own and of other clusters.
 
     The simplified silhouette uses these distances instead of mean distances. own_cluster (m,) holds
     the indices of the points' clusters, `sizes` (k,) the numbers of points of the clusters, and
-    `centers` (k, d) their centers. a is 0 for a point alone in its cluster.
+    `centers` (k, d) their centers. a is 0 for a point that is alone in its cluster.
     """
     means = distance_matrix(x, centers, distance)
     a = np.where(sizes[own_cluster] == 1, 0.0, take_own_means(means, own_cluster))
@@ -473,7 +474,7 @@ def simplified_means(
 
 
 def take_own_means(means: Floats, own_cluster: Integers) -> Floats:
-    """Return the entry of each row of means (m, k) in the column own_cluster (m,), as (m,).
+    """Return from each row of `means` (m, k) the entry (m,) in the column own_cluster (m,).
 
     In `means`, these entries are then overwritten by infinity, so that the smallest entry of a row
     is the mean distance to the nearest other cluster.
@@ -497,7 +498,7 @@ N_INTERVALS = 64
 
 
 class DistanceSums:
-    """Sums of the distances of points to all points of a cluster, for clusters of one partition."""
+    """Sums of the distances from points to all points of a cluster of one partition."""
 
     def __init__(self, part: Partition, distance: Distance) -> None:
         """Prepare the points of each cluster of the partition as targets of the distance."""
@@ -506,15 +507,15 @@ class DistanceSums:
         self._targets = [TargetPoints(y, distance) for y in part.members]
 
     def pair_sums(self, x: Floats, points: Integers, clusters: Integers) -> Floats:
-        """Return for q pairs (q,) the sum of the distances of a point to all points of a cluster.
+        """Return for q pairs the sum (q,) of distances from a point to the points of a cluster.
 
-        Pair i is the point x[points[i]] and the cluster with the index clusters[i]. x is (m, d),
-        and `points` and `clusters` are (q,).
+        Pair i consists of the point x[points[i]] and the cluster with the index clusters[i]. x is
+        (m, d), and `points` and `clusters` are (q,).
         """
         sums = np.empty(len(points))
 
         def set_cluster_sums(number: int, points: Integers, pairs: Integers) -> None:
-            """Set sums[pairs] to the sums of the distances of x[points] to cluster `number`."""
+            """Set sums[pairs] to the sums of the distances from x[points] to cluster `number`."""
             sums[pairs] = self._cluster_sums(x[points], number)
 
         call_by_cluster(
@@ -528,9 +529,9 @@ class DistanceSums:
         return sums
 
     def own_sums(self, x: Floats, points: Integers, clusters: Integers) -> Floats:
-        """Return the sums (q,) of the distances of q points to all points of their own clusters.
+        """Return the sums (q,) of the distances from q points to all points of their own clusters.
 
-        Point i is x[points[i]], in the cluster with the index clusters[i]. A subclass may have
+        Point i is x[points[i]], in the cluster with the index clusters[i]. A subclass may know
         these sums without computing distances.
         """
         return self.pair_sums(x, points, clusters)
@@ -538,7 +539,7 @@ class DistanceSums:
     _points_per_call: int | None = _POINTS_PER_CALL
 
     def _cluster_sums(self, x: Floats, number: int) -> Floats:
-        """Return the sums (m,) of the distances of x (m, d) to all points of cluster `number`."""
+        """Return the sums (m,) of the distances from x (m, d) to all points of cluster `number`."""
         return self._targets[number].sums(x)
 
 
@@ -546,7 +547,7 @@ class SortedCoordinates:
     """Coordinates of the points of each cluster, with each coordinate sorted separately."""
 
     def __init__(self, part: Partition) -> None:
-        """Sort each coordinate in each cluster of a partition; divide the range at quantiles."""
+        """Sort each coordinate in each cluster of a partition, and choose nodes at quantiles."""
         sample = part.x[:: 1 + len(part.x) // 10_000]
         #: (N_INTERVALS + 1, d): the ends of the intervals of each coordinate.
         self.nodes = np.quantile(sample, np.linspace(0, 1, N_INTERVALS + 1), axis=0)
@@ -563,10 +564,10 @@ class SortedCoordinates:
     def _sort(self, points: Floats) -> tuple[Floats, Floats, SmallIntegers]:
         """Return three arrays for the points (n, d) of one cluster.
 
-        The first, (d, n), has the sorted values of each coordinate. The second, (n,), has the sum
-        of the cityblock distances of each point to all points of the cluster. The third, (d, n),
-        has for each coordinate of each point the number, from 0, of the interval between two of
-        self.nodes that contains the coordinate.
+        The first array (d, n) has the sorted values of each coordinate. The second array (n,) has
+        the sum of the cityblock distances from each point to all points of the cluster. The third
+        array (d, n) tells, for each coordinate of each point, which interval between two of
+        self.nodes contains the coordinate; the intervals are numbered from 0.
         """
         columns, sums = np.array(points.T, order="C"), np.zeros(len(points))
         intervals = np.empty(columns.shape, np.uint8)
@@ -597,11 +598,11 @@ def sort_order(x: Floats) -> Integers:
 
 
 def absolute_sums(y: Floats, x: Floats, below: Integers | None = None) -> Floats:
-    """Return for each number in x (m,) the sum of absolute differences to all numbers in y (n,).
+    """Return for each number in x (m,) the sum of its absolute differences from the numbers y (n,).
 
-    Running sums of y replace m n differences. Both x and y must be sorted. `below` (m,) holds for
-    each x the number of y less than x; values equal to x may or may not be counted. If `below` is
-    None, it is computed by binary search.
+    The result is computed from running sums of y, instead of m n differences. Both x and y must be
+    sorted. `below` (m,) holds for each x the number of y less than x; values equal to x may or may
+    not be counted. If `below` is None, it is computed by binary search.
     """
     # Numbers are taken relative to the median, so that equal numbers sum to exactly 0, and an
     # outlier costs no digits.
@@ -613,15 +614,15 @@ def absolute_sums(y: Floats, x: Floats, below: Integers | None = None) -> Floats
 
 
 class SortedDistanceSums(DistanceSums):
-    """DistanceSums for cityblock, from running sums of the sorted coordinates."""
+    """DistanceSums for cityblock, computed from running sums of the sorted coordinates."""
 
     def __init__(
         self, part: Partition, distance: Distance, coordinates: SortedCoordinates, own_sums: Floats
     ) -> None:
         """Store the sorted coordinates of the partition, and the queries' own sums (m,).
 
-        own_sums holds the sum of the distances of each query, a point whose silhouette is computed,
-        to all points of its own cluster.
+        own_sums holds, for each query (a point whose silhouette is computed), the sum of the
+        distances to all points of its own cluster.
         """
         super().__init__(part, distance)
         self._coordinates = coordinates
@@ -630,7 +631,7 @@ class SortedDistanceSums(DistanceSums):
     _points_per_call = None
 
     def own_sums(self, x: Floats, points: Integers, clusters: Integers) -> Floats:  # noqa: ARG002
-        """Return the sums (q,) of the distances of q points to all points of their own clusters.
+        """Return the sums (q,) of the distances from q points to all points of their own clusters.
 
         `points` (q,) are indices of queries. The sums were computed when the coordinates were
         sorted, so x and clusters are not used.
@@ -638,7 +639,7 @@ class SortedDistanceSums(DistanceSums):
         return np.asarray(self._own_sums[points])
 
     def _cluster_sums(self, x: Floats, number: int) -> Floats:
-        """Return the sums (m,) of cityblock distances of x (m, d) to all of cluster `number`."""
+        """Return sums (m,) of cityblock distances from x (m, d) to points of cluster `number`."""
         sums = np.zeros(len(x))
         columns = np.ascontiguousarray(x.T)
         for column, members in zip(columns, self._coordinates.columns[number], strict=True):

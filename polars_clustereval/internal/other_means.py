@@ -34,9 +34,10 @@ _PAIRS_PER_BLOCK = 2**20
 def other_partition_means(
     part: Partition, is_query: Booleans, distance: Distance, between: Between
 ) -> MeanDistances:
-    """Return the exact mean distances of the queries of a partition, for 'mean_other', 'furthest'.
+    """Return exact mean distances of the queries of a partition, unless `between` is 'nearest'.
 
-    The m queries are the points where is_query, one value per point of the partition, is true.
+    `between` is 'mean_other' or 'furthest'. The m queries are the points where is_query, one value
+    per point of the partition, is true.
     """
     x, own_cluster = part.x[is_query], part.numbers[is_query]
     bounds, sums = prepare_bounds_and_sums(part, is_query, distance, with_second=False)
@@ -52,10 +53,10 @@ def other_partition_means(
 
 
 def _means_to_all_others(x: Floats, own_cluster: Integers, sums: DistanceSums) -> Floats:
-    """Return the mean distances (m,) of x (m, d) to all points of other clusters; NaN if none.
+    """Return the mean distances (m,) from x (m, d) to all points of other clusters, NaN if none.
 
-    The sums run over the other clusters. Subtracting the sum over the own cluster from the sum over
-    all points would lose digits.
+    The distances to all other clusters are added up. Subtracting the sum over the own cluster from
+    the sum over all points would lose digits.
     """
     totals = np.empty(len(x))
     step = max(1, _PAIRS_PER_BLOCK // len(sums.sizes))
@@ -72,11 +73,11 @@ def _means_to_all_others(x: Floats, own_cluster: Integers, sums: DistanceSums) -
 def _find_furthest(
     x: Floats, own_cluster: Integers, n_clusters: int, bounds: MomentBounds | CityblockTables
 ) -> Candidates:
-    """Return for each point of x (m, d) the other clusters that can be the furthest.
+    """Return for each point of x (m, d) the other clusters that may be the furthest.
 
     A cluster can be the furthest if its upper bound is at least the largest lower bound of the
-    other clusters. There are n_clusters in all. The bounds in the result are those of the negative
-    mean distances, so that the furthest cluster becomes the nearest.
+    other clusters. The partition has n_clusters clusters. The bounds in the result are bounds on
+    the negative mean distances, so that the furthest cluster becomes the nearest.
     """
 
     def bound_block(start: int) -> Candidates:

@@ -1,8 +1,8 @@
 """pairwise: indices that need the distances of all pairs of points, or nearest neighbors.
 
-n points have n (n - 1) / 2 pairs, so there is a limit, max_points. A pair is within if its two
-points are in the same cluster, and between otherwise; `within` and `between` are the distances of
-these pairs.
+n points form n (n - 1) / 2 pairs, so max_points limits the number of points. If the two points of a
+pair are in the same cluster, their distance is called a distance within clusters, otherwise a
+distance between clusters. `within` and `between` are arrays of these distances.
 """
 
 from __future__ import annotations
@@ -63,10 +63,11 @@ def _check_whole_number(name: str, x: float, least: int) -> int:
 
 
 def _check_pairable(rows: pl.LazyFrame, points: Points, max_points: int) -> pl.LazyFrame:
-    """Return `rows`, the points of all partitions, with checks that run when they are collected.
+    """Return `rows`, the points of all partitions, with checks that run on collection.
 
-    Before any pair is measured, the checks raise an error if points have no finite distances, or if
-    a partition has more than max_points points. `points` are the same points with their counts.
+    Before any pair is measured, the checks raise an error if any point has no finite distance, or
+    if a partition has more than max_points points. `points` are the same points, from which the
+    partitions are counted.
     """
     greatest = points.row_counts.select(pl.col("n").max())
     check = partial(_check_max_points, max_points=max_points)
@@ -140,8 +141,8 @@ def _scale_points(x: Floats, points: Points) -> Floats:
     """Return points x (m, d), the user's own coordinates, times the factors of the weights.
 
     For cosine, the result is also scaled to length 1. The computation is the same as in DuckDB, so
-    that both engines round in the same way. In the result, which is in Fortran order, the values of
-    a coordinate are consecutive.
+    that both engines round in the same way. The result is in Fortran order, so the values of a
+    coordinate are consecutive in memory.
     """
     x = np.asfortranarray(x * np.array(points.form.factors))
     if points.distance.name == "cosine":
@@ -158,8 +159,8 @@ def _connectivity(
     """Return the sum of 1 / rank over the nearest neighbors that are in another cluster.
 
     For each point, n_neighbors < n neighbors are used. Neighbors at the same distance share their
-    ranks. d (m, n) are the distances of m points to all n points of the partition, where the
-    distance of a point to itself is infinite. in_other_cluster (m, n) is true for pairs of points
+    ranks. d (m, n) are the distances from m points to all n points of the partition, where the
+    distance from a point to itself is infinite. in_other_cluster (m, n) is true for pairs of points
     in different clusters.
     """
     reach = np.partition(d, n_neighbors - 1, axis=1)[:, n_neighbors - 1 : n_neighbors]
@@ -183,12 +184,12 @@ def _replace_by_rank_keys(d: Floats, distance: Distance) -> None:
 
 
 def _concordance_counts(within: Floats, between: Floats) -> tuple[int, int]:
-    """Return the numbers of concordant and discordant comparisons of distances within and between.
+    """Return how many comparisons of distances within and between are concordant or discordant.
 
     `within` and `between` are sorted rank keys of the distances within and between clusters. A
-    comparison is concordant if the distance within is smaller, and discordant if it is larger. The
-    counts are Python integers, because they may exceed the integers that Float64 represents
-    exactly.
+    comparison is concordant if the distance within clusters is smaller than the distance between
+    clusters, and discordant if it is larger. The counts are Python integers, because they may
+    exceed the integers that Float64 represents exactly.
     """
     concordant = discordant = 0
     for start in range(0, len(within), DISTANCES_PER_BLOCK):
@@ -220,7 +221,7 @@ def _count_within_least(within: Floats, between: Floats, count: int) -> int:
 
 
 def _c_index_sums(within: Floats, between: Floats) -> dict[str, float]:
-    """Return S - least and greatest - least, whose quotient is the C index, by name.
+    """Return by name the differences S - least and greatest - least, whose quotient is the C index.
 
     `within` and `between` are the sorted distances within and between clusters. S is the sum of the
     N distances within clusters; least is the sum of the N smallest of all distances, and greatest
@@ -285,7 +286,7 @@ def _single_rank_statistics(
 
 
 def _rank_statistics_of_many(parts: Partitions, points: Points, n_neighbors: int) -> pl.DataFrame:
-    """Return the rows of _rank_statistics of many partitions, with the partition columns."""
+    """Return the rows of _rank_statistics for many partitions, with the partition columns."""
     parts = parts._replace(x=_scale_points(parts.x, points))
     statistics = rank_statistics_of_many(parts, n_neighbors, points.distance)
     keys = parts.rows[parts.partition_starts[:-1]].select(points.partition_keys)

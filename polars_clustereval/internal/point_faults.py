@@ -1,4 +1,4 @@
-"""point_faults: finds what is wrong with the vectors of points, and makes the error text."""
+"""point_faults: finds what is wrong with the vectors of points, and writes the error text."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def point_fault_error(
 
 
 def _row_place(rows: pl.LazyFrame, keys: Mapping[str, str], *, has_id: bool) -> str:
-    """Return the place of the first of `rows` for an error text: its partition and its id."""
+    """Return as text where the first of `rows` is, namely its partition and its id."""
     columns = [*keys, *(["id"] if has_id else [])]
     row = rows.select(columns).sort(columns, nulls_last=True).head(1).collect().row(0, named=True)
     found = [show_value(row[name]) for name in keys]
@@ -99,7 +99,7 @@ def _point_fault_parts(
 
 
 def _faulty_columns(counts: Sequence[int], names: Sequence[str]) -> str:
-    """Return the number of faulty rows of each column as a part of an error text.
+    """Return the part of an error text that states the number of faulty rows of each column.
 
     `counts` has a number for each coordinate, and `names` are the names of the coordinates if these
     are columns. The result is empty if there are no names or only one, because the error text

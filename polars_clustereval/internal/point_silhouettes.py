@@ -1,4 +1,4 @@
-"""point_silhouettes: the silhouettes of queries, from their mean distances.
+"""point_silhouettes: the silhouettes of queries, computed from their mean distances.
 
 A query is a point whose silhouette is computed; see silhouette_queries.
 """
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
 def point_silhouettes(
     points: Points, options: SilhouetteOptions, level: str, *, with_neighbor: bool
 ) -> pl.LazyFrame:
-    """Return one row per query, a point whose silhouette is computed: all points, or a sample.
+    """Return one row per query; the queries are all points, or the points of a sample.
 
     The columns are those that identify the cluster; a and b, which are NULL if only their bounds
-    are known; lower and upper, the bounds on the silhouette; is_exact; and reference_variance. The
-    latter is the variance, due to the random choice of references, of the mean silhouette of the
-    point's group. The group is the point itself, its cluster or its partition if `level` is
-    'point', 'cluster' or 'partition'. With with_neighbor, there are also id and neighbor (the
-    cluster of b).
+    are known; lower and upper, the bounds on the silhouette; is_exact; and reference_variance.
+    reference_variance is the variance of the mean silhouette of the point's group, as far as it is
+    due to the random choice of references. The group is the point itself, its cluster or its
+    partition if `level` is 'point', 'cluster' or 'partition'. If with_neighbor is true, there are
+    also id and neighbor, the cluster to which b is the distance.
     """
     schema = _silhouette_schema(points)
     if options.draws_references(points.distance):
@@ -90,7 +90,7 @@ def _as_series(rows: Floats) -> list[pl.Series]:
 
 
 def _gather_neighbors(labels: pl.Series, indices: Integers) -> pl.Series:
-    """Return as Series neighbor the labels at these indices (m,) of clusters, NULL for -1."""
+    """Return the labels of the clusters with these indices (m,) as Series neighbor, NULL for -1."""
     numbers = pl.Series(indices).cast(pl.Int64)
     return labels.gather(numbers.set(numbers < 0, None)).alias("neighbor")
 
@@ -98,11 +98,11 @@ def _gather_neighbors(labels: pl.Series, indices: Integers) -> pl.Series:
 def _evaluate_partition(
     part: Partition, schema: pl.Schema, distance: Distance, options: SilhouetteOptions
 ) -> pl.DataFrame:
-    """Return one row per point of a partition with is_query: its silhouette, or bounds on it.
+    """Return one row per query of a partition: its silhouette, or bounds on the silhouette.
 
-    `schema` has the columns of the result. With a tolerance, euclidean silhouettes may remain
-    bounds, as long as the mean width (upper - lower) of all silhouettes does not exceed the
-    tolerance. Exact silhouettes have width 0.
+    The queries are the points where is_query is true. `schema` has the columns of the result. With
+    a tolerance, euclidean silhouettes may remain bounds, as long as the mean width (upper - lower)
+    of all silhouettes does not exceed the tolerance. Exact silhouettes have width 0.
     """
     is_query = part.rows["is_query"].to_numpy()
     if not is_query.any():
@@ -120,10 +120,11 @@ def _evaluate_partition(
 def _estimate_partition(
     part: Partition, schema: pl.Schema, distance: Distance, level: str
 ) -> pl.DataFrame:
-    """Return one row per point of a partition with is_query: its estimated silhouette.
+    """Return the estimated silhouettes of the queries of a partition, one row per query.
 
-    `part` has the queries and the references of the clusters, and the columns is_query,
-    is_reference and size. `level` is the level of reference_variance, see point_silhouettes.
+    The queries are the points where is_query is true. `part` has the queries and the references of
+    the clusters, and the columns is_query, is_reference and size. `level` is the level of
+    reference_variance, as in point_silhouettes.
     """
     if not part.rows["is_query"].any():
         return pl.DataFrame(schema=schema)
@@ -141,7 +142,7 @@ def _estimate_partition(
 def _evaluate_small_partitions(
     parts: Partitions, distance: Distance, options: SilhouetteOptions
 ) -> pl.DataFrame:
-    """Return the rows of _evaluate_partition for many partitions with few points, all exact."""
+    """Return the rows of _evaluate_partition, all exact, for many partitions with few points."""
     queries = np.flatnonzero(parts.rows["is_query"].to_numpy())
     own, other, neighbor = own_and_other_means(parts, queries, distance, options.between)
     means = MeanDistances(own, own, other, other, neighbor)
@@ -155,9 +156,10 @@ def _evaluate_small_partitions(
 def _silhouette_rows(
     part: Partition | Partitions, neighbor: Integers, columns: Floats, is_exact: Booleans
 ) -> pl.DataFrame:
-    """Return the rows of the m queries with neighbor, SILHOUETTE_COLUMNS (4, m) and is_exact (m,).
+    """Return a row for each of the m queries, with its silhouette in four columns.
 
-    neighbor (m,) are indices of clusters, or -1 if there is no neighbor.
+    `neighbor` (m,) has the indices of the neighbor clusters, or -1 if there is none. `columns`
+    (4, m) has the values of SILHOUETTE_COLUMNS, and `is_exact` (m,) says which are exact.
     """
     first_points = np.where(neighbor < 0, -1, part.starts[neighbor])
     neighbors = _gather_neighbors(part.rows["cluster"], first_points)
@@ -172,8 +174,8 @@ def _stream_silhouettes(
     """Return `queries`, one row per point, with a, b, lower, upper and is_exact.
 
     The values are computed while the points stream. lower and upper bound the silhouette;
-    with_neighbor adds neighbor, the cluster of b. The clusters are first reduced to moments (means,
-    ...). Method 'bounds' yields only bounds.
+    with_neighbor adds neighbor, the cluster to which b is the distance. The clusters are first
+    reduced to moments, such as means. Method 'bounds' yields only bounds.
     """
     distance = points.distance
     with_second = options.method == "bounds" and distance.name == "euclidean"

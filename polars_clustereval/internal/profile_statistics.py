@@ -63,16 +63,16 @@ class ProfileCall(NamedTuple):
 
     @property
     def by(self) -> list[str]:
-        """Inner names of the columns that identify a cluster."""
+        """The inner names of the columns that identify a cluster."""
         return [*self.keys, "cluster"]
 
     @property
     def of_column(self) -> list[str]:
-        """Inner names of the columns that identify a column in a partition."""
+        """The inner names of the columns that identify a profiled column in a partition."""
         return [*self.keys, "column_no"]
 
     def places(self, *, of_categories: bool) -> list[int]:
-        """Positions, from 0, of the columns of categories, or of all other columns."""
+        """Return the positions, from 0, of the category columns or of all other columns."""
         kinds = self.kinds.values()
         return [i for i, kind in enumerate(kinds) if (kind == "category") == of_categories]
 
@@ -87,7 +87,7 @@ def read_columns(
     """Check the arguments of a profile, and return them as a ProfileCall.
 
     `options` are weight, partition_by, noise and noise_as. `results` are the names of the columns
-    of the caller's result: a partition column of such a name is an error.
+    of the caller's result, and partition columns must not have these names.
     """
     lazy = check_frame(frame)
     check_noise_of_clusters(options["noise"], options["noise_as"])
@@ -206,7 +206,7 @@ def _sums_of_deviations(deviation: pl.Expr) -> Terms:
 
 
 def check_numbers(call: ProfileCall, sums: pl.LazyFrame, result: pl.LazyFrame) -> pl.LazyFrame:
-    """Return `result` with a check: an error if a number is not finite or a sum overflows."""
+    """Return `result` with a check that all numbers are finite and that no sum overflows."""
     overflows = ~(pl.col("total").is_finite() & pl.col("m2").is_finite()).fill_null(True)
     faults = sums.group_by("column_no").agg(
         pl.col("n_invalid").sum(), pl.col("invalid").min(), overflows=overflows.any()
@@ -233,7 +233,7 @@ def check_numbers(call: ProfileCall, sums: pl.LazyFrame, result: pl.LazyFrame) -
 
 
 def compare_numbers(call: ProfileCall, sums: pl.LazyFrame) -> pl.LazyFrame:
-    """Return one row per cluster with numbers and column, from the result of sum_numbers.
+    """Return one row per cluster and column of numbers, given `sums`, the result of sum_numbers.
 
     The columns are the cluster, column_no and n; the mean and m2; and deviation, the mean minus the
     origin of the column in the partition, which preserves the digits of differences if values are
@@ -291,8 +291,8 @@ def compare_numbers(call: ProfileCall, sums: pl.LazyFrame) -> pl.LazyFrame:
 def _add_rests(call: ProfileCall, centered: pl.LazyFrame) -> pl.LazyFrame:
     """Return `centered` with rest_mean and rest_deviation, the means of the other clusters.
 
-    For each cluster, the clusters before and after it are added up. Subtracting the cluster from
-    the sum over all clusters would lose digits if the other clusters are small.
+    For each cluster, the sums over the clusters before it and after it are added. Subtracting the
+    cluster from the sum over all clusters would lose digits if the other clusters are small.
     """
     size = pl.col("size")
     terms: Terms = {}
@@ -321,16 +321,16 @@ def _add_rests(call: ProfileCall, centered: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def share_excess(n: pl.Expr, all_of: pl.Expr, cluster_n: pl.Expr, all_n: pl.Expr) -> pl.Expr:
-    """Return n all_n - all_of cluster_n exactly; 0 if a category has its overall share.
+    """Return n all_n - all_of cluster_n exactly, which is 0 if a category has its overall share.
 
-    A category has n of the cluster_n rows of a cluster, and all_of of the all_n rows of all
-    clusters.
+    A cluster has cluster_n rows, of which n have the category. All clusters together have all_n
+    rows, of which all_of have the category.
     """
     return widen(n) * widen(all_n) - widen(all_of) * widen(cluster_n)
 
 
 def count_categories(call: ProfileCall) -> pl.LazyFrame | None:
-    """Return one row per cluster, column and category (NULL if missing) with n, its row count.
+    """Return one row per cluster, column and category (NULL if missing) with n, the row count.
 
     The result is None if there are no columns of categories.
     """
@@ -346,7 +346,7 @@ def count_categories(call: ProfileCall) -> pl.LazyFrame | None:
 def sum_bases(
     call: ProfileCall, numbers: pl.LazyFrame | None, cells: pl.LazyFrame | None
 ) -> pl.LazyFrame:
-    """Return one row per cluster and column: n rows with a value, and n_missing rows without.
+    """Return one row per cluster and column: n and n_missing, the rows with and without a value.
 
     `numbers` is the result of sum_numbers, and `cells` is the result of count_categories.
     """
@@ -410,11 +410,11 @@ def count_shares(
 def associate_categories(
     call: ProfileCall, cells: pl.LazyFrame, bases: pl.LazyFrame
 ) -> pl.LazyFrame:
-    """Return one row per column of categories: n_categories, and Cramér's V with the clusters.
+    """Return n_categories and Cramér's V of category and cluster, one row per column of categories.
 
     cramers_v is NULL unless there are at least two categories and two clusters. The number of rows
     expected in empty cells is the number of all rows minus the number expected in the other cells.
-    It is kept as an exact integer, and divided last.
+    This number is kept as an exact integer, which is divided last.
     """
     n, all_of, cluster_n = pl.col("n"), pl.col("all_of"), pl.col("cluster_n")
     all_n = pl.col("all_n")

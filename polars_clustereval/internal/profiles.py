@@ -43,7 +43,7 @@ def _v_test(difference: pl.Expr, n: pl.Expr, all_n: pl.Expr, all_m2: pl.Expr) ->
 def _numbers_and_categories(
     call: ProfileCall,
 ) -> tuple[pl.LazyFrame | None, pl.LazyFrame | None]:
-    """Return the results of sum_numbers and count_categories, or None if no column needs them."""
+    """Return the results of sum_numbers and count_categories, each None if no column needs it."""
     has_numbers = bool(call.places(of_categories=False))
     return sum_numbers(call).cache() if has_numbers else None, count_categories(call)
 
@@ -92,7 +92,7 @@ def cluster_profile(
         converted to days since 1970-01-01; or categories, that is, text, enumerations or truth
         values.
     cluster : str or Expr
-        Assigned cluster, of any groupable type. Rows with a NULL are left out.
+        Assigned cluster, of any groupable type. Rows where it is NULL are left out.
     noise_as : {'cluster', 'drop'}, needed with noise
         Whether noise counts as an ordinary cluster or is left out.
     weight, partition_by, noise : as in external_report
@@ -109,7 +109,8 @@ def cluster_profile(
           mean of all other clusters.
         - 'category': one row per cluster and category, if the category occurs in the cluster, or if
           at least 5 rows of it would be expected there. n is the number of rows with the category;
-          mean and rest_mean are its shares, 0 to 1, of the rows that have any category.
+          mean and rest_mean are the shares of the category, from 0 to 1, among the rows that have
+          any category.
         - 'missing': one row per cluster for each column with NULLs. n is the number of rows without
           a value; mean and rest_mean are the shares of such rows among all rows.
 
@@ -174,7 +175,7 @@ def cluster_profile(
 
 
 def _profile_numbers(call: ProfileCall, compared: pl.LazyFrame) -> pl.LazyFrame:
-    """Return the rows of numbers of cluster_profile, from the result of compare_numbers."""
+    """Return the rows of cluster_profile for numbers, given the result of compare_numbers."""
     difference = pl.col("deviation") - pl.col("rest_deviation")
     v_test = _v_test(difference, pl.col("n"), pl.col("all_n"), pl.col("all_m2"))
     return compared.select(
@@ -192,7 +193,7 @@ def _profile_numbers(call: ProfileCall, compared: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _profile_shares(call: ProfileCall, shares: pl.LazyFrame) -> pl.LazyFrame:
-    """Return the rows of categories and missing values of cluster_profile, from count_shares."""
+    """Return the rows of cluster_profile for categories and missing values, given count_shares."""
     n, all_of = pl.col("n"), pl.col("all_of")
     cluster_n, all_n = pl.col("cluster_n"), pl.col("all_n")
     rest_n = all_n - cluster_n
@@ -318,7 +319,7 @@ def column_profile(
 
 
 def _partitions_of(call: ProfileCall) -> list[pl.LazyFrame]:
-    """Return a list with the frame of the partitions; it is empty without partition_by."""
+    """Return a list with one frame, the partitions, or an empty list without partition_by."""
     return [] if call.partitions is None else [call.partitions]
 
 

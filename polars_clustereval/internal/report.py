@@ -100,7 +100,7 @@ def internal_report(
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Whether noise counts as an ordinary cluster, is left out, or counts as one cluster per row.
     weights : sequence of float, optional
-        A number > 0 for each dimension, as in scipy. They are not allowed with chebyshev.
+        A number > 0 for each dimension, as in scipy. Weights are not allowed with chebyshev.
     missing : {'error', 'drop'}
         Whether a NULL coordinate is an error, or the row is left out.
     metrics : sequence of str, optional
@@ -187,8 +187,8 @@ def internal_cluster_report(
     DataFrame or LazyFrame
         Same kind as `frame`, one row per cluster, sorted by partition and cluster: the partition
         columns; cluster; n, the number of its points; centroid; ssw, the sum of the squared
-        distances of the points to the centroid; mean_distance and max_distance, the mean and the
-        largest distance of the points to the centroid; nearest_cluster, the cluster with the
+        distances from the points to the centroid; mean_distance and max_distance, the mean and the
+        largest distance from the points to the centroid; nearest_cluster, the cluster with the
         nearest centroid (the lowest cluster in a tie); and nearest_distance, the distance to that
         centroid. The last two are NULL if there is only one cluster. With noise_as 'singletons',
         each noise point has a row of its own, where cluster is NULL.

@@ -1,6 +1,6 @@
-"""scatter: indices from the centers of clusters, as in ``sql/internal/scatter.sql``.
+"""scatter: indices computed from the centers of clusters, as in ``sql/internal/scatter.sql``.
 
-The indices need the distance of each point to its own center or, in neighbor_report, to every
+The indices need the distance from each point to its own center or, in neighbor_report, to every
 center. A gap is the distance between two centers. The class VectorForm describes the vectors x, v,
 c and g of a row.
 """
@@ -44,14 +44,14 @@ if TYPE_CHECKING:
 
 
 def centroid_gaps(points: Points) -> pl.LazyFrame:
-    """Return statistics of the gaps of each cluster, in partitions with several clusters.
+    """Return statistics of the gaps of each cluster, for partitions with several clusters.
 
     There is one row per cluster. The columns are the partition columns and the cluster's number;
-    the smallest (least), largest (most_gap) and total (gap_sum) distance of its center to the other
-    centers of the partition; nearest_cluster, the label of the nearest center, the lowest in a tie;
-    and the overlap of Davies and Bouldin, which is the maximum of (sum of both clusters' mean
-    distances) / distance of the centers. As in scikit-learn, centers that coincide are ignored in
-    the overlap.
+    the smallest (least), largest (most_gap) and total (gap_sum) distance from its center to the
+    other centers of the partition; nearest_cluster, the label of the nearest center, the lowest in
+    a tie; and the overlap of Davies and Bouldin, which is the maximum of (sum of both clusters'
+    mean distances) / distance between the centers. As in scikit-learn, centers that coincide are
+    ignored in the overlap.
     """
     keys = points.partition_keys
     columns = (*keys, "cluster", "number", "mean_distance", *points.vector_columns("c"))
@@ -85,10 +85,10 @@ def _spread_totals(points: Points) -> pl.LazyFrame:
     """Return one row per partition: its partition columns, and sums over its clusters.
 
     The sums are ssw and ssb, the sums of squares within and between clusters; distances and
-    overall_distances, the sums of the distances of all points to their own center and to the center
-    of the partition; mean_distance_sum, the sum of the clusters' mean distances; mean_square_sum,
-    the sum of ssw / n; log_square_sum, the sum of n ln(ssw / n), NULL if an ssw is 0;
-    variance_norm_sum, the sum of the norms of the clusters' variance vectors; and the columns of
+    overall_distances, the sums of the distances from all points to their own center and to the
+    center of the partition; mean_distance_sum, the sum of the clusters' mean distances;
+    mean_square_sum, the sum of ssw / n; log_square_sum, the sum of n ln(ssw / n), NULL if an ssw is
+    0; variance_norm_sum, the sum of the norms of the clusters' variance vectors; and the columns of
     VectorForm.variance_terms and variance_totals. All are computed in one step, so that the engine
     can leave out the sums that a query does not select.
     """
@@ -118,8 +118,8 @@ def _spread_totals(points: Points) -> pl.LazyFrame:
 def _gap_totals(points: Points) -> pl.LazyFrame:
     """Return one row per partition: extremes and sums of the distances between its centers.
 
-    The columns are the partition columns; least_gap, most_gap and least_squared_gap, extreme
-    distances of two centers; gap_sum, which counts every pair twice; and two sums over the
+    The columns are the partition columns; least_gap, most_gap and least_squared_gap, the extreme
+    distances between two centers; gap_sum, which counts every pair twice; and two sums over the
     clusters. overlap_sum is the sum of the overlaps of Davies and Bouldin, and inverse_gap_sum is
     the sum of 1 / (sum of the distances to all other centers), NULL if such a sum of distances is
     0.
@@ -156,7 +156,7 @@ def internal_statistics(points: Points) -> pl.LazyFrame:
 def _null_unless_clustering(row: Row, score: pl.Expr) -> pl.Expr:
     """Return the score, or NULL unless 2 <= n_clusters < n, where scikit-learn raises an error.
 
-    `row` returns the expression of a column of internal_statistics by its name.
+    `row` returns the expression for a column of internal_statistics, given the column's name.
     """
     return pl.when((row("n_clusters") >= 2) & (row("n_clusters") < row("n"))).then(score)
 
@@ -164,7 +164,7 @@ def _null_unless_clustering(row: Row, score: pl.Expr) -> pl.Expr:
 def _calinski_harabasz_score(row: Row) -> pl.Expr:
     """Return the Calinski-Harabasz score of a partition, or 1 if ssw is 0, as in scikit-learn.
 
-    `row` returns the expression of a column of internal_statistics by its name.
+    `row` returns the expression for a column of internal_statistics, given the column's name.
     """
     n, n_clusters, ssw = to_double(row("n")), to_double(row("n_clusters")), row("ssw")
     score = (row("ssb") / (n_clusters - 1)) / (ssw / (n - n_clusters))
@@ -174,7 +174,7 @@ def _calinski_harabasz_score(row: Row) -> pl.Expr:
 def _log_ss_ratio(row: Row) -> pl.Expr:
     """Return ln(ssb / ssw), or NULL if ssb or ssw is 0.
 
-    `row` returns the expression of a column of internal_statistics by its name.
+    `row` returns the expression for a column of internal_statistics, given the column's name.
     """
     is_defined = (row("ssw") > 0) & (row("ssb") > 0)
     return pl.when(is_defined).then((row("ssb") / row("ssw")).log())
@@ -184,8 +184,8 @@ def _scattering(row: Row) -> pl.Expr:
     """Return the Scat term of the SD and S_Dbw indices.
 
     The Scat term is the mean norm of the clusters' variance vectors, divided by the norm of the
-    variance vector of the whole partition. `row` returns the expression of a column of
-    _spread_totals, n or n_clusters by its name.
+    variance vector of the whole partition. `row` returns the expression for a column, given the
+    column's name: n, n_clusters or a column of _spread_totals.
     """
     mean_norm = row("variance_norm_sum") / row("n_clusters")
     return ratio(mean_norm, row("total_squares_norm") / row("n"))
@@ -194,9 +194,9 @@ def _scattering(row: Row) -> pl.Expr:
 def _pbm_index(row: Row) -> pl.Expr:
     """Return the PBM index of a partition: (e / w x d / n_clusters)^2.
 
-    e and w are the sums of the distances of all points to the center of the partition and to their
-    own centers, d is the largest distance between two centers. `row` returns the expression of a
-    column of internal_statistics by its name.
+    e and w are the sums of the distances from all points to the center of the partition and to
+    their own centers, and d is the largest distance between two centers. `row` returns the
+    expression for a column of internal_statistics, given the column's name.
     """
     distances_ratio = ratio(row("overall_distances"), row("distances"))
     return (distances_ratio * row("most_gap") / to_double(row("n_clusters"))).pow(2)
@@ -205,9 +205,9 @@ def _pbm_index(row: Row) -> pl.Expr:
 def internal_scores(row: Row, *, squares_add_up: bool) -> Terms:
     """Return the index columns of internal_report as expressions by name.
 
-    `row` returns the expression of a column of internal_statistics by its name. Unless
-    squares_add_up (total sum of squares = within + between, see Points), the scores that need the
-    total are NULL.
+    `row` returns the expression for a column of internal_statistics, given the column's name.
+    squares_add_up tells whether the total sum of squares is within + between (see Points). If it is
+    not, the scores that need the total are NULL.
     """
     ssw, ssb, n_clusters = row("ssw"), row("ssb"), to_double(row("n_clusters"))
     xie_beni_index = ratio(ssw / row("n"), row("least_squared_gap"))
@@ -243,7 +243,7 @@ _NEED_TOTAL_SQUARES = ("sst", "explained_variance", "ratkowsky_lance_index", "sd
 
 
 def _density_radii(points: Points) -> pl.LazyFrame:
-    """Return one row per partition: density_radius, within which S_Dbw counts points as near.
+    """Return density_radius, within which S_Dbw counts a point as near, one row per partition.
 
     The other columns are the partition columns. The radius is sqrt(sum over clusters of the norm of
     their variance vector) / number of clusters.
@@ -254,7 +254,7 @@ def _density_radii(points: Points) -> pl.LazyFrame:
 
 
 def _neighbor_totals(points: Points) -> pl.LazyFrame:
-    """Return one row per partition: wemmert_gancarski and density, see CenterNeighbors.
+    """Return one row per partition: wemmert_gancarski and density, which CenterNeighbors computes.
 
     On collection, the points stream, and the centers are in memory.
     """
@@ -349,7 +349,7 @@ def neighbor_report(
     missing: Missing = "error",
     metrics: Sequence[str] | None = None,
 ) -> Frame:
-    """Internal indices that need the distance of every point to every center.
+    """Internal indices that need the distance from every point to every center.
 
     Parameters
     ----------

@@ -121,10 +121,10 @@ def _cluster_silhouettes(
     """Return one row per cluster that has queries, the points whose silhouettes are computed.
 
     The columns are those that identify the cluster; the means over its queries of a, b, silhouette
-    (the middle of lower and upper), lower and upper; n_queries, and n_exact, how many of these are
-    exact; squares, the sum of the squared deviations of the silhouettes from their mean; and
-    reference_variance, the variance of the mean silhouette of the cluster or of the partition,
-    according to `level`.
+    (the middle of lower and upper), lower and upper; n_queries, and n_exact, how many of the
+    queries have exact silhouettes; squares, the sum of the squared deviations of the silhouettes
+    from their mean; and reference_variance, the variance of the mean silhouette of the cluster or
+    of the partition, according to `level`.
     """
     lower, upper = pl.col("lower"), pl.col("upper")
     rows = point_silhouettes(points, options, level, with_neighbor=False)
@@ -165,15 +165,16 @@ def silhouette_samples(
 ) -> Frame:
     """Silhouette of each point: how much nearer it is to its own cluster than to any other cluster.
 
-    It is s = (b - a) / max(a, b), where a is the mean distance to the other points of its cluster,
-    and b is the smallest mean distance to the points of another cluster, unless you choose a
-    different b with `between`. Range [-1, 1], best 1.
+    The silhouette is s = (b - a) / max(a, b), where a is the mean distance to the other points of
+    the point's own cluster, and b is the smallest mean distance to the points of another cluster,
+    unless you choose a different b with `between`. Range [-1, 1], best 1.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
         One point per row. For 'sqeuclidean' and 'cosine' the points stream. Otherwise, when you
-        collect the result, all points are in memory, or with reference_size only the drawn ones.
+        collect the result, all points are in memory, or only the drawn points if you set
+        reference_size.
     id : str or Expr, optional
         Identifier of a point; by default its row number in the frame, from 0.
     method : {'exact', 'sample'}
@@ -187,12 +188,12 @@ def silhouette_samples(
     DataFrame or LazyFrame
         Same kind as `frame`, one row per point, or per sampled point, sorted by partition and id:
         the partition columns; id; cluster; neighbor, the nearest other cluster, or the furthest
-        cluster with `between` (the lowest cluster in a tie, and NULL for 'mean_other'); a; b;
-        silhouette; and std_error, the standard error of the silhouette that comes from drawing
-        references (NULL unless method is 'sample'). A point alone in its cluster has a = 0 and
-        silhouette 0; silhouette is also 0 if a = b = 0. If there is one cluster, neighbor, b and
-        silhouette are NULL; silhouette is also NULL if every point is a cluster. For noise points
-        that count as singletons, cluster is NULL.
+        cluster with `between` 'furthest' (the lowest cluster in a tie, and NULL for 'mean_other');
+        a; b; silhouette; and std_error, the standard error of the silhouette that comes from
+        drawing references (NULL unless method is 'sample'). A point alone in its cluster has a = 0
+        and silhouette 0; silhouette is also 0 if a = b = 0. If there is only one cluster, neighbor,
+        b and silhouette are NULL; silhouette is also NULL if every point is a cluster. For noise
+        points that count as singletons, cluster is NULL.
 
     Raises
     ------
@@ -203,8 +204,8 @@ def silhouette_samples(
     -----
     Means of squared distances follow from the moments of the clusters. For other distances,
     certified bounds rule out clusters that cannot be the nearest, or the furthest. For the
-    remaining clusters, the distances to all of their points are computed; for cityblock, only the
-    sums of these distances, from running sums of sorted coordinates.
+    remaining clusters, the distances to all of their points are computed. For cityblock, only the
+    sums of these distances are computed, from running sums of sorted coordinates.
     In SQL: ``FROM clustereval.silhouette_samples(tbl, [x, y], cluster)``.
 
     References
@@ -281,7 +282,8 @@ def silhouette_clusters(
     ----------
     frame : DataFrame or LazyFrame
         One point per row. For 'sqeuclidean' and 'cosine' the points stream. Otherwise, when you
-        collect the result, all points are in memory, or with reference_size only the drawn ones.
+        collect the result, all points are in memory, or only the drawn points if you set
+        reference_size.
     id : str or Expr, optional
         Identifier of a point. A sample is drawn in the order of the ids; by default the id is the
         row number, from 0.
@@ -382,7 +384,8 @@ def silhouette_score(
     ----------
     frame : DataFrame or LazyFrame
         One point per row. For 'sqeuclidean' and 'cosine' the points stream. Otherwise, when you
-        collect the result, all points are in memory, or with reference_size only the drawn ones.
+        collect the result, all points are in memory, or only the drawn points if you set
+        reference_size.
     id : str or Expr, optional
         Identifier of a point. A sample is drawn in the order of the ids; by default the id is the
         row number, from 0.
@@ -425,16 +428,16 @@ def silhouette_score(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per partition, sorted: the partition columns; n, the number of
-        points that are counted; n_dropped and n_noise, the numbers of rows that are left out and of
-        noise rows; n_clusters; n_singletons; n_evaluated, the number of points whose silhouette is
-        computed; silhouette, the mean over the points; silhouette_macro, the mean over the clusters
-        of their means, and silhouette_max, the largest of these means; silhouette_lower and
-        silhouette_upper, which enclose the exact mean; and std_error, the standard error of
-        silhouette with method 'sample', otherwise NULL. With 'exact', the two limits equal
-        silhouette; with 'simplified', they are NULL. With 'bounds', silhouette, silhouette_macro
-        and silhouette_max are NULL; with 'sample', the latter two are NULL if the sample misses a
-        cluster. All scores are NULL if there are fewer than 2 clusters, or if every point is a
-        cluster.
+        points that are counted; n_dropped, the number of rows that are left out; n_noise, the
+        number of noise rows; n_clusters; n_singletons; n_evaluated, the number of points whose
+        silhouette is computed; silhouette, the mean over the points; silhouette_macro, the mean of
+        the clusters' mean silhouettes, and silhouette_max, the largest of these means;
+        silhouette_lower and silhouette_upper, which enclose the exact mean; and std_error, the
+        standard error of silhouette with method 'sample', otherwise NULL. With 'exact' and no
+        tolerance, the two limits equal silhouette; with 'simplified', they are NULL. With 'bounds',
+        silhouette, silhouette_macro and silhouette_max are NULL; with 'sample', the latter two are
+        NULL if the sample misses a cluster. All scores are NULL if there are fewer than 2 clusters,
+        or if every point is a cluster.
 
     Raises
     ------
@@ -446,17 +449,17 @@ def silhouette_score(
     -----
     silhouette_samples explains how mean distances are computed. The limits of a sample are
     silhouette -/+ z std_error, where z is the normal quantile; if only one of several points is
-    sampled, the limits are -1 and 1. When sampled points are compared with all points, their a and
-    b are exact, so the mean is unbiased. The mean of scikit-learn is biased, because it computes a
-    and b from the sample alone. The variance is (1 - m / n) s^2 / m, where s^2 is the variance of m
-    silhouettes out of n. References increase the variance: a cluster of N points, t of them
-    references, adds (1
-    - t / N) t / (t - 1) times the sum of the squared influences of its references. The influence of
-    a reference is the mean over the sampled points of ds/da or ds/db times the excess of its
-    distance over the mean distance, divided by t. The estimates of a and b are unbiased, but the
-    silhouette is not linear in them, and b is the smallest of several estimates. To correct for
-    this, the means of silhouettes are those of 2 s - (s+ + s-) / 2, where s+ and s- are computed
-    from mean distances that are varied by the difference between two halves of the references.
+    sampled, the limits are -1 and 1. If sampled points are compared with all points, a and b of
+    these points are exact, so the mean is unbiased. The mean of scikit-learn is biased, because it
+    computes a and b from the sample alone. The variance is (1 - m / n) s^2 / m, where s^2 is the
+    variance of m silhouettes out of n. References increase the variance: a cluster of N points, of
+    which t are references, adds (1 - t / N) t / (t - 1) times the sum of the squared influences of
+    its references. The influence of a reference is the mean over the sampled points of ds/da or
+    ds/db times the excess of the reference's distance over the mean distance, divided by t. The
+    estimates of a and b are unbiased, but the silhouette is not linear in them, and b is the
+    smallest of several estimates. To correct for this, the means of silhouettes are those of 2 s -
+    (s+ + s-) / 2, where s+ and s- are computed from mean distances that are varied by the
+    difference between two halves of the references.
     In SQL: ``FROM clustereval.silhouette_score(tbl, [x, y], cluster)``. DuckDB before 2.0 reads the
     option between only in quotes: ``"between" := 'furthest'``.
 

@@ -131,13 +131,12 @@ def read_queried_points(
     results: Sequence[str],
     inner_key: pl.Expr | None = None,
 ) -> Points:
-    """Return the user's rows as points with a column id: `key`, or the row number from 0.
+    """Return the user's rows as points whose column id is `key`, or else the row number from 0.
 
     frame, vector, cluster and key are arguments of silhouette_score, where key is the argument id.
     `results` are the names of the result's columns, which partition columns must not have.
-    inner_key is the parameter of read_rows. If points stream, the moments of their clusters are
-    computed now; if references are drawn from the points, the sizes of the clusters are also
-    computed now.
+    inner_key is passed to read_rows. If points stream, the moments of their clusters are computed
+    now; if references are drawn from the points, the sizes of the clusters are also computed now.
     """
     row_id: Any = "number" if key is None else check_column(frame.lazy(), key, "id")
     streams = follows_from_moments(point_options.distance, options)
@@ -160,5 +159,8 @@ def follows_from_moments(distance: Distance, options: SilhouetteOptions) -> bool
 
 
 def is_squared_distance(distance: Distance) -> bool:
-    """Return whether the distance is sqeuclidean, or cosine (half of it for unit vectors)."""
+    """Return whether the distance is sqeuclidean or cosine.
+
+    For unit vectors, the cosine distance is half of the squared euclidean distance.
+    """
     return distance.name in ("sqeuclidean", "cosine")

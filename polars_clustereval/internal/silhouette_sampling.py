@@ -2,8 +2,9 @@
 
 A query is a point whose silhouette is computed. Mean distances to a cluster are estimated from
 references, which are t of its points, drawn without replacement, or all of its points if there are
-no more than t. All queries use the same references, so the error due to the references does not
-average out over the queries. It is the variance of sums of influences, one for each reference.
+no more than t. All queries use the same references, so the error that is due to the references does
+not average out over the queries. The variance of this error is that of a sum of influences, one for
+each reference.
 """
 
 from __future__ import annotations
@@ -69,16 +70,16 @@ def _sample_key(seed: int) -> pl.Expr:
 
 
 def _rank_by(key: str, by: list[str]) -> pl.Expr:
-    """Return the rank, from 1, of each row by its sample key in its group of the columns `by`."""
+    """Return the rank, from 1, of each row by its sample key among the rows with equal `by`."""
     rank = pl.struct(key, "place").rank("ordinal")
     return rank.over(by) if by else rank
 
 
 def mark_queries(points: Points, options: SilhouetteOptions) -> Points:
-    """Return the points with the column is_query, whether the silhouette of a point is computed.
+    """Return the points with the column is_query, which marks those whose silhouettes are computed.
 
-    is_query is true for all points. With a sample_size, it is true for that many points of each
-    partition: those with the smallest sample keys of random_state.
+    Without a sample_size, is_query is true for all points. With a sample_size, it is true for that
+    many points of each partition, namely those with the smallest sample keys for random_state.
     """
     if options.sample_size is None:
         return replace(points, rows=points.rows.with_columns(is_query=pl.lit(True)))
@@ -89,12 +90,12 @@ def mark_queries(points: Points, options: SilhouetteOptions) -> Points:
 
 
 def draw_points(points: Points, options: SilhouetteOptions) -> Points:
-    """Return the queries and references of the points, collected now.
+    """Collect the queries and references of the points now, and return them.
 
-    No other rows are held in memory. The rows have is_query and is_reference; `size`, the number of
-    points of the cluster; and is_odd, whether the rank among the points of the cluster is odd,
-    which divides the references into two halves. The keys of all rows are read first, and then the
-    vectors of the drawn rows.
+    No other rows are held in memory. The returned rows have is_query and is_reference; `size`, the
+    number of points of the cluster; and is_odd, whether the rank among the points of the cluster is
+    odd, which divides the references into two halves. The keys of all rows are read first, and then
+    the vectors of the drawn rows.
     """
     keys, n = points.partition_keys, pl.col("n")
     total = n.sum().over(keys) if keys else n.sum()
@@ -119,13 +120,13 @@ def _draw(
     """Return the ids of queries and references, with the flags is_query and is_reference.
 
     These are the rows with small sample keys. `keyed` has all points with both keys and the sizes
-    of their clusters and partitions. Only rows with small keys are stored and ranked: the number
-    that should be enough, plus `margin` standard deviations, or all rows if margin is None. If
-    these rows are not enough, the result is None.
+    of their clusters and partitions. Only rows with small keys are stored and ranked. Their
+    expected number is the number that is needed, plus about `margin` standard deviations. If margin
+    is None, all rows are ranked. If these rows are not enough, the result is None.
     """
 
     def limit(size: int | None, population: str) -> pl.Expr:
-        """Return the sample key from which on rows are left out of a draw of this size."""
+        """Return the sample key at or above which rows are left out of a draw of this size."""
         if size is None or margin is None:
             return pl.lit(PRIME)
         share = float(size + margin * size**0.5 + margin**2) / pl.col(population)
@@ -180,7 +181,7 @@ class _DrawnPartition(NamedTuple):
 
     @property
     def own_counts(self) -> Integers:
-        """(m,): number of references in each query's own cluster, without the query itself."""
+        """The number (m,) of references in each query's own cluster, without the query itself."""
         return self.counts[self.own] - (self.places >= 0)
 
 
@@ -203,7 +204,7 @@ def _split_drawn(part: Partition, distance: Distance) -> _DrawnPartition:
 
 
 class Estimates(NamedTuple):
-    """Estimated silhouettes of the m queries of a partition, with their error."""
+    """Estimated silhouettes of the m queries of a partition, with their errors."""
 
     #: Mean distances to the references. Silhouettes computed from them have a bias of the order 1 /
     #: t.
@@ -235,7 +236,7 @@ def estimate_silhouettes(part: Partition, distance: Distance, level: str) -> Est
 
 
 def _own_and_nearest(means: Floats, own: Integers) -> MeanDistances:
-    """Return a and b from the mean distances (m, k) of m queries to all clusters.
+    """Return a and b, given the mean distances (m, k) from m queries to all clusters.
 
     own (m,) are the numbers of the queries' clusters.
     """
@@ -248,7 +249,7 @@ def _own_and_nearest(means: Floats, own: Integers) -> MeanDistances:
 
 
 def _reference_means(drawn: _DrawnPartition) -> tuple[Floats, Floats]:
-    """Return the mean distances (m, k) of queries to references, and their deviations (m, k).
+    """Return the mean distances (m, k) from queries to references, and their deviations (m, k).
 
     A deviation is half the difference between the means of the two halves of the references, times
     the root of the share of the cluster that is not drawn. The query itself is left out of a mean.

@@ -1,6 +1,6 @@
 """states: statistics of clusters that you can store, so that later reports need no points.
 
-A state has the number, the mean and the sums of squared deviations of some points of a cluster. The
+A state describes some points of a cluster by their number, mean and sums of squared deviations. The
 states of any number of parts can be merged into the state of all their points. A mean is stored as
 the sum of two numbers, mean and mean_correction. With a single number, a mean far from 0 would lose
 the digits in which the means of two parts differ.
@@ -59,7 +59,7 @@ _NEED_MEAN_DISTANCES = ("compactness", "davies_bouldin_score", "pbm_index")
 
 
 def _sum_error(x: pl.Expr, y: pl.Expr) -> pl.Expr:
-    """Return x + y - (the Float64 nearest to x + y), exactly: Knuth's TwoSum."""
+    """Return exactly x + y - (the Float64 nearest to x + y), by Knuth's TwoSum."""
     total = x + y
     part = total - x
     return (x - (total - part)) + (y - part)
@@ -69,8 +69,8 @@ def _mean_terms(reference: str, shift: str, low: str, high: str) -> tuple[pl.Exp
     """Return the mean `reference` + `shift` as two numbers, mean and mean_correction.
 
     The arguments are names of columns. `low` and `high` are the smallest and the largest of the
-    averaged numbers. The result is between them; if rounding takes it outside, it is clamped, and
-    the correction is 0.
+    averaged numbers. The result is clamped to this range if rounding takes it outside. In that
+    case, the correction is 0.
     """
     a, b = pl.col(reference), pl.col(shift)
     is_inside = (a + b).is_between(pl.col(low), pl.col(high))
@@ -99,8 +99,8 @@ def _read_states(
 ) -> _States:
     """Read and check the rows of a table of states, and return them.
 
-    `results` are the names of the columns of the caller's result: a partition column of such a name
-    is an error.
+    `results` are the names of the columns of the caller's result, and partition columns must not
+    have these names.
     """
     lazy = check_frame(frame)
     keys = check_partition_keys(lazy, partition_by, results)
@@ -140,7 +140,7 @@ def _check_type(name: str, dtype: pl.DataType) -> None:
 
 
 def _raise_fault(fault: str | None) -> None:
-    """Raise an error unless `fault`, the text of what was expected and got, is None."""
+    """Raise an error unless `fault`, a text that says what was expected and what came, is None."""
     if fault is not None:
         raise ClusterEvalError(f"states: expected {fault}")
 
@@ -171,7 +171,7 @@ def _check_lengths(rows: pl.LazyFrame) -> int:
 
 
 def _count_fault(name: str) -> pl.Expr:
-    """Return as text what is wrong with the count in column `name`; NULL if it is valid."""
+    """Return a text on what is wrong with the count in column `name`, NULL if it is valid."""
     x = to_double(pl.col(name))
     is_count = (x >= 0) & (x < 1e15) & (x == x.floor())
     given = pl.col(name).cast(pl.String).str.to_lowercase().fill_null("NULL")
@@ -180,7 +180,7 @@ def _count_fault(name: str) -> pl.Expr:
 
 
 def _length_fault(name: str, dims: pl.Expr) -> pl.Expr:
-    """Return as text what is wrong with the length of a list of `dims` numbers; NULL if valid."""
+    """Return a text on what is wrong with the length of a list, NULL if it has `dims` numbers."""
     length = pl.col(name).list.len()
     missing = pl.lit(f"a list for each state of points in the column {name}, got NULL")
     other = pl.format(f"lists of length {{}} in the column {name}, got length {{}}", dims, length)
@@ -202,7 +202,7 @@ def _check_values(rows: pl.LazyFrame) -> None:
 
 
 def _finite_fault(name: str) -> pl.Expr:
-    """Return as text what is wrong with the number in column `name`; NULL if it is finite."""
+    """Return a text on what is wrong with the number in column `name`, NULL if it is finite."""
     x = pl.col(name)
     fault = pl.format(f"finite numbers in the column {name}, got {{}}", non_finite_as_text(x))
     return pl.when(~x.is_finite().fill_null(False)).then(fault)
@@ -302,7 +302,7 @@ def _long_deviations(points: Points) -> pl.LazyFrame:
 
 
 def _merge_states(states: _States) -> pl.LazyFrame:
-    """Return one row per cluster: the columns of `states`, from all states of the cluster."""
+    """Return one row per cluster with the columns of `states`, merged from the cluster's states."""
     by = [*states.keys, "cluster"]
     counts = states.rows.group_by(by).agg(pl.col(_COUNTS).sum())
     coordinates = _merge_coordinates(_explode_states(states.rows), [*by, "i"])
@@ -311,12 +311,12 @@ def _merge_states(states: _States) -> pl.LazyFrame:
 
 
 def _merge_coordinates(values: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    """Return one row per group of `by`, a cluster and coordinate: the columns of _LISTS, merged.
+    """Return the merged columns of _LISTS, one row per group of `by`: a cluster and a coordinate.
 
     `values` has these columns and n, with one row per part. The formula is that of Chan, Golub and
-    LeVeque for any number of parts: m2 = sum of m2_i + sum of n_i (mean_i - mean)^2. Before
-    anything is squared, the means are centered by `reference`, which is their mean up to rounding
-    errors.
+    LeVeque for any number of parts: m2 = sum of m2_i + sum of n_i (mean_i - mean)^2. Before the
+    means are squared, `reference`, which is their mean up to rounding errors, is subtracted from
+    them.
     """
     n, mean, deviation = to_double(pl.col("n")), pl.col("mean"), pl.col("deviation")
     # Both uses need exactly the same references, and a second evaluation might add numbers in
@@ -341,7 +341,7 @@ def _merge_coordinates(values: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
 
 
 def _weighted_mean(n: pl.Expr, x: pl.Expr) -> pl.Expr:
-    """Return the mean of x weighted by n, as an aggregate; the mean of equal numbers is exact."""
+    """Return the mean of x weighted by n, as an aggregate that is exact for equal numbers."""
     return ((n * x).sum() / n.sum()).clip(x.min(), x.max())
 
 
@@ -351,7 +351,7 @@ def _weighted_mean(n: pl.Expr, x: pl.Expr) -> pl.Expr:
 
 
 def _points_of_states(states: _States, distance: Distance, factors: list[float]) -> Points:
-    """Return the clusters of `states` as Points with centers and spreads, but without rows.
+    """Return the clusters of `states` as Points that have centers and spreads, but no rows.
 
     The sums of distances are always computed for sqeuclidean: the sum of squared distances to any
     center is the sum of squared distances to the mean, plus n times the squared distance between
@@ -543,7 +543,8 @@ def internal_report_from_states(
         merged. n_dropped, n_noise and mean_correction may be missing or NULL, which counts as 0. A
         LazyFrame is checked when you collect the result.
     distance : {'euclidean', 'sqeuclidean'}
-        Distance of the points, in any letter case. Sums of other distances cannot be merged.
+        The name of the distance between points, in any letter case. Sums of other distances cannot
+        be merged.
     partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately. NULL is also a group.
     weights : sequence of float, optional

@@ -1,9 +1,9 @@
 """two_passes: centers of clusters and distances to them, from two passes over the points.
 
-For most points, sums of plain coordinates are exact enough. If they may not be, for example for
-clusters that are narrow compared with their distance from 0, the sums show this. In that case, the
-points of those partitions are read again with the precautions of Points.with_vectors. The class
-VectorForm describes the vectors c, v and g.
+For most points, sums of plain coordinates are accurate enough. For some partitions they may not be,
+for example if clusters are narrow compared with their distance from 0. The sums themselves show
+this, and the points of such partitions are read again with the precautions of Points.with_vectors.
+The class VectorForm describes the vectors c, v and g.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ _SMALL_GAP = 1e-9
 def read_points_in_two_passes(
     frame: Frame, vector: Vector, cluster: Column, options: PointOptions, **given: Any
 ) -> Points:
-    """Return the points of read_points, if only all_centers, spreads and clusters are needed.
+    """Return the points of read_points for a caller that needs only statistics of clusters.
 
-    `given` has further arguments for read_rows. Collecting these frames raises the error for points
-    without finite distances. The vectors refer to the points as they were read, which are moved in
-    some partitions and not in others.
+    `given` has further arguments for read_rows. Use only all_centers, spreads and clusters of the
+    result. Collecting these frames raises an error if any point has no finite distance. The vectors
+    refer to the points as they were read, which are moved in some partitions and not in others.
     """
     points = read_rows(frame, vector, cluster, options, **given)
     if options.center == "median" or options.distance.name == "cosine":
@@ -84,7 +84,7 @@ def _with_table(points: Points, table: pl.LazyFrame) -> Points:
 
 
 def _sum_long_vectors(points: Points) -> pl.LazyFrame:
-    """Return the table of _join_centers for long vectors after one pass that adds them up.
+    """Return the table of _join_centers for long vectors after one pass that adds up the vectors.
 
     Columns that need distances to centers, or their squares, are NULL.
     """
@@ -241,7 +241,7 @@ def _find_doubtful(table: pl.DataFrame, points: Points, form: VectorForm) -> pl.
 
 
 def _may_lose_digits(clusters: pl.DataFrame, form: VectorForm, starts: Integers) -> Booleans:
-    """Return for q partitions (q,) whether plain sums of their points may have lost digits.
+    """Return for each of q partitions (q,) whether plain sums of points may have lost digits.
 
     `clusters` has k rows, sorted by partition, and `starts` (q,) has the first row of each
     partition.
@@ -267,21 +267,22 @@ def _may_lose_digits(clusters: pl.DataFrame, form: VectorForm, starts: Integers)
 
 
 def _is_small(squares: Floats, of_centers: Floats) -> Booleans:
-    """Return whether sums of squares are positive, but small compared with those of centers."""
+    """Return whether sums of squares are positive, but small relative to those of the centers."""
     return (squares > 0) & (squares < SMALL_SPREAD**2 * of_centers)
 
 
 def _squared_lengths(x: Floats, distance: Distance) -> Floats:
-    """Return for each row (m,) of x (m, d) the term of its distance from 0 in a sum of squares."""
+    """Return what each row of x (m, d) adds to a sum of squared distances from 0, as (m,)."""
     lengths = measure_differences(x.copy(), *distance)
     return lengths if distance.name == "sqeuclidean" else lengths**2
 
 
 def _varies_little(n: Integers, v: Floats, c: Floats) -> Booleans:
-    """Return for k clusters (k,) whether a coordinate is so narrow that it may be constant.
+    """Return for each of k clusters (k,) whether a coordinate may be constant.
 
-    The spread may then be only rounding error. n (k,) are the sizes of the clusters, and v and c
-    (k, d) are their variances and centers. Sums of equal numbers with few digits are exact.
+    This is so if the spread of a coordinate is so small that it may be only rounding error. n (k,)
+    are the sizes of the clusters, and v and c (k, d) are their variances and centers. Sums of equal
+    numbers with few digits are exact.
     """
     is_rounded = (v > 0) | (c != c.astype(np.float32))
     is_narrow = (v < SMALL_SPREAD**2 * c**2) & is_rounded
@@ -289,7 +290,7 @@ def _varies_little(n: Integers, v: Floats, c: Floats) -> Booleans:
 
 
 def _is_nearly_repeated(c: Floats, starts: Integers) -> Booleans:
-    """Return for centers c (k, d) whether each nearly equals another center in its partition.
+    """Return for each center in c (k, d) whether it nearly equals another one in its partition.
 
     Such centers differ only by rounding errors. `starts` (q,) are the first centers of the
     partitions. If centers are sorted by their projections on a line, such centers are neighbors.

@@ -71,10 +71,10 @@ def check_vector(
 ) -> Coordinates:
     """Return the expressions of the coordinates that a user's `vector` argument names.
 
-    `vector` is one column of lists or arrays, or several numeric columns, of `lazy`; any other type
-    is an error. `counts` is true in rows that are evaluated if they have a vector. In these rows,
-    the longest list determines the number of coordinates of a column of lists. If `missing` is
-    'drop', rows with a NULL coordinate have no vector.
+    `vector` must name one column of lists or arrays, or several numeric columns, of `lazy`.
+    `counts` is true in rows that are evaluated if they have a vector. In these rows, the longest
+    list determines the number of coordinates of a column of lists. If `missing` is 'drop', rows
+    with a NULL coordinate have no vector.
     """
     named = _vector_columns(lazy, vector)
     columns = [expr for _, expr in named]
@@ -121,8 +121,8 @@ def _has_few_digits(dtype: pl.DataType) -> bool:
 def _vector_columns(lazy: pl.LazyFrame, vector: Vector) -> list[tuple[str, pl.Expr]]:
     """Return the name of each column of a vector argument, with an expression named x_0, x_1, ...
 
-    `vector` is a name, an expression, a selector or a sequence of these. A part of another type, or
-    a column that `lazy` does not have, is an error.
+    `vector` is a name, an expression, a selector or a sequence of these. Raise an error for a part
+    of another type, or for a column that `lazy` does not have.
     """
     parts = (
         list(vector) if isinstance(vector, Iterable) and not isinstance(vector, str) else [vector]
@@ -160,7 +160,7 @@ def _nested_coordinates(
 ) -> Coordinates:
     """Return the coordinates of one column `expr` of lists or arrays, whose type is `dtype`.
 
-    Elements that are not numbers are an error. `counts` and `missing` are as in check_vector.
+    Raise an error if the elements are not numbers. `counts` and `missing` are as in check_vector.
     """
     inner = dtype.inner
     if not (isinstance(inner, pl.DataType) and inner.is_numeric()):
@@ -199,7 +199,7 @@ def _list_coordinates(
     """Return the coordinates of a column `expr` of lists of numbers of type `inner`.
 
     The number of coordinates is the length of the longest list in the rows with a vector where
-    `counts` is true. These rows are read to make the plan. If a list is shorter, its missing
+    `counts` is true. These rows are read while the plan is made. If a list is shorter, its missing
     coordinates are NULL.
     """
     length = expr.list.len()
@@ -240,7 +240,7 @@ def _has_vector(expr: pl.Expr, maximum: pl.Expr, length: pl.Expr) -> pl.Expr:
 
 
 def _vector_type_error(dtype: pl.DataType, is_vector_text: bool = False) -> ClusterEvalError:
-    """Return the error for a vector argument with a column of type `dtype`, which is not a vector.
+    """Return the error for a vector argument that names a column of `dtype`, not a vector type.
 
     `is_vector_text` tells whether it is the only column, and a text column from which vectors can
     be parsed.
@@ -531,7 +531,7 @@ def vdm_encode(
     *,
     partition_by: Keys = None,
 ) -> Frame:
-    """Encode each nominal value as a vector, which has the shares of the classes in its rows.
+    """Encode each nominal value as the vector of the shares of the classes among its rows.
 
     Parameters
     ----------
@@ -558,7 +558,8 @@ def vdm_encode(
     ------
     ClusterEvalError
         If a column does not exist or cannot be grouped, if columns is empty or names a column
-        twice, or if the frame already has a column with such a name, ending in _vdm.
+        twice, or if the frame already has a column with the name of a new column, such as
+        color_vdm.
 
     Notes
     -----

@@ -1,8 +1,9 @@
-"""The macros of ``sql/`` in Python: as text, in a DuckDB connection, and in a database file.
+"""Access to the macros in ``sql/``: as text, in a DuckDB connection, and in a database file.
 
 ``text`` reads the files and combines them into one (`bundle`). ``registration`` creates the macros
-in a connection (`register`), for which it copies them from ``cache``. ``database`` writes a
-database with the macros. ``cache_folder`` decides which files of the cache are trusted.
+in a connection (`register`). ``cache`` keeps a database from which ``registration`` copies the
+macros. ``database`` writes a database file with the macros. ``cache_folder`` decides which files in
+the cache are trusted.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The macros in a cached DuckDB database; copying them from it takes a tenth of the time.
+"""A cached DuckDB database, from which macros are copied in a tenth of the time that parsing takes.
 
-DuckDB parses the SQL of the macros in 0.3 s, and copies them from another database in 0.03 s. The
-first call of `register` writes such a database to the user's cache folder, and later calls copy
-from it. If the database cannot be written, read or trusted, the macros are parsed. The module
-`database` writes its files in the same way.
+DuckDB parses the SQL of the macros in 0.3 s, and copies macros from another database in 0.03 s. The
+first call of `register` writes such a database to the user's cache folder, and later calls copy the
+macros from there. If the database cannot be written or read, or is not trusted, the macros are
+parsed. The module `database` writes files in the same way.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _NAME_IN_CACHE = "macros"
 
 
 def copy_macros(con: duckdb.DuckDBPyConnection, text: str) -> bool:
-    """Copy the macros to the current database, and return whether that was possible.
+    """Copy the macros to the current database, and return whether copying was possible.
 
-    `text` is the SQL that creates the macros and their schema. The database must not have this
-    schema yet.
+    `text` is the SQL that creates the macros and their schema. The current database must not have
+    this schema yet.
     """
     try:
         _copy_schemas(con, cached_database(text, _NAME_IN_CACHE))
@@ -65,10 +65,10 @@ def attach_cached(con: duckdb.DuckDBPyConnection, path: Path, name: str) -> None
 
 
 def cached_database(text: str, name: str) -> Path:
-    """Return the path of a database with the macros of `text`; create it if it does not exist.
+    """Return the path of a database with the macros in `text`, and create it if it does not exist.
 
-    `name` is the name of the database in `text`, if `text` names one. Each file belongs to one text
-    and one version of DuckDB, so it never has to be updated.
+    `name` is the name of the database in `text`, if `text` names one. Each file is for one text and
+    one version of DuckDB, so it never has to be updated.
     """
     key = f"{sha256(text.encode()).hexdigest()[:32]}-{duckdb.__version__}"
     folder = open_folder()
@@ -78,7 +78,7 @@ def cached_database(text: str, name: str) -> Path:
 
 
 def write_macros(text: str, path: Path, name: str, storage_version: str) -> None:
-    """Write a database file with the macros of `text`, whole or not at all.
+    """Write a database file with the macros in `text`; an interrupted call leaves no partial file.
 
     `name` is the name of the database in `text`, if `text` names one. `storage_version` is the
     oldest version of DuckDB that can read the file, such as v1.4.0, or ``latest``.
@@ -92,7 +92,7 @@ def write_macros(text: str, path: Path, name: str, storage_version: str) -> None
 
 
 def _write_whole(text: str, path: Path, name: str, storage_version: str) -> None:
-    """Write the file of `write_macros`; raise an error if it is not complete."""
+    """Write the file for `write_macros`, and raise an error if the file is not complete."""
     file, database = quote_literal(str(path)), quote_identifier(name)
     with duckdb.connect() as con:
         con.execute(f"ATTACH {file} AS {database} (STORAGE_VERSION '{storage_version}')")

@@ -1,8 +1,8 @@
-"""The package's folder in the user's cache, and which files in it are trusted.
+"""The package's folder in the user's cache, and the check whether a file in this folder is trusted.
 
 The content of these files ends up in the user's database. Therefore the folder and its files must
-belong to the user, and no other user may be able to write to them. A digest in the name of a file
-shows whether it still has the content that was written for this name. No check helps against a
+belong to the user, and no other user may be able to write to them. The name of a file contains a
+digest, which shows whether the file still has its original content. No check can protect against a
 program that can write files as the user.
 """
 
@@ -38,9 +38,9 @@ for _name in ("O_NONBLOCK", "O_NOFOLLOW", "O_BINARY"):
 
 
 def open_folder() -> Path:
-    """Return the package's folder in the user's cache, created now if there is none.
+    """Return the package's folder in the user's cache, which is created if it does not exist.
 
-    Raise an OSError unless only the user has access to it.
+    Raise an OSError unless only the user has access to the folder.
     """
     folder = _find_cache() / _PACKAGE_FOLDER
     folder.mkdir(_FOLDER_MODE, parents=True, exist_ok=True)
@@ -58,7 +58,7 @@ def open_folder() -> Path:
 
 
 def _find_cache() -> Path:
-    """Return the folder for the user's caches on this system."""
+    """Return the folder in which this system keeps the user's caches."""
     if sys.platform == "win32":
         cache = _absolute("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
     elif sys.platform == "darwin":
@@ -73,14 +73,14 @@ def _find_cache() -> Path:
 def _absolute(variable: str) -> Path | None:
     """Return the path in an environment variable, or None if it is unset, empty or relative.
 
-    A relative path would mean another folder after each change of the working directory.
+    A relative path would stand for another folder after each change of the working directory.
     """
     path = Path(os.environ.get(variable, ""))
     return path if path.is_absolute() else None
 
 
 def _find_home() -> Path:
-    """Return the user's home folder: HOME if it is absolute, else the one in the list of users."""
+    """Return the user's home folder: HOME if that is absolute, or else the system's entry."""
     if sys.platform == "win32":
         return Path.home()
     import pwd  # Windows has none
@@ -94,7 +94,7 @@ def _find_home() -> Path:
 
 
 def _delete_old_drafts(folder: Path) -> None:
-    """Delete the drafts in `folder` that processes left behind when they were killed."""
+    """Delete the drafts in `folder` that killed processes have left behind."""
     oldest = time.time() - _DRAFT_SECONDS
     for draft in folder.glob(f"{_DRAFT}*"):
         with suppress(FileNotFoundError):  # its process has just finished
@@ -105,7 +105,7 @@ def _delete_old_drafts(folder: Path) -> None:
 def find_trusted(folder: Path, key: str) -> Path | None:
     """Return the trusted file in `folder` that `write_trusted` wrote for `key`, if there is one.
 
-    Anything else in its place is deleted.
+    Files for `key` that are not trusted are deleted.
     """
     # The order is from last to first, because DuckDB would apply NAME.wal to NAME.
     for path in sorted(folder.glob(f"{key}-*"), reverse=True):
@@ -116,7 +116,7 @@ def find_trusted(folder: Path, key: str) -> Path | None:
 
 
 def _is_trusted(path: Path, key: str) -> bool:
-    """Return whether `path` is a private file of the user, with the content in its name."""
+    """Return whether `path` is a private file of the user with the content given by its name."""
     try:
         file = os.fdopen(os.open(path, _OPEN_FLAGS), "rb")
     except OSError:
@@ -135,13 +135,13 @@ def _is_private(found: os.stat_result) -> bool:
 
 
 def _file_name(key: str, file: BufferedReader) -> str:
-    """Return the name of a file with the content of `file`, written for `key`."""
+    """Return the name for a file that has the content of `file` and is written for `key`."""
     digest = file_digest(file, lambda: sha256(key.encode()))
     return f"{key}-{digest.hexdigest()[:32]}.duckdb"
 
 
 def write_trusted(folder: Path, key: str, write: Callable[[Path], None]) -> Path:
-    """Return a new file in `folder` for `key`, whose content `write` writes to a path."""
+    """Return a new file in `folder` for `key`, to which the function `write` writes the content."""
     draft = folder / f"{_DRAFT}{os.urandom(8).hex()}"
     draft.mkdir(_FOLDER_MODE)
     try:
@@ -156,7 +156,7 @@ def write_trusted(folder: Path, key: str, write: Callable[[Path], None]) -> Path
 
 
 def _move(draft: Path, path: Path) -> Path:
-    """Move a draft to `path`, whose name says what its content is, and return `path`."""
+    """Move a draft to `path`, whose name contains the digest of the content, and return `path`."""
     try:
         return draft.replace(path)
     except PermissionError:

@@ -1,9 +1,9 @@
-"""The macros as a separate DuckDB database, which any DuckDB client can attach.
+"""A separate DuckDB database with the macros, which any DuckDB client can attach.
 
 The macros are in the schema ``main``, and call each other by the name under which the database is
-attached. ``clustereval.rand_score`` then means a macro in the database ``clustereval``; after
-`register`, it means a macro in the schema ``clustereval``. Nothing is written to the user's
-database.
+attached. If this database is attached, ``clustereval.rand_score`` is a macro in the database
+``clustereval``. After a call of `register`, the same name stands for a macro in the schema
+``clustereval``. Nothing is written to the user's database.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _RESERVED_NAMES = ("information_schema", "main", "memory", "pg_catalog", "system
 def write_database(path: str | PathLike[str], name: str = _NAME) -> None:
     """Write a DuckDB database that holds only the macros, for ``ATTACH`` in any DuckDB client.
 
-    ``ATTACH 'clustereval.duckdb' AS clustereval (READ_ONLY)`` then gives a connection every macro
+    After ``ATTACH 'clustereval.duckdb' AS clustereval (READ_ONLY)``, a connection has every macro
     under its usual name, such as ``clustereval.rand_score``. Attaching takes about 10 ms and writes
     nothing to the connection's own database, which may be read-only.
 
@@ -59,9 +59,9 @@ def write_database(path: str | PathLike[str], name: str = _NAME) -> None:
 
     Notes
     -----
-    DuckDB 1.4 and newer can read the file, whichever version wrote it. If the current database has
-    a schema ``clustereval`` and you attach this database as ``clustereval``, names are ambiguous:
-    write ``clustereval.main.rand_score``, or give the database another `name`.
+    DuckDB 1.4 and newer can read the file, whichever version of DuckDB wrote it. If the current
+    database has a schema ``clustereval`` and you attach this database as ``clustereval``, names are
+    ambiguous: write ``clustereval.main.rand_score``, or give the database another `name`.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def write_database(path: str | PathLike[str], name: str = _NAME) -> None:
 
 
 def check_new_file(path: Path) -> None:
-    """Raise an error if there is a file at `path`, or no folder for it."""
+    """Raise an error if there already is a file at `path`, or if its folder does not exist."""
     if not path.parent.is_dir():
         raise ClusterEvalError(f"{path.parent}: no such directory")
     if path.exists():
@@ -96,11 +96,12 @@ def check_new_file(path: Path) -> None:
 
 
 def attach_macros(con: duckdb.DuckDBPyConnection) -> None:
-    """Attach the macros to a connection and all its cursors, as the database ``clustereval``.
+    """Attach the macros, as the database ``clustereval``, to a connection and all its cursors.
 
     The database is a file in the user's cache folder. If this file cannot be written or read, the
     macros are created in a database in memory, which takes 0.4 s. A connection that already has the
-    macros is left unchanged. Raise an error if the name is taken.
+    macros is left unchanged. Raise an error if the connection uses the name ``clustereval`` for
+    something else.
     """
     if _has_macros(con):
         return
@@ -118,7 +119,7 @@ def attach_macros(con: duckdb.DuckDBPyConnection) -> None:
 def _has_macros(con: duckdb.DuckDBPyConnection) -> bool:
     """Return whether the macros of this version are attached to a connection.
 
-    This is also true for a second connection to the same database in the same process.
+    If they are, a second connection to the same database in the same process also has them.
     """
     query = (
         "SELECT count(*) FROM duckdb_functions() WHERE lower(database_name) = $name "
@@ -129,7 +130,7 @@ def _has_macros(con: duckdb.DuckDBPyConnection) -> bool:
 
 
 def _refuse_taken_name(con: duckdb.DuckDBPyConnection) -> None:
-    """Raise an error if the name of the macros would be ambiguous in a connection."""
+    """Raise an error if the name ``clustereval`` would be ambiguous in a connection."""
     query = (
         "SELECT DISTINCT CASE WHEN lower(database_name) = $name THEN 'database' ELSE 'schema' END "
         "FROM duckdb_schemas() WHERE lower(database_name) = $name "

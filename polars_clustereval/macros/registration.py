@@ -1,4 +1,4 @@
-"""Registration of macros in a DuckDB connection: all of them, or one and those that it calls."""
+"""Registration of macros in a DuckDB connection: all macros, or one macro with those it calls."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _ADVICE = {
 
 
 class _Registration:
-    """The lock that threads hold while they register.
+    """The lock that a thread holds while it registers macros.
 
-    Transactions that create the same macros at the same time conflict. If a process is forked while
-    another thread registers, the new process gets its own lock, because it does not have the thread
-    that would release the old lock.
+    Without this lock, transactions that create the same macros at the same time would conflict. If
+    a process is forked while another thread registers macros, the new process gets its own lock,
+    because the thread that would release the old lock does not exist in the new process.
     """
 
     def __init__(self) -> None:
@@ -69,15 +69,15 @@ def register(
         have not fetched yet is lost, as with ``con.execute``; to keep it, pass ``con.cursor()``
         instead of `con`. Several threads may register at the same time, each with its own cursor.
     schema : str
-        Schema of the macros, created if it does not exist.
+        Schema of the macros, which is created if it does not exist.
     database : str, optional
-        Attached database with the schema. If you pass it, calls between macros name this database,
-        so that the macros also work while another database is current. The database must stay
-        attached under the same name.
+        Attached database that contains the schema. If you pass a name here, macros call each other
+        by names that contain the database, so they also work while another database is current. The
+        database must stay attached under the same name.
     temporary : bool
-        Create temporary macros, which disappear with the connection and need no write access.
-        DuckDB has no schemas for temporary macros, so their names start with ``schema``, as in
-        ``clustereval_rand_score``.
+        Whether to create temporary macros, which disappear with the connection and need no write
+        access. DuckDB has no schemas for temporary macros, so the names of the macros start with
+        ``schema``, as in ``clustereval_rand_score``.
 
     Raises
     ------
@@ -118,9 +118,9 @@ def register(
 
 @contextmanager
 def plain_division(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Switch the setting integer_division off while macros are created.
+    """Return a context in which the setting integer_division is off, so that macros can be created.
 
-    With this setting on, DuckDB's parser reads / as //.
+    If this setting is on, the parser of DuckDB reads / as //.
     """
     if con.execute("SELECT current_setting('integer_division')").fetchone() != (True,):
         yield
@@ -133,9 +133,9 @@ def plain_division(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
 
 
 def _has_room(con: duckdb.DuckDBPyConnection) -> bool:
-    """Return whether the current database has no schema ``clustereval``, outside a transaction.
+    """Return whether no transaction is open and the current database has no schema ``clustereval``.
 
-    In that case, macros can be copied to it from another database.
+    In that case, macros can be copied from another database to the current one.
     """
     query = (
         "SELECT count(*) FROM duckdb_schemas() "
@@ -147,9 +147,9 @@ def _has_room(con: duckdb.DuckDBPyConnection) -> bool:
 def _refuse_other_macros(
     con: duckdb.DuckDBPyConnection, schema: str, database: str | None, temporary: bool
 ) -> None:
-    """Raise an error if `register` with these arguments would replace macros of someone else.
+    """Raise an error if `register`, with these arguments, would replace macros from another source.
 
-    Macros are from this package if their macro version() is.
+    The macros in a schema are from this package if the macro version() in the same schema is.
     """
     prefix = f"{schema}_" if temporary else ""
     found = con.execute(
@@ -175,10 +175,10 @@ def _refuse_other_macros(
 
 
 def register_macro(con: duckdb.DuckDBPyConnection, name: str) -> None:
-    """Create one macro and all macros that it calls, as temporary macros ``clustereval_NAME``.
+    """Create one macro, and all macros that it calls, as temporary macros ``clustereval_NAME``.
 
-    This takes a fraction of the time of `register`, for a connection that needs only the macro
-    `name`.
+    For a connection that needs only the macro `name`, this takes a fraction of the time that
+    `register` takes.
     """
     statements = create_statements()
     text = "\n".join(statements[macro] for macro in macros_called_by(name))
@@ -188,7 +188,7 @@ def register_macro(con: duckdb.DuckDBPyConnection, name: str) -> None:
 
 @contextmanager
 def _transaction(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Execute statements in the connection's open transaction, or else in a new transaction.
+    """Return a context in which statements run in the open transaction, or else in a new one.
 
     In a new transaction, an error leaves the database unchanged. In an open transaction, the caller
     commits or rolls back.
@@ -206,7 +206,7 @@ def _transaction(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
 
 
 def _is_in_transaction(con: duckdb.DuckDBPyConnection) -> bool:
-    """Return whether the connection has an open transaction, begun by the caller."""
+    """Return whether the connection has an open transaction, which the caller has begun."""
     # BEGIN inside a transaction would abort it. Outside of a transaction, every statement has a new
     # number.
     first, second = (con.execute("SELECT txid_current()").fetchone() for _ in range(2))

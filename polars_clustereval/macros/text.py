@@ -1,4 +1,4 @@
-"""The macros of ``sql/`` as text: the files in their load order, the bundle, single macros."""
+"""The macros in ``sql/`` as text: the files in load order, the bundle, and single macros."""
 
 from __future__ import annotations
 
@@ -46,25 +46,25 @@ _GRAMMAR = {"cast", "coalesce", "columns", "decimal", "try", "try_cast", "unnest
 def bundle(
     schema: str = "clustereval", database: str | None = None, temporary: bool = False
 ) -> str:
-    """Return all macros as the text of one SQL file, for ``.read`` in DuckDB or ``con.execute``.
+    """Return the text of an SQL file with all macros, for ``.read`` in DuckDB or ``con.execute``.
 
     Parameters
     ----------
     schema : str
-        Schema of the macros, created if it does not exist.
+        Schema of the macros, which is created if it does not exist.
     database : str, optional
-        Attached database with the schema; by default the current one. If you pass it, calls between
-        macros name this database.
+        Attached database that contains the schema; by default the current one. If you pass a name
+        here, macros call each other by names that contain the database.
     temporary : bool
-        Create temporary macros, which disappear with the connection and need no write access. Their
-        names start with ``schema``, as in ``clustereval_rand_score``.
+        Whether to create temporary macros, which disappear with the connection and need no write
+        access. The names of these macros start with ``schema``, as in ``clustereval_rand_score``.
 
     Returns
     -------
     str
-        A comment on how to use the file, followed by the files of ``sql/`` in their load order.
-        Functions of DuckDB are written with their schema, ``system.main``, so that your own macros
-        cannot replace them.
+        A comment on how to use the file, followed by the files in ``sql/`` in load order. Functions
+        of DuckDB are written with their schema, ``system.main``, so that your own macros cannot
+        replace them.
 
     Raises
     ------
@@ -95,11 +95,11 @@ def bundle(
 
 
 def _format_head(schema: str, database: str | None, temporary: bool) -> str:
-    """Return the comment at the start of `bundle`, which says how to use the macros."""
+    """Return the comment at the start of the bundle, which says how to use the macros."""
     homes = [_quote_if_needed(name) for name in (database, schema) if name is not None]
 
     def call(macro: str) -> str:
-        """Return the name of a macro in the form that a user types."""
+        """Return the name of a macro as a user types it."""
         return _quote_if_needed(f"{schema}_{macro}") if temporary else ".".join([*homes, macro])
 
     version = macros_version()
@@ -143,7 +143,7 @@ def _quote_if_needed(name: str) -> str:
 
 @cache
 def _read_macros() -> str:
-    """Return the files of ``sql/`` in their load order as one text, in schema clustereval.
+    """Return the files in ``sql/`` in load order as one text, for the schema clustereval.
 
     Functions of DuckDB are written with their schema.
     """
@@ -151,14 +151,14 @@ def _read_macros() -> str:
 
 
 def _read_files() -> str:
-    """Return the files of ``sql/`` in their load order as one text."""
+    """Return the files in ``sql/`` in load order as one text."""
     folder = sql_folder()
     return "\n".join((folder / f"{name}.sql").read_text(encoding="utf-8") for name in sql_files())
 
 
 @cache
 def macro_definitions() -> dict[str, tuple[list[str], str]]:
-    """Return the names of the parameters and the text of the body of each macro, by its name.
+    """Return a mapping from the name of each macro to the names of its parameters and its body.
 
     The texts are taken from ``sql/``, because the text that DuckDB returns for a macro differs
     between versions.
@@ -170,18 +170,18 @@ def macro_definitions() -> dict[str, tuple[list[str], str]]:
 
 
 def _qualify_function(match: re.Match[str]) -> str:
-    """Return the match of `_FUNCTION_IN_CODE` with the schema of a function before its name."""
+    """Return the match of `_FUNCTION_IN_CODE` with the schema before the name of the function."""
     name = match[1]
     return match[0] if name is None or name.lower() in _GRAMMAR else f"system.main.{name}"
 
 
 def sql_folder() -> Path:
-    """Return the folder with the SQL files: in the package, or next to it in a checkout."""
+    """Return the folder with the SQL files: in the package or, in a checkout, next to it."""
     return find_folder("sql", _LOAD_ORDER)
 
 
 def find_folder(name: str, file: str) -> Path:
-    """Return the folder `name` of this project that has the file `file`.
+    """Return the folder `name` of this project that contains the file `file`.
 
     In a wheel, the folder is inside the Python package; in a checkout, it is next to the package.
     """
@@ -190,13 +190,13 @@ def find_folder(name: str, file: str) -> Path:
 
 
 def sql_files() -> list[str]:
-    """Return the SQL files in their load order, by path without extension: ``base/checks``, ..."""
+    """Return the SQL files in load order, by path without extension, such as ``base/checks``."""
     return _READ_COMMAND.findall((sql_folder() / _LOAD_ORDER).read_text(encoding="utf-8"))
 
 
 @cache
 def macros_called_by(name: str) -> tuple[str, ...]:
-    """Return `name` and the names of all macros that it calls, even indirectly, in load order."""
+    """Return `name` and the names of all macros that it calls, also indirectly, in load order."""
     statements = create_statements()
     called: set[str] = set()
     new = {name}
@@ -209,14 +209,14 @@ def macros_called_by(name: str) -> tuple[str, ...]:
 
 @cache
 def create_statements() -> dict[str, str]:
-    """Return the text of the CREATE statement of each macro by the macro's name, in load order."""
+    """Return a mapping from the name of each macro to its CREATE statement, in load order."""
     return {match[1]: match[0] for match in _CREATE_MACRO.finditer(_read_macros())}
 
 
 def check_name(parameter: str, name: object) -> None:
     """Raise an error unless `name` is a text that can name a schema or a database.
 
-    `parameter` is the parameter of `register` that has this value, for the error text.
+    `parameter` is the parameter of `register` for which the user passed the name.
     """
     if isinstance(name, str) and name and not any(category(c) in ("Cc", "Cs") for c in name):
         return
@@ -225,9 +225,9 @@ def check_name(parameter: str, name: object) -> None:
 
 
 def _to_permanent(text: str, schema: str, database: str | None) -> str:
-    """Return the SQL of `bundle` with all macros in `schema` (of `database`, if it is given).
+    """Return the SQL of `bundle` for macros in `schema` of `database`, or of the current database.
 
-    `text` is this SQL with the schema ``clustereval`` of the current database.
+    `text` is the same SQL for the schema ``clustereval`` of the current database.
     """
     names = [schema] if database is None else [database, schema]
     home = ".".join(map(quote_identifier, names))
@@ -236,7 +236,7 @@ def _to_permanent(text: str, schema: str, database: str | None) -> str:
 
 
 def to_temporary(text: str, prefix: str) -> str:
-    """Return the SQL `text` with temporary macros, named PREFIX_NAME in place of a schema."""
+    """Return the SQL `text` for temporary macros, which are named PREFIX_NAME."""
     text = text.replace(_CREATE_SCHEMA, "")
     text = text.replace("CREATE OR REPLACE MACRO", "CREATE OR REPLACE TEMPORARY MACRO")
     return _rename_macros(text, lambda name: quote_identifier(f"{prefix}_{name}"))
@@ -245,7 +245,7 @@ def to_temporary(text: str, prefix: str) -> str:
 def _rename_macros(text: str, new_name: Callable[[str], str]) -> str:
     """Return the SQL `text` with the macros renamed wherever they are created and called.
 
-    `new_name` returns the replacement of ``clustereval.NAME``, given NAME. Comments and strings are
-    left unchanged.
+    `new_name` takes NAME and returns the replacement for ``clustereval.NAME``. Comments and strings
+    are left unchanged.
     """
     return _MACRO_NAME_IN_CODE.sub(lambda match: new_name(match[1]) if match[1] else match[0], text)

@@ -56,7 +56,7 @@ _TEXTS_OF_VALUES: dict[str, Callable[[float], str]] = {
 
 
 def list_answers(findings: Sequence[pl.DataFrame]) -> list[Answer]:
-    """Return a sentence for each finding, or one for many of the same kind, the worst first.
+    """Return a sentence for each finding, or for many findings of one kind, the worst first.
 
     Facts that the page's warnings already state, such as rows that are left out, are not repeated.
     """
@@ -81,7 +81,7 @@ def _answer_alike(rows: Sequence[Mapping[str, Any]]) -> list[Answer]:
 
 
 def _fill_name(name: str, row: Mapping[str, Any]) -> str:
-    """Return the name of a finding among several of its kind."""
+    """Return the text that names a finding in a list of findings of the same kind."""
     texts = {
         field: write(row["value"])
         for field, write in _TEXTS_OF_VALUES.items()
@@ -96,7 +96,7 @@ def _fill_name(name: str, row: Mapping[str, Any]) -> str:
 
 
 def list_steps(findings: Sequence[pl.DataFrame]) -> list[str]:
-    """Return what to try next: one sentence for each kind of finding that suggests something."""
+    """Return what to try next: one sentence for each kind of finding that suggests a step."""
     first = {row["code"]: row for table in findings for row in reversed(table.rows(named=True))}
     return [
         words.format(**first[code])
@@ -118,7 +118,7 @@ def _misses_name(words: str, row: Mapping[str, Any]) -> bool:
 
 
 def describe_clusters(profile: pl.DataFrame, show: Callable[[Any], str]) -> dict[str, str]:
-    """Return what distinguishes each cluster, by its name, from rows of cluster_profile."""
+    """Return by cluster name what distinguishes each cluster, given rows of cluster_profile."""
     strong = profile.filter(pl.col("v_test").abs() >= LEAST_V_TEST)
     words: dict[str, list[str]] = {}
     seen = set()
@@ -134,7 +134,7 @@ def describe_clusters(profile: pl.DataFrame, show: Callable[[Any], str]) -> dict
 
 
 def _describe_column(row: Mapping[str, Any], show: Callable[[Any], str]) -> str:
-    """Return how a column of a cluster differs from the others, in a few words."""
+    """Return in a few words how a column of a cluster differs from that of other clusters."""
     mean, rest = row["mean"], row["rest_mean"]
     name = row["column_name"]
     if row["kind"] in ("category", "missing"):

@@ -40,7 +40,7 @@ class Tables(NamedTuple):
 
 
 def list_facts(source: Source, options: Options, tables: Tables) -> list[tuple[str, str]]:
-    """Return the input and the options that matter, as pairs of a name and a text."""
+    """Return the input and the options that affect the results, as pairs of a name and a text."""
     row = tables.external or tables.internal or {}
     counted = {**(tables.internal or {}), **(tables.external or {})}
     facts = [("data", source.name), ("rows", f"{row['n']:,}")]
@@ -79,7 +79,7 @@ def _holds_minus_1(clusters: pl.Series) -> bool:
 
 
 def list_warnings(options: Options, tables: Tables, clusters: pl.DataFrame) -> list[str]:
-    """Return what a reader must know before reading the numbers, one sentence each."""
+    """Return warnings that a reader needs before reading the numbers, one sentence each."""
     row: dict[str, Any] = tables.internal or tables.external or {}
     n = row["n"]
     warnings = []

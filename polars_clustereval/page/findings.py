@@ -65,7 +65,7 @@ _CONFIDENCE = 0.95
 
 
 class Score(NamedTuple):
-    """A score of the clustering, with its limits if they are known, and what kind of limits."""
+    """A score of the clustering, with its limits, if they are known, and the kind of limits."""
 
     name: str
     value: float | None
@@ -78,7 +78,7 @@ class Score(NamedTuple):
 
     @property
     def entry(self) -> Entry | None:
-        """The entry of the score in the catalogue, which has none for limits of a silhouette."""
+        """The entry of the score in the catalogue, or None for the limits of a silhouette."""
         return entries().get(self.name)
 
 
@@ -119,8 +119,8 @@ class Findings(NamedTuple):
 def make_findings(source: Source, options: Options, *, has_pictures: bool) -> Findings:
     """Return the findings about the clustering that the options name.
 
-    With pictures, the findings have the tables from which these are drawn. Raise an error if the
-    options name neither labels nor vectors.
+    If `has_pictures` is true, the findings include the tables from which pictures are drawn. Raise
+    an error if the options name neither labels nor vectors.
     """
     check_options(options)
     compute = Reports(source).compute
@@ -150,7 +150,7 @@ def describe_clustering(
 ) -> Findings:
     """Return the findings about one clustering, from the reports that `compute` returns.
 
-    The method of the silhouettes is chosen in the options. The findings have no notes, queries and
+    The options already name the method for silhouettes. The findings have no notes, queries or
     versions, because these belong to a page.
     """
     calls = {call.report.function.__name__: call for call in list_calls(options)}
@@ -221,7 +221,7 @@ def _add_calls_of_findings(calls: Sequence[Call], options: Options) -> list[Call
 def _list_findings(
     compute: Compute, options: Options, found: Mapping[str, pl.DataFrame]
 ) -> list[pl.DataFrame]:
-    """Return the findings on labels and those on points, if there are labels and points.
+    """Return the findings on labels, if there are labels, and on points, if there are points.
 
     The findings on points come from reports that the page has, and from the states of the clusters.
     """
@@ -248,7 +248,10 @@ def _list_findings(
 
 
 def _list_described_columns(source: Source, options: Options) -> list[str]:
-    """Return the columns that describe clusters, each once; vectors in one column add none."""
+    """Return the columns that describe clusters, each once.
+
+    If the vectors are in several columns, these columns are included.
+    """
     columns: list[str] = []
     if "columns" in options.values:
         columns += read_arguments(source, options.call(REPORTS["profile"]))["columns"]
@@ -261,7 +264,7 @@ def _list_described_columns(source: Source, options: Options) -> list[str]:
 def _describe_largest(
     source: Source, options: Options, clusters: pl.DataFrame, compute: Compute
 ) -> dict[str, str]:
-    """Return what distinguishes the largest clusters, by their names.
+    """Return by cluster name what distinguishes each of the largest clusters.
 
     The columns are those that the options name, and the coordinates of vectors in several columns.
     """
@@ -289,8 +292,8 @@ def _compute(
 ) -> dict[str, pl.DataFrame]:
     """Return the rows of reports by their names, each computed once.
 
-    Exact silhouettes are computed for the clusters, or with pictures for the points. That table is
-    added, and the other tables of silhouettes follow from it.
+    Exact silhouettes are computed for the clusters, or with pictures for the points. The table with
+    these silhouettes is added, and the other tables of silhouettes are derived from it.
     """
     derived: tuple[str, ...] = ()
     if "silhouette_clusters" in calls and _has_silhouettes_of_points(options):
@@ -339,7 +342,7 @@ SILHOUETTES_OF_CLUSTERS = replace(REPORTS["silhouette"], function=silhouette_clu
 
 
 def list_calls(options: Options) -> list[Call]:
-    """Return the calls of each report of the library that the page needs."""
+    """Return the calls of all reports of the library that the page needs."""
     calls = []
     if "label" in options.values:
         calls += [options.call(REPORTS["external"])]
@@ -389,13 +392,13 @@ def _list_groups(tables: Tables, options: Options) -> dict[str, list[Score]]:
 
 
 def list_headlines(row: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """Return the names of the scores at the top of the page, by the counts of external_report."""
+    """Return the names of the scores at the top of the page, given counts of external_report."""
     is_of_entities = row is not None and row["n_labels"] * FEW_ROWS > row["n"] > FEW_ROWS
     return HEADLINES_OF_ENTITIES if is_of_entities else HEADLINES
 
 
 def _judge_scores(scores: Iterable[Score]) -> list[Answer]:
-    """Return a sentence for each score for whose value the literature has a word."""
+    """Return a sentence for each score whose value can be judged by words from the literature."""
     answers = []
     for score in scores:
         if score.name in JUDGED and score.reading and score.entry is not None:
@@ -412,10 +415,10 @@ def _judge_scores(scores: Iterable[Score]) -> list[Answer]:
 
 
 def _make_score(name: str, value: Any, report: Report, tables: Tables) -> Score:
-    """Return the score `name` of a report, with its meaning and the word for its value.
+    """Return the score `name` of a report, with its meaning and a word that judges the value.
 
-    If `tables` has them, a score of labels gets its confidence interval, and a silhouette that is
-    not exact gets its bounds or limits.
+    A score of labels gets the confidence interval in `tables`, and a silhouette that is not exact
+    gets the bounds or limits in `tables`, if there are any.
     """
     number = None if value is None else float(value)
     meaning = report.meanings.get(name, Meaning("", ""))
@@ -488,8 +491,8 @@ def choose_clusters(clusters: pl.DataFrame, limit: int) -> tuple[pl.DataFrame, s
     """Return at most `limit` rows of the table by cluster, and a sentence on the choice.
 
     If there are more clusters, the first half of the result has the worst clusters and the second
-    half the best, ordered from worst to best; of equal clusters, the largest are chosen. If there
-    are fewer, the result has all clusters, and the sentence is empty.
+    half the best, ordered from worst to best; of equal clusters, the largest are chosen. Otherwise,
+    the result has all clusters, and the sentence is empty.
     """
     if clusters.height <= limit:
         return clusters, ""

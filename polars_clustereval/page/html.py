@@ -79,7 +79,7 @@ def write_partitions_html(partitions: Partitions) -> bytes:
 def _fill_page(
     title: str, head: tuple[str, str], main: Iterable[str], versions: Iterable[tuple[str, str]]
 ) -> bytes:
-    """Return the page with a title, a head of facts and warnings, and parts, all in HTML."""
+    """Return the page as HTML, given its title, facts and warnings, main part and versions."""
     page = Template((files(__package__) / "template.html").read_text(encoding="utf-8"))
     values = {
         "title": _text(title),
@@ -117,7 +117,7 @@ def _write_queries(queries: Iterable[str]) -> str:
 
 
 def _write_overview(partitions: Partitions) -> str:
-    """Return the table of all partitions, sorted by a click on a column, with links to sections."""
+    """Return the table of all partitions, with links to sections; a click on a column sorts it."""
     names = partitions.overview.columns
     head = "".join(
         f"<th{' class=number' if i else ''}><button>{_text(name.replace('_', ' '))}</button></th>"
@@ -141,8 +141,8 @@ def _write_overview(partitions: Partitions) -> str:
 def _embed(title: str, svg: str) -> str:
     """Return a picture as an image that is part of the page.
 
-    As an image, the picture has its own names, so two pictures may use the same names, and it runs
-    no scripts.
+    The names in an image are its own, so two pictures may use the same names. An image also runs no
+    scripts.
     """
     data = b64encode(svg.encode()).decode()
     return f'<figure><img alt="{_text(title)}" src="data:image/svg+xml;base64,{data}"></figure>'
@@ -165,10 +165,10 @@ def _list_items(texts: list[str]) -> str:
 
 
 def _write_answers(findings: Findings, level: int = 2, suffix: str = "") -> str:
-    """Return the sentences of the page as sections of HTML; nothing if it has none.
+    """Return the sentences of the page as sections of HTML; empty if there are none.
 
-    `level` is the level of their titles, and `suffix` ends the names of the sections to which they
-    link.
+    `level` is the level of the sections' titles. `suffix` is appended to the names of the sections
+    to which the sentences link.
     """
     items = "".join(
         f'<li class="{answer.severity}"><span class="unseen">{answer.severity}: </span>'
@@ -250,7 +250,7 @@ def _write_group(title: str, scores: list[Score]) -> str:
 
 
 def _write_clusters(findings: Findings) -> str:
-    """Return the table by cluster, which a click on a column sorts."""
+    """Return the table with a row for each cluster; a click on a column sorts it."""
     frame, note = choose_clusters(findings.clusters, MAX_CLUSTERS)
     numeric = {name for name, dtype in frame.schema.items() if dtype.is_numeric()}
     head = "".join(
@@ -281,7 +281,7 @@ def _write_low_points(points: pl.DataFrame, level: int = 2) -> str:
 
 
 def _write_cells(row: Mapping[str, Any], numeric: set[str]) -> str:
-    """Return the cells of a row of the table by cluster; a cell is empty for NULL."""
+    """Return the cells of a row in the table of clusters; the cell of a NULL is empty."""
     cells = []
     for name, value in row.items():
         if name not in numeric:

@@ -1,8 +1,8 @@
 """Markdown: the findings of the command ``report`` for a pull request or a chat, without pictures.
 
-Every text is escaped where it is inserted. In the package's own texts, marks are escaped. The
-user's names are written as code, word by word, if they contain a mark, because only in code does no
-renderer interpret HTML, links, bare addresses, mentions or emphasis.
+Every text is escaped where it is inserted. In the package's own texts, Markdown marks are escaped.
+The user's names are written as code, word by word, if they contain a mark, because renderers may
+interpret HTML, links, bare addresses, mentions or emphasis everywhere but in code.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _section_of_points(points: pl.DataFrame, level: int = 2) -> list[str]:
 
 
 def _table_of(frame: pl.DataFrame) -> str:
-    """Return the table by cluster."""
+    """Return the table with a row for each cluster."""
     rows = (
         [
             (_name("–" if value is None else str(value)))
@@ -155,9 +155,9 @@ _LIVE = re.compile(
 
 
 def _name(text: str) -> str:
-    """Return a text with names of the user as part of a line: words that contain marks are code.
+    """Return a text with the user's names as part of a line; words that contain marks are code.
 
-    The punctuation of a sentence around a word is not part of it.
+    The punctuation around a word stays outside the code.
     """
     words = escape_controls(text).strip().split(" ")
     return " ".join(_code_word(word) if _LIVE.search(word) else word for word in words)

@@ -8,7 +8,7 @@ __all__ = ["show_number"]
 
 
 def show_number(value: Any) -> str:
-    """Return a number with four significant digits, a whole number in full, and – for none."""
+    """Return a number with four significant digits, a whole number in full, and None as –."""
     if value is None:
         return "–"
     if isinstance(value, int) or abs(value) >= 1e4:

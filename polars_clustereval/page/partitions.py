@@ -1,8 +1,8 @@
 """Partitions: the command ``report`` for many clusterings, such as one for each region.
 
-A table has one row for each clustering, the worst first. The worst clusterings get their own
-section, as if the page were only about them. Each report is computed once, for all clusterings
-together.
+A table has one row for each clustering, the worst first. Each of the worst clusterings also gets a
+section with the content of a page about that clustering. Each report is computed once, for all
+clusterings together.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def make_partitions(source: Source, options: Options) -> Partitions:
 
 
 def _choose_method_of_all(reports: Reports, options: Options) -> tuple[Options, str]:
-    """Return the options with the method for silhouettes of all partitions, see choose_method."""
+    """Return the options with one silhouette method for all partitions, as choose_method does."""
     if "vector" not in options.values:
         return options, ""
     counts = reports.compute(options.call(REPORTS["internal"]))
@@ -151,8 +151,8 @@ def _compare_partitions(
 ) -> _Overview:
     """Return the partitions with their counts and scores, the worst first.
 
-    `chosen` are the names of the scores; by default those at the top of a page. Partitions that
-    lack rows in a report, such as labels, come last.
+    `chosen` are the names of the scores; by default those at the top of a page. Partitions without
+    rows in a report, such as those without labels, come last.
     """
     tables = [_average_clusters(reports.compute(call), keys) for call in calls]
     joined = tables[0]
@@ -189,7 +189,7 @@ def _compare_partitions(
 
 
 def _average_clusters(table: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Return one row per partition of a report; silhouettes by cluster are averaged over points."""
+    """Return one row per partition from a report, with cluster silhouettes averaged over points."""
     if "cluster" not in table.columns:
         return table
     mean, n = pl.col("silhouette"), pl.col("n")
@@ -222,7 +222,7 @@ def _warn_of_parts(overview: _Overview, n_shown: int, n_missing: int) -> list[st
 def _list_facts_of_all(
     source: Source, options: Options, rows: pl.DataFrame, keys: Sequence[str]
 ) -> list[tuple[str, str]]:
-    """Return the input and the options that matter, as pairs of a name and a text."""
+    """Return the input and the options that affect the results, as pairs of a name and a text."""
     return [
         ("data", source.name),
         ("partitions", f"{rows.height:,}"),

@@ -1,4 +1,4 @@
-"""Reports of one clustering or of many, each computed once for a page."""
+"""Reports on one clustering or on many, each computed once for a page."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PART = "number of the part"
 
 
 class _Asked(NamedTuple):
-    """The key that identifies a table among the tables of the same input."""
+    """The key that identifies a table among all tables that were computed from one input."""
 
     function: str
     arguments: str
@@ -35,17 +35,17 @@ class _Asked(NamedTuple):
 
 
 def _describe_asked(call: Call, columns: Sequence[str] | None) -> _Asked:
-    """Return the key that identifies the table of a call among the tables of the same input."""
+    """Return the key that identifies the table of a call among all tables from one input."""
     arguments = repr(sorted(call.arguments.items()))
     chosen = None if columns is None else tuple(columns)
     return _Asked(call.report.function.__name__, arguments, chosen)
 
 
 class Reports:
-    """Reports of one input."""
+    """The reports on one input."""
 
     def __init__(self, source: Source) -> None:
-        """Compute nothing yet."""
+        """Start without any computed report."""
         self._source = source
         self._rows: dict[_Asked, pl.DataFrame] = {}
 
@@ -58,23 +58,23 @@ class Reports:
 
 
 class PartReports:
-    """Reports of groups of the rows of one input, computed for all groups together."""
+    """The reports on groups of rows of one input, computed for all groups together."""
 
     def __init__(self, source: Source, parts: pl.DataFrame) -> None:
-        """Compute nothing yet; `parts` has a row for each group, with the values of its columns."""
+        """Start without any computed report; each row of `parts` has the values of one group."""
         self._reports = Reports(source)
         self._parts = parts.with_row_index(_PART)
         self._keys = parts.columns
         self._split: dict[_Asked, dict[int, pl.DataFrame]] = {}
 
     def of_part(self, number: int) -> Compute:
-        """Return an object that computes the reports of the group in this row of `parts`."""
+        """Return a function that computes the reports on the group in this row of `parts`."""
         return partial(self._compute_part, number)
 
     def _compute_part(
         self, number: int, call: Call, columns: Sequence[str] | None = None
     ) -> pl.DataFrame:
-        """Return the rows of a report of one group, without the columns of the groups."""
+        """Return the rows of a report on one group, without the columns that define the groups."""
         asked = _describe_asked(call, columns)
         whole = self._reports.compute(
             replace(call, arguments={**call.arguments, "partition_by": self._keys}), columns

@@ -1,7 +1,7 @@
 """Silhouettes: how a page computes them, and the tables that follow from point silhouettes.
 
-Distances between points take longer than everything else on a page. Therefore the silhouettes are
-computed only once, and only for a sample if all of them would take too long.
+Computing the distances between points takes longer than everything else on a page. Therefore the
+silhouettes are computed only once, and only for a sample if all of them would take too long.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ REFERENCE_SIZE = 1000
 
 
 def choose_method(options: Options, counts: Mapping[str, Any]) -> tuple[Options, str]:
-    """Return the options with the method of the silhouettes, and a sentence if it is a sample.
+    """Return the options with a method for silhouettes, and a sentence if it draws a sample.
 
-    `counts` is the row of internal_report. If the user has chosen a method or a tolerance, it is
+    `counts` is the row of internal_report. A method or a tolerance that the user has chosen is
     kept.
     """
     call = options.call(REPORTS["samples"])
@@ -64,7 +64,7 @@ def choose_method(options: Options, counts: Mapping[str, Any]) -> tuple[Options,
 
 
 def describe_method(values: Mapping[str, Any], n: int) -> str:
-    """Return how the silhouettes of n points were computed, given the options."""
+    """Return in words how the silhouettes of n points were computed, given option `values`."""
     method = values.get("method", "exact").lower()
     if method == "sample":
         seed = values.get("random_state", 0)
@@ -78,9 +78,10 @@ def describe_method(values: Mapping[str, Any], n: int) -> str:
 
 
 def average_by_cluster(points: pl.DataFrame) -> pl.DataFrame:
-    """Return cluster, n and silhouette of silhouette_clusters from rows of silhouette_samples.
+    """Return the result of silhouette_clusters, computed from rows of silhouette_samples.
 
-    A point with cluster NULL counts as a cluster.
+    The columns are cluster, n and silhouette. Each point whose cluster is NULL counts as a cluster
+    of its own.
     """
     is_named = pl.col("cluster").is_not_null()
     columns = {"n": pl.len().cast(pl.Int64), "silhouette": pl.col("silhouette").mean()}
@@ -92,7 +93,7 @@ def average_by_cluster(points: pl.DataFrame) -> pl.DataFrame:
 
 
 def average_clusters(clusters: pl.DataFrame) -> pl.DataFrame:
-    """Return the scores of an exact silhouette_score from rows of silhouette_clusters."""
+    """Return the scores of an exact silhouette_score, computed from rows of silhouette_clusters."""
     mean, n = pl.col("silhouette"), pl.col("n")
     score = (mean * n).sum() / n.sum()
     scores = {

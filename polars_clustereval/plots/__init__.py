@@ -1,4 +1,4 @@
-"""Charts of the reports, drawn with Altair; they need the extra ``plot``.
+"""Charts of the reports, drawn with Altair, which the extra ``plot`` installs.
 
 Every function takes a Polars DataFrame or LazyFrame, or a DuckDB relation. It computes with the
 functions of this package, and draws a few hundred aggregated rows, however many points you have.

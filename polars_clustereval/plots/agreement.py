@@ -71,8 +71,8 @@ def agreement_plot(
     -------
     altair.LayerChart
         One cell per pair, with run_1 from top to bottom and run_2 from left to right, because a
-        metric that is not symmetric has another value in the reverse order. Pairs without a score
-        are white.
+        metric that is not symmetric changes if the two runs are swapped. Pairs without a score are
+        white.
 
     Raises
     ------
@@ -168,7 +168,7 @@ def _draw_pairs(pairs: pl.DataFrame, metric: str, limit: int) -> alt.LayerChart:
 
 
 def _name_runs(pairs: pl.DataFrame, runs: pl.Series, names: list[str]) -> pl.DataFrame:
-    """Return the pairs of `runs` with the columns row and column, the numbers of their `names`."""
+    """Return the pairs with the names of both runs, and with their positions as row and column."""
     table = pl.DataFrame({"value": runs, "name": names}).with_row_index("place")
     first = table.select(run_1="value", first="name", row="place")
     second = table.select(run_2="value", second="name", column="place")

@@ -237,7 +237,10 @@ def _name_clusters(clusters: pl.DataFrame) -> pl.DataFrame:
 
 
 def _make_lines(clusters: pl.DataFrame, coordinates: Floats) -> pl.DataFrame:
-    """Return one line per cluster to its nearest cluster if both are drawn: ends and distance."""
+    """Return a line from each cluster to its nearest cluster, as two ends and the distance.
+
+    There is a line only if both clusters are drawn.
+    """
     ends = clusters.select("nearest_place", distance="nearest_distance").with_row_index("place")
     ends = ends.filter(pl.col("nearest_place").is_not_null())
     start = coordinates[ends["place"].to_numpy()]
@@ -278,7 +281,7 @@ def _draw_map(
 def _draw_circles(
     clusters: pl.DataFrame, coordinates: Floats, x: alt.X, y: alt.Y
 ) -> list[alt.Chart]:
-    """Return the circles of the clusters, their names and the distances of nearest clusters."""
+    """Return the circles of the clusters, their names and the distances to nearest clusters."""
     import altair as alt
 
     rows = clusters.select(

@@ -1,4 +1,4 @@
-"""The code that all charts share: frames, names, folding of small groups, data and titles.
+"""The code that all charts share: it reads frames, names values, folds groups and writes titles.
 
 Fields of a chart have fixed names, and the user's values are only data, because Vega-Lite
 interprets dots and brackets in field names, and reads some texts as expressions.
@@ -72,10 +72,10 @@ def to_lazy(frame: Any) -> pl.LazyFrame:
 
 
 def are_given(table: str, **columns: object) -> bool:
-    """Return whether the columns that `table` reads are given; if not, the frame has rows of it.
+    """Return whether the user has named the columns that `table` reads.
 
-    `columns` holds the user's arguments by their names. If only some of them are given, an error is
-    raised.
+    If not, the frame has rows that `table` returned. `columns` holds the user's arguments by their
+    names. If only some of them are given, an error is raised.
     """
     missing = [name for name, value in columns.items() if value is None]
     if 0 < len(missing) < len(columns):
@@ -91,8 +91,8 @@ def read_rows(
 ) -> pl.DataFrame:
     """Return the `columns` of a frame with rows of `table`; raise an error for any other frame.
 
-    One row per value of `keys` is expected, so rows of several partitions are an error. `arguments`
-    names the arguments that the user must pass for a frame with other rows.
+    Raise an error if a value of `keys` occurs in several rows, as in the rows of several
+    partitions. `arguments` names the arguments that the user must pass for a frame with other rows.
     """
     lazy = to_lazy(frame)
     present = lazy.collect_schema().names()
@@ -171,9 +171,9 @@ def name_values(values: pl.Series, longest: int = _LONGEST_NAME) -> list[str]:
 class Groups(NamedTuple):
     """The values that a chart shows, each in its own group, and one group for all others.
 
-    places has a row for every value: value, and place, the number of its group from 0. names are
-    the names of the groups. If the last group is the group of all others, n_folded is the number of
-    its values.
+    places has one row per value, with the columns value and place, the number of the value's group,
+    from 0. names are the names of the groups. If the last group is the group of all others,
+    n_folded is the number of its values.
     """
 
     places: pl.DataFrame
@@ -187,10 +187,11 @@ class Groups(NamedTuple):
 
 
 def fold_groups(rows: pl.DataFrame, column: str, size: pl.Expr, limit: int) -> Groups:
-    """Return groups of the `limit` largest values of a column, in order, and one of the rest.
+    """Return groups of the `limit` largest values of a column, in order, and one for the rest.
 
     `size` is an aggregate over the rows of a value. Of equally large values, the lowest are kept.
-    If the rest is a single value, it keeps its own name, because it needs no more room.
+    If the rest is a single value, it keeps its own name, which takes no more room than a group of
+    others.
     """
     sizes = rows.group_by(value=column).agg(size=size)
     sizes = sizes.sort("size", "value", descending=[True, False], nulls_last=True)
@@ -246,7 +247,7 @@ def count(n: int, noun: str, nouns: str | None = None) -> str:
 
 
 def count_format(largest: float) -> str:
-    """Return the format of counts up to `largest`: large ones with suffixes such as k and M."""
+    """Return the format of counts up to `largest`; large counts get suffixes such as k and M."""
     return "~s" if largest >= 10_000 else ",d"
 
 

@@ -115,7 +115,7 @@ def contingency_plot(
 
 
 def _add_noise(clusters: Groups, noise: pl.DataFrame) -> Groups:
-    """Return the groups of clusters; if there are noise cells, the last group is that of noise."""
+    """Return the groups of clusters, with a last group for noise if there are noise cells."""
     if noise.is_empty():
         return clusters
     *names, name = name_values(pl.Series([*clusters.names, "noise"]))
@@ -127,7 +127,8 @@ def _count_groups(cells: pl.DataFrame, labels: Groups, clusters: Groups) -> pl.D
     """Return one row per group of labels and group of clusters that share rows.
 
     The columns are row and column, the numbers of the groups; label and cluster, their names; n,
-    the number of rows; and the shares of these rows in the label, in the cluster, and in all rows.
+    the number of rows; and the shares of these rows among the rows of the label, of the cluster,
+    and of the table.
     """
     counts = cells.group_by("row", "column").agg(pl.col("n").sum()).sort("row", "column")
     n = pl.col("n")
@@ -203,7 +204,7 @@ def _draw_cells(
 
 
 def _color_counts(base: alt.Chart, most: int) -> list[alt.Chart]:
-    """Return the cells in the colors of their counts up to `most`, and the counts as text."""
+    """Return the cells, colored by their counts up to `most`, and the counts as text."""
     import altair as alt
 
     scale = alt.Scale(type="sqrt", range=[*SEQUENTIAL], interpolate="lab", domain=[0, most])
@@ -217,7 +218,7 @@ def _color_counts(base: alt.Chart, most: int) -> list[alt.Chart]:
 
 
 def _color_shares(base: alt.Chart, normalize: Normalize) -> list[alt.Chart]:
-    """Return the cells in the colors of their shares, and the shares as text."""
+    """Return the cells, colored by their shares, and the shares as text."""
     import altair as alt
 
     field = f"{normalize}_share"

@@ -67,7 +67,8 @@ def elbow_plot(
     Parameters
     ----------
     frame : DataFrame, LazyFrame or DuckDBPyRelation
-        One row per point and value of k. If you leave out vector, cluster and k: rows of elbow.
+        One row per point and value of k. If you leave out vector, cluster and k, pass the rows that
+        elbow returns.
     vector, cluster, k, distance, p, center, noise, noise_as, weights, silhouette, missing
         As in elbow, which computes the curves.
 

@@ -53,14 +53,14 @@ def interval_plot(
     Parameters
     ----------
     frame : DataFrame, LazyFrame or DuckDBPyRelation
-        The rows to evaluate. If you leave out label and cluster: rows of external_intervals or
-        bootstrap_intervals.
+        The rows to evaluate. If you leave out label and cluster, pass the rows that
+        external_intervals or bootstrap_intervals returns.
     label, cluster, weight, noise, noise_as, average_method, beta, adjusted, confidence
         As in external_intervals, which computes the intervals.
     metrics : sequence of str, optional
         Names of the metrics to draw, in this order. The default is all scores whose best value is
         1, and whose value and interval are between -1 and 1, in the order of the rows. Distances
-        and entropies are left out, because low values of these are better.
+        and entropies are left out, because low values are better for these.
 
     Returns
     -------
@@ -140,7 +140,7 @@ def _choose_metrics(rows: pl.DataFrame, metrics: Sequence[str] | None) -> pl.Dat
 
 
 def _left_out(rows: pl.DataFrame, chosen: pl.DataFrame, metrics: Sequence[str] | None) -> str:
-    """Return how many metrics are left out, and why; empty if none, or if the user chose them."""
+    """Return how many metrics are left out, and why; empty if none are, or if the user chose."""
     n = len(rows) - len(chosen)
     reason = "without a value or an interval, beyond -1 or 1, or with another best value than 1"
     return f"not drawn: {count(n, 'metric')} {reason}" if n and metrics is None else ""

@@ -323,7 +323,7 @@ def _title_of_map(
 def _draw_map_of_points(
     points: pl.DataFrame, shown: pl.DataFrame, positions: _Projection, title: alt.TitleParams
 ) -> alt.LayerChart:
-    """Return the map of points and centers at their positions."""
+    """Return the map, with points and centers drawn at the given positions."""
     import altair as alt
 
     titles = [
@@ -362,5 +362,5 @@ def _draw_map_of_points(
 
 
 def _place(rows: pl.DataFrame, coordinates: Floats) -> pl.DataFrame:
-    """Return rows with their coordinates as the columns x and y."""
+    """Return the rows with their coordinates as columns x and y."""
     return rows.with_columns(x=coordinates[:, 0], y=coordinates[:, 1])

@@ -146,10 +146,11 @@ def _check_silhouettes(points: pl.DataFrame) -> None:
 
 
 def _make_bars(points: pl.DataFrame, n_groups: int) -> pl.DataFrame:
-    """Return the bars of points, which have place (the number of their group) and silhouette.
+    """Return the bars of points; the columns of `points` are place, a group number, and silhouette.
 
     The columns are place; bar, the number of the bar in its group, from 0; n_bars, the number of
-    bars of the group; points; and the mean, the smallest and the largest silhouette of the bar.
+    bars of the group; points, the number of points of the bar; and the mean, the smallest and the
+    largest silhouette of the bar.
     """
     least = min(_LEAST_BARS, _MOST_BARS // n_groups)
     spare = _MOST_BARS - least * n_groups
@@ -213,7 +214,7 @@ def _place_bars(bars: pl.DataFrame, places: pl.DataFrame) -> pl.DataFrame:
 def _draw_silhouettes(
     bars: pl.DataFrame, places: pl.DataFrame, groups: Groups, distance: str
 ) -> alt.LayerChart:
-    """Return the chart of bars, of the names of their clusters and of the mean silhouette."""
+    """Return the chart of the bars, with the names of the clusters and the mean silhouette."""
     import altair as alt
 
     n = int(places["points"].sum())

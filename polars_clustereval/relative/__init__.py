@@ -1,1 +1,1 @@
-"""relative: comparisons of clusterings with each other, and the reliability of their scores."""
+"""relative: comparisons between clusterings, and estimates of how reliable a score is."""

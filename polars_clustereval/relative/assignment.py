@@ -58,7 +58,7 @@ class GivenCenters:
     fault: ClusterEvalError | None
 
     def vectors_of(self, place: int) -> Floats:
-        """Return the centers (k, d) of the partition with the number `place`."""
+        """Return the centers (k, d) for the partition with the number `place`."""
         stop = [*self.starts, len(self.vectors)][place + 1]
         return self.vectors[self.starts[place] : stop]
 
@@ -67,8 +67,8 @@ def read_centers(centroids: pl.DataFrame | pl.LazyFrame, points: Points) -> Give
     """Return the rows of the user's frame `centroids` as centers for the points.
 
     The frame has the columns cluster, centroid (lists or arrays of numbers) and the partition
-    columns of the points. This function collects the frame. Rows without a cluster or a centroid
-    are left out.
+    columns of the points. This function collects the frame `centroids`. Rows without a cluster or a
+    centroid are left out.
     """
     lazy = _check_centroids(centroids, points)
     keys, form = points.partition_keys, points.form
@@ -92,7 +92,7 @@ def read_centers(centroids: pl.DataFrame | pl.LazyFrame, points: Points) -> Give
 
 
 def _check_centroids(centroids: pl.DataFrame | pl.LazyFrame, points: Points) -> pl.LazyFrame:
-    """Return the user's frame `centroids`; raise an error if a column is missing or not a vector.
+    """Return the user's frame `centroids`, or raise an error if a column is missing or invalid.
 
     The frame must have the columns cluster and centroid, and the partition columns of `points`.
     """
@@ -109,9 +109,9 @@ def _check_centroids(centroids: pl.DataFrame | pl.LazyFrame, points: Points) -> 
 
 
 def _center_fault(vectors: pl.Series, dims: int) -> ClusterEvalError | None:
-    """Return the error for centers that cannot be compared with points of `dims` coordinates.
+    """Return the error for centers that do not fit points of `dims` coordinates, or None.
 
-    `vectors` are lists or arrays of numbers. The result is None if nothing is wrong.
+    `vectors` are lists or arrays of numbers. The result is None if all centers are valid.
     """
     lists = vectors.cast(pl.List(pl.Float64))
     lengths = lists.list.len().filter(lists.list.len() != dims)
@@ -137,7 +137,7 @@ def _center_fault(vectors: pl.Series, dims: int) -> ClusterEvalError | None:
 
 
 def assigned_points(points: Points, centers: GivenCenters, columns: Sequence[str]) -> pl.LazyFrame:
-    """Return one row per kept point: its partition columns, its `columns`, nearest and distance.
+    """Return one row per kept point: the partition columns, `columns`, nearest and distance.
 
     `nearest` is the cluster of the nearest center in the point's partition (the lowest cluster in a
     tie), and distance is the distance to that center. The points stream.
@@ -166,10 +166,10 @@ def assigned_points(points: Points, centers: GivenCenters, columns: Sequence[str
 def _assign_batch(
     batch: pl.DataFrame, points: Points, centers: GivenCenters
 ) -> tuple[Integers, Floats]:
-    """Return for each point of a batch the number (m,) of its nearest center, and the distance.
+    """Return the nearest centers (m,) of a batch of m points, and the distances (m,) to them.
 
-    The batch has the vectors x and, with partition columns, `place`. Raise an error if a point's
-    partition has no center, or if a distance is not finite.
+    The batch has the vectors x and, if there are partition columns, the column `place`. Raise an
+    error if the partition of a point has no center, or if a distance is not finite.
     """
     numbers, distances = np.zeros(batch.height, np.int64), np.zeros(batch.height)
     if not batch.height:
@@ -194,7 +194,7 @@ def _assign_batch(
 
 
 def _check_places(batch: pl.DataFrame, points: Points, centers: GivenCenters) -> None:
-    """Raise an error if the partition of a point of the batch has no center."""
+    """Raise an error if the partition of a point in the batch has no center."""
     lacking = batch.filter(pl.col("place").is_null()) if points.keys else batch
     if not lacking.height or (not points.keys and centers.table.height):
         return
@@ -223,10 +223,10 @@ def assign_nearest(
     weights: Sequence[float] | None = None,
     missing: Missing = "error",
 ) -> Frame:
-    """Assign each point to the nearest of given centers, like the prediction of a k-means model.
+    """Assign each point to the nearest of the given centers, as a k-means model does to predict.
 
-    If you have the centers of a clustering of some points, you can assign other points to its
-    clusters.
+    If you have the centers that result from clustering some points, you can assign other points to
+    the same clusters.
 
     Parameters
     ----------
@@ -241,10 +241,10 @@ def assign_nearest(
         (lists of numbers), and the columns of partition_by. Rows without a cluster or a centroid
         are left out. A LazyFrame is collected together with the result.
     id : str or Expr, optional
-        Identifier of a point; by default its row number in the frame, from 0.
+        Identifier of a point; by default the row number in the frame, from 0.
     partition_by : str, Expr or sequence of these, optional
-        Columns of both frames. A point is assigned to a center of its own partition. NULL is a
-        partition too.
+        Columns of both frames. A point is assigned to a center of its own partition. NULL is also a
+        partition.
     distance, p, weights, missing : as in internal_report
 
     Returns
@@ -252,7 +252,7 @@ def assign_nearest(
     DataFrame or LazyFrame
         Same kind as `frame`, one row per point, sorted by partition and id: the partition columns;
         id; cluster, the cluster of the nearest center (the lowest cluster in a tie); and distance,
-        from 0, the distance to that center.
+        the distance from the point to that center, which is at least 0.
 
     Raises
     ------

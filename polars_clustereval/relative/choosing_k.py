@@ -1,9 +1,9 @@
-"""choosing_k: indices for each number of clusters k, as in the SQL file of the same name.
+"""choosing_k: indices for each number of clusters k, as in the SQL file with the same name.
 
-A sweep is a set of clusterings, one per k. Its curve is ssw, the sum of squared distances to the
-centers, by k. Internally, a row of a sweep has the columns key_0, key_1, ... of its partition, k,
-n, n_dims, n_clusters and the columns of elbow. `before` and `after` are the values of ssw in the
-previous and in the next row.
+A sweep is a set of clusterings with different values of k. The curve of a sweep shows ssw, the sum
+of squared distances from the points to the centers, as a function of k. Internally, a row of a
+sweep has the columns key_0, key_1, ... of the partition, k, n, n_dims, n_clusters and the columns
+of elbow. `before` and `after` are the values of ssw in the previous and in the next row.
 """
 
 from __future__ import annotations
@@ -70,9 +70,10 @@ def _mean_silhouettes(
     options: PointOptions,
     method: str,
 ) -> pl.LazyFrame:
-    """Return the mean silhouette of each partition and k: partition columns, k and silhouette.
+    """Return one row per partition and k, with the mean silhouette in the column silhouette.
 
-    `method` is an option of silhouette_score, and the other parameters are its arguments.
+    `method` is the option of silhouette_score, and the other parameters are arguments of that
+    function.
     """
     scored = SilhouetteOptions(method)
     points = read_queried_points(
@@ -85,15 +86,15 @@ def _mean_silhouettes(
 
 
 def _with_k_check(rows: pl.LazyFrame, values: pl.LazyFrame) -> pl.LazyFrame:
-    """Return `rows`; collecting them raises an error for the first bad k among `values`.
+    """Return `rows` with a check that raises an error on collection if a k in `values` is invalid.
 
-    raise_on_collect joins its check to the rows, and the engine skips the check if there are no
-    rows to join. Here, k is also checked in rows that are left out.
+    The function raise_on_collect would join the check to the rows, and the engine would skip the
+    check if there are no rows to join. This function also checks k in rows that are left out.
     """
     schema = rows.collect_schema()
 
     def raise_at_bad_k(values: pl.DataFrame) -> pl.DataFrame:
-        """Raise the error of a bad k, or return no rows."""
+        """Raise the error for a bad k, or return no rows."""
         raise_bad_k(values)
         return pl.DataFrame(schema=schema)
 
@@ -115,8 +116,8 @@ def _with_k_check(rows: pl.LazyFrame, values: pl.LazyFrame) -> pl.LazyFrame:
 def _krzanowski_lai_difference(row: Row) -> pl.Expr:
     """Return Krzanowski and Lai's DIFF of k, (k - 1)^(2/d) before - k^(2/d) ssw.
 
-    d is the number of dimensions. The result is NULL unless the row before has k - 1. `row` returns
-    the expression of a column of a sweep by its name.
+    d is the number of dimensions. The result is NULL unless the previous row has the value k - 1.
+    `row` returns the expression of a column of a sweep by its name.
     """
     k, power = to_double(row("k")), 2.0 / to_double(row("n_dims"))
     difference = (k - 1).pow(power) * row("before") - k.pow(power) * row("ssw")
@@ -124,9 +125,10 @@ def _krzanowski_lai_difference(row: Row) -> pl.Expr:
 
 
 def _hartigan_index(row: Row) -> pl.Expr:
-    """Return Hartigan's (ssw / after - 1) (n - k - 1); NULL unless the row after has k + 1.
+    """Return Hartigan's index (ssw / after - 1) (n - k - 1).
 
-    `row` returns the expression of a column of a sweep by its name.
+    The result is NULL unless the next row has the value k + 1. `row` returns the expression of a
+    column of a sweep by its name.
     """
     freedom = to_double(row("n") - row("k") - 1)
     index = (ratio(row("ssw"), row("after")) - 1) * freedom
@@ -134,7 +136,7 @@ def _hartigan_index(row: Row) -> pl.Expr:
 
 
 def _transformed_distortion(row: Row) -> pl.Expr:
-    """Return Sugar and James's distortion ssw / (n d) to the power -d / 2, for d dimensions.
+    """Return Sugar and James's transformed distortion (ssw / (n d))^(-d / 2) for d dimensions.
 
     The result is NULL if ssw is 0, or if it would be outside the range of Float64. `row` returns
     the expression of a column of a sweep by its name.
@@ -147,9 +149,9 @@ def _transformed_distortion(row: Row) -> pl.Expr:
 def _second_difference(row: Row) -> pl.Expr:
     """Return the second difference of ssw by k, for any spacing of the values of k.
 
-    If the neighboring values of k are k - 1 and k + 1, it is before - 2 ssw + after. It is 0 if it
-    is within the rounding error of ssw. `row` returns the expression of a column of a sweep by its
-    name.
+    If the neighboring values of k are k - 1 and k + 1, the second difference is before - 2 ssw +
+    after. The result is 0 if the second difference is within the rounding error of ssw. `row`
+    returns the expression of a column of a sweep by its name.
     """
     before, ssw, after, left = row("before"), row("ssw"), row("after"), row("left_step")
     bend = (before - ssw) - (ssw - after) * (left / row("right_step"))
@@ -159,12 +161,12 @@ def _second_difference(row: Row) -> pl.Expr:
 
 
 def _zero_if_straight(x: pl.Expr) -> pl.Expr:
-    """Return x, a length in units of the whole curve, or 0 if x is within rounding error of 0."""
+    """Return x, a length relative to the whole curve, or 0 if |x| is within the rounding error."""
     return pl.when(x.abs() <= _ROUNDING_ERROR).then(0.0).otherwise(x)
 
 
 def _chord_distance(row: Row) -> pl.Expr:
-    """Return how far a point of the scaled curve is below the chord between the curve's ends.
+    """Return how far a point of the scaled curve is below the chord between the ends of the curve.
 
     `row` returns the expression of a column of a sweep by its name.
     """
@@ -180,17 +182,17 @@ def _chord_distance(row: Row) -> pl.Expr:
 
 
 def _add_curve(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
-    """Return the rows of a sweep with columns on their neighbors and on the scaled curve.
+    """Return the rows of a sweep with columns about neighboring rows and about the scaled curve.
 
-    `keys` are the columns of a partition, at least one. The new columns are before and after;
-    left_step and right_step, the differences from the neighboring values of k; place, the position
-    of the row from 1; places, the number of rows; across and height, which are k and ssw scaled to
-    [0, 1] over the curve, and NULL if the curve is flat or has fewer than 3 rows; and start_height
-    and end_height, the heights of both ends of the curve.
+    `keys` are the partition columns, of which there is at least one. The new columns are before and
+    after; left_step and right_step, the differences from the neighboring values of k; place, the
+    position of the row, counted from 1; places, the number of rows; across and height, which are k
+    and ssw scaled to [0, 1] over the curve, and NULL if the curve is flat or has fewer than 3 rows;
+    and start_height and end_height, the heights of both ends of the curve.
     """
 
     def add_neighbors(row: Row) -> Terms:
-        """Return the columns that need the neighbors and the extremes of the curve."""
+        """Return the columns that need the neighbors of a row and the extremes of the curve."""
         k, ssw = to_double(row("k")), row("ssw")
         span = {"k_low": k.min(), "k_high": k.max(), "low": ssw.min(), "high": ssw.max()}
         return {
@@ -214,7 +216,7 @@ def _add_curve(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
         }
 
     def add_ends(row: Row) -> Terms:
-        """Return the heights of both ends."""
+        """Return the heights of both ends of the curve."""
         height = row("height")
         return {
             "start_height": _over(height.first(), keys),
@@ -225,19 +227,20 @@ def _add_curve(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
 
 
 def _over(expr: pl.Expr, keys: list[str]) -> pl.Expr:
-    """Return the expression evaluated in each partition (columns `keys`), in the order of k."""
+    """Return the expression evaluated over each partition (columns `keys`) in the order of k."""
     return expr.over(keys, order_by="k")
 
 
 def _add_knees(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
     """Return the rows of _add_curve with kneedle (the difference curve) and is_knee.
 
-    is_knee is true at the first knee and false in the other rows, or NULL in all rows if there is
+    is_knee is true at the first knee and false in all other rows, or NULL in all rows if there is
     no knee. A knee is a local maximum of the difference curve after which the curve falls by more
-    than the mean step of k (S = 1) before the next local maximum. Kneedle also stops at local
-    minima, which makes no difference, because the curve rises from there to the next maximum.
-    Unlike in kneed, an end of the curve is not a maximum, because the paper compares a value with
-    both neighbors. As in kneed, the last of several equal consecutive values is the maximum.
+    than the mean step of k (S = 1) before the next local maximum. The original Kneedle also stops
+    at local minima. This makes no difference, because the curve rises from a local minimum to the
+    next maximum. Unlike in the package kneed, an end of the curve is not a maximum, because the
+    paper compares a value with both neighbors. As in kneed, the last of several equal consecutive
+    values is the maximum.
     """
 
     def add_difference(row: Row) -> Terms:
@@ -253,7 +256,7 @@ def _add_knees(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
         }
 
     def add_extremes(row: Row) -> Terms:
-        """Return the position of the last maximum up to a row, and its value."""
+        """Return the position and the value of the last maximum up to each row."""
         difference, place = row("kneedle"), row("place")
         left, right = row("difference_before"), row("difference_after")
         is_maximum = (difference >= left) & (difference >= right)
@@ -274,10 +277,10 @@ def _add_knees(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
 
 
 def _add_indices(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
-    """Return the rows of _add_curve with the indices that compare neighboring k."""
+    """Return the rows of _add_curve with the indices that compare neighboring values of k."""
 
     def add_terms(row: Row) -> Terms:
-        """Return the terms that the indices compare between rows."""
+        """Return the terms that the indices compare with those of other rows."""
         return {
             "difference": _krzanowski_lai_difference(row),
             "distortion": _transformed_distortion(row),
@@ -336,8 +339,8 @@ def elbow(
         Cluster that the clustering with this k assigned to the point. Rows where it is NULL are
         left out.
     k : str or Expr
-        Number of clusters that you asked for, a whole number >= 1. n_clusters may be smaller if
-        some clusters are empty.
+        The number of clusters that you requested from the algorithm, a whole number >= 1.
+        n_clusters may be smaller if some clusters are empty.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
         The name of a scipy distance, in any letter case. The criteria were designed for
         'euclidean'.
@@ -353,8 +356,8 @@ def elbow(
     DataFrame or LazyFrame
         Same kind as `frame`, one row per partition and k, sorted by partition and k: the partition
         columns; k; n, the number of points that are counted; n_clusters; ssw, explained_variance,
-        calinski_harabasz_score and davies_bouldin_score of internal_report; silhouette, the mean
-        silhouette; and
+        calinski_harabasz_score and davies_bouldin_score, as in internal_report; silhouette, the
+        mean silhouette; and
 
         * krzanowski_lai_index |DIFF(k) / DIFF(k + 1)| >= 0, best high, where DIFF(k) = (k -
           1)^(2/d) ssw(k - 1) - k^(2/d) ssw(k), for d dimensions;
@@ -368,14 +371,15 @@ def elbow(
         * kneedle, best high: Kneedle's difference curve, (1 - scaled ssw) - scaled k;
         * is_knee: true at Kneedle's first knee (S = 1).
 
-        The first three need exactly k - 1 or k + 1: they are NULL if this neighbor is missing, and
-        if they would divide by 0. jump is also NULL if the power is outside the range of doubles,
-        which happens with very many dimensions. second_difference is NULL at both ends. If the
-        curve is flat or has fewer than 3 values of k, chord_distance and kneedle are NULL. is_knee
-        is NULL in all rows if there is no knee. This is the case for a flat or straight curve, and
-        for every falling curve of 3 values, because the difference curve must fall after a knee.
-        Kneedle was designed for convex falling curves; if the curve rises between two values of k,
-        the first knee is one of its dents. If there are no rows, the result is empty.
+        The first three indices need a clustering with exactly k - 1 or k + 1 clusters. They are
+        NULL if this neighbor is missing, and for a division by 0. jump is also NULL if the power is
+        outside the range of doubles, which happens if there are very many dimensions.
+        second_difference is NULL at both ends. If the curve is flat or has fewer than 3 values of
+        k, chord_distance and kneedle are NULL. is_knee is NULL in all rows if there is no knee.
+        This is the case for a flat or straight curve, and for every falling curve of 3 values,
+        because the difference curve must fall after a knee. Kneedle was designed for convex falling
+        curves. If the curve rises between two values of k, the first knee may be a dent in the
+        curve. If there are no rows, the result is empty.
 
     Raises
     ------
@@ -483,12 +487,15 @@ _CHOICES = {"kneedle": "is_knee", "gap": "is_choice"}
 
 
 def _value_or_null(criterion: str) -> pl.Expr:
-    """Return the value of a criterion as Float64, or NULL if it is NaN, which cannot be best."""
+    """Return the value of a criterion as Float64, or NULL instead of NaN, which cannot be best."""
     return to_double(pl.col(criterion)).fill_nan(None)
 
 
 def _cost(criterion: str) -> pl.Expr:
-    """Return a cost that is smallest at the k that a criterion recommends; NULL if it has none."""
+    """Return a cost that is smallest at the k that a criterion recommends.
+
+    The cost is NULL if the criterion cannot recommend the k.
+    """
     value = _value_or_null(criterion)
     if criterion == "davies_bouldin_score":
         return value
@@ -502,11 +509,11 @@ def _cost(criterion: str) -> pl.Expr:
 
 
 def _rate_criterion(rows: pl.LazyFrame, criterion: str, keys: Mapping[str, str]) -> pl.LazyFrame:
-    """Return the rows of a table of elbow or gap_statistic, rated by one criterion.
+    """Return the rows of a table from elbow or gap_statistic, rated by one criterion.
 
     The columns are the partition columns `keys`; place, the position of the criterion; criterion;
-    rule; k; value; no_cost, cost and is_other, by which rows are sorted so that the recommended k
-    comes first; and refusal, the reason if no k is recommended although there are values.
+    rule; k; value; no_cost, cost and is_other, which sort the rows so that the recommended k comes
+    first; and refusal, the reason for which no k is recommended although there are values.
     """
     choice = _CHOICES.get(criterion)
     is_choice = pl.col(choice).cast(pl.Boolean).fill_null(False) if choice else pl.lit(False)
@@ -528,10 +535,10 @@ def _rate_criterion(rows: pl.LazyFrame, criterion: str, keys: Mapping[str, str])
 def _read_table(
     table: pl.LazyFrame, keys: Mapping[str, str], columns: Sequence[str], parameter: str
 ) -> pl.LazyFrame:
-    """Return `keys`, k and `columns` of `table`, which is the user's argument of `parameter`.
+    """Return the columns `keys`, k and `columns` of `table`, which the user passed for `parameter`.
 
-    Raise an error if a column is missing, and on collection if a partition has two rows with the
-    same k.
+    Raise an error if a column is missing. On collection, raise an error if a partition has two rows
+    with the same k.
     """
     names = table.collect_schema().names()
     check_column_names([*keys.values(), "k", *columns], parameter, names)
@@ -544,14 +551,15 @@ def _read_table(
 def choose_k(
     frame: Frame, gap: pl.DataFrame | pl.LazyFrame | None = None, *, partition_by: Keys = None
 ) -> Frame:
-    """Number of clusters that each criterion recommends, given the table of elbow.
+    """The number of clusters that each criterion recommends, given the table that elbow returns.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        A table of elbow, with all its columns.
+        A table that elbow has returned, with all columns.
     gap : DataFrame or LazyFrame, optional
-        A table of gap_statistic, whose choice is added as another criterion.
+        A table that gap_statistic has returned. The choice in this table is added as another
+        criterion.
     partition_by : str, Expr or sequence of these, optional
         The partition columns of frame and gap. Each partition is one sweep of k.
 
@@ -559,13 +567,14 @@ def choose_k(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per partition and criterion: the partition columns; criterion,
-        the name of its column; k, the number of clusters that it recommends, and value, its value
-        at this k; rule, its rule in words; runner_up, the k that would come next by this rule, and
-        runner_up_value, the value at that k; and reason. Of equal values, the value with the
-        smallest k comes first. If a criterion recommends no k, k is NULL, and reason says why: 'no
-        value' if all values are NULL or NaN, 'no value > 0' for jump, second_difference and
-        chord_distance, 'no value <= 10' for hartigan_index, 'no knee' for kneedle, and 'no choice'
-        for gap. For kneedle and gap, runner_up is the k that has the largest of the other values.
+        the name of the criterion's column; k, the number of clusters that the criterion recommends,
+        and value, the value of the criterion at this k; rule, the rule in words; runner_up, the k
+        that would come next by this rule, and runner_up_value, the value at that k; and reason. Of
+        equal values, the value with the smallest k comes first. If a criterion recommends no k, k
+        is NULL, and reason tells why: 'no value' if all values are NULL or NaN, 'no value > 0' for
+        jump, second_difference and chord_distance, 'no value <= 10' for hartigan_index, 'no knee'
+        for kneedle, and 'no choice' for gap. For kneedle and gap, runner_up is the k that has the
+        largest of the other values.
 
     Raises
     ------
@@ -581,8 +590,8 @@ def choose_k(
 
     References
     ----------
-    As for elbow. Schubert (2023), Stop using the elbow criterion for k-means and how to choose the
-    number of clusters instead, doi:10.1145/3606274.3606278.
+    The references of elbow, and Schubert (2023), Stop using the elbow criterion for k-means and how
+    to choose the number of clusters instead, doi:10.1145/3606274.3606278.
 
     Examples
     --------
@@ -613,7 +622,7 @@ def choose_k(
     rows = rows.with_columns(rank=pl.when(~pl.col("no_cost")).then(rank))
 
     def ranked(column: str, rank: int) -> pl.Expr:
-        """Return the value of a column in the row of a group that has this rank."""
+        """Return the value that a column has in the row with this rank in a group."""
         return pl.col(column).filter(pl.col("rank") == rank).max()
 
     choices = rows.group_by(by).agg(

@@ -1,8 +1,8 @@
-"""column_removal: how a clustering changes if one coordinate of the points is left out.
+"""column_removal: measures how a clustering changes if one coordinate of the points is left out.
 
 The whole clustering uses all coordinates. For each coordinate, there is a reduced clustering, which
-leaves out that coordinate. A cell has the points that a cluster of the whole clustering and a
-cluster of a reduced clustering have in common.
+does not use that coordinate. A cell has the points that a cluster in the whole clustering and a
+cluster in a reduced clustering have in common.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _SCHEMA = pl.Schema(
 
 
 class _SharedPoints(NamedTuple):
-    """The q cells of two clusterings of m points: pairs of clusters with common points."""
+    """The q cells of two clusterings of m points, as pairs of clusters with common points."""
 
     #: (q,): number of the cluster of the whole clustering.
     whole: Integers
@@ -66,18 +66,18 @@ class _SharedPoints(NamedTuple):
 
 
 def _find_cells(whole: Integers, reduced: Integers) -> _SharedPoints:
-    """Return the cells of m points in the clusters with the numbers `whole` and `reduced` (m,)."""
+    """Return the cells of m points, given their clusters `whole` (m,) and `reduced` (m,)."""
     width = int(reduced.max()) + 1
     codes, sizes = np.unique(whole * width + reduced, return_counts=True)
     return _SharedPoints(codes // width, codes % width, sizes)
 
 
 def _mean_by_cluster(x: Floats, numbers: Integers, distance: Distance) -> Floats:
-    """Return the centers (k, d) of clusters of points x (m, d); `numbers` (m,) are the clusters.
+    """Return the centers (k, d) of clusters, given points x (m, d) and cluster numbers (m,).
 
-    Centers are means, or for cosine the directions of means. A mean is clamped to the range from
-    the smallest to the largest of its numbers, because rounding could take it outside if all
-    numbers are equal.
+    Centers are means or, for the cosine distance, directions of means. A mean is clamped to the
+    range from the smallest to the largest number, because rounding could take it out of this range
+    if all numbers are equal.
     """
     order = np.argsort(numbers, kind="stable")
     starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
@@ -93,10 +93,11 @@ def _mean_by_cluster(x: Floats, numbers: Integers, distance: Distance) -> Floats
 
 
 def _mean_distances_of_cells(part: Partition, reduced: Integers, distance: Distance) -> Floats:
-    """Return for each cell of a partition the mean distance (q,) of the points of its two clusters.
+    """Return the mean distances (q,) between the points of the two clusters of each cell.
 
-    `reduced` (m,) are the numbers of the points' clusters in the reduced clustering, and `part` has
-    the clusters of the whole clustering. The cells are in the order of _find_cells.
+    The cells are those of one partition. `reduced` (m,) are the points' cluster numbers in the
+    reduced clustering, and `part` has the clusters of the whole clustering. The cells are in the
+    order of _find_cells.
     """
     cells = _find_cells(part.numbers, reduced)
     sizes = np.bincount(reduced)
@@ -118,9 +119,9 @@ def _mean_distances_of_cells(part: Partition, reduced: Integers, distance: Dista
 
 
 def _squares_by_cluster(x: Floats, numbers: Integers) -> Floats:
-    """Return for each cluster the sum (k,) of squared deviations of its x (m,) from their mean.
+    """Return the sums (k,) of squared deviations of x (m,) from the mean in each cluster.
 
-    `numbers` (m,) are the numbers of the clusters, from 0; each number occurs.
+    `numbers` (m,) are the cluster numbers from 0 to k - 1, each of which occurs.
     """
     sizes = np.bincount(numbers)
     # Numbers are taken relative to one of them, so that equal numbers have no deviations.
@@ -131,11 +132,11 @@ def _squares_by_cluster(x: Floats, numbers: Integers) -> Floats:
 
 
 def _column_stability(part: Partition, points: Points, removed_key: str) -> pl.DataFrame:
-    """Return one row for a partition, which has the points for one coordinate that is left out.
+    """Return one row for a partition of points, for one coordinate that is left out.
 
-    The row has the columns of _SCHEMA. The rows of the partition have the reduced cluster as `id`,
-    and the coordinate that is left out as left_out. removed_key is the column with the number of
-    that coordinate.
+    The row has the columns of _SCHEMA. In the partition, the column `id` has the reduced cluster,
+    and the column left_out has the coordinate that is left out. removed_key is the name of the
+    column with the number of that coordinate.
     """
     _check_place(part.rows[removed_key][0], points.form.dims)
     left_out = part.rows["left_out"].to_numpy()
@@ -165,7 +166,7 @@ def _column_stability(part: Partition, points: Points, removed_key: str) -> pl.D
 
 
 def _check_place(place: int | None, dims: int) -> None:
-    """Raise an error unless `place` is the number of one of `dims` coordinates, from 1."""
+    """Raise an error unless `place` is the number, from 1, of one of `dims` coordinates."""
     if place is None or not 1 <= place <= dims:
         raise ClusterEvalError(
             f"removed: expected the number of a coordinate, from 1 to {dims}, "
@@ -191,11 +192,11 @@ def column_stability(
     partition_by: Keys = None,
     missing: Missing = "error",
 ) -> Frame:
-    """Stability of a clustering if single coordinates are left out.
+    """The stability of a clustering if single coordinates are left out.
 
-    You cluster the points with all coordinates, and again without each single coordinate. To get
-    the measures of Datta and Datta, average the four indices over the coordinates that are left
-    out.
+    First cluster the points with all coordinates. Then, for each coordinate, cluster the points
+    again without that coordinate. To get the measures of Datta and Datta, average the four indices
+    over the coordinates that are left out.
 
     Parameters
     ----------
@@ -203,27 +204,27 @@ def column_stability(
         One row per point and coordinate that is left out. A LazyFrame is read when you collect the
         result; the points are then in memory.
     vector : str, Expr, selector or sequence of str and Expr
-        All coordinates: an Array or List column of numbers, or the numeric columns. Rows where it
-        is NULL, or where all of its columns are NULL, are left out.
+        All coordinates, as an Array or List column of numbers, or as several numeric columns. Rows
+        where it is NULL, or where all of its columns are NULL, are left out.
     cluster : str or Expr
         Cluster of the point in the clustering with all coordinates. Rows where it is NULL are left
         out.
     removed : str or Expr
-        Number of the coordinate that is left out, from 1.
+        Number, from 1, of the coordinate that is left out.
     reduced_cluster : str or Expr
         Cluster of the point in the clustering without that coordinate. Rows where it is NULL are
         left out.
     partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately, such as the number of clusters. NULL is a
-        group of its own.
+        Columns whose groups are evaluated separately, such as the number of clusters. NULL is also
+        a group.
     distance, p, missing : as in internal_report
 
     Returns
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per partition and coordinate that is left out, sorted by
-        these: the partition columns; removed; n, the number of points that are counted; n_clusters,
-        the number of clusters of the reduced clustering; and
+        partition and coordinate: the partition columns; removed; n, the number of points that are
+        counted; n_clusters, the number of clusters in the reduced clustering; and
 
         * average_proportion_non_overlap, the mean over the points of the share of the point's
           cluster that the reduced clustering puts elsewhere (range [0, 1), best 0);
@@ -246,9 +247,9 @@ def column_stability(
 
     Notes
     -----
-    If a cluster and a reduced cluster have a common point, average_distance needs the distances
-    between all of their points.
-    In SQL: ``FROM clustereval.column_stability(tbl, [x, y], cluster, removed, reduced_cluster)``.
+    If a cluster and a reduced cluster have a common point, average_distance needs all distances
+    between a point in one and a point in the other. In SQL: ``FROM
+    clustereval.column_stability(tbl, [x, y], cluster, removed, reduced_cluster)``.
 
     References
     ----------
@@ -287,7 +288,7 @@ def column_stability(
     points = _with_left_out(points, pl.col(removed_key))
 
     def stability_of_column(part: Partition) -> pl.DataFrame:
-        """Return the result row of a partition."""
+        """Return the row of the result for a partition."""
         return _column_stability(part, points, removed_key)
 
     table = map_partitions(points, stability_of_column, _SCHEMA, ["id", "left_out"])
@@ -296,7 +297,7 @@ def column_stability(
 
 
 def _with_left_out(points: Points, place: pl.Expr) -> Points:
-    """Return the points with the column left_out: the user's coordinate at `place`, from 1."""
+    """Return the points with the column left_out, the coordinate with the number `place`."""
     form = points.form
     raw = form.split("raw_x") if isinstance(form, LongVectors) else form.coordinates("raw_x")
     left_out = pl.concat_list(raw).list.get(place - 1, null_on_oob=True)
@@ -304,6 +305,6 @@ def _with_left_out(points: Points, place: pl.Expr) -> Points:
 
 
 def _whole_numbers(lazy: pl.LazyFrame, column: Column) -> pl.Expr:
-    """Return the user's column `removed` of `lazy` as Int64, NULL if it is not a whole number."""
+    """Return the user's column `removed` as Int64, or NULL where it is not a whole number."""
     number = check_column(lazy, column, "removed").cast(pl.Float64, strict=False)
     return pl.when(number == number.floor()).then(number.cast(pl.Int64, strict=False))

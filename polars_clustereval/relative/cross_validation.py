@@ -1,4 +1,4 @@
-"""cross_validation: whether a clustering of some points also fits points that it has not seen."""
+"""cross_validation: measures whether a clustering of some points also fits other points."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def _read_folds(
     fold: Column,
     options: PointOptions,
 ) -> Points:
-    """Return the user's rows as points, in which each fold of a partition is a partition.
+    """Return the user's rows as points, with each fold in a partition as a separate partition.
 
-    The fold is the last of the partition columns, with the name "fold".
+    The fold is the last of the partition columns, and has the name "fold".
     """
     return read_points(
         frame,
@@ -66,9 +66,9 @@ def _read_folds(
 
 
 def _contingency_of_folds(assigned: pl.LazyFrame, points: Points) -> ContingencyTable:
-    """Return the contingency table of each fold: own cluster against that of the nearest center.
+    """Return the contingency table of each fold, of own clusters and clusters of nearest centers.
 
-    `assigned` is the result of assigned_points with the column cluster.
+    `assigned` is the result of assigned_points, with the additional column cluster.
     """
     options = LabelOptions(partition_by=points.partition_keys)
     return read_contingency_table(assigned, "cluster", "nearest", options, ()).cache_groups()
@@ -91,11 +91,11 @@ def cross_validation(
     beta: float = 1.0,
     missing: Missing = "error",
 ) -> Frame:
-    """Cross-validation of a clustering: agreement on points that its model has not seen.
+    """Cross-validation of a clustering: agreement on points that were not used to fit the model.
 
-    For each fold, you fit a model to the other folds. The points of the fold are assigned to the
-    nearest center of that model. These clusters are compared with clusters that you found without
-    the model, for instance by clustering the fold alone.
+    For each fold, you fit a model to the other folds. This function assigns the points in the fold
+    to the nearest center of that model, and compares the resulting clusters with clusters that you
+    found without the model, for instance by clustering the fold alone.
 
     Parameters
     ----------
@@ -106,19 +106,20 @@ def cross_validation(
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
         where it is NULL, or where all of its columns are NULL, are left out.
     cluster : str or Expr
-        Cluster of each point, found without the model of its fold, or its true class. Rows where it
-        is NULL are left out.
+        Cluster of each point, found without the model for the fold, or the true class of the point.
+        Rows where it is NULL are left out.
     fold : str or Expr
         Fold in which the point is held out.
     centroids : DataFrame or LazyFrame
-        The centers of the models: the columns fold, cluster and centroid (lists of numbers), and
-        the columns of partition_by. A LazyFrame is collected together with the result.
+        The centers of the models. The frame has the columns fold, cluster and centroid (lists of
+        numbers), and the columns of partition_by. A LazyFrame is collected together with the
+        result.
     metric : str
         Metric of external_report that compares the two clusterings. The points' own clusters are
-        its labels.
+        the labels.
     partition_by : str, Expr or sequence of these, optional
         Columns of both frames whose groups are evaluated separately, such as the number of
-        clusters. NULL is a group of its own.
+        clusters. NULL is also a group.
     average_method : {'arithmetic', 'geometric', 'min', 'max', 'joint'}
         Mean of the entropies in the normalized and adjusted mutual information.
     beta : float
@@ -128,13 +129,13 @@ def cross_validation(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition and fold, sorted by these: the partition
-        columns; fold; n, the number of points that are counted; n_labels, the number of their own
-        clusters; n_clusters, the number of clusters to which they are assigned; score (its range
-        and best value are those of the metric); prediction_strength (range [0, 1], best 1; see the
-        function of that name); and, over all folds of the partition, mean_score and std_score, the
-        mean and the sample standard deviation of score. std_score is NULL for a single fold. If
-        there are no rows, the result is empty.
+        Same kind as `frame`, one row per partition and fold, sorted by partition and fold: the
+        partition columns; fold; n, the number of points that are counted; n_labels, the number of
+        the points' own clusters; n_clusters, the number of clusters to which the points are
+        assigned; score (range and best value are those of the metric); prediction_strength (range
+        [0, 1], best 1; see the function of that name); and, over all folds of the partition,
+        mean_score and std_score, the mean and the sample standard deviation of score. std_score is
+        NULL for a single fold. If there are no rows, the result is empty.
 
     Raises
     ------

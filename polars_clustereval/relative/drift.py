@@ -1,4 +1,4 @@
-"""The changes from one run to the next, summarized in one row."""
+"""A summary, in one row, of the changes from one run to the next."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 
 def _drift_counts(pair: RunPair) -> pl.LazyFrame:
-    """Return one row per partition with the numbers of ids n_before, n_after, n_common and n_moved.
+    """Return one row per partition with n_before, n_after, n_common and n_moved, numbers of ids.
 
-    Without partition columns there is always one row.
+    If there are no partition columns, there is always one row.
     """
     n, zero = pl.col("n"), pl.lit(0, pl.Int64)
     rows = {
@@ -53,9 +53,9 @@ _COUNTED = ("kept", "grown", "shrunk", "split", "merged", "gone", "new")
 
 
 def _transition_counts(pair: RunPair) -> pl.LazyFrame:
-    """Return one row per partition with the numbers of clusters of each run and transition.
+    """Return one row per partition with the numbers of clusters per run and per transition.
 
-    A split or merged cluster counts once, and its parts or sources are not counted.
+    A split cluster or a merged cluster counts once, and the parts or sources of it are not counted.
     """
     kind = pl.col("kind")
     is_own_row = ~kind.is_in(["part", "source"])
@@ -70,10 +70,10 @@ def _transition_counts(pair: RunPair) -> pl.LazyFrame:
 
 
 def _score_agreement(pair: RunPair) -> pl.LazyFrame:
-    """Return one row per partition with common ids: the scores of _SCORES.
+    """Return one row per partition that has common ids, with the scores in _SCORES.
 
-    The clusters of the run before are the labels. Without partition columns, there is always one
-    row.
+    The clusters in the run before are the labels. If there are no partition columns, there is
+    always one row.
     """
     one, zero = pl.lit(1, pl.Int64), pl.lit(0, pl.Int64)
     sides = {"label": ("before", "old"), "cluster": ("after", "new")}
@@ -93,11 +93,12 @@ def _score_agreement(pair: RunPair) -> pl.LazyFrame:
 
 
 def _stability_term(half_rows: dict[str, pl.Expr], totals: dict[str, pl.Expr]) -> pl.Expr:
-    """Return the term of a cluster in the population stability index: (p - q) ln(p / q).
+    """Return (p - q) ln(p / q), the term of a cluster in the population stability index.
 
-    p and q are the cluster's shares of the rows before and after. `half_rows` is twice the number
-    of its rows in each run, or 1 (half a row) if it has none, and `totals` is the number of all
-    rows. The difference is computed from integers.
+    p and q are the shares of the rows in each run that the cluster has. `half_rows` holds, for each
+    run, twice the number of the cluster's rows, or 1 (which means half a row) if the cluster has no
+    rows. `totals` holds the number of all rows in each run. The difference is computed from
+    integers.
     """
     x = widen(half_rows["before"]) * widen(totals["after"])
     y = widen(half_rows["after"]) * widen(totals["before"])
@@ -106,7 +107,7 @@ def _stability_term(half_rows: dict[str, pl.Expr], totals: dict[str, pl.Expr]) -
 
 
 def _size_stability(pair: RunPair, counts: pl.LazyFrame) -> pl.LazyFrame:
-    """Return one row per partition: population_stability_index, NULL if a run is empty.
+    """Return one row per partition with population_stability_index, NULL if a run is empty.
 
     `counts` is the result of _drift_counts.
     """
@@ -153,7 +154,7 @@ _DRIFT = (
 
 
 def _rates() -> dict[str, pl.Expr]:
-    """Return n_left, n_joined and the rates of ids, as expressions by name."""
+    """Return n_left, n_joined, churn and the rates, as expressions by name."""
     before, after, common, moved = map(pl.col, ("n_before", "n_after", "n_common", "n_moved"))
     left, joined = before - common, after - common
     return {
@@ -180,7 +181,7 @@ def run_drift(
     noise_as: NoiseAs | None = None,
     metrics: Sequence[str] | None = None,
 ) -> Frame:
-    """Summary of the changes from one run to the next: ids, clusters, agreement and sizes.
+    """A summary of the changes in ids, clusters and cluster sizes from one run to the next.
 
     Parameters
     ----------
@@ -200,14 +201,14 @@ def run_drift(
         1]), n_left / n_before, joined_rate (range [0, 1]), n_joined / n_after, and churn (range [0,
         1], best low), the share of the ids of either run that have moved, left or joined;
         n_clusters_before and n_clusters_after; n_kept, n_grown, n_shrunk, n_split, n_merged, n_gone
-        and n_new, numbers of clusters, where a split or merged cluster counts once; n_ambiguous,
-        the rows of run_transitions that are doubtful; adjusted_rand_score,
-        adjusted_mutual_info_score and variation_of_information on the ids in both runs; and
-        population_stability_index (range [0, inf), best 0), the sum of (p - q) ln(p / q) over the
-        names of clusters, where p and q are the cluster's shares of the rows of each run. A cluster
-        that a run does not have counts as half a row in that run. Rates, scores and the index are
-        NULL if they would divide by 0. If there are no rows, the numbers are 0; with partition_by,
-        the result is empty.
+        and n_new, numbers of clusters, where a split cluster or a merged cluster counts once;
+        n_ambiguous, the number of rows of run_transitions with an ambiguity; adjusted_rand_score,
+        adjusted_mutual_info_score and variation_of_information, computed from the ids in both runs;
+        and population_stability_index (range [0, inf), best 0), the sum of (p - q) ln(p / q) over
+        the names of clusters, where p and q are the shares of the rows in each run that the cluster
+        has. If a run does not have a cluster, the cluster counts as half a row in that run. Rates,
+        scores and the index are NULL for a division by 0. If there are no rows, the numbers are 0;
+        with partition_by, the result is empty.
 
     Raises
     ------

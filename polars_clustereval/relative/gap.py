@@ -1,9 +1,9 @@
-"""gap: the gap statistic, from the elbow tables of the data and of reference points.
+"""gap: the gap statistic, computed from two elbow tables, for the data and for reference points.
 
-Reference points are points without clusters. For coordinate i, the columns are x_i, the coordinate
-of a point; low_i and high_i, the smallest and largest value in a partition; and z_i, the coordinate
-of a reference point. For the method 'pca', these are coordinates along the principal components of
-the partition.
+Reference points are random points that form no clusters. For coordinate i, the columns are x_i, the
+coordinate of a point; low_i and high_i, the smallest and largest value in a partition; and z_i, the
+coordinate of a reference point. With the method 'pca', low_i, high_i and z_i refer to coordinates
+along the principal components of the partition.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ Number = TypeVar("Number", pl.Expr, "NDArray[np.uint64]")
 
 
 def check_sweep_k(lazy: pl.LazyFrame, k: Column) -> pl.Expr:
-    """Return the user's argument k, a column of numbers of clusters, with the alias k.
+    """Return the user's argument k, the column with the number of clusters, with the alias k.
 
-    Raise an error if the column does not hold numbers. raise_bad_k checks the values.
+    Raise an error if the column does not hold numbers. The values are checked by raise_bad_k.
     """
     expr = check_column(lazy, k, "k")
     dtype = lazy.select(expr).collect_schema()["k"]
@@ -85,16 +85,16 @@ def _bad_k_error(got: str) -> ClusterEvalError:
 
 
 def with_sweep_check(rows: pl.LazyFrame, by: list[str], sweep: str, remedy: str) -> pl.LazyFrame:
-    """Return `rows` with k as Int64, and with checks of k that run on collection.
+    """Return `rows` with k as Int64, and with checks on k that run when the rows are collected.
 
     k must be a whole number >= 1, and no two rows with the same columns `by` may have the same k.
-    The error text calls such a group `sweep`, and `remedy` tells the user what distinguishes
-    groups.
+    `sweep` is the word for such a group in the error text, and `remedy` is a text that tells the
+    user how to distinguish groups.
     """
     counts = rows.group_by(*by, "k").agg(rows=pl.len())
 
     def check_one_row_per_k(counts: pl.DataFrame) -> None:
-        """Raise an error for the first bad k in `counts`, which has `by`, k and row counts."""
+        """Raise an error for the first bad k in `counts`, which has `by`, k and numbers of rows."""
         raise_bad_k(counts.select("k"))
         repeated = counts.filter(pl.col("rows") > 1).sort("k").head(1)
         for k, n in repeated.select("k", "rows").iter_rows():
@@ -128,12 +128,12 @@ _STEPS = ((2**16, 2146121005), (2**15, 2221713035), (2**16, 1))
 
 
 def _scramble_step(x: Number, divisor: int, factor: int) -> Number:
-    """Return the result of one step of _scramble: (x xor x / divisor) times factor, modulo 2^32."""
+    """Return (x xor x / divisor) times factor, modulo 2^32, the result of one step of _scramble."""
     return (x ^ (x // divisor)) * factor % 2**32
 
 
 def _scramble(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return pseudorandom numbers below 2^32, one for each of the numbers x below 2^32.
+    """Return a pseudorandom number below 2^32 for each of the numbers x below 2^32.
 
     The function is Wellons' permutation lowbias32 of 32-bit numbers. All products are below 2^64,
     so no engine rounds them.
@@ -144,16 +144,17 @@ def _scramble(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _scramble_columns(rows: pl.LazyFrame, columns: Sequence[str]) -> pl.LazyFrame:
-    """Return the rows with `columns`, UInt64 numbers below 2^32, scrambled as _scramble does."""
+    """Return the rows after _scramble of `columns`, which are UInt64 numbers below 2^32."""
     for divisor, factor in _STEPS:
         rows = rows.with_columns(_scramble_step(pl.col(name), divisor, factor) for name in columns)
     return rows
 
 
 def _stream_keys(n_sets: int, n_dims: int, seed: int) -> pl.LazyFrame:
-    """Return one row per reference set: reference_set, from 1, and its keys c_0, c_1, ...
+    """Return one row per reference set, with its number from 1 and the keys c_0, c_1, ...
 
-    The keys make the random numbers of each coordinate and set independent of all others.
+    The keys make the random numbers for a coordinate of a set independent of all other random
+    numbers.
     """
     sets = np.arange(1, n_sets + 1, dtype=np.uint64)
     start = _scramble(np.array([seed], dtype=np.uint64))
@@ -165,15 +166,15 @@ def _stream_keys(n_sets: int, n_dims: int, seed: int) -> pl.LazyFrame:
 
 
 def _columns(name: str, n_dims: int) -> list[str]:
-    """Return the names of one column per coordinate: name_0, name_1, ..."""
+    """Return the names name_0, name_1, ... of the columns, one for each coordinate."""
     return [f"{name}_{i}" for i in range(n_dims)]
 
 
 def _draw_points(boxes: pl.LazyFrame, n_dims: int, n_sets: int, seed: int) -> pl.LazyFrame:
-    """Return n points for each of `boxes` and reference set: uniform z_0, ... in the box.
+    """Return n uniform points z_0, z_1, ... in each of the `boxes` for each reference set.
 
-    boxes has n, low_0, ..., high_0, ... and other columns. The result also has these other columns,
-    reference_set and id.
+    `boxes` has the columns n, low_0, ..., high_0, ... and other columns. The result also has these
+    other columns, reference_set and id.
     """
     c, z = _columns("c", n_dims), _columns("z", n_dims)
     sets = boxes.join(_stream_keys(n_sets, n_dims, seed), how="cross")
@@ -192,7 +193,7 @@ def _draw_points(boxes: pl.LazyFrame, n_dims: int, n_sets: int, seed: int) -> pl
 
 
 class _Vectors(NamedTuple):
-    """The vectors of a frame as rows with the partition columns `keys` and x_0, x_1, ..."""
+    """The vectors in a frame, as rows with the partition columns `keys` and x_0, x_1, ..."""
 
     rows: pl.LazyFrame
     keys: dict[str, str]
@@ -203,11 +204,11 @@ class _Vectors(NamedTuple):
 
     @property
     def x(self) -> list[str]:
-        """The columns of the coordinates."""
+        """The names of the columns of coordinates."""
         return _columns("x", self.n_dims)
 
     def bounding_boxes(self) -> pl.LazyFrame:
-        """Return one row per partition: keys, n, low_0, ..., high_0, ... of its points."""
+        """Return one row per partition: keys, n, and the bounds low_0, ..., high_0, ... on x."""
         extremes = {f"low_{i}": pl.col(x).min() for i, x in enumerate(self.x)}
         extremes |= {f"high_{i}": pl.col(x).max() for i, x in enumerate(self.x)}
         finite = pl.all_horizontal([pl.col(x).is_finite().fill_null(False) for x in self.x])
@@ -219,13 +220,13 @@ class _Vectors(NamedTuple):
         return aggregate_by(self.rows, list(self.keys), terms).cache()
 
     def with_fault_check(self, frame: pl.LazyFrame, boxes: pl.LazyFrame) -> pl.LazyFrame:
-        """Return `frame`; collecting it raises an error if vectors are not finite.
+        """Return `frame` with a check that raises an error on collection if vectors are not finite.
 
         `boxes` is the result of bounding_boxes.
         """
 
         def raise_at_bad_vectors(n_bad: pl.DataFrame) -> None:
-            """Raise an error unless `n_bad`, a frame with a single number, holds 0."""
+            """Raise an error unless the only number in the frame `n_bad` is 0."""
             if n_bad.item():
                 raw = [pl.col(x) for x in self.x]
                 raise point_fault_error(self.rows, raw, self.names, self.keys)
@@ -255,7 +256,7 @@ def _read_vectors(
 
 
 class _Axes(NamedTuple):
-    """The principal components of the p partitions of a frame, which are numbered from 0."""
+    """The principal components of the p partitions of a frame, which have numbers from 0."""
 
     #: One row per partition: its number, the partition columns and n.
     partitions: pl.DataFrame
@@ -266,7 +267,7 @@ class _Axes(NamedTuple):
 
 
 def _principal_axes(points: _Vectors) -> _Axes:
-    """Return the principal components of each partition, from scatter matrices summed by Polars.
+    """Return the principal components of each partition, from scatter matrices that Polars sums.
 
     The sign of a component is chosen so that its largest coefficient is positive.
     """
@@ -296,7 +297,7 @@ def _principal_axes(points: _Vectors) -> _Axes:
 def _number_rows(
     points: _Vectors, partitions: pl.DataFrame, more: Sequence[str] = ()
 ) -> pl.LazyFrame:
-    """Return the points with the number of their partition, and its columns named in `more`."""
+    """Return the points with the columns number and `more` of the frame `partitions`."""
     table = partitions.lazy().select(*points.keys, "number", *more)
     if points.keys:
         return join_small(points.rows, list(points.keys), table)
@@ -304,13 +305,16 @@ def _number_rows(
 
 
 def _rotated_boxes(points: _Vectors, axes: _Axes) -> pl.LazyFrame:
-    """Return one row per partition: keys, number, n, and low_0, ..., high_0, ... of components."""
+    """Return one row per partition: keys, number, n, and the range low_0, ..., high_0, ...
+
+    The ranges are those of the coordinates along the principal components.
+    """
     d = points.n_dims
     names = [*_columns("low", d), *_columns("high", d)]
     schema = pl.Schema({"number": pl.UInt32(), **dict.fromkeys(names, pl.Float64())})
 
     def extremes(batch: pl.DataFrame) -> pl.DataFrame:
-        """Return the extremes of the components of a batch of points, one row per partition."""
+        """Return the extremes of a batch along the components, with one row per partition."""
         numbers = batch["number"].to_numpy()
         x = batch.select(points.x).to_numpy()
         rows = []
@@ -329,11 +333,11 @@ def _rotated_boxes(points: _Vectors, axes: _Axes) -> pl.LazyFrame:
 
 
 def _rotate_back(rows: pl.LazyFrame, n_dims: int, axes: _Axes) -> pl.LazyFrame:
-    """Return the rows with z_0, ..., which are along the components, as the points' coordinates."""
+    """Return the rows with z_0, ... rotated from the components to the points' coordinates."""
     z = _columns("z", n_dims)
 
     def rotate(batch: pl.DataFrame) -> pl.DataFrame:
-        """Return a batch of points with the user's coordinates."""
+        """Return a batch of points, converted to the user's coordinates."""
         numbers, components = batch["number"].to_numpy(), batch.select(z).to_numpy()
         points = np.empty(components.shape)
         for number in np.unique(numbers):
@@ -359,7 +363,7 @@ def uniform_reference(
     partition_by: Keys = None,
     missing: Missing = "error",
 ) -> Frame:
-    """Points without clusters, drawn uniformly from the range of the data, for gap_statistic.
+    """Random points that form no clusters, drawn uniformly from the range of the data.
 
     Parameters
     ----------
@@ -367,8 +371,8 @@ def uniform_reference(
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
         where it is NULL, or where all of its columns are NULL, are left out.
     n_sets : int
-        Number of reference sets, at least 1. gap_statistic needs at least 2, and the authors of the
-        statistic use many more.
+        Number of reference sets, at least 1. gap_statistic needs at least 2 sets, and the authors
+        of the statistic use many more.
     method : {'box', 'pca'}
         The points are drawn uniformly from the box that the data span. The sides of the box are
         parallel to the coordinates ('box') or to the principal components of the data ('pca').
@@ -383,10 +387,10 @@ def uniform_reference(
     DataFrame or LazyFrame
         Same kind as `frame`, one row per partition, reference set and point, sorted in this order:
         the partition columns; reference_set (from 1); id (from 0); and point, a list of numbers. A
-        set has as many points as the partition. With 'box', the numbers are the same in every
-        engine, to the last bit, and have 32 random bits. Relative to the box, the numbers are the
-        same in every partition, so that no partition depends on others. A constant coordinate stays
-        constant. If there are no rows, the result is empty.
+        set has as many points as the partition. With 'box', the numbers have 32 random bits, and
+        are the same in every engine, to the last bit. Relative to the box, the numbers are the same
+        in every partition, so that no partition depends on other partitions. A constant coordinate
+        stays constant. If there are no rows, the result is empty.
 
     Raises
     ------
@@ -432,7 +436,10 @@ def uniform_reference(
 
 
 def _check_gap_options(rule: object, se_factor: object) -> str:
-    """Return the option rule of gap_statistic in lower case; raise an error if one is invalid."""
+    """Return the option rule of gap_statistic in lower case.
+
+    Raise an error if one of the options is invalid.
+    """
     name = str(rule).lower()
     if name not in map(str.lower, _RULES):
         check_choice("rule", rule, _RULES)
@@ -444,7 +451,7 @@ def _check_gap_options(rule: object, se_factor: object) -> str:
 def _sweep_logs(
     table: pl.LazyFrame, keys: dict[str, str], more: Sequence[pl.Expr], sweep: str, remedy: str
 ) -> pl.LazyFrame:
-    """Return the rows of an elbow table: `keys`, `more`, k, and log_ssw (NULL if ssw is 0).
+    """Return the rows of an elbow table with `keys`, `more`, k, and log_ssw (NULL if ssw is 0).
 
     `sweep` and `remedy` are the parameters of with_sweep_check.
     """
@@ -460,11 +467,12 @@ def _sweep_logs(
 
 
 def _expected_logs(reference: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
-    """Return one row per partition and k of the reference.
+    """Return one row per partition and k in the reference table.
 
-    The columns are keys; k; n_sets, the number of reference sets of the partition; n_sets_of_k, the
-    number of sets that have this k; and mean and sd, the mean and the standard deviation (with 1/B)
-    of log_ssw, which are NULL if a log_ssw is NULL.
+    The columns are keys; k; n_sets, the number of reference sets for the partition; n_sets_of_k,
+    the number of sets that have this k; and mean and sd, the mean and the standard deviation of
+    log_ssw. The standard deviation has the divisor B, the number of sets. Both are NULL if log_ssw
+    is NULL in a set.
     """
     log = pl.col("log_ssw")
     complete = log.null_count() == 0
@@ -479,10 +487,10 @@ def _expected_logs(reference: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
 
 
 def _raise_unmatched(pairs: pl.DataFrame) -> None:
-    """Raise an error unless both tables and all sets have the same k, and at least 2 sets exist.
+    """Raise an error unless both tables and all sets have the same values of k.
 
-    `pairs` has the columns observed_k and expected_k, one of which is NULL if it is missing, n_sets
-    and n_sets_of_k.
+    Also raise an error if there is only one set. `pairs` has the columns observed_k and expected_k,
+    of which one is NULL if a table does not have this k, and the columns n_sets and n_sets_of_k.
     """
     same = "k: expected the same values in both tables, got"
     few = "reference_set: expected at least 2 reference sets, got"
@@ -537,9 +545,10 @@ def gap_statistic(
     se_factor: float = 1,
     partition_by: Keys = None,
 ) -> Frame:
-    """Gap statistic of each k: how far ln(ssw) is below that of points without clusters.
+    """Gap statistic for each k: how far ln(ssw) is below that of random points without clusters.
 
-    gap = mean over the reference sets of ln(ssw) - ln(ssw of the data). The higher, the better.
+    gap is the mean of ln(ssw) over the reference sets, minus ln(ssw) of the data. Higher gaps are
+    better.
 
     Parameters
     ----------
@@ -549,16 +558,17 @@ def gap_statistic(
         The table that elbow returns for the points of uniform_reference, clustered in the same way
         as the data, with partition_by=reference_set.
     reference_set : str or Expr
-        The column of reference with the number of the set.
+        The column of `reference` that has the number of the set.
     rule : {'firstSEmax', 'Tibs2001SEmax', 'globalSEmax', 'firstmax', 'globalmax'}
-        How k is chosen, in any letter case. 'Tibs2001SEmax', from the authors of the statistic,
-        chooses the smallest k with a gap that is not below the gap of the next k minus its error,
-        or the last k if there is no such k. 'firstmax' and 'globalmax' choose the first local
-        maximum and the global maximum. 'firstSEmax' and 'globalSEmax' choose the smallest k with a
-        gap that is not below this maximum minus the error at the maximum. A gap is also a local
-        maximum if the gap of the next k is equal, or if it is the last gap of a rising curve.
+        The rule for choosing k, in any letter case. 'Tibs2001SEmax', from the authors of the
+        statistic, chooses the smallest k with a gap that is not below the gap of the next k minus
+        the error of the next gap, or the last k if there is no such k. 'firstmax' chooses the first
+        local maximum, and 'globalmax' chooses the global maximum. 'firstSEmax' and 'globalSEmax'
+        choose the smallest k with a gap that is not below the first local maximum, or the global
+        maximum, minus the error at that maximum. A gap is also a local maximum if the gap of the
+        next k is equal, or if it is the last gap of a rising curve.
     se_factor : float
-        The error in these rules is gap_se times this number, which is >= 0.
+        The error in these rules is gap_se times this number, which must be >= 0.
     partition_by : str, Expr or sequence of these, optional
         Columns of both frames whose groups are evaluated separately. NULL is also a group.
 
@@ -567,9 +577,10 @@ def gap_statistic(
     DataFrame or LazyFrame
         Same kind as `frame`, one row per partition and k, sorted by partition and k: the partition
         columns; k; log_ssw; expected_log_ssw; gap; gap_se, the standard deviation of ln(ssw) over
-        the B reference sets (with the divisor B), times sqrt(1 + 1/B); and is_choice, true at the k
-        that is chosen. The next k is the k of the next row. If an ssw is 0, its logarithm and all
-        values that depend on it are NULL, and is_choice is NULL in all rows of the partition.
+        the B reference sets (with the divisor B), times sqrt(1 + 1/B); and is_choice, which is true
+        at the chosen k. The next k in a rule is the k in the next row. If an ssw is 0, its
+        logarithm and all values that depend on it are NULL, and is_choice is NULL in all rows of
+        the partition.
 
     Raises
     ------

@@ -1,15 +1,15 @@
-"""Standard errors and confidence intervals of the external metrics, by the delta method.
+"""Standard errors and confidence intervals for external metrics, computed by the delta method.
 
-The rows are a sample of independent draws, so the contingency cells are multinomial with shares p.
-Every metric here is a smooth function of one, two or three statistics of the shares, which are the
-statistics of its family (see external.gradients).
+The rows are independent draws, so the counts of the contingency cells have a multinomial
+distribution with shares p. Every metric in this module is a smooth function of one, two or three
+statistics of the shares, which are the statistics of the metric's family (see external.gradients).
 
 The influence of a row on a statistic is the derivative of the statistic with respect to the share
-of the row's cell. It is the sum of a term of the cell, a term of its label and a term of its
-cluster. The covariances C of the influences are summed over the cells once, and are used for every
-metric: if d is the gradient of a metric with respect to its statistics, its variance is d' C d / n.
-The second and third statistics of a family are chosen so that all their influences are exactly 0
-for equal labelings.
+of the row's cell. It is the sum of three terms, for the cell, its label and its cluster. The
+covariances C of the influences are computed only once, as sums over the cells, and are used for
+every metric. If d is the gradient of a metric with respect to the statistics, the variance of the
+metric is d' C d / n. The second and third statistics of a family are chosen so that for equal
+labelings, all influences on these statistics are exactly 0.
 """
 
 from __future__ import annotations
@@ -54,14 +54,15 @@ if TYPE_CHECKING:
 
 
 def _cells_with_squares(table: ContingencyTable) -> pl.LazyFrame:
-    """Return the cells of `table`, one row per cell, with the columns that influences need.
+    """Return one row per cell of `table`, with the columns from which influences are computed.
 
-    The columns are those of table.sized_cells; rows, the number of rows of the cell; single, which
-    is 1 for noise that counts as singletons (cluster NULL) and 0 otherwise; label_squares and
-    cluster_squares, the sums of the squared numbers of rows over the cells of the same label and of
-    the same cluster; and is_label_majority and is_cluster_majority, whether the cell is the largest
-    of these cells. The last two are NULL if the maximum has no derivative, that is, if several
-    cells are largest, or if the largest cell is a singleton.
+    The columns are those of table.sized_cells; rows, the number of rows that the cells represent;
+    single, which is 1 for noise that counts as singletons (cluster NULL) and 0 otherwise;
+    label_squares and cluster_squares, the sums of the squared numbers of rows over the cells of the
+    same label and of the same cluster; and is_label_majority and is_cluster_majority, whether the
+    cell is the largest cell with the same label or in the same cluster. The last two are NULL if
+    the maximum has no derivative, that is, if several cells are largest, or if the largest cell is
+    a singleton.
     """
     single, n, copies = pl.col("cluster").is_null(), pl.col("n"), pl.col("copies")
     of_label, of_cluster = [*table.keys, "label"], [*table.keys, "cluster"]
@@ -86,11 +87,12 @@ def _cells_with_squares(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _pair_influences(row: Row) -> Slopes:
-    """Return the influences of a row on the shares tp, fp and fn of all pairs, up to constants.
+    """Return the influences of a row on tp, fp and fn, as shares of all pairs, up to constants.
 
-    The influence of a row is twice the share of the other rows with which it forms such a pair.
-    This is the projection of the exact counts of pairs, so it is correct to first order for sums of
-    squared shares. `row(name)` is a column of _cells_with_squares.
+    The influence of a row on each of these shares is twice the share of the other rows with which
+    the row forms such a pair. It is the projection of the exact counts of pairs, and therefore also
+    correct to first order for sums of squared shares. `row(name)` is a column of
+    _cells_with_squares.
     """
     n, others = row("n"), row("total") - 1
     return (
@@ -103,9 +105,9 @@ def _pair_influences(row: Row) -> Slopes:
 def _information_influences(row: Row) -> Slopes:
     """Return the influences of a row on mi, hc and hl, up to constants.
 
-    They are the derivatives of sums of p ln p. A noise row that counts as a singleton is always
-    alone in its cell, so its cell contributes no such term, and the derivative of hc is larger by
-    1. `row(name)` is a column of _cells_with_squares.
+    The influences are the derivatives of sums of p ln p. A noise row that counts as a singleton is
+    always alone in its cell. Therefore this cell contributes no such term, and the derivative of hc
+    is larger by 1. `row(name)` is a column of _cells_with_squares.
     """
     n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
     return (
@@ -118,8 +120,9 @@ def _information_influences(row: Row) -> Slopes:
 def _bcubed_influences(row: Row) -> Slopes:
     """Return the influences of a row on B-cubed precision and recall, up to constants.
 
-    In the recall, the share of a cell in its label is squared, except for singletons, each of which
-    is always a single row. `row(name)` is a column of _cells_with_squares.
+    In the recall, the share of the label's rows that a cell has is squared. The exception are
+    singletons, each of which is always a single row. `row(name)` is a column of
+    _cells_with_squares.
     """
     label_size, cluster_size = to_double(row("label_size")), to_double(row("cluster_size"))
     n = to_double(row("n"))
@@ -131,7 +134,7 @@ def _bcubed_influences(row: Row) -> Slopes:
 
 
 def _majority_influences(row: Row) -> Slopes:
-    """Return the influences of a row on purity and inverse purity; NULL if no derivative exists.
+    """Return the influences of a row on purity and inverse purity, or NULL without a derivative.
 
     `row(name)` is a column of _cells_with_squares.
     """
@@ -148,14 +151,14 @@ _PLACES = (0, 1, 2)
 
 
 def _mean_of_rows(x: pl.Expr) -> pl.Expr:
-    """Return the mean of x over all rows of the cells, as an aggregate; NULL if any x is NULL."""
+    """Return an aggregate: the mean of x over all rows of all cells, or NULL if any x is NULL."""
     rows = pl.col("rows")
     mean = (to_double(rows) * x).sum() / to_double(rows.sum())
     return pl.when(x.null_count() == 0).then(mean)
 
 
 def _covariances(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per partition and family: the covariances of the influences of a row.
+    """Return one row per partition and family, with the covariances of the influences of a row.
 
     The columns are the partition columns, family, and c00, c01, ... c22, the covariances of the
     influences on the statistics of the family, which are NULL if a statistic has no derivative. The
@@ -193,9 +196,10 @@ def _covariances(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _linear_metrics(row: Row) -> dict[str, Quotient]:
-    """Return the metrics that are linear functions of their statistics, by name.
+    """Return the metrics that are linear functions of the statistics of their families, by name.
 
-    All samples have the same number of rows, `row("total")`.
+    The number of rows, `row("total")`, is a constant, because all samples have the same number of
+    rows.
     """
     n = to_double(row("total"))
     ordered_pairs = n * (n - 1)
@@ -218,14 +222,14 @@ def _linear_metrics(row: Row) -> dict[str, Quotient]:
 
 
 def _pair_quotients(row: Row, beta: float) -> dict[str, Quotient]:
-    """Return the scores of pairs of rows that are not linear functions, by name.
+    """Return the scores on pairs of rows that are not linear functions of statistics, by name.
 
-    The statistics are shares of all pairs of rows: s is the share of pairs with the same label and
-    the same cluster, x of pairs with only the same cluster, and y of pairs with only the same
-    label. Therefore b = s + y is the share of pairs with the same label, and c = s + x that of
-    pairs with the same cluster. The multinomial adjusted Rand index differs from the adjusted Rand
-    index only by terms that are smaller by a factor of the number of rows, so it has the same
-    slopes. `row(name)` is a statistic of a partition.
+    The statistics are shares of all pairs of rows. s is the share of pairs with the same label and
+    the same cluster, x is the share of pairs with only the same cluster, and y is the share of
+    pairs with only the same label. Therefore b = s + y is the share of pairs with the same label,
+    and c = s + x is the share of pairs with the same cluster. The multinomial adjusted Rand index
+    differs from the adjusted Rand index only by terms that are smaller by a factor equal to the
+    number of rows, so it has the same slopes. `row(name)` is a statistic of a partition.
     """
     s, x, y = row("tp_share"), row("fp_share"), row("fn_share")
     b, c, weight = s + y, s + x, beta * beta
@@ -272,15 +276,16 @@ _NEGLIGIBLE = 0.005
 def _information_quotients(
     row: Row, average_method: str, beta: float, *, adjusted: bool
 ) -> dict[str, Quotient]:
-    """Return the scores of information that are not linear functions, by name.
+    """Return the information scores that are not linear functions of statistics, by name.
 
     The statistics are s, the mutual information; x, the entropy of the cluster given the label; and
-    y, the entropy of the label given the cluster. b = s + y is the entropy of the labels, and c = s
-    + x that of the clusters. If b and c are equal up to rounding errors, their minimum and maximum
-    have no derivative. The expected mutual information tends to (labels - 1) (clusters - 1) / (2
-    rows), whatever the shares are. It counts as constant if it is negligible (_NEGLIGIBLE);
-    otherwise the adjusted score is NULL. `row(name)` is a statistic of a partition, including emi
-    if `adjusted`; the other parameters are options of external_report.
+    y, the entropy of the label given the cluster. Therefore b = s + y is the entropy of the labels,
+    and c = s + x is the entropy of the clusters. If b and c are equal up to rounding errors, their
+    minimum and maximum have no derivative. The expected mutual information tends to (labels - 1)
+    (clusters - 1) / (2 rows), whatever the shares are. It is treated as a constant if it is
+    negligible (see _NEGLIGIBLE). Otherwise, the adjusted score is NULL. `row(name)` is a statistic
+    of a partition, including emi if `adjusted` is True. The other parameters are options of
+    external_report.
     """
     s, x, y = row("mi"), row("hc"), row("hl")
     b, c = s + y, s + x
@@ -325,7 +330,7 @@ def _information_quotients(
 
 
 def _bcubed_quotients(row: Row, beta: float) -> dict[str, Quotient]:
-    """Return the B-cubed F score, by name; `row(name)` is a statistic of a partition."""
+    """Return the B-cubed F score by name, where `row(name)` is a statistic of a partition."""
     n, weight = to_double(row("total")), beta * beta
     precision, recall = row("precision_rows") / n, row("recall_rows") / n
     score = Quotient(
@@ -341,7 +346,7 @@ def _bcubed_quotients(row: Row, beta: float) -> dict[str, Quotient]:
 def _differentiable_metrics(
     average_method: str, beta: float, *, adjusted: bool
 ) -> dict[str, Quotient]:
-    """Return all metrics that have derivatives, by name, from columns of external_statistics.
+    """Return all metrics that have derivatives, by name, computed from external_statistics.
 
     The parameters are options of external_report.
     """
@@ -360,7 +365,7 @@ def _differentiable_metrics(
 
 
 def _covariance_term(i: int, j: int) -> pl.Expr:
-    """Return the product of two derivatives and the covariance; 0 if a derivative is 0."""
+    """Return the product of two derivatives and a covariance, or 0 if a derivative is 0."""
     x, y = pl.col(f"g{i}"), pl.col(f"g{j}")
     product = x * y * pl.col(f"c{i}{j}")
     return pl.when((x == 0) | (y == 0)).then(0.0).otherwise(product)
@@ -369,9 +374,9 @@ def _covariance_term(i: int, j: int) -> pl.Expr:
 def _standard_error() -> pl.Expr:
     """Return sqrt(d' C d / n) for the gradient d, g0 to g2, and the covariances C, c00 to c22.
 
-    A variance below the rounding error of its terms is set to 0. With fewer than 2 rows, there is
-    no standard error. If label and cluster are equal partitions, they are also equal in every
-    sample, so a quotient keeps its value, 1 or 0, even if it is 0 / 0.
+    If the variance is below the rounding error of its terms, the result is 0. If there are fewer
+    than 2 rows, the result is NULL. If label and cluster are equal partitions, they are also equal
+    in every sample, so a quotient keeps its value of 1 or 0, even if its formula is 0 / 0.
     """
     squares, products = (
         sum((_covariance_term(i, j) for i, j in pairs), pl.lit(0.0))
@@ -386,13 +391,13 @@ def _standard_error() -> pl.Expr:
 
 
 def _least_value(metric: str) -> float | None:
-    """Return the lower bound of a metric of external_report, or None if there is none."""
+    """Return the lower bound on a metric of external_report, or None if there is no bound."""
     least = metric_facts()[metric].least
     return float(least) if least else None
 
 
 def _greatest_value(metric: str) -> str | None:
-    """Return the name in _greatest_values of the upper bound of a metric, or None."""
+    """Return the name that the upper bound on a metric has in _greatest_values, or None."""
     greatest = metric_facts()[metric].greatest
     # An entropy, and any metric bounded by an entropy, is at most the entropy of n different
     # labels.
@@ -403,16 +408,17 @@ _GREATEST = ("1", "ln n", "n (n - 1)", "2 n")
 
 
 def _greatest_values(n: pl.Expr) -> Terms:
-    """Return the upper bounds of metrics of n rows as expressions, by the names of the bounds."""
+    """Return the upper bounds on metrics of n rows as expressions, by the names of the bounds."""
     return dict(zip(_GREATEST, (pl.lit(1.0), n.log(), n * (n - 1), 2 * n), strict=True))
 
 
 def _metric_facts(names: Sequence[str], quotients: Mapping[str, Quotient]) -> pl.LazyFrame:
-    """Return one row per metric: metric, place, family (NULL without derivative) and its range.
+    """Return one row per metric, with metric, place, family, is_linear, least and greatest.
 
-    is_linear tells whether the metric is a linear function of the statistics, not a quotient. least
-    is the smallest value, and greatest is the name of the largest value in _greatest_values; each
-    is NULL if there is no such value.
+    family is NULL for a metric without a derivative. is_linear tells whether the metric is a linear
+    function of the statistics and not a quotient. least is the smallest value, and greatest is the
+    name that the largest value has in _greatest_values. Each of them is NULL if there is no such
+    value.
     """
     families = {name: quotient.family for name, quotient in quotients.items()}
     facts = {
@@ -429,11 +435,11 @@ def _metric_facts(names: Sequence[str], quotients: Mapping[str, Quotient]) -> pl
 def _long_metrics(
     report: pl.LazyFrame, keys: list[str], names: Sequence[str], quotients: Mapping[str, Quotient]
 ) -> pl.LazyFrame:
-    """Return one row per partition of `report` and metric of `names`: metric, value, g0, g1 and g2.
+    """Return one row per partition in `report` and metric in `names`: metric, value, g0, g1 and g2.
 
-    g0 to g2 are the derivatives with respect to the statistics of the family. They are NULL for a
-    metric that is not among `quotients` or has a bottom of 0. The columns total, fp and fn are also
-    kept.
+    g0, g1 and g2 are the derivatives with respect to the statistics of the family. They are NULL
+    for a metric that is not in `quotients`, and for one whose bottom is 0. The result also has the
+    columns total, fp and fn.
     """
     nothing = (None, None, None)
     missing = Quotient("", None, None, nothing, nothing)
@@ -479,11 +485,12 @@ def external_intervals(
     confidence: float = 0.95,
     metrics: Sequence[str] | None = None,
 ) -> Frame:
-    """Confidence intervals of the external metrics by the delta method, in one pass over the rows.
+    """Confidence intervals for external metrics, by the delta method, from one pass over the rows.
 
-    The rows are treated as independent draws from a population of pairs of label and cluster. To
-    first order, a metric is a linear function of the shares of the contingency cells, and the
-    variance of this function is the variance of the metric. Nothing is resampled.
+    The rows are treated as independent draws from a population, in which each member has a label
+    and a cluster. To first order, a metric is a linear function of the shares of the contingency
+    cells, and the variance of this function is used as the variance of the metric. No resampling is
+    needed.
 
     Parameters
     ----------
@@ -498,14 +505,14 @@ def external_intervals(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per partition and metric, sorted by partition and in the order
-        of external_report: the partition columns; metric, its name; value, its value in
-        external_report; std_error; lower; and upper. The interval is value -+ z std_error, where z
-        is the normal quantile of `confidence`, cut at the metric's range. std_error, lower and
-        upper are NULL if value is NULL, if the method does not apply (class_f_measure, exact
-        matches, expected_mutual_info), if the metric has no derivative (a tied majority in purity,
-        inverse_purity and split_join_distance; equal entropies in a minimum or maximum; 0 / 0), and
-        if there are fewer than 2 rows. If label and cluster are equal partitions, every score that
-        measures agreement has std_error 0.
+        of external_report: the partition columns; metric, the name of the metric; value, the value
+        in external_report; std_error; lower; and upper. The interval is value -+ z std_error, where
+        z is the normal quantile for `confidence`, and is cut off at the ends of the metric's range.
+        std_error, lower and upper are NULL if value is NULL, if the method does not apply
+        (class_f_measure, exact matches, expected_mutual_info), if the metric has no derivative (a
+        tied majority in purity, inverse_purity and split_join_distance; equal entropies in a
+        minimum or maximum; 0 / 0), and if there are fewer than 2 rows. If label and cluster are
+        equal partitions, every score that measures agreement has std_error 0.
 
     Raises
     ------
@@ -516,8 +523,8 @@ def external_intervals(
     -----
     In SQL: ``FROM clustereval.external_intervals(tbl, label, cluster)``.
 
-    mirkin_metric, split_join_distance and mcnemar_index grow with the number of rows, so their
-    intervals are for samples with the same number of rows.
+    mirkin_metric, split_join_distance and mcnemar_index grow with the number of rows. The intervals
+    for these metrics therefore refer to samples with the same number of rows.
 
     References
     ----------
@@ -568,7 +575,7 @@ def external_intervals(
 
 
 def _limits() -> Terms:
-    """Return lower and upper by name: the limits value -+ margin, cut at the metric's range."""
+    """Return lower and upper by name: value -+ margin, cut off at the bounds on the metric."""
     lower, upper = (pl.col("value") + sign * pl.col("margin") for sign in (-1, 1))
     values = _greatest_values(to_double(pl.col("total")))
     greatest = pl.coalesce(

@@ -1,13 +1,13 @@
 """Estimates of external metrics from the true labels of a sample of the entities.
 
 Labels are known only for some entities, but for all rows of these entities. Every metric is the
-quotient of two totals over all entities. Its estimate is the quotient of the weighted means of the
-two terms over the sample, where the weight of an entity is inversely proportional to the
+quotient of two sums over all entities. The estimate of a metric is the quotient of two weighted
+means over the sampled entities, where the weight of an entity is inversely proportional to the
 probability that the entity was drawn. The size of a cluster is the number of all its rows, with and
 without a label, because a cluster that joins a sampled entity with other entities is wrong, whether
-or not the others have labels.
+or not the other entities have labels.
 
-If rows were labeled at random instead, record_sample computes the estimates.
+If rows were labeled at random instead, the module record_sample computes the estimates.
 """
 
 from __future__ import annotations
@@ -54,13 +54,14 @@ _DESIGNS = ("uniform", "by_record", "records")
 
 
 def _entity_terms(labeled: ContingencyTable, clusters: pl.LazyFrame, design: str) -> pl.LazyFrame:
-    """Return one row per label: its partition columns, and the terms that the metrics need.
+    """Return one row per label, with the partition columns and the terms that the metrics need.
 
-    size is the number of its rows. linked is the number of ordered pairs of its rows in the same
-    cluster, and links is the number of pairs of one of its rows with any other row in the cluster
-    of that row. precision and recall are B-cubed precision and recall, summed over its rows. exact
-    is 1 if the label equals a cluster, and 0 otherwise. weight is inversely proportional to the
-    probability of the label under the `design`. `clusters` are the cluster_sizes of all rows.
+    size is the number of the label's rows. linked is the number of ordered pairs of these rows that
+    are in the same cluster. links is the number of pairs of one of these rows and any other row in
+    the cluster of that row. precision and recall are B-cubed precision and recall, summed over the
+    label's rows. exact is 1 if the label has exactly the rows of a cluster, and 0 otherwise. weight
+    is inversely proportional to the probability that the label is drawn under the `design`.
+    `clusters` are the cluster_sizes of all rows.
     """
     keys = list(labeled.keys)
     sizes = clusters.select(*keys, "cluster", "cluster_size")
@@ -85,11 +86,11 @@ def _entity_terms(labeled: ContingencyTable, clusters: pl.LazyFrame, design: str
 
 
 def _bcubed_slopes(entities: pl.LazyFrame, keys: list[str], beta: float) -> pl.LazyFrame:
-    """Return one row per partition: precision_slope and recall_slope.
+    """Return one row per partition, with precision_slope and recall_slope.
 
     They are the derivatives of the B-cubed F score with respect to precision and recall, at the
-    estimates of these two; 0 if both are 0. `entities` is the result of _entity_terms, and `keys`
-    are the partition columns.
+    estimates of precision and recall. If both estimates are 0, the derivatives are set to 0.
+    `entities` is the result of _entity_terms, and `keys` are the partition columns.
     """
     weight = pl.col("weight")
     sums = {name: (weight * pl.col(name)).sum() for name in ("precision", "recall", "size")}
@@ -104,7 +105,7 @@ def _bcubed_slopes(entities: pl.LazyFrame, keys: list[str], beta: float) -> pl.L
 
 
 def _metric_terms(row: Row, beta: float) -> dict[str, tuple[pl.Expr, pl.Expr]]:
-    """Return for each metric two terms of an entity; the quotient of their totals is the metric.
+    """Return two terms of an entity for each metric, which is the quotient of their totals.
 
     `row(name)` is a column of _entity_terms or _bcubed_slopes, or rows_per_cluster, the mean number
     of rows of a cluster.
@@ -134,12 +135,12 @@ def _metric_terms(row: Row, beta: float) -> dict[str, tuple[pl.Expr, pl.Expr]]:
 
 
 def _mean_quotients(entities: pl.LazyFrame, keys: list[str], beta: float) -> pl.LazyFrame:
-    """Return one row per partition: value_ and std_error_ of each metric.
+    """Return one row per partition, with value_ and std_error_ for each metric.
 
     value is the quotient of the means of the metric's two terms, minus the first-order bias of this
-    estimate. std_error is the standard error by the delta method, which is NULL for fewer than 2
-    labels or a mean of 0. `entities` has the columns that _metric_terms reads, and the partition
-    columns `keys`.
+    quotient. std_error is the standard error by the delta method, which is NULL if there are fewer
+    than 2 labels or if a mean is 0. `entities` has the columns that _metric_terms reads, and the
+    partition columns `keys`.
     """
     metrics = _metric_terms(pl.col, beta)
     weighted = entities.select(
@@ -161,7 +162,7 @@ def _mean_quotients(entities: pl.LazyFrame, keys: list[str], beta: float) -> pl.
 
 
 def _deviation_sums(metrics: list[str]) -> Terms:
-    """Return bias_ and squares_ of each metric, sums over the entities of a partition, by name.
+    """Return the sums bias_ and squares_ over the entities of a partition for each metric, by name.
 
     A share is a term divided by its mean. A deviation is the share of the top term minus the share
     of the bottom term. bias_ is the sum of the products of deviations and bottom shares, and
@@ -179,7 +180,7 @@ def _deviation_sums(metrics: list[str]) -> Terms:
 
 
 def _estimate_terms(name: str) -> Terms:
-    """Return value_ and std_error_ of one metric, from means and sums of _mean_quotients."""
+    """Return value_ and std_error_ for one metric, from the means and sums of _mean_quotients."""
     top, bottom = pl.col(f"mean_top_{name}"), pl.col(f"mean_bottom_{name}")
     n = pl.col("n_labels")
     quotient = ratio(top, bottom)
@@ -191,7 +192,7 @@ def _estimate_terms(name: str) -> Terms:
 
 
 def _list_estimates(metrics: list[str], estimated: list[str]) -> pl.Expr:
-    """Return the list `estimates` of structs of place, metric, value, std_error and reason.
+    """Return the list `estimates` of structs: place, metric, value, std_error and reason.
 
     value and std_error are NULL if the column contradiction is not NULL, and for metrics that are
     not in `estimated`.
@@ -217,10 +218,10 @@ def _list_estimates(metrics: list[str], estimated: list[str]) -> pl.Expr:
 
 
 def _missing_reason(value: pl.Expr, *, can_be_estimated: bool) -> pl.Expr:
-    """Return the reason why a metric has no value, as text, or NULL if it has one.
+    """Return the reason why a metric has no value as text, or NULL if the metric has a value.
 
-    If rows are labeled, `can_be_estimated` tells whether the labels of random rows are enough for
-    the metric.
+    If rows have been labeled at random, `can_be_estimated` tells whether the metric can be
+    estimated from such labels.
     """
     unknown = "labels of random records do not tell how many rows an entity has"
     no_pairs = "the labeled rows have no pairs to judge it by"
@@ -239,7 +240,7 @@ _SIZE = "average_label_size"
 
 
 def _cut_limits(value: pl.Expr, margin: pl.Expr) -> Terms:
-    """Return lower and upper by name: value -+ margin, cut at the range of the metric."""
+    """Return lower and upper by name: value -+ margin, cut off at the bounds on the metric."""
     is_size = pl.col("metric") == _SIZE
     least = pl.when(is_size).then(1.0).otherwise(0.0)
     lower, upper = value - margin, value + margin
@@ -271,12 +272,13 @@ def entity_resolution_estimates(
     confidence: float = 0.95,
     metrics: Sequence[str] | None = None,
 ) -> Frame:
-    """Estimates of external metrics for all entities, from the labels of a sample.
+    """Estimates of external metrics for all entities, from the labels of a sample of them.
 
-    If you label all rows of some entities, the scores of the labeled rows alone are too good: a
-    cluster that joins a sampled entity with unlabeled rows looks pure. Here, unlabeled rows are
-    counted as rows of other entities, and are included in the sizes of their clusters. If you label
-    rows at random instead, the pairs of labeled rows represent all pairs.
+    If you label all rows of some entities, scores that are computed from the labeled rows alone are
+    too good, because a cluster that joins a sampled entity with unlabeled rows looks pure. This
+    function counts unlabeled rows as rows of other entities, and includes them in the sizes of
+    their clusters. If you label rows at random instead, the function uses the pairs of labeled rows
+    as a sample of all pairs.
 
     Parameters
     ----------
@@ -289,9 +291,10 @@ def entity_resolution_estimates(
     cluster : str or Expr
         The assigned cluster, of any groupable type. Rows with a NULL are left out.
     labels_are_sample : {'uniform', 'by_record', 'records'}
-        What you have drawn and labeled: entities, each with the same probability ('uniform'); the
-        entities of rows drawn at random, so that larger entities are more probable ('by_record');
-        or rows drawn at random, whatever their entity ('records').
+        What you have drawn and labeled. With 'uniform', you have labeled entities, each of which
+        was drawn with the same probability. With 'by_record', you have drawn rows at random and
+        labeled their entities, so that larger entities are more probable. With 'records', you have
+        labeled rows that were drawn at random, whatever their entity.
     beta : float
         Weight of recall in the F scores, at least 0.
     confidence : float
@@ -309,14 +312,14 @@ def entity_resolution_estimates(
         exact_match_precision, exact_match_recall and exact_match_f_score, as in external_report;
         matching_rate, the share of rows whose entity has more than one row; and average_label_size,
         the mean number of rows of an entity. The interval is value -+ z std_error, where z is the
-        normal quantile of `confidence`, but not beyond the metric's range, [0, 1], best 1, except
-        that average_label_size is at least 1. value is NULL for 0 / 0, and if there are no labels.
-        With 'records', value is NULL for every metric that needs the number of rows of an entity,
-        that is, for all metrics except those of pairs and bcubed_precision. If the labels
-        contradict `labels_are_sample`, all values are NULL. reason says why a value is NULL.
-        std_error, lower and upper are NULL if there are fewer than 2 labels, and if no labeled row
-        is right. With 'records', they are NULL if no pair of labeled rows is right, or if no pair
-        is wrong, unless all rows have labels.
+        normal quantile for `confidence`, cut off at the ends of the metric's range. The range is
+        [0, 1], best 1, except that average_label_size is at least 1. value is NULL for 0 / 0, and
+        if there are no labels. With 'records', value is NULL for every metric that needs the number
+        of rows of an entity, that is, for all metrics except those of pairs and bcubed_precision.
+        If the labels contradict `labels_are_sample`, all values are NULL. reason says why a value
+        is NULL. std_error, lower and upper are NULL if there are fewer than 2 labels, and if no
+        labeled row is right. With 'records', they are NULL if no pair of labeled rows is right, or
+        if no pair is wrong, unless all rows have labels.
 
     Raises
     ------
@@ -325,11 +328,11 @@ def entity_resolution_estimates(
 
     Notes
     -----
-    Every metric is the quotient of two totals over all entities. The estimate is the quotient of
-    the weighted means over the sample, with weights 1 or 1 / size, minus its first-order bias. The
-    standard error comes from the delta method, on the assumption that the sample is a small part of
-    all entities. With 'records', the totals are sums over the pairs of labeled rows, and the
-    standard error comes from the jackknife over rows. This standard error has two corrections: one
+    Every metric is the quotient of two sums over all entities. The estimate is the quotient of two
+    weighted means over the sample, with weights 1 or 1 / size, minus the first-order bias of this
+    quotient. The standard error is computed by the delta method, which assumes that the sample is a
+    small part of all entities. With 'records', the two sums run over the pairs of labeled rows, and
+    the standard error is computed by the jackknife over rows. Two corrections are made to it: one
     because the jackknife counts the variance of pairs twice, and one for the share of all rows that
     is labeled.
 
@@ -349,8 +352,8 @@ def entity_resolution_estimates(
 
     Examples
     --------
-    Three entities have labels. Cluster 2 also has a row of another entity, so not all of its links
-    are right:
+    Three entities have labels. Cluster 2 also contains a row of another entity, so not all links in
+    this cluster are right:
 
     >>> records = pl.DataFrame(
     ...     {

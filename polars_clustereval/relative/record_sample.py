@@ -6,9 +6,9 @@ estimates the quotient of the sums over all pairs.
 
 A pair of labeled rows is right if it has the same entity and the same cluster, and wrong if it has
 only one of these in common. In every metric, the pairs of each kind have a weight, and the metric
-is the weight of the right pairs divided by the weight of all pairs. Metrics that need the number of
-rows of an entity cannot be estimated, because most entities have a single labeled row, whatever
-their number of rows is.
+is the total weight of the right pairs divided by the total weight of all pairs. Metrics that depend
+on the number of rows of an entity cannot be estimated, because most entities have a single labeled
+row, however many rows they have.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class _PairWeights(NamedTuple):
-    """Weights of right pairs, and of both kinds of wrong pairs, of labeled rows in a metric."""
+    """The weights that right pairs and the two kinds of wrong pairs of rows have in a metric."""
 
     both: pl.Expr
     same_cluster: pl.Expr
@@ -38,7 +38,7 @@ class _PairWeights(NamedTuple):
 
 
 def _metric_weights(beta: float) -> dict[str, _PairWeights]:
-    """Return for each metric the weights of the pairs of a row, from the column cluster_size."""
+    """Return the weights of a row's pairs in each metric, computed from the column cluster_size."""
     none, one = pl.lit(0.0), pl.lit(1.0)
     share = 1 / to_double(pl.col("cluster_size"))
     # The weight of a wrong pair in the F score, relative to that of a right pair.
@@ -52,11 +52,12 @@ def _metric_weights(beta: float) -> dict[str, _PairWeights]:
 
 
 def _record_pairs(labeled: ContingencyTable, clusters: pl.LazyFrame, beta: float) -> pl.LazyFrame:
-    """Return one row per contingency cell of the labeled rows: its partition columns and weights.
+    """Return one row per contingency cell of labeled rows, with partition columns and weights.
 
-    records is the number of rows of the cell. For each metric, right_ and wrong_ are the weights of
-    the pairs of one of these rows with other labeled rows, and right_squares_ and wrong_squares_
-    are the sums of the squared weights. `clusters` are the cluster_sizes of all rows.
+    records is the number of rows in the cell. Consider the pairs of one of these rows and any other
+    labeled row. For each metric, right_ and wrong_ are the sums of the weights of right and wrong
+    pairs, and right_squares_ and wrong_squares_ are the sums of the squared weights. `clusters` are
+    the cluster_sizes of all rows.
     """
     keys = list(labeled.keys)
     counts = labeled.sized_cells.rename({"cluster_size": "labeled_size"})
@@ -81,7 +82,7 @@ def _record_pairs(labeled: ContingencyTable, clusters: pl.LazyFrame, beta: float
 
 
 def _share_terms(name: str) -> Terms:
-    """Return the sums of the weights of a metric over all rows, as aggregates by name."""
+    """Return the sums, over all rows, of the weights in a metric, as aggregates by name."""
     parts = ("right", "wrong", "right_squares", "wrong_squares")
     records = pl.col("records")
     sums = {f"all_{part}_{name}": (records * pl.col(f"{part}_{name}")).sum() for part in parts}
@@ -89,9 +90,9 @@ def _share_terms(name: str) -> Terms:
 
 
 def _jackknife_term(name: str) -> pl.Expr:
-    """Return the sum of the squared changes of the share of right pairs when a row is deleted.
+    """Return the sum over rows of the squared change in the share of right pairs without the row.
 
-    The sum is NULL if a single row is in all pairs.
+    The result is NULL if a single row is in all pairs.
     """
     all_right, all_wrong = pl.col(f"all_right_{name}"), pl.col(f"all_wrong_{name}")
     right, wrong = pl.col(f"right_{name}"), pl.col(f"wrong_{name}")
@@ -106,14 +107,14 @@ def _jackknife_term(name: str) -> pl.Expr:
 
 
 def _record_estimate_terms(name: str) -> Terms:
-    """Return value_ and std_error_ of one metric, from the sums of one row per partition.
+    """Return value_ and std_error_ for one metric, from sums with one row per partition.
 
     The jackknife contains the variance that comes from single rows once, and the variance that
     comes from pairs of rows twice (Efron and Stein 1981). With few labels, nearly all of the
-    jackknife comes from pairs. Therefore the variance of pairs, as if they were drawn one by one,
-    is subtracted once. Because both parts are positive, at least half of the jackknife remains. The
-    standard error is 0 if all rows are labeled. Otherwise it is NULL if no pair is right, if no
-    pair is wrong, or if a single row is in all pairs.
+    jackknife comes from pairs. Therefore the variance of pairs, computed as if pairs were drawn one
+    by one, is subtracted once. Because both parts are positive, at least half of the jackknife
+    estimate remains. The standard error is 0 if all rows are labeled. Otherwise it is NULL if no
+    pair is right, if no pair is wrong, or if a single row is in all pairs.
 
     B-cubed precision is a mean over rows: each row is in the same cluster as itself, and its pairs
     with the other rows of its cluster have the weight 1 / size.
@@ -142,11 +143,11 @@ def _record_estimate_terms(name: str) -> Terms:
 def estimate_from_records(
     labeled: ContingencyTable, clusters: pl.LazyFrame, totals: pl.LazyFrame, beta: float
 ) -> pl.LazyFrame:
-    """Return one row per partition: value_ and std_error_ of each metric that can be estimated.
+    """Return one row per partition, with value_ and std_error_ for each metric with an estimate.
 
     `labeled` has the labeled rows, and `clusters` is the cluster_sizes of all rows. `totals` has
-    one row per partition: labeled_share, the share of all rows that are labeled, and
-    rows_per_cluster, the mean number of rows of a cluster.
+    one row per partition, with labeled_share, the share of all rows that are labeled, and
+    rows_per_cluster, the mean number of rows in a cluster.
     """
     keys, metrics = list(labeled.keys), list(_metric_weights(beta))
     pairs = _record_pairs(labeled, clusters, beta)
@@ -174,14 +175,14 @@ _LARGEST_DEVIATION = 0.05
 
 
 def spread_labels(labeled: ContingencyTable, clusters: pl.LazyFrame) -> pl.LazyFrame:
-    """Return one row per partition that tells whether rows or clusters have been labeled.
+    """Return one row per partition, which tells whether rows or clusters have been labeled.
 
-    labeled_share is the share of rows with a label among all rows in clusters. labeled_nearby is
-    the share of rows with a label among the other rows in the cluster of a labeled row, averaged
-    over the n_near labeled rows in clusters of several rows. excess is the difference of these two
-    shares, scaled so that it is 0 if rows are labeled at random, and 1 if clusters are labeled
-    completely or not at all. deviation is the standard deviation of excess if rows are labeled at
-    random. `clusters` are the cluster_sizes of all rows.
+    labeled_share is the share of all rows in clusters that have a label. For each labeled row in a
+    cluster of several rows, take the share of the other rows in the cluster that have a label.
+    labeled_nearby is the mean of these shares, and n_near is the number of such rows. excess is
+    labeled_nearby minus labeled_share, scaled so that it is 0 if rows are labeled at random, and 1
+    if clusters are labeled completely or not at all. deviation is the standard deviation that
+    excess has if rows are labeled at random. `clusters` are the cluster_sizes of all rows.
     """
     keys = list(labeled.keys)
     own = labeled.cluster_sizes.select(
@@ -218,7 +219,7 @@ def spread_labels(labeled: ContingencyTable, clusters: pl.LazyFrame) -> pl.LazyF
 
 
 def contradiction(design: str) -> pl.Expr:
-    """Return as text the reason why the labels contradict the design; NULL if they do not.
+    """Return the reason, as text, why the labels contradict the design, or NULL if they do not.
 
     `design` is the option labels_are_sample. The expression reads the columns of spread_labels.
     """
@@ -242,5 +243,5 @@ def contradiction(design: str) -> pl.Expr:
 
 
 def _show_share(share: pl.Expr) -> pl.Expr:
-    """Return a share as a text, in percent with one digit."""
+    """Return a share as text, as a percentage with one decimal."""
     return pl.format("{} %", (100 * share).round(1))

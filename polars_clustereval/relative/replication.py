@@ -1,4 +1,4 @@
-"""Whether another sample of the data yields the same clusters."""
+"""Measures of whether clustering another sample of the data yields the same clusters."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
 
 
 def _pair_shares(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per label that has at least two rows: the partition columns, label and share.
+    """Return one row per label with at least two rows, with the partition columns, label and share.
 
-    share is the share of the pairs of its rows that are in the same cluster.
+    share is the share of the pairs of rows with this label that are in the same cluster.
     """
     by = [*table.keys, "label"]
     labels = table.label_sizes.filter(pl.col("label_size") > 1).select(*by, "label_size")
@@ -58,10 +58,10 @@ def _pair_shares(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def weakest_labels(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per partition: prediction_strength and weakest_label; NULL if no pair exists.
+    """Return one row per partition, with prediction_strength and weakest_label, NULL without pairs.
 
-    They are the smallest share of _pair_shares, and the label with this share (the lowest label in
-    a tie).
+    prediction_strength is the smallest share in _pair_shares, and weakest_label is the label with
+    this share (the lowest label in a tie).
     """
     keys = list(table.keys)
     shares = _pair_shares(table)
@@ -75,10 +75,11 @@ def weakest_labels(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _clustering_distances(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per resample, that is, per partition of `table`: total and distance.
+    """Return one row per resample, that is, per partition of `table`, with total and distance.
 
-    distance refers to the ordered pairs of its `total` rows, including a row paired with itself. It
-    is the share of pairs that are together in one clustering and apart in the other.
+    distance is the share of pairs that are together in one clustering and apart in the other. The
+    pairs are the ordered pairs of the resample's `total` rows, and include the pairs of a row with
+    itself.
     """
     totals = table.join_partitions(
         table.row_counts,
@@ -98,12 +99,12 @@ def _read_resamples(
     partition_by: Keys,
     results: Sequence[str],
 ) -> tuple[ContingencyTable, dict[str, str]]:
-    """Check the user's arguments; return a contingency table per resample, and its keys.
+    """Check the user's arguments, and return a contingency table per resample, and the user's keys.
 
-    `columns` holds the arguments resample, cluster_1 and cluster_2 by name. The keys of the table
-    are the user's partition columns, followed by the resample. The second result has only the
-    user's keys. `results` are the names of the other columns of the final result, which no
-    partition column may have.
+    `columns` holds the arguments resample, cluster_1 and cluster_2 by name. The first result is a
+    contingency table, whose keys are the user's partition columns, followed by the resample. The
+    second result has only the user's keys. `results` are the names of the other columns of the
+    final result, which no partition column may have.
     """
     lazy = check_frame(frame)
     keys = check_partition_keys(lazy, partition_by, results)
@@ -151,8 +152,8 @@ def prediction_strength(
     DataFrame or LazyFrame
         Same kind as `frame`, one row per partition, sorted: the partition columns, n, n_dropped,
         n_noise, n_labels, n_clusters, prediction_strength, and weakest_label, the label with the
-        smallest share (the lowest label in a tie). Labels with one row have no pairs and are
-        skipped; if no label has two rows, prediction_strength and weakest_label are NULL. If there
+        smallest share (the lowest label in a tie). Labels with one row form no pairs and are
+        skipped. If no label has two rows, prediction_strength and weakest_label are NULL. If there
         are no rows, n is 0; with partition_by, the result is empty.
 
     Raises
@@ -162,9 +163,9 @@ def prediction_strength(
 
     Notes
     -----
-    R's fpc::prediction.strength counts a label with one row as 1. That gives the same result,
-    unless every label has one row.
-    In SQL: ``FROM clustereval.prediction_strength(tbl, label, cluster)``.
+    The R function fpc::prediction.strength counts 1 for a label with one row. The result is the
+    same, unless every label has one row. In SQL: ``FROM clustereval.prediction_strength(tbl, label,
+    cluster)``.
 
     References
     ----------
@@ -207,8 +208,8 @@ def bootstrap_instability(
     """Bootstrap instability: the mean distance between two clusterings from bootstrap samples.
 
     The distance is the share of the n^2 ordered pairs of rows that are together in one clustering
-    and apart in the other. The instability is from 0 to 1, best 0. Choose the number of clusters
-    with the smallest instability.
+    and apart in the other. The instability ranges from 0 to 1, best 0. Choose the number of
+    clusters for which the instability is smallest.
 
     Parameters
     ----------
@@ -222,11 +223,11 @@ def bootstrap_instability(
     resample : str or Expr
         Identifier of the resample, that is, of the pair of bootstrap samples.
     weight : str or Expr, optional
-        How many times each row counts, a whole number >= 0. The weights are checked before anything
-        else is computed.
+        How many times each row counts, as a whole number >= 0. The weights are checked before
+        anything else is computed.
     partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately, such as the number of clusters. NULL is a
-        group too.
+        Columns whose groups are evaluated separately, such as the number of clusters. NULL is also
+        a group.
 
     Returns
     -------
@@ -244,9 +245,9 @@ def bootstrap_instability(
 
     Notes
     -----
-    R's fpc::nselectboot counts only the pairs that are together in the first clustering and apart
-    in the second; on average, that is half of the distance.
-    In SQL: ``FROM clustereval.bootstrap_instability(tbl, cluster_1, cluster_2, resample)``.
+    The R function fpc::nselectboot counts only the pairs that are together in the first clustering
+    and apart in the second, which on average is half of the distance. In SQL: ``FROM
+    clustereval.bootstrap_instability(tbl, cluster_1, cluster_2, resample)``.
 
     References
     ----------
@@ -255,8 +256,8 @@ def bootstrap_instability(
 
     Examples
     --------
-    The clusterings of resample 2 differ in the second row: in 2 of 9 ordered pairs in each
-    direction.
+    The two clusterings in resample 2 differ in the second row. In each direction, 2 of the 9
+    ordered pairs are together in one clustering and apart in the other:
 
     >>> resamples = pl.DataFrame(
     ...     {

@@ -1,12 +1,13 @@
-"""Bootstrap intervals and permutation tests of the external metrics, from the contingency cells.
+"""Bootstrap intervals and permutation tests for external metrics, from contingency cells.
 
-Only the counts of cells are drawn, never rows. In a bootstrap sample of the rows, the counts are
-multinomial. In a random labeling with the same sizes of labels and clusters, they are multivariate
-hypergeometric. numpy draws the counts, and the engine scores all samples as partitions of one
-frame.
+Only the counts of cells are drawn, and never rows. In a bootstrap sample of the rows, the counts
+have a multinomial distribution. In a random labeling with the same sizes of labels and clusters,
+the counts have a multivariate hypergeometric distribution. numpy draws the counts, and Polars
+computes the scores of all samples as partitions of one frame.
 
-The cells are sorted before the draws, and every partition has its own generator with the same seed.
-Therefore a result depends neither on the order of the rows nor on other partitions.
+The cells are sorted before counts are drawn, and every partition has its own generator, which
+starts with the same seed. Therefore a result depends neither on the order of the rows nor on other
+partitions.
 """
 
 from __future__ import annotations
@@ -64,11 +65,11 @@ _MAX_PERMUTED_ROWS = 10**9
 
 @dataclass(frozen=True)
 class _Cells:
-    """The contingency cells of one partition.
+    """The contingency cells in one partition.
 
-    `partition` is the number of the partition. `labels` and `clusters` are the numbers of the label
-    and the cluster of each cell, and `rows` are the numbers of its rows. All noise that counts as
-    singletons has the cluster -1.
+    `partition` is the number of the partition. For each cell, `labels` has the number of the label,
+    `clusters` has the number of the cluster, and `rows` has the number of rows. All noise that
+    counts as singletons has the cluster -1.
     """
 
     partition: int
@@ -79,7 +80,7 @@ class _Cells:
 
 @dataclass(frozen=True)
 class _Sample:
-    """The cells of the frame that is resampled, with numbers in place of the user's values.
+    """The cells of the frame that is resampled, with numbers instead of the user's values.
 
     `groups` has one row per cell: key_0, the number of its partition, label and cluster as numbers
     (NULL for noise that counts as singletons), n, copies, n_dropped and n_noise. `partitions` has
@@ -105,7 +106,7 @@ class _Sample:
 
 
 def _read_sample(table: ContingencyTable) -> _Sample:
-    """Compute the cells of `table`, and return them sorted, with numbers in place of values."""
+    """Compute the cells of `table`, and return the sorted cells with numbers instead of values."""
     keys = {f"user_{name}": user for name, user in table.keys.items()}
     own = [pl.col(inner).alias(name) for inner, name in zip(table.keys, keys, strict=True)]
     cells = collect_now(table.cells.select(*own, "label", "cluster", "n", "copies"))
@@ -130,13 +131,13 @@ def _read_sample(table: ContingencyTable) -> _Sample:
 
 
 class _Drawn(NamedTuple):
-    """Drawn samples, as three frames with the keys key_0 and key_1, which identify a sample.
+    """Drawn samples, as three frames in which the keys key_0 and key_1 identify a sample.
 
-    In `cells`, all cells of a sample with the same n, label_size and cluster_size are one row, with
-    these three columns, copies, total, n_dropped and n_noise. `labels` has the columns of the
-    argument labels of external_statistics, and `clusters` has the columns of
-    ContingencyTable.cluster_sizes. numpy counts the sizes of a block in a fraction of the time that
-    grouping its cells would take.
+    In `cells`, one row represents all cells of a sample that have the same n, label_size and
+    cluster_size. Its columns are these three, copies, total, n_dropped and n_noise. `labels` has
+    the columns of the argument labels of external_statistics, and `clusters` has the columns of
+    ContingencyTable.cluster_sizes. numpy counts the sizes in a block in a fraction of the time that
+    grouping the cells of the block would take.
     """
 
     cells: pl.DataFrame
@@ -147,12 +148,12 @@ class _Drawn(NamedTuple):
 def _describe_samples(
     cells: _Cells, samples: Integers, labels: Integers, clusters: Integers, rows: Integers
 ) -> _Drawn:
-    """Return the samples of a block that are drawn from `cells`.
+    """Return the samples in a block, which are drawn from `cells`.
 
-    The arrays have one element per drawn cell: the number of the sample, the label, the cluster,
-    and the number of rows. The cells of a sample are consecutive, and within a sample, so are the
-    cells of a label. Noise rows that count as singletons are a single cell, whose copies are the
-    number of these rows.
+    The arrays have one element per drawn cell, and hold the number of the sample, the label, the
+    cluster, and the number of rows. The cells of a sample are consecutive, and within a sample, the
+    cells of a label are consecutive. Noise rows that count as singletons form a single cell, for
+    which copies is the number of these rows.
     """
     is_single = clusters < 0
     n, copies = np.where(is_single, 1, rows), np.where(is_single, rows, 1)
@@ -183,9 +184,9 @@ def _describe_samples(
 def _describe_clusters(
     cells: _Cells, samples: Integers, clusters: Integers, rows: Integers
 ) -> tuple[dict[str, Integers], Integers]:
-    """Return columns of ContingencyTable.cluster_sizes, and the cluster size of each drawn cell.
+    """Return columns of ContingencyTable.cluster_sizes, and the cluster size for each drawn cell.
 
-    The parameters are those of _describe_samples. The cluster -1 represents all singletons of a
+    The parameters are those of _describe_samples. The cluster -1 represents all singletons in a
     sample.
     """
     # A cluster has the number of one of its cells, and the numbers of the cells of a partition
@@ -220,7 +221,7 @@ def _blocks(n_samples: int, size: int) -> Iterator[tuple[int, int]]:
 
 
 def _draw_bootstrap(cells: _Cells, n_samples: int, seed: int) -> Iterator[_Drawn]:
-    """Yield blocks of bootstrap samples of the rows of `cells`, by _describe_samples."""
+    """Yield blocks of bootstrap samples of the rows in `cells`, made by _describe_samples."""
     generator = np.random.default_rng(seed)
     total = int(cells.rows.sum())
     for first, number in _blocks(n_samples, len(cells.rows)):
@@ -236,10 +237,10 @@ def _draw_bootstrap(cells: _Cells, n_samples: int, seed: int) -> Iterator[_Drawn
 
 
 def _draw_permutations(cells: _Cells, n_samples: int, seed: int) -> Iterator[_Drawn]:
-    """Yield blocks of random labelings with the sizes of `cells`, by _describe_samples.
+    """Yield blocks of random labelings with the sizes in `cells`, made by _describe_samples.
 
-    A table with fewer cells than rows is drawn cell by cell; any other table is drawn by shuffling
-    the clusters of the rows. Both have the same distribution.
+    A table with fewer cells than rows is drawn cell by cell. Any other table is drawn by shuffling
+    the clusters of the rows. Both methods have the same distribution.
     """
     generator = np.random.default_rng(seed)
     labels, label_sizes = _sum_rows(cells.labels, cells.rows)
@@ -257,7 +258,7 @@ def _draw_permutations(cells: _Cells, n_samples: int, seed: int) -> Iterator[_Dr
 
 
 def _sum_rows(values: Integers, rows: Integers) -> tuple[Integers, Integers]:
-    """Return the distinct `values`, sorted, and the sum of the `rows` of each."""
+    """Return the distinct `values`, sorted, and the sum of `rows` for each of them."""
     unique, places = np.unique(values, return_inverse=True)
     sizes = np.zeros(len(unique), np.int64)
     np.add.at(sizes, places.ravel(), rows)
@@ -267,12 +268,13 @@ def _sum_rows(values: Integers, rows: Integers) -> tuple[Integers, Integers]:
 def _draw_tables(
     generator: np.random.Generator, label_sizes: Integers, cluster_sizes: Integers, number: int
 ) -> tuple[Integers, ...]:
-    """Return the cells of `number` random contingency tables with these sizes.
+    """Return the cells of `number` random contingency tables with the given sizes.
 
     The result is four arrays with one element per nonempty cell: the number of the table, of the
-    label and of the cluster, and the number of rows. The rows of a label are a sample without
-    replacement of the rows of each cluster that the previous labels have left. Their counts are
-    multivariate hypergeometric, and are drawn cluster by cluster, for all tables together.
+    label and of the cluster, and the number of rows. The rows of a label are a sample, without
+    replacement, of the rows that the previous labels have left. The numbers of these rows in each
+    cluster have a multivariate hypergeometric distribution, and are drawn cluster by cluster for
+    all tables together.
     """
     left = np.tile(cluster_sizes, (number, 1))
     tables = np.zeros((number, len(label_sizes), len(cluster_sizes)), np.int64)
@@ -311,7 +313,7 @@ def _shuffle_rows(
 
 @dataclass(frozen=True)
 class _Scoring:
-    """The scores of external_report to compute, by name, and whether any of them is adjusted.
+    """The scores of external_report that are computed, by name, and whether any score is adjusted.
 
     A score is adjusted if it needs the expected mutual information.
     """
@@ -320,15 +322,15 @@ class _Scoring:
     adjusted: bool
 
     def score(self, table: ContingencyTable, labels: pl.LazyFrame | None = None) -> pl.DataFrame:
-        """Return one row per partition of `table`: its columns and the scores.
+        """Return one row per partition of `table`, with the partition columns and the scores.
 
-        `labels` is the argument of score_partitions.
+        `labels` is an argument of score_partitions.
         """
         scored = score_partitions(table, self.scores, adjusted=self.adjusted, labels=labels)
         return scored.select(*table.keys, *self.scores).collect(engine="streaming")
 
     def score_drawn(self, drawn: Sequence[_Drawn]) -> pl.DataFrame:
-        """Return one row per sample: key_0, key_1 and the scores."""
+        """Return one row per sample, with key_0, key_1 and the scores."""
         cells, labels, clusters = (pl.concat(frames).lazy() for frames in zip(*drawn, strict=True))
         table = ContingencyTable(cells, {"key_0": "key_0", "key_1": "key_1"})
         # These frames replace the cached properties of the table.
@@ -339,7 +341,7 @@ class _Scoring:
 def _score_samples(
     sample: _Sample, draw: Callable[[_Cells], Iterator[_Drawn]], scoring: _Scoring
 ) -> Iterator[pl.DataFrame]:
-    """Yield frames of the scores of all samples of some partitions: key_0, key_1 and the scores.
+    """Yield frames with key_0, key_1 and the scores of all samples for some partitions.
 
     `draw` is a function that yields the drawn cells of a partition in blocks.
     """
@@ -368,9 +370,9 @@ def _summarize_samples(
 ) -> pl.DataFrame:
     """Return one row per partition and metric: key_0, the partition columns, metric and summaries.
 
-    `summaries` are aggregates, by name, of two columns: value, the metric of the user's rows, and
-    score, the metric of a sample, which is NULL if undefined. The rows are sorted by partition, and
-    by the order of the scores.
+    `summaries` maps names to aggregates of two columns: value, which the metric has for the user's
+    rows, and score, which the metric has for a sample, or NULL if the metric is undefined. The rows
+    are sorted by partition, and then in the order of the scores.
     """
     names = list(scoring.scores)
     observed = scoring.score(ContingencyTable(sample.groups.lazy(), {"key_0": "key_0"}))
@@ -398,7 +400,10 @@ def _summarize_samples(
 
 
 def _check_resamples(n_resamples: object) -> int:
-    """Return the option n_resamples as an int; raise an error unless it is a whole number >= 1."""
+    """Return the option n_resamples as an int.
+
+    Raise an error unless it is a whole number >= 1.
+    """
     if not is_whole_number(n_resamples, 1):
         raise ClusterEvalError(
             f"n_resamples: expected a whole number >= 1, got {show_value(n_resamples)}"
@@ -407,7 +412,7 @@ def _check_resamples(n_resamples: object) -> int:
 
 
 def _as_given(frame: Frame, result: pl.DataFrame) -> Frame:
-    """Return `result` as a DataFrame or a LazyFrame, whichever the user's `frame` is."""
+    """Return `result` as a DataFrame or a LazyFrame, with the type of the user's `frame`."""
     return result.lazy() if isinstance(frame, pl.LazyFrame) else result
 
 
@@ -437,11 +442,11 @@ def bootstrap_intervals(
     random_state: int = 0,
     metrics: Sequence[str] | None = None,
 ) -> Frame:
-    """Bootstrap intervals of all external metrics, by resampling contingency cells.
+    """Bootstrap intervals for all external metrics, computed by resampling contingency cells.
 
     A bootstrap sample has as many rows as the frame, drawn with replacement, so the counts of its
-    cells are multinomial. Only the counts are drawn, never the rows, so the time grows with the
-    number of cells times n_resamples, and not with the number of rows.
+    cells have a multinomial distribution. Only the counts are drawn, and never the rows. Therefore
+    the time grows with the number of cells times n_resamples, and not with the number of rows.
 
     Parameters
     ----------
@@ -467,7 +472,7 @@ def bootstrap_intervals(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per partition and metric, sorted by partition and in the order
-        of external_report: the partition columns; metric; value, its value in external_report;
+        of external_report: the partition columns; metric; value, the value in external_report;
         std_error, the standard deviation over the samples; lower and upper, the percentiles of the
         samples at (1 - confidence) / 2 and (1 + confidence) / 2, with linear interpolation; and
         n_resamples, the number of samples on which the metric is defined. If there are no rows, all
@@ -545,11 +550,12 @@ def permutation_test(
     n_resamples: int = 999,
     random_state: int = 0,
 ) -> Frame:
-    """Permutation test of a metric against random labelings with the same sizes.
+    """Permutation test, which compares a metric with its values for random labelings.
 
-    The null hypothesis is that label and cluster are independent, given the sizes of both. Only the
-    contingency tables of random labelings are drawn, never the rows: given the counts of the
-    previous labels, the counts of a label are multivariate hypergeometric.
+    The null hypothesis is that label and cluster are independent, given the sizes of labels and
+    clusters. Random labelings have the same sizes. Only their contingency tables are drawn, and
+    never the rows. Given the counts of the previous labels, the counts of a label have a
+    multivariate hypergeometric distribution.
 
     Parameters
     ----------
@@ -557,14 +563,14 @@ def permutation_test(
         The rows to evaluate. Their cells are counted first; for a LazyFrame, when you collect the
         result.
     metric : str
-        A metric of external_report with a best value, because the test needs to know whether high
-        or low scores are better. Mutual information has none; its normalized form has the same
-        p-value.
+        A metric of external_report that has a best value, because the test needs to know whether
+        high or low scores are better. Mutual information has no best value, but its normalized form
+        has the same p-value.
     weight : str or Expr, optional
         How many times each row counts, a whole number >= 0, such as n of contingency_matrix.
     average_method : {'arithmetic', 'geometric', 'min', 'max', 'joint'}
         Mean of the entropies in the normalized and adjusted mutual information; 'joint' is only for
-        the normalized one.
+        the normalized mutual information.
     n_resamples : int
         Number of random labelings, at least 1.
     random_state : int
@@ -575,12 +581,12 @@ def permutation_test(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per partition, sorted: the partition columns; metric; value,
-        its value in external_report; expected and std, the mean and the standard deviation over the
+        the value in external_report; expected and std, the mean and the standard deviation over the
         random labelings; z = (value - expected) / std; p_value = (1 + b) / (1 + n_resamples), where
         b labelings have a score at least as good as value; and n_resamples. std needs at least 2
-        labelings, and z is NULL if std is 0. If a metric is undefined, its values are NULL and
-        n_resamples is 0. If there are no rows, there is a single row of this kind; with
-        partition_by, the result is empty.
+        labelings, and z is NULL if std is 0. If the metric is undefined, all numbers are NULL
+        except n_resamples, which is 0. If the frame has no rows, the result has a single row of
+        this kind, or no row with partition_by.
 
     Raises
     ------
@@ -595,8 +601,8 @@ def permutation_test(
         cells = con.sql("FROM clustereval.contingency_matrix(tbl, label, cluster)").pl()
         ce.permutation_test(cells, "label", "cluster", weight="n")
 
-    The p-value is never 0. If the null hypothesis holds, it is at most `alpha` with a probability
-    of at most `alpha`.
+    The p-value is never 0. If the null hypothesis is true, the probability of a p-value of at most
+    `alpha` is at most `alpha`.
 
     References
     ----------

@@ -1,13 +1,14 @@
-"""Two runs of the same ids, such as those of two nights: ids, cells and linked clusters.
+"""Two runs on the same ids, for instance in two nights: ids, cells and links between clusters.
 
-The run before and the run after are two frames with the same columns, and one row per id. If a row
-has no cluster, or is noise that is dropped, its id counts as not in the run. An id that is only in
-the run before has left, and an id that is only in the run after has joined. If noise rows count as
-singletons, each of them is a cluster that is not tracked.
+The run before and the run after are two frames with the same columns and one row per id. If a row
+has no cluster, or is noise that is dropped, the id of the row counts as not being in the run. An id
+that is only in the run before has left, and an id that is only in the run after has joined. If
+noise rows count as singletons, each noise row is a cluster that is not tracked.
 
-Shares of a cluster refer only to the ids of the cluster that are in both runs. Two clusters are
-linked if their common ids are at least the share `threshold` of one of the two clusters. A link
-counts for a cluster if the common ids are at least the share `min_share` of that cluster.
+All shares are computed from the ids that are in both runs. Two clusters are linked if they have at
+least the share `threshold` of the ids of one of the two clusters in common. A link counts for a
+cluster if the linked clusters have at least the share `min_share` of the ids of that cluster in
+common.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class LinkOptions:
-    """Options that decide which clusters are linked, as the user passes them."""
+    """The options, as the user passes them, that decide which clusters are linked."""
 
     threshold: float
     min_share: float = 0.0
@@ -70,9 +71,9 @@ def _check_link_options(options: LinkOptions) -> None:
 def _read_run(
     frame: pl.LazyFrame, parameter: str, columns: dict[str, Column], keys: dict[str, str]
 ) -> pl.LazyFrame:
-    """Return the rows of a run that have a cluster: the partition columns, id and cluster.
+    """Return the rows in a run that have a cluster, with the partition columns, id and cluster.
 
-    `frame` is the user's argument of `parameter`, which error texts name. `columns` holds the
+    `frame` is what the user passed for `parameter`, which error texts name. `columns` holds the
     arguments id and cluster by name, and `keys` maps the inner names of the partition columns to
     the user's.
     """
@@ -102,17 +103,18 @@ def _check_same_types(before: pl.LazyFrame, after: pl.LazyFrame, keys: dict[str,
 
 
 def _only_value(name: str, dtype: pl.DataType) -> pl.Expr:
-    """Return an aggregate of a column with a single value apart from NULLs: that value."""
+    """Return an aggregate that is the only value in a column apart from NULLs."""
     column = pl.col(name)
     return column.drop_nulls().first() if dtype.is_nested() or dtype == pl.Null else column.max()
 
 
 def _pair_ids(before: pl.LazyFrame, after: pl.LazyFrame, keys: dict[str, str]) -> pl.LazyFrame:
-    """Return one row per id of a partition in either run, given the rows of _read_run.
+    """Return one row per partition and id in either run, given the results of _read_run.
 
-    The columns are the partition columns; id; before and after, the clusters of the id, NULL if it
-    is not in the run; and times_before and times_after, the numbers of its rows. The runs are not
-    joined, but grouped together by id, which reveals ids that occur twice in a run.
+    The columns are the partition columns; id; before and after, the clusters of the id, which are
+    NULL if the id is not in the run; and times_before and times_after, the numbers of rows with the
+    id. The runs are not joined, but grouped together by id, which reveals ids that occur twice in a
+    run.
     """
     dtype = before.collect_schema()["cluster"]
     nothing = pl.lit(None, dtype)
@@ -131,10 +133,10 @@ def _pair_ids(before: pl.LazyFrame, after: pl.LazyFrame, keys: dict[str, str]) -
 
 
 def _fault_terms(dtype: pl.DataType) -> dict[str, pl.Expr]:
-    """Return columns that show faults in the rows of _pair_ids, as expressions by name.
+    """Return columns that show invalid ids in the rows of _pair_ids, as expressions by name.
 
     They are null_before and null_after, the numbers of rows without an id, and twice_before and
-    twice_after, the id if it has several rows. `dtype` is the type of the ids.
+    twice_after, which are the id if it has several rows in a run. `dtype` is the type of the ids.
     """
     terms = {}
     for run in ("before", "after"):
@@ -145,7 +147,7 @@ def _fault_terms(dtype: pl.DataType) -> dict[str, pl.Expr]:
 
 
 def _summarize_faults(dtype: pl.DataType) -> dict[str, pl.Expr]:
-    """Return the aggregates of the columns of _fault_terms by name: sums, and the lowest id."""
+    """Return aggregates of the columns of _fault_terms, by name: sums, and the lowest id."""
     lowest = {
         name: pl.col(name).drop_nulls().first() if dtype.is_nested() else pl.col(name).min()
         for name in ("twice_before", "twice_after")
@@ -154,7 +156,7 @@ def _summarize_faults(dtype: pl.DataType) -> dict[str, pl.Expr]:
 
 
 def _check_ids(facts: pl.DataFrame) -> None:
-    """Raise an error if `facts`, one row, shows an id that is NULL or twice in a run."""
+    """Raise an error if `facts`, a frame of one row, shows an id that is NULL or twice in a run."""
     row = facts.row(0, named=True)
     for run in ("before", "after"):
         if row[f"null_{run}"]:
@@ -172,7 +174,7 @@ def _check_ids(facts: pl.DataFrame) -> None:
 
 @dataclass(frozen=True)
 class RunPair:
-    """Two runs of the same ids, and the frames that are computed from them.
+    """Two runs on the same ids, and the frames that are computed from these runs.
 
     `ids` has one row per id, as _pair_ids returns them. `keys` maps the inner names of the
     partition columns (key_0, ...) to the user's. `options` says what marks noise and how noise is
@@ -185,7 +187,7 @@ class RunPair:
     links: LinkOptions
 
     def _is_noise(self, run: str) -> pl.Expr:
-        """Return whether the cluster in a run is the noise value; `run` is 'before' or 'after'."""
+        """Return whether the cluster in a run, 'before' or 'after', is the noise value."""
         dtype = self.ids.collect_schema()[run]
         return equals_noise(pl.col(run), self.options.noise, dtype)
 
@@ -193,11 +195,11 @@ class RunPair:
     def cells(self) -> pl.LazyFrame:
         """One row per combination of clusters in both runs, with the number of its ids.
 
-        The columns are the partition columns; before and after, the clusters as in the frames, NULL
-        if the ids are not in that run; and n, the number of ids. If a cluster of the row is a
-        singleton, singleton_id is its id. in_before and in_after tell whether the ids are in the
-        run and not dropped as noise. old and new are the clusters that are tracked. If an id is
-        NULL, or occurs twice in a run, an error is raised on collection.
+        The columns are the partition columns; before and after, the clusters as in the frames,
+        which are NULL if the ids are not in that run; n, the number of ids; singleton_id, the id if
+        a cluster of the row is a singleton; in_before and in_after, which tell whether the ids are
+        in the run and not dropped as noise; and old and new, the clusters that are tracked.
+        Collecting the frame raises an error if an id is NULL or occurs twice in a run.
         """
         noise_as = self.options.noise_as
         noisy = {run: self._is_noise(run) for run in ("before", "after")}
@@ -224,27 +226,28 @@ class RunPair:
 
     @cached_property
     def old_clusters(self) -> pl.LazyFrame:
-        """One row per cluster of the run before: the partition columns, old and numbers of ids.
+        """One row per cluster in the run before: the partition columns, old and numbers of ids.
 
-        The numbers are n_before, of all its ids; n_left, of ids that have left; and stayed_before,
-        of the other ids.
+        n_before is the number of all ids in the cluster, n_left is the number of ids that have
+        left, and stayed_before is the number of all other ids.
         """
         return self._sum_clusters("old", "in_after", ("n_before", "n_left", "stayed_before"))
 
     @cached_property
     def new_clusters(self) -> pl.LazyFrame:
-        """One row per cluster of the run after: the partition columns, new and numbers of ids.
+        """One row per cluster in the run after: the partition columns, new and numbers of ids.
 
-        The numbers are n_after, of all its ids; n_joined, of ids that have joined; and
-        stayed_after, of the other ids.
+        n_after is the number of all ids in the cluster, n_joined is the number of ids that have
+        joined, and stayed_after is the number of all other ids.
         """
         return self._sum_clusters("new", "in_before", ("n_after", "n_joined", "stayed_after"))
 
     def _sum_clusters(self, cluster: str, in_other: str, names: Sequence[str]) -> pl.LazyFrame:
         """Return one row per value of `cluster` with three numbers of ids.
 
-        The numbers are those of all ids, of ids in only one run, and of the others; `names` are
-        their names. `in_other` is the column of cells that tells whether the other run has the ids.
+        They are the number of all ids, the number of ids in only one run, and the number of all
+        other ids. `names` are the names of the three columns. `in_other` is the column of cells
+        that tells whether the other run has the ids.
         """
         n, stayed = pl.col("n"), pl.col(in_other)
         terms = (n, pl.when(stayed).then(0).otherwise(n), pl.when(stayed).then(n).otherwise(0))
@@ -271,7 +274,7 @@ class RunPair:
     def join_overlaps(self) -> pl.LazyFrame:
         """Return `cells` with is_moved, whether the ids are in both runs, in unlinked clusters.
 
-        A singleton in both runs has not moved.
+        An id that is a singleton in both runs has not moved.
         """
         links = self.overlaps.select(*self.keys, "old", "new", "is_link")
         cells = join_small(self.cells, [*self.keys, "old", "new"], links, how="left")
@@ -288,10 +291,10 @@ def read_run_pair(
     links: LinkOptions,
     results: Sequence[str],
 ) -> RunPair:
-    """Check the user's arguments; return the two runs.
+    """Check the user's arguments, and return the two runs.
 
-    `frames` holds the arguments frame_before and frame_after, and `columns` the arguments id and
-    cluster by name. `results` are the names of the other columns of the final result, which no
+    `frames` holds the arguments frame_before and frame_after, and `columns` holds the arguments id
+    and cluster by name. `results` are the names of the other columns of the final result, which no
     partition column may have.
     """
     _check_link_options(links)

@@ -1,9 +1,9 @@
-"""Many clusterings of the same rows, the runs, compared with each other.
+"""Comparisons between many clusterings of the same rows, which are called runs.
 
 A run is one clustering. The input has one row per run and id, with the cluster of the id in that
-run. If a row has no cluster, or is noise that is dropped, its id counts as not in the run. A pair
-consists of two runs of the same partition, the lower run first, and its rows are the ids in both
-runs.
+run. If a row has no cluster, or is noise that is dropped, the id of the row counts as not being in
+the run. A pair consists of two runs in the same partition, with the lower run first. The rows of a
+pair are the ids that are in both runs.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ _CELLS = {"code_1": pl.Int64, "code_2": pl.Int64, "n": pl.Int64}
 
 @dataclass(frozen=True)
 class _RunTable:
-    """The runs of a user's frame, with whole numbers in place of its values.
+    """The runs in a user's frame, with whole numbers instead of the user's values.
 
-    `rows` has one row per row with a cluster: the partition columns, run, id and cluster. `keys`
-    maps the inner names of the partition columns (key_0, ...) to the user's. `options` says what
-    marks noise and how noise is counted. `reference` is the run with which others are compared, if
-    there is one.
+    `rows` has the user's rows that have a cluster, with the partition columns, run, id and cluster.
+    `keys` maps the inner names of the partition columns (key_0, ...) to the user's. `options` says
+    what marks noise and how noise is counted. `reference` is the run with which other runs are
+    compared, or None.
     """
 
     rows: pl.LazyFrame
@@ -74,10 +74,11 @@ class _RunTable:
 
     @cached_property
     def clusters(self) -> pl.LazyFrame:
-        """One row per cluster of a run: the partition columns, run, cluster, n and is_singleton.
+        """One row per run and cluster: the partition columns, run, cluster, n and is_singleton.
 
-        n is the number of its rows; is_singleton marks noise that counts as singletons. Dropped
-        noise is left out. If a run or an id is NULL, an error is raised on collection.
+        n is the number of rows in the cluster, and is_singleton marks noise that counts as
+        singletons. Noise that is dropped is left out. Collecting the frame raises an error if a run
+        or an id is NULL.
         """
         groups = self.rows.group_by(*self.keys, "run", "cluster").agg(n=pl.len().cast(pl.Int64))
         counts = self.rows.select(pl.col("run", "id").null_count())
@@ -92,8 +93,8 @@ class _RunTable:
     def runs(self) -> pl.LazyFrame:
         """One row per run, sorted: the partition columns, run, n, run_no, rank and is_reference.
 
-        n is the number of its rows, run_no is its number among the runs of all partitions, and rank
-        is its number among the runs of its partition.
+        n is the number of rows in the run, run_no is the number of the run among the runs of all
+        partitions, and rank is its number among the runs of the same partition.
         """
         sizes = self.clusters.group_by(*self.keys, "run").agg(pl.col("n").sum())
         runs = sizes.sort(*self.keys, "run", nulls_last=True).with_row_index("run_no")
@@ -115,9 +116,10 @@ class _RunTable:
 
     @cached_property
     def coded_rows(self) -> pl.LazyFrame:
-        """The rows that are counted: rank and is_reference of the run, id_no and code.
+        """The rows that are counted, with rank and is_reference of the run, id_no and code.
 
-        id_no is the number of the id over all partitions. Each singleton has its own code.
+        id_no is the number of the id among the ids of all partitions. Each singleton has its own
+        code.
         """
         of_id, of_cluster = [*self.keys, "id"], [*self.keys, "run", "cluster"]
         ids = self.rows.group_by(of_id).agg().with_row_index("id_no")
@@ -129,12 +131,12 @@ class _RunTable:
         return rows.select("rank", "is_reference", "id_no", code=code)
 
     def count_cells(self, pair_runs: Callable[[pl.DataFrame], list[pl.LazyFrame]]) -> pl.LazyFrame:
-        """Return the contingency cells of pairs of runs: code_1, code_2 and n, their common ids.
+        """Return the contingency cells of pairs of runs, with code_1, code_2 and n (common ids).
 
         `pair_runs` is called with the coded rows, sorted by rank and id, and returns frames of
         code_1 and code_2, with one row per id in both runs. It is called when the result is
-        collected, because the number of runs is not known earlier. If an id occurs twice in a run,
-        an error is raised on collection.
+        collected, because the number of runs is not known earlier. Collecting the result raises an
+        error if an id occurs twice in a run.
         """
 
         def cells_of_pairs(coded: pl.DataFrame) -> pl.DataFrame:
@@ -157,7 +159,7 @@ class _RunTable:
         )
 
     def _check_ids_differ(self, coded: pl.DataFrame) -> None:
-        """Raise an error if an id has two rows in a run; `coded` is sorted by rank and id_no."""
+        """Raise an error if an id has two rows in a run, given rows sorted by rank and id_no."""
         same = [pl.col(name) == pl.col(name).shift() for name in ("rank", "id_no")]
         if not coded.select(pl.all_horizontal(same).any()).item():
             return
@@ -173,7 +175,7 @@ class _RunTable:
 
 
 def _check_missing(counts: pl.DataFrame) -> None:
-    """Raise an error if a run or an id is NULL; `counts` is one row with the numbers of NULLs."""
+    """Raise an error if a run or an id is NULL, given one row with the numbers of NULLs."""
     for parameter in ("run", "id"):
         n = counts.get_column(parameter).item()
         if n:
@@ -188,7 +190,7 @@ def _read_runs(
     options: LabelOptions,
     results: Sequence[str],
 ) -> _RunTable:
-    """Check the user's arguments; return the runs of `frame`.
+    """Check the user's arguments, and return the runs in `frame`.
 
     `columns` holds the arguments run, id and cluster by name. `results` are the names of the other
     columns of the final result, which no partition column may have.
@@ -207,24 +209,24 @@ def _read_runs(
 
 
 def needs_expectation(metric: str) -> bool:
-    """Return whether a metric needs the expected mutual information, which takes long."""
+    """Return whether a metric needs the expected mutual information, which is slow to compute."""
     return metric in ("adjusted_mutual_info_score", "expected_mutual_info")
 
 
 def score_of_metric(metric: str, average_method: str, beta: float) -> pl.Expr:
-    """Return the metric of external_report as an expression of external_statistics' columns.
+    """Return a metric of external_report as an expression that reads external_statistics' columns.
 
-    Raise an error if an argument, an option of run_agreement, is invalid.
+    The arguments are options of run_agreement. Raise an error if one of them is invalid.
     """
     check_choice("metric", metric, list(metrics_of("external_report")))
     return external_scores(average_method, beta, adjusted=needs_expectation(metric))[metric]
 
 
 def _pair_all_runs(coded: pl.DataFrame) -> list[pl.LazyFrame]:
-    """Return one frame per rank: the pairs of the runs with this rank and all higher runs.
+    """Return one frame per rank, with the pairs of a run of this rank and any higher run.
 
     `coded` is sorted by rank. A single join for all pairs would match every row of an id with every
-    other row of the id. This would be twice as many matches, and take ten times as long.
+    other row of the id, would find twice as many matches, and would take ten times as long.
     """
     pairs, start = [], 0
     for n in coded.group_by("rank", maintain_order=True).len().get_column("len"):
@@ -236,7 +238,7 @@ def _pair_all_runs(coded: pl.DataFrame) -> list[pl.LazyFrame]:
 
 
 def _score_pairs(table: _RunTable, metric: str, score: pl.Expr) -> pl.LazyFrame:
-    """Return one row per pair of runs with common ids: pair, total (of common ids) and score."""
+    """Return one row per pair of runs with common ids: pair, total (common ids) and score."""
     one, zero = pl.lit(1, pl.Int64), pl.lit(0, pl.Int64)
     run_no_1, run_no_2 = (pl.col(code) // _CODES_OF_RUN for code in ("code_1", "code_2"))
     groups = table.count_cells(_pair_all_runs).select(
@@ -255,7 +257,7 @@ def _score_pairs(table: _RunTable, metric: str, score: pl.Expr) -> pl.LazyFrame:
 
 
 def _list_pairs(table: _RunTable, scored: pl.LazyFrame) -> pl.LazyFrame:
-    """Return one row per pair of runs: the partition columns, run_1, run_2, counts and score.
+    """Return one row per pair of runs, with the partition columns, run_1, run_2, counts and score.
 
     The counts are n, n_only_1 and n_only_2; run_no_1 and run_no_2 are the numbers of the runs.
     `scored` is the result of _score_pairs.
@@ -280,7 +282,7 @@ def _list_pairs(table: _RunTable, scored: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _check_same_ids(first: pl.DataFrame) -> None:
-    """Raise an error if `first`, a pair of runs that have different ids, has a row."""
+    """Raise an error if the frame `first` has a row, that is, a pair of runs with different ids."""
     for pair in first.iter_rows(named=True):
         run_1, run_2 = show_value(pair["run_1"]), show_value(pair["run_2"])
         raise ClusterEvalError(
@@ -307,7 +309,7 @@ def _agree(
 
 
 def _rank_runs(table: _RunTable, pairs: pl.LazyFrame, *, is_low_best: bool) -> pl.LazyFrame:
-    """Return the rows of run_consensus: the runs, the most central of a partition first.
+    """Return the rows of run_consensus: the runs, with the most central run of a partition first.
 
     `pairs` is the result of _agree. If two means are equal to 12 decimals, they are tied.
     """
@@ -345,7 +347,7 @@ def _rank_runs(table: _RunTable, pairs: pl.LazyFrame, *, is_low_best: bool) -> p
 def _check_reference(reference: object, dtype: pl.DataType) -> pl.Expr:
     """Return the reference run as a literal of type `dtype`, the type of the column run.
 
-    Raise an error unless the value can be converted to that type without a change.
+    Raise an error unless the value can be converted to this type without a change.
     """
     if reference is None:
         raise ClusterEvalError(
@@ -355,10 +357,11 @@ def _check_reference(reference: object, dtype: pl.DataType) -> pl.Expr:
 
 
 def _mark_reference(runs: pl.LazyFrame, reference: object) -> pl.LazyFrame:
-    """Return `runs`, one row per run, with is_reference, whether the run is `reference`.
+    """Return `runs`, which has one row per run, with is_reference.
 
-    Raise an error if `reference` is not a value of the type of run; and, on collection, if there
-    are runs, but none of them is `reference`.
+    is_reference tells whether a run is the run `reference`. Raise an error if `reference` does not
+    have the type of the column run. On collection, raise an error if there are runs, but none of
+    them is `reference`.
     """
     value = _check_reference(reference, runs.collect_schema()["run"])
     is_reference = pl.col("run") == value
@@ -388,18 +391,19 @@ def _mark_reference(runs: pl.LazyFrame, reference: object) -> pl.LazyFrame:
 
 
 def _pair_with_reference(coded: pl.DataFrame) -> list[pl.LazyFrame]:
-    """Return one frame: the pairs of each partition's reference run with its other runs."""
+    """Return one frame, with the pairs of a partition's reference run and any other run."""
     reference = coded.lazy().filter("is_reference").select("id_no", code_1="code")
     others = coded.lazy().filter(~pl.col("is_reference")).select("id_no", code_2="code")
     return [join_small(others, ["id_no"], reference).select("code_1", "code_2")]
 
 
 def _best_jaccard(cells: pl.LazyFrame) -> pl.LazyFrame:
-    """Return one row per cluster of a reference run and other run: code, other_run_no and jaccard.
+    """Return one row per reference cluster and other run: code, other_run_no and jaccard.
 
-    jaccard is the best Jaccard index of the cluster in the other run. `cells` has code_1, a cluster
-    of the reference; code_2, a cluster of another run; and n, the number of ids in both. Sizes are
-    sums of cells, so they include only ids that are in both runs.
+    A reference cluster is a cluster in the reference run. jaccard is the best Jaccard index of this
+    cluster with any cluster in the other run. `cells` has code_1, a reference cluster; code_2, a
+    cluster in another run; and n, the number of ids in both clusters. Sizes are sums over cells, so
+    they include only ids that are in both runs.
     """
     cells = cells.select(
         "n", code="code_1", other_code="code_2", other_run_no=pl.col("code_2") // _CODES_OF_RUN
@@ -438,7 +442,7 @@ def run_agreement(
     beta: float = 1.0,
     require_same_ids: bool = False,
 ) -> Frame:
-    """Agreement of every pair of runs: a metric of external_report, on the ids in both runs.
+    """Agreement of every pair of runs, by a metric of external_report on the ids in both runs.
 
     The lower run, run_1, provides the labels, and run_2 provides the clusters. The order matters
     for metrics that are not symmetric, such as homogeneity_score.
@@ -457,7 +461,8 @@ def run_agreement(
     noise : object, optional
         The value of cluster that marks noise, in every run.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Whether noise counts as an ordinary cluster, as not in the run, or as one cluster per row.
+        Whether noise counts as an ordinary cluster, as not being in the run, or as one cluster per
+        row.
     average_method : {'arithmetic', 'geometric', 'min', 'max', 'joint'}
         Mean of the entropies in the normalized and adjusted mutual information.
     beta : float
@@ -471,8 +476,8 @@ def run_agreement(
     DataFrame or LazyFrame
         Same kind as `frame`, one row per pair of runs, sorted: the partition columns; run_1; run_2;
         n, the number of ids in both runs; n_only_1 and n_only_2, the numbers of ids in only one of
-        them; and score. If two runs have no common ids, n is 0 and score is NULL. If there is only
-        one run, there is no row.
+        the two runs; and score. If two runs have no common ids, n is 0 and score is NULL. If there
+        is only one run, the result is empty.
 
     Raises
     ------
@@ -526,7 +531,7 @@ def run_consensus(
     beta: float = 1.0,
     require_same_ids: bool = False,
 ) -> Frame:
-    """Mean agreement of each run with the other runs, with the most central run first.
+    """Mean agreement of each run with all other runs, with the most central run first.
 
     The most central run has the highest mean, or the lowest mean if low values of the metric are
     best. If the means of several runs are equal to 12 decimals, these runs are ranked by their
@@ -564,7 +569,7 @@ def run_consensus(
 
     Examples
     --------
-    Runs 1 and 2 agree, and run 1 comes first because it is lower:
+    Runs 1 and 2 agree, and run 1 is listed first because its name is lower:
 
     >>> runs = pl.DataFrame(
     ...     {
@@ -603,7 +608,7 @@ def cluster_stability(
     noise: Any = None,
     noise_as: NoiseAs | None = None,
 ) -> Frame:
-    """Stability of each cluster of a reference run: its best Jaccard index in every other run.
+    """Stability of each cluster in a reference run, by its best Jaccard index in all other runs.
 
     The Jaccard index of two clusters is the number of ids in both clusters, divided by the number
     of ids in at least one of them. Only ids that are in both runs are counted.
@@ -611,7 +616,7 @@ def cluster_stability(
     Parameters
     ----------
     reference : object
-        The run whose clusters are evaluated: a value of the column run.
+        The run whose clusters are evaluated, as a value of the column run.
     frame, id, run, cluster, partition_by, noise, noise_as : as in run_agreement
 
     Returns
@@ -619,10 +624,11 @@ def cluster_stability(
     DataFrame or LazyFrame
         Same kind as `frame`, one row per cluster of the reference run, sorted by partition and
         cluster: the partition columns; cluster; n, the number of its rows; n_runs, the number of
-        other runs that have some of its ids; mean_jaccard and min_jaccard over these runs; and
-        recovered and dissolved, the shares of these runs with a Jaccard index of more than 0.75 and
-        of less than 0.5. If n_runs is 0, the last four are NULL. Noise that counts as singletons is
-        not listed, and neither is a partition without the reference run.
+        other runs that have some of its ids; mean_jaccard and min_jaccard, the mean and the minimum
+        of the best Jaccard indices in these runs; recovered, the share of these runs in which the
+        index is more than 0.75; and dissolved, the share of these runs in which the index is less
+        than 0.5. If n_runs is 0, the last four are NULL. Noise that counts as singletons is not
+        listed, and neither is a partition without the reference run.
 
     Raises
     ------

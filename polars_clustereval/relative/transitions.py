@@ -1,8 +1,8 @@
-"""What happened to the clusters from one run to the next, such as the runs of two nights.
+"""What happened to the clusters from one run to the next, for instance between two nights.
 
-run_pairs defines which clusters of both runs are linked. If two clusters are linked only to each
-other, the cluster lives on. A cluster with several links is split or merged, and a cluster without
-a link is gone or new.
+The module run_pairs decides which clusters of the two runs are linked. If two clusters are linked
+only to each other, the cluster lives on. A cluster with several links is split or merged, and a
+cluster without links is gone or new.
 """
 
 from __future__ import annotations
@@ -36,10 +36,11 @@ _IDS_AFTER = ("n_after", "n_joined", "stayed_after")
 
 
 def _count_links(pair: RunPair) -> pl.LazyFrame:
-    """Return the linked pairs of `pair.overlaps`, with counts of the links of their clusters.
+    """Return the linked pairs in `pair.overlaps`, with the numbers of links of the two clusters.
 
-    counts_before and counts_after tell whether the link counts for the cluster of that run; n_parts
-    and n_sources tell how many links count for the old and for the new cluster.
+    counts_before and counts_after tell whether the link counts for the cluster in the run before
+    and in the run after. n_parts and n_sources are the numbers of links that count for the old
+    cluster and for the new cluster.
     """
     least = pair.links.min_share
     links = pair.overlaps.filter("is_link").with_columns(
@@ -55,8 +56,8 @@ def _count_links(pair: RunPair) -> pl.LazyFrame:
 def _linked_pairs(pair: RunPair, links: pl.LazyFrame) -> pl.LazyFrame:
     """Return one row per linked pair that has its own row in transition_sides.
 
-    A match is the row of both clusters, a part is the row of the new cluster, and a source is the
-    row of the old cluster. `links` is the result of _count_links.
+    A match is the row for both clusters, a part is the row for the new cluster, and a source is the
+    row for the old cluster. `links` is the result of _count_links.
     """
     only_of_old = pl.col("counts_before") & (pl.col("n_parts") == 1)
     only_of_new = pl.col("counts_after") & (pl.col("n_sources") == 1)
@@ -76,13 +77,13 @@ def _linked_pairs(pair: RunPair, links: pl.LazyFrame) -> pl.LazyFrame:
 def _clusters_without_match(
     clusters: pl.LazyFrame, by: list[str], linked: pl.LazyFrame, names: dict[str, Any]
 ) -> pl.LazyFrame:
-    """Return the rows of transition_sides for clusters with several links or none.
+    """Return the rows of transition_sides for clusters that have several links or no links.
 
     `clusters` are the clusters of one run, with the key `by`, and `linked` are the links that count
-    for them. `names` has names of columns: `sums`, the columns to sum over the clusters of the
-    other run; `other`, the key of these clusters; `n_other`, their number; `n_own`; and `most`, the
-    number of links that count for one of these clusters. `names` also has `several` and `none`, the
-    kinds of the rows.
+    for these clusters. `names` has names of columns: `sums`, the columns that are summed over the
+    linked clusters of the other run; `other`, the key of the linked clusters; `n_other`, the number
+    of linked clusters; `n_own`; and `most`, the number of links that count for a linked cluster.
+    `names` also has `several` and `none`, the kinds of rows for several links and for no links.
     """
     sums = linked.group_by(by).agg(
         pl.col("n", *names["sums"]).sum(),
@@ -104,7 +105,7 @@ def _clusters_without_match(
 
 
 def _split_clusters(pair: RunPair, links: pl.LazyFrame) -> pl.LazyFrame:
-    """Return the rows of old clusters that have several links (kind split) or none (gone)."""
+    """Return the rows for old clusters with several links (kind split) or no links (kind gone)."""
     names = {"sums": _IDS_AFTER, "other": "new", "n_other": "n_new", "n_own": "n_old"}
     names |= {"most": "n_sources", "several": "split", "none": "gone"}
     linked = links.filter("counts_before")
@@ -112,7 +113,7 @@ def _split_clusters(pair: RunPair, links: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _merged_clusters(pair: RunPair, links: pl.LazyFrame) -> pl.LazyFrame:
-    """Return the rows of new clusters that have several links (kind merged) or none (new)."""
+    """Return the rows for new clusters with several links (kind merged) or no links (kind new)."""
     names = {"sums": _IDS_BEFORE, "other": "old", "n_other": "n_old", "n_own": "n_new"}
     names |= {"most": "n_parts", "several": "merged", "none": "new"}
     linked = links.filter("counts_after")
@@ -120,7 +121,10 @@ def _merged_clusters(pair: RunPair, links: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _transition_of_kind() -> pl.Expr:
-    """Return the word for the kind of a row; a match has one of three, by the numbers of ids."""
+    """Return the word for the kind of a row.
+
+    For a match, there are three words, and the numbers of ids decide between them.
+    """
     kind, n_before, n_after = pl.col("kind"), pl.col("n_before"), pl.col("n_after")
     return (
         pl.when(kind == "part")
@@ -141,11 +145,12 @@ def transition_sides(pair: RunPair) -> pl.LazyFrame:
     """Return the rows of run_transitions, unsorted.
 
     Each row has old clusters on one side and new clusters on the other. The columns are the
-    partition columns; old and new, the only cluster of each side, or NULL if it has none or
-    several; kind (match, part, source, split, merged, gone or new); n_old and n_new, the numbers of
-    clusters; the sums of the columns of both sides; n, the number of ids in linked pairs; and
-    is_both, whether a part of a split cluster is itself merged, or a source of a merged cluster is
-    itself split. transition is the word for the kind, and ambiguity is the reason to doubt it.
+    partition columns; old and new, the only cluster on each side, or NULL if a side has no cluster
+    or several clusters; kind (match, part, source, split, merged, gone or new); n_old and n_new,
+    the numbers of clusters; the sums of the columns on both sides; n, the number of ids in linked
+    pairs; and is_both, whether a part of a split cluster is itself merged, or a source of a merged
+    cluster is itself split. transition is the word for the kind, and ambiguity is the reason to
+    doubt it.
     """
     links = _count_links(pair)
     sides = pl.concat(
@@ -216,11 +221,12 @@ def run_transitions(
     noise: Any = None,
     noise_as: NoiseAs | None = None,
 ) -> Frame:
-    """What happened to each cluster from one run to the next: kept, split, merged, gone and so on.
+    """What happened to each cluster from one run to the next, such as kept, split, merged or gone.
 
-    If two clusters are linked only to each other, the cluster lives on: it is kept, grown or
-    shrunk, depending on its number of ids. A cluster with several links is split into the linked
-    clusters, or merged from them. A cluster without a link is gone, or new.
+    If two clusters are linked only to each other, the cluster lives on, and is kept, grown or
+    shrunk, depending on the numbers of ids. An old cluster with several links is split into the
+    linked clusters, and a new cluster with several links is merged from the linked clusters. An old
+    cluster without links is gone, and a new cluster without links is new.
 
     Parameters
     ----------
@@ -228,23 +234,23 @@ def run_transitions(
         The run before and the run after, one row per id. A LazyFrame is read when you collect the
         result.
     id, cluster : str or Expr
-        Identifier of the clustered object, and its cluster, of any groupable type. Both are columns
-        of both frames, with the same types. Rows with a NULL cluster are ignored.
+        Identifier of the clustered object, and cluster of the object, of any groupable type. Both
+        frames have these columns, with the same types. Rows with a NULL cluster are ignored.
     threshold : float
         Two clusters are linked if their common ids are at least this share of one of the two
-        clusters. Only ids that are in both runs are counted. The threshold is above 0 and at most
-        1.
+        clusters, where only ids that are in both runs are counted. The threshold is above 0 and at
+        most 1.
     min_share : float
         A link counts for a cluster if the common ids are at least this share of the cluster. With
-        0.1, parts and sources of less than a tenth are ignored. The value is from 0 to the
-        threshold.
+        0.1, parts and sources with less than a tenth of the ids are ignored. The value is from 0 to
+        the threshold.
     partition_by : str, Expr or sequence of these, optional
         Columns of both frames whose groups are evaluated separately. NULL is also a group.
     noise : object, optional
         The value of cluster that marks noise, in both runs.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Whether noise counts as an ordinary cluster, as not in the run, or as one cluster per row.
-        These single clusters are not listed in the result.
+        Whether noise counts as an ordinary cluster, as not being in the run, or as one cluster per
+        row. In the last case, these clusters are not listed in the result.
 
     Returns
     -------
@@ -313,7 +319,7 @@ def transition_overlaps(
     noise: Any = None,
     noise_as: NoiseAs | None = None,
 ) -> Frame:
-    """Pairs of a cluster of one run and a cluster of the next that have common ids.
+    """Pairs of a cluster in one run and a cluster in the next run that have common ids.
 
     Parameters
     ----------
@@ -340,7 +346,7 @@ def transition_overlaps(
 
     Examples
     --------
-    Each part of cluster b has half of its ids:
+    Each of the two parts of cluster b has half of the cluster's ids:
 
     >>> before = pl.DataFrame({"id": [1, 2, 3, 4, 5, 6], "cluster": ["a", "a", "b", "b", "b", "b"]})
     >>> after = pl.DataFrame({"id": [1, 2, 3, 4, 5, 6, 7], "cluster": [*"xxyyzz", "x"]})
@@ -376,7 +382,7 @@ def moved_ids(
 
     An id has moved if its new cluster is not linked to its old cluster, in the sense of
     run_transitions. Therefore the ids in the parts of a split cluster do not count as moved. The
-    function affected_ids also lists these.
+    function affected_ids also lists such ids.
 
     Parameters
     ----------
@@ -387,8 +393,8 @@ def moved_ids(
     -------
     DataFrame or LazyFrame
         Same kind as `frame_before`, one row per id that has moved, left or joined, sorted: the
-        partition columns; id; cluster_before, NULL if the id has joined; and cluster_after, NULL if
-        it has left.
+        partition columns; id; cluster_before, which is NULL if the id has joined; and
+        cluster_after, which is NULL if the id has left.
 
     Raises
     ------
@@ -435,7 +441,7 @@ def affected_ids(
     noise: Any = None,
     noise_as: NoiseAs | None = None,
 ) -> Frame:
-    """Ids whose companions, that is, the other ids of their cluster, have changed from run to run.
+    """Ids whose companions, which are the other ids in their cluster, have changed from run to run.
 
     These are the ids of clusters that were split or merged, the ids that have moved, left or
     joined, and the ids of clusters that another id has left or joined. moved_ids lists fewer ids.
@@ -443,18 +449,18 @@ def affected_ids(
     Parameters
     ----------
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Whether noise counts as an ordinary cluster, as not in the run, or as one cluster per row,
-        without companions.
+        Whether noise counts as an ordinary cluster, as not being in the run, or as one cluster per
+        row, so that a noise row has no companions.
     frame_before, frame_after, id, cluster, partition_by, noise : as in run_transitions
 
     Returns
     -------
     DataFrame or LazyFrame
         Same kind as `frame_before`, one row per affected id, sorted: the partition columns; id;
-        cluster_before, NULL if the id has joined; cluster_after, NULL if it has left; and n_kept,
-        n_lost and n_gained, the numbers of companions in both runs, only in the run before, and
-        only in the run after. An id that has left has lost all of its companions, and an id that
-        has joined has gained all of its companions.
+        cluster_before, which is NULL if the id has joined; cluster_after, which is NULL if the id
+        has left; and n_kept, n_lost and n_gained, the numbers of companions that the id has in both
+        runs, only in the run before, and only in the run after. An id that has left has lost all of
+        its companions, and an id that has joined has gained all of its companions.
 
     Raises
     ------

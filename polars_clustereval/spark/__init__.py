@@ -1,12 +1,12 @@
-"""The tables of labels and of points on Spark, Databricks and other engines with Spark Connect.
+"""Reports on labels and on points for Spark, Databricks and other engines with Spark Connect.
 
-The functions have the same parameters and columns as the table macros. They read a Spark DataFrame
-(classic or Connect) or a table of the active session, and run the queries of ``to_sql``. A result
-is computed when you call the function, and stays in the executors as a local checkpoint, so that
-reading it again costs nothing. The rows of a result are in no particular order.
+The functions have the same parameters and columns as the SQL table macros. They read a Spark
+DataFrame (classic or Connect) or a table of the active session, and run the queries of ``to_sql``.
+A result is computed when you call the function, and stays in the executors as a local checkpoint,
+so that reading it again costs nothing. The rows of a result are in no particular order.
 
-The queries for points have one expression per coordinate. With some hundreds of coordinates, Spark
-therefore takes a long time to plan them.
+The queries for points have one expression per coordinate. With several hundred coordinates, Spark
+therefore takes a long time to plan a query.
 
 ``contingency_matrix`` reads the rows once. You can save its result as a DataFrame, a view or a
 table. If you leave out ``label`` and ``cluster``, the other functions read such a saved contingency

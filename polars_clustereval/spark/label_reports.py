@@ -1,6 +1,7 @@
-"""The tables of labels of ``polars_clustereval.spark``: parameters, columns and errors of each.
+"""The functions of ``polars_clustereval.spark`` that evaluate clusters by true labels.
 
-At the start of a function, its ``locals()`` are its arguments by parameter.
+In each function, ``locals()`` returns the arguments by parameter, because there are no other
+variables.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def contingency_matrix(
     noise_as: NoiseAs | None = None,
     metrics: Sequence[str] | None = None,
 ) -> DataFrame:
-    """Sparse contingency table: one row per pair of label and cluster with common rows.
+    """Sparse contingency table: one row for each label and cluster that have rows in common.
 
     Parameters
     ----------
@@ -49,7 +50,8 @@ def contingency_matrix(
         How many times a row counts. The weights are whole numbers >= 0, with a sum of at most 1e12
         in each partition.
     partition_by : str, Column or a sequence of them, optional
-        Key of the partitions, each of which has its own cells. Several columns become a struct.
+        Key of the partitions, each of which has a contingency table of its own. Several columns
+        become a struct.
     noise : str, int, float or bool, optional
         Value of `cluster` that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
@@ -229,8 +231,8 @@ def external_cluster_report(
     DataFrame
         ``partition_key``, ``cluster``, ``n``, ``n_labels``, ``majority_label`` (the lowest label in
         a tie), ``majority_n``, ``purity``, ``entropy`` (in nats) and ``joined_pairs``, the number
-        of pairs of its rows with different labels. All singletons are one row with cluster NULL and
-        n = 1. If there are no rows, the result is empty.
+        of pairs of rows in the cluster that have different labels. All singletons together are one
+        row with cluster NULL and n = 1. If there are no rows, the result is empty.
 
     Examples
     --------
@@ -261,8 +263,8 @@ def external_label_report(
     DataFrame
         ``partition_key``, ``label``, ``n``, ``n_clusters``, ``majority_cluster`` (the lowest
         cluster in a tie), ``majority_n``, ``recall``, ``entropy`` (in nats) and ``split_pairs``,
-        the number of pairs of its rows in different clusters. If there are no rows, the result is
-        empty.
+        the number of pairs of rows with the label that are in different clusters. If there are no
+        rows, the result is empty.
 
     Examples
     --------
@@ -291,7 +293,7 @@ def bcubed_samples(
     ----------
     tbl, label, cluster, partition_by, noise, noise_as, metrics
         As in `contingency_matrix`, except that `tbl` cannot be a saved contingency table, because
-        such a table has no single rows.
+        such a table does not contain the individual rows.
     id : str or Column, optional
         Identifier of a row. By default, Spark numbers the rows (``monotonically_increasing_id``);
         the numbers are unique, but not consecutive.

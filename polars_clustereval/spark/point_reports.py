@@ -1,6 +1,7 @@
-"""The tables of points of ``polars_clustereval.spark``: parameters, columns and errors of each.
+"""The functions of ``polars_clustereval.spark`` that evaluate the clusters of points.
 
-At the start of a function, its ``locals()`` are its arguments by parameter.
+In each function, ``locals()`` returns the arguments by parameter, because there are no other
+variables.
 """
 
 from __future__ import annotations
@@ -76,15 +77,15 @@ def internal_report(
     metrics : sequence of str, optional
         The columns of the result, in this order, after those that identify its rows
         (``partition_key`` with `partition_by`, and ``cluster`` in a table by cluster); by default
-        all columns. Anything that they do not need is not computed.
+        all columns. Anything that these columns do not need is not computed.
 
     Returns
     -------
     DataFrame
         ``partition_key`` (a NULL string without `partition_by`), ``n``, ``n_dropped``, ``n_noise``,
-        ``n_dims``, ``n_clusters``, ``n_singletons``, and the indices, each of which is NULL if it
-        is undefined. If there are no rows, the result is one row with n = 0; with `partition_by`,
-        it is empty.
+        ``n_dims``, ``n_clusters``, ``n_singletons``, and the indices, each of which is NULL where
+        it is undefined. If there are no rows, the result is one row with n = 0; with
+        `partition_by`, it is empty.
 
     Raises
     ------
@@ -190,7 +191,7 @@ def neighbor_report(
     missing: Missing = "error",
     metrics: Sequence[str] | None = None,
 ) -> DataFrame:
-    """Indices that need the distance of every point to every center: one row per partition.
+    """Indices that need the distance from every point to every center: one row per partition.
 
     The parameters and errors are those of `internal_report`. Each point is joined to all clusters
     of its partition, so the time grows with the number of points times the number of clusters.
@@ -233,8 +234,8 @@ def silhouette_score(
         As in `internal_report`.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
         With method 'exact', the distance must be ``sqeuclidean`` or ``cosine``, whose silhouettes
-        follow from sums over clusters. Any other distance would need all pairs of points, and is an
-        error.
+        follow from sums over clusters. Any other distance would need all pairs of points, so the
+        function raises an error.
     method : {'exact', 'simplified'}
         'simplified' uses distances to centroids instead of mean distances to points.
     between : {'nearest', 'mean_other', 'furthest'}
@@ -288,7 +289,8 @@ def silhouette_clusters(
     """Mean silhouette of each cluster: one row per partition and cluster.
 
     The parameters and errors are those of `silhouette_score`, except that the distance must be
-    ``sqeuclidean`` or ``cosine``. Any other distance, including the default, raises an error.
+    ``sqeuclidean`` or ``cosine``. The function raises an error for any other distance, including
+    the default.
 
     Returns
     -------

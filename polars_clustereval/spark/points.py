@@ -1,4 +1,4 @@
-"""Tables of points: reading of coordinates, and checks."""
+"""Reports on points: reads the coordinates, and checks them."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal"
 def compute_points(name: str, arguments: Mapping[str, Any], *, lazy: bool = False) -> DataFrame:
     """Return the rows of `name`, a table macro that takes points, as a Spark DataFrame.
 
-    `arguments` holds all arguments of the table's function, by parameter. Without an id, Spark
-    numbers the rows. The result is computed immediately, unless `lazy` is TRUE or the session
+    `arguments` holds all arguments of the function with this name, by parameter. Without an id,
+    Spark numbers the rows. The result is computed immediately, unless `lazy` is TRUE or the session
     cannot store it.
     """
     frame = open_table(arguments["tbl"])
@@ -89,7 +89,7 @@ def compute_points(name: str, arguments: Mapping[str, Any], *, lazy: bool = Fals
 
 
 def _coordinate_name(place: int) -> str:
-    """Return the name of the column with the coordinate at `place`, from 0."""
+    """Return the name of the column for the coordinate at the position `place`, from 0."""
     return f"__ce_coordinate_{place}"
 
 
@@ -98,7 +98,7 @@ def _read_coordinates(frame: DataFrame, vector: Any, missing: Missing) -> list[C
 
     The query counts a point as missing if its first coordinate is NULL. With `missing` = 'error',
     only points without any coordinate are missing; for other points with a NULL, the first
-    coordinate becomes NaN, which is an error.
+    coordinate becomes NaN, for which the query raises an error.
     """
     from pyspark.sql import functions
 

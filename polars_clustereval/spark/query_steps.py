@@ -19,7 +19,7 @@ _COSTLY = (exp.Group, exp.Distinct, exp.Join, exp.Window)
 
 
 class Step(NamedTuple):
-    """A query of Spark SQL and the names of the tables and steps that it reads.
+    """A query in Spark SQL, and the names of the tables and steps that it reads.
 
     In the text, each of these names is a placeholder, {name}, as the method ``sql`` of a session
     requires.
@@ -33,9 +33,9 @@ class Step(NamedTuple):
 class QuerySteps:
     """The steps of a query: the CTEs that are worth storing, and the query itself.
 
-    `tables` are the names of the tables that the query reads besides its CTEs. A CTE is worth
-    storing if it depends on these tables, moves rows, and is read more than once, unless it is NOT
-    MATERIALIZED in the macro, because points stream in that case. A CTE that is joined with
+    `tables` are the names of the tables that the query reads in addition to its CTEs. A CTE is
+    worth storing if it depends on these tables, moves rows, and is read more than once, unless it
+    is NOT MATERIALIZED in the macro, because points stream in that case. A CTE that is joined with
     streaming points is also worth storing, because only then does Spark know that it is small.
     Other CTEs are written into the steps that read them.
     """
@@ -134,7 +134,7 @@ class QuerySteps:
         return kept
 
     def _find_joined(self) -> set[str]:
-        """Return the names of the CTEs that are joined with points while these stream."""
+        """Return the names of the CTEs that are joined with points while the points stream."""
         joins = (join for name in self._streamed for join in self._bodies[name].find_all(exp.Join))
         return {join.this.name for join in joins if isinstance(join.this, exp.Table)}
 

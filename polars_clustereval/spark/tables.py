@@ -1,4 +1,4 @@
-"""The code that all functions share: reading of columns, checks, and steps on Spark.
+"""The code that all functions share: it reads and checks columns, and evaluates steps on Spark.
 
 A table is the query of ``to_sql``, run in steps (query_steps.py). A step is a local checkpoint, so
 that Spark plans and evaluates it once, and broadcasts it if it is small.
@@ -62,10 +62,10 @@ _NO_SESSION = (
 
 
 def compute_table(name: str, arguments: Mapping[str, Any], *, lazy: bool = False) -> DataFrame:
-    """Return the rows of the table macro `name`, as a DataFrame of the session of its table.
+    """Return the rows of the table macro `name` as a DataFrame, in the session of its input.
 
-    `arguments` holds all arguments of the table's function, by parameter. The result is computed
-    immediately, unless `lazy` is TRUE or the session cannot store it.
+    `arguments` holds all arguments of the function with this name, by parameter. The result is
+    computed immediately, unless `lazy` is TRUE or the session cannot store it.
     """
     frame = open_table(arguments["tbl"])
     options = given_options(arguments)
@@ -93,7 +93,7 @@ def compute_table(name: str, arguments: Mapping[str, Any], *, lazy: bool = False
 
 
 def given_options(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of all options of tables, from `arguments` or else the defaults."""
+    """Return the values of all options, from `arguments` or else from the defaults."""
     return {key: arguments.get(key, default) for key, default in OPTIONS.items()}
 
 
@@ -158,7 +158,7 @@ def row_numbers() -> Column:
 
 
 def find_column(frame: DataFrame, parameter: str, given: Any) -> Column:
-    """Return the column that an argument names; several for partition_by become a struct."""
+    """Return the column that an argument names; several columns become a struct."""
     from pyspark.sql import Column, functions
 
     if isinstance(given, Column):
@@ -255,7 +255,7 @@ def _read_cells(frame: DataFrame) -> DataFrame:
 
 
 def _check_cell(cells: DataFrame) -> Column:
-    """Return the column n of a saved contingency table; rows that are not cells raise an error."""
+    """Return the column n of a saved contingency table, with a check that each row is a cell."""
     from pyspark.sql import functions
 
     n, copies = cells["n"], cells["copies"]
@@ -310,7 +310,7 @@ def _select_step(step: Step, frames: Mapping[str, DataFrame]) -> DataFrame:
 
 
 def _keep(frame: DataFrame) -> DataFrame:
-    """Return the rows of a DataFrame, evaluated, and marked for a broadcast if they are few."""
+    """Evaluate a DataFrame, and return its rows, marked for a broadcast if they are few."""
     from pyspark.sql import functions
 
     kept = frame.localCheckpoint()
@@ -340,7 +340,7 @@ def settings_for_points(session: SparkSession) -> Iterator[None]:
 
 
 def can_checkpoint(session: SparkSession) -> bool:
-    """Return whether a session can store a result without its plan; Sail needs a folder for it."""
+    """Return whether a session can store results without plans, for which Sail needs a folder."""
     from pyspark.errors import PySparkException
 
     if not type(session).__module__.startswith("pyspark.sql.connect"):
@@ -382,7 +382,7 @@ def _check_total_weight(groups: DataFrame) -> None:
 
 @contextmanager
 def own_errors() -> Iterator[None]:
-    """Raise the errors of checks that Spark evaluates as ClusterEvalError."""
+    """Convert the errors of checks that Spark evaluates into ClusterEvalError."""
     from pyspark.errors import PySparkException
 
     try:

@@ -1,9 +1,10 @@
-"""score_facts: what is known about each score that is only a column of a table, one record each.
+"""score_facts: one record of facts for each score that exists only as a column of a table.
 
-The facts of an external metric are in the docstring of its expression. The scores in this folder
-have no docstring of their own, so their facts are written here, one entry below the other. The
-summaries, ``describe``, the pages and the comments of macros read these entries or are generated
-from them. Entries are plain tuples, so they need no schema, and type checkers know their fields.
+The facts about an external metric are in the docstring of the function that returns its expression.
+Other scores have no such function, so the modules in this folder list the facts about these scores
+as entries. The summaries, ``describe``, the documentation pages and the comments of the macros read
+these entries or are generated from them. An entry is a named tuple, so no schema is needed, and
+type checkers know the fields.
 """
 
 from __future__ import annotations
@@ -31,5 +32,5 @@ COLUMN_SCORES: tuple[Entry, ...] = (
 
 
 def entries_of(table: str) -> Mapping[str, Entry]:
-    """Return the entries of the scores of `table` by name, in the order of its columns."""
+    """Return the entries for the scores in `table`, by name, in the order of the columns."""
     return {entry.name: entry for entry in COLUMN_SCORES if entry.table == table}

@@ -1,4 +1,4 @@
-"""centers: the facts of the indices of the centers and scatter matrices of clusters."""
+"""centers: the facts about indices that are computed from cluster centers and scatter matrices."""
 
 from __future__ import annotations
 

@@ -138,8 +138,7 @@ _SEPARATIONS = {
     4: ("centroids", "the distance d(μ_C, μ_D) of their centers"),
     5: (
         "points to other centroid",
-        "the mean distance (Σ_C d(x, μ_D) + Σ_D d(y, μ_C)) / (n_C + n_D) to the other cluster's "
-        "center",
+        "the mean distance (Σ_C d(x, μ_D) + Σ_D d(y, μ_C)) / (n_C + n_D) to the other center",
     ),
     6: ("Hausdorff", "the largest distance of a point from the other cluster (Hausdorff)"),
 }

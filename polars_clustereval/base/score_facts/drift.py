@@ -1,4 +1,4 @@
-"""drift: the facts of the scores that compare a run with the previous run."""
+"""drift: the facts about scores that compare a run with the previous run."""
 
 from __future__ import annotations
 

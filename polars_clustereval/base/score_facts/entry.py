@@ -22,7 +22,7 @@ _NAMES_OF_TABLES = ("labels", "clusters", "nodes", "edges", "run_before", "run_a
 
 
 class Scale(NamedTuple):
-    """Words from the literature for the values of a score."""
+    """The words that a publication uses for ranges of a score's values."""
 
     #: Pairs of a bound and the word for values above it, in descending order of the bounds.
     words: tuple[tuple[float, str], ...]
@@ -34,13 +34,16 @@ class Scale(NamedTuple):
     title: str
 
     def read(self, value: float) -> str:
-        """Return the word of the scale for a value."""
+        """Return the word that the scale has for a value."""
         words = (word for bound, word in self.words if value > bound)
         return next(words, self.otherwise)
 
 
 class Entry(NamedTuple):
-    """One score: a column of a report. Texts that do not apply, or are not known, are empty."""
+    """The facts about one score, which is a column of a report.
+
+    A text is empty if the fact does not apply or is not known.
+    """
 
     name: str
     title: str
@@ -79,7 +82,7 @@ class Entry(NamedTuple):
 
     @property
     def has_one_table(self) -> bool:
-        """Whether its table reads a single table with a cluster, and a label or vector, per row."""
+        """Whether the score needs one table, whose rows have a cluster and a label or vector."""
         return self.table not in _ARGUMENTS
 
     @property
@@ -97,7 +100,7 @@ class Entry(NamedTuple):
 
     @property
     def polars(self) -> str:
-        """The Python code that computes the score of a DataFrame."""
+        """The Python code that computes the score from a DataFrame."""
         if self.is_expression:
             return f'frame.select(ce.{self.name}("label", "cluster"))'
         if not self.has_one_table:

@@ -1,4 +1,4 @@
-"""graph: the facts of the scores of the clusters of a graph."""
+"""graph: the facts about scores that rate the clusters of a graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""matching: the facts of the scores of the best one-to-one matching of labels and clusters."""
+"""matching: the facts about scores of the best one-to-one matching between labels and clusters."""
 
 from __future__ import annotations
 

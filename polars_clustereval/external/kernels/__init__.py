@@ -1,1 +1,1 @@
-"""kernels: computations in numpy, on contingency cells."""
+"""kernels: computations on contingency cells in numpy."""

@@ -1,9 +1,10 @@
-"""linear_assignment: the largest sum of weights of a one-to-one matching of rows and columns.
+"""linear_assignment: computes the largest sum of weights in a one-to-one matching.
 
-A cell has a row, a column and a weight, which is a positive number; all other pairs of a row and a
-column have weight 0. A matching has at most one cell of each row and of each column. For most
-cells, it can be decided immediately whether they belong to the best matching. The other cells fall
-into parts that share no row and no column, and each part is solved as a separate table.
+A matching pairs rows with columns. A cell has a row, a column and a weight, which is a positive
+number. All other pairs of a row and a column have weight 0. A matching has at most one cell in each
+row and in each column. For most cells, it can be decided immediately whether they belong to the
+best matching. The other cells are divided into parts that share no row and no column, and each part
+is solved as a separate table.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ MAX_BID_ROUNDS = 100
 
 
 class Cells(NamedTuple):
-    """Cells with positive weights, and the number of the problem to which each belongs."""
+    """Cells with positive weights, and the number of the problem to which each cell belongs."""
 
     problems: Integers
     rows: Integers
@@ -39,13 +40,13 @@ class Cells(NamedTuple):
     weights: Floats
 
     def take(self, chosen: Booleans | Integers) -> Cells:
-        """Return the chosen cells; `chosen` holds a flag for each cell, or positions."""
+        """Return the chosen cells, given a flag for each cell, or the positions of these cells."""
         problems, rows, columns, weights = self
         return Cells(problems[chosen], rows[chosen], columns[chosen], weights[chosen])
 
 
 def matched_weights(cells: Cells, n_problems: int) -> Floats:
-    """Return the sum of the weights of a best matching, for each problem (n_problems,).
+    """Return the sum of the weights in a best matching for each problem (n_problems,).
 
     Different problems must not share a row or a column. Raise an error if a part is too large.
     """
@@ -63,7 +64,7 @@ def matched_weights(cells: Cells, n_problems: int) -> Floats:
 
 
 def _decide_cells(cells: Cells) -> tuple[Cells, Cells]:
-    """Return cells that are in a best matching, and cells that may also be in it.
+    """Return cells that are in a best matching, and cells that may also be in this matching.
 
     A cell is in a best matching if its weight is at least the sum of two weights: that of the best
     other cell in its row, and that of the best other cell in its column. No other choice for this
@@ -91,16 +92,16 @@ def _decide_cells(cells: Cells) -> tuple[Cells, Cells]:
 
 
 def _is_member(lines: Integers, chosen: Integers) -> Booleans:
-    """Return for each of the lines (m,), rows or columns, whether it is among `chosen`."""
+    """Return a mask (m,) of the `lines` (m,), which are rows or columns, that are in `chosen`."""
     flags = np.zeros(lines.max() + 1, np.bool_)
     flags[chosen] = True
     return flags[lines]
 
 
 def _best_others(lines: Integers, weights: Floats) -> Floats:
-    """Return for each cell (m,) the largest weight of another cell in its line, or 0.
+    """Return the largest weight of another cell in the line of each cell (m,), or 0.
 
-    `lines` (m,) are the numbers of the rows of the cells, or the numbers of their columns.
+    `lines` (m,) are the numbers of the rows, or the numbers of the columns, in which the cells are.
     """
     first, second = np.zeros(lines.max() + 1), np.zeros(lines.max() + 1)
     np.maximum.at(first, lines, weights)
@@ -116,7 +117,7 @@ def _best_others(lines: Integers, weights: Floats) -> Floats:
 
 
 def _split_into_parts(cells: Cells) -> Iterator[Cells]:
-    """Yield the cells of each part: cells in the same row or column are in the same part."""
+    """Yield the cells of each part, where cells in the same row or column are in the same part."""
     if not cells.weights.size:
         return
     parts = _number_parts(cells)
@@ -126,14 +127,17 @@ def _split_into_parts(cells: Cells) -> Iterator[Cells]:
 
 
 def _number_parts(cells: Cells) -> Integers:
-    """Return for each cell (m,) the number of its part, a connected set of rows and columns."""
+    """Return the number of the part to which each cell belongs (m,).
+
+    A part is a connected set of rows and columns.
+    """
     rows, columns = (_number_values(values)[1] for values in cells[1:3])
     n_rows, n_columns = rows.max() + 1, columns.max() + 1
     return np.asarray(label_parts(rows, columns + n_rows, n_rows + n_columns)[rows])
 
 
 def _number_values(values: Integers) -> tuple[Integers, Integers]:
-    """Return the k distinct values, sorted, and the position of each value (m,) among them."""
+    """Return the k distinct values, sorted, and the positions of `values` (m,) among them."""
     lowest = values.min()
     span = int(values.max() - lowest) + 1
     if span > 4 * values.size:
@@ -145,7 +149,7 @@ def _number_values(values: Integers) -> tuple[Integers, Integers]:
 
 
 def _make_table(part: Cells) -> Floats:
-    """Return the weights of a part as a table, transposed if it has more rows than columns."""
+    """Return the weights in a part as a table, transposed if it has more rows than columns."""
     (labels, rows), (clusters, columns) = map(_number_values, part[1:3])
     if labels.size * clusters.size > MAX_PART_CELLS:
         raise ClusterEvalError(_part_error(labels, clusters))
@@ -155,7 +159,7 @@ def _make_table(part: Cells) -> Floats:
 
 
 def _part_error(labels: NDArray[Any], clusters: NDArray[Any]) -> str:
-    """Return the error text for a part with too many labels and clusters."""
+    """Return the error text for a part that has too many labels and clusters."""
     return (
         f"matching: expected at most {MAX_PART_CELLS} pairs of a label and a cluster to match, "
         f"got {labels.size} labels x {clusters.size} clusters that share rows with several "
@@ -169,12 +173,12 @@ def _part_error(labels: NDArray[Any], clusters: NDArray[Any]) -> str:
 
 
 def _solve_table(weights: Floats) -> float:
-    """Return the sum of the weights of a best matching; `weights` has rows <= columns.
+    """Return the sum of the weights in a best matching, given a table with rows <= columns.
 
-    This is the Hungarian method. Each column has a price, which is 0 as long as the column is free.
-    The gain of a row from a column is weight minus price; no row would gain more from another
-    column than from its own. Most rows get a column by bids. The remaining rows search for free
-    columns together.
+    This function uses the Hungarian method. Each column has a price, which is 0 as long as the
+    column is free. The gain of a row from a column is the weight minus the price, and no row gains
+    more from another column than from its own column. Most rows get a column by bidding. The
+    remaining rows search for free columns together.
     """
     prices, row_of = _bid_for_columns(weights)
     rows = np.arange(weights.shape[0])
@@ -192,11 +196,12 @@ def _solve_table(weights: Floats) -> float:
 
 
 def _bid_for_columns(weights: Floats) -> tuple[Floats, Integers]:
-    """Return the price and the row of each column (columns,); a free column has price 0 and row -1.
+    """Return the price (columns,) and the row (columns,) of each column.
 
-    In each round, every row without a column bids for the column from which it gains most. It bids
-    the price at which it would gain as much from another column. The highest bid gets the column if
-    the column is free or its price rises.
+    A free column has price 0 and row -1. In each round, every row without a column bids for the
+    column from which it gains most. The bid is the price at which the row would gain as much from
+    another column. The row with the highest bid gets the column if the column is free or its price
+    rises.
     """
     n_rows, n_columns = weights.shape
     prices, row_of = np.zeros(n_columns), np.full(n_columns, -1)
@@ -222,13 +227,13 @@ def _bid_for_columns(weights: Floats) -> tuple[Floats, Integers]:
 def _measure_paths(
     weights: Floats, prices: Floats, gains: Floats, column_of: Integers, row_of: Integers
 ) -> tuple[Floats, Integers]:
-    """Return for each column (columns,) its distance from the unmatched rows, and its origin.
+    """Return the distances (columns,) of columns from unmatched rows, and the origins (columns,).
 
-    The distance from a row to a column is a difference of gains: the gain of the row from its own
-    column (or from its best column if it has none), minus its gain from the other column. The step
-    from a column to its row has length 0. The origin of a column is the row from which it is
-    reached. For columns that are farther away than the nearest free column, the result may be
-    larger than the distance, or infinite.
+    The distance from a row to a column is a difference between two gains: the gain of the row from
+    its own column (or from its best column if it has no column), minus the gain of the row from the
+    other column. The step from a column to its row has length 0. The origin of a column is the row
+    from which the column is reached. For columns that are farther away than the nearest free
+    column, the result may be larger than the distance, or infinite.
     """
     distances, origins = np.full(row_of.size, np.inf), np.full(row_of.size, -1)
     is_new, is_free = np.zeros(row_of.size, np.bool_), row_of < 0
@@ -257,7 +262,7 @@ def _measure_paths(
 
 
 def _hand_over(origins: Integers, ends: Integers, column_of: Integers, row_of: Integers) -> None:
-    """Match the free columns `ends`, and rematch the rows on the paths to them, in place.
+    """Match the free columns `ends`, and rematch the rows on the paths to these columns, in place.
 
     Each row on a path gets the next column of the path. If two paths meet, only the first is used.
     """

@@ -10,7 +10,7 @@ Booleans = NDArray[np.bool_]
 
 
 def label_parts(low: Integers, high: Integers, n: int) -> Integers:
-    """Return for each node (n,) the lowest node of its part, given the ends (m,) of the links."""
+    """Return the lowest node in the part of each node (n,), given the ends (m,) of the links."""
     part = np.arange(n)
     while True:
         ends = part[low], part[high]

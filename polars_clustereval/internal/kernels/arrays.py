@@ -60,7 +60,7 @@ def expand_range_blocks(
 
 
 def sum_by_group(groups: Integers, values: NDArray[Any], count: int) -> Floats:
-    """Return the sums (count,) of the values (m,) by group; 0 <= groups (m,) < count."""
+    """Return the sums (count,) of the values (m,) by group, where 0 <= groups (m,) < count."""
     return np.bincount(groups, values, minlength=count).astype(np.float64)
 
 

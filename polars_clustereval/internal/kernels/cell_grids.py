@@ -45,13 +45,13 @@ def flag_first_copies(x: Floats, numbers: Integers) -> Booleans:
 
 
 class CellGrid:
-    """Points x (m, d) in cells of equal width along some axes."""
+    """Points x (m, d), assigned to cells of equal width along some axes."""
 
     def __init__(self, x: Floats, axes: Integers, n_axes: int, width: float, reach: float) -> None:
         """Assign points x (m, d) to cells of this width along the first n_axes of the axes.
 
-        The axes are the numbers of coordinates, in order. `reach`, at most `width`, is the largest
-        difference in any coordinate of two points that are compared.
+        The axes are numbers of coordinates, in the order of their use. `reach`, which is at most
+        `width`, is the largest difference in any coordinate between two points that are compared.
         """
         self.x, self.axes, self.width, self.reach = x, axes[:n_axes], width, reach
         self.factors = _CELL_FACTORS[:n_axes]
@@ -68,8 +68,8 @@ class CellGrid:
     def for_bounds(cls, x: Floats, bound: float, deviations: Floats) -> CellGrid:
         """Return a grid whose borders separate few of the nearest pairs of points.
 
-        x (m, d) are the points, `deviations` (d,) the standard deviations of the coordinates;
-        `bound` is an upper bound of the smallest distance.
+        x (m, d) are the points, and `deviations` (d,) are the standard deviations of the
+        coordinates. `bound` is an upper bound on the smallest distance.
         """
         width = max(1.5 * bound, float(deviations.max()) * 1e-7)
         return cls(x, np.argsort(-deviations), min(_GRID_AXES, x.shape[1]), width, 0.0)
@@ -93,14 +93,14 @@ class CellGrid:
         return cls(x, np.argsort(-deviations), n_axes, width, reach)
 
     def _number_cells(self, coordinates: Floats) -> Integers:
-        """Return the numbers of the cells (m, axes) of `coordinates` (m, axes) along each axis."""
+        """Return the cell numbers (m, axes) of `coordinates` (m, axes), one along each axis."""
         cells: Floats = np.floor((coordinates - self.origin) / self.width)
         return cells.astype(np.int64)
 
     def pairs_in_cells(self) -> Iterator[tuple[Integers, Integers]]:
         """Yield blocks of the pairs of points that share a cell, as rows of x.
 
-        It yields nothing if the cells hold so many pairs that comparing them would cost more time
+        Nothing is yielded if the cells hold so many pairs that comparing them would cost more time
         than a tighter bound can save.
         """
         starts = np.arange(1, len(self.x) + 1)
@@ -113,8 +113,9 @@ class CellGrid:
     def _cells_within_reach(self, points: Integers) -> tuple[Integers, Integers]:
         """Return the cells that may hold points within reach of given points, rows of x.
 
-        The result has pairs: the index of a given point in `points`, and the position of a cell in
-        `keys`. Along the first axis, only the given point and the points after it are searched.
+        Each pair in the result has the index of a given point in `points`, and the position of a
+        cell in `keys`. Along the first axis, only the given point and the points after it are
+        searched.
         """
         coordinates = self.x[np.ix_(points, self.axes)]
         backward = np.full(len(self.axes), self.reach)

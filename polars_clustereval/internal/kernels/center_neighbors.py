@@ -1,4 +1,4 @@
-"""center_neighbors: distances of points to all centers, while the points stream.
+"""center_neighbors: distances from points to all centers, computed while the points stream.
 
 Only sums by cluster and counts by pair of clusters are stored, not the distances themselves.
 """
@@ -41,7 +41,7 @@ def nearest_centers(x: Floats, centers: TargetPoints) -> tuple[Integers, Floats]
 
 
 def _comparable_distances(x: Floats, centers: TargetPoints) -> Floats:
-    """Return distances (m, k) of points x (m, d) to centers; euclidean ones are squared.
+    """Return the distances (m, k) from points x (m, d) to centers, squared for euclidean.
 
     The distances may come from a product of matrices, so they are only comparable up to _TIE.
     """
@@ -80,7 +80,7 @@ def _row_minima(d: Floats) -> tuple[Integers, Floats]:
 
 
 class CenterNeighbors:
-    """Sums over the points of k clusters, in several partitions, of terms of distances.
+    """Sums, over the points of k clusters in several partitions, of terms that depend on distances.
 
     Clusters are numbered from 0 across all partitions, and those of a partition are consecutive.
     Batches of points may be added from any thread.
@@ -91,10 +91,10 @@ class CenterNeighbors:
     ) -> None:
         """Start without points; `centers` (k, d) are the centers of the clusters.
 
-        `starts` (q + 1,) are the numbers of the first cluster of each partition, and k. radii (q,)
-        are the distances up to which a point counts as near a center or midpoint. Points are
-        counted if they are near a center of their partition, or near the midpoint of two centers.
-        If radii is None, no points are counted.
+        `starts` (q + 1,) are the numbers of the first cluster of each of the q partitions, followed
+        by k. radii (q,) are the distances up to which a point counts as near a center or midpoint.
+        Points are counted if they are near a center of their partition, or near the midpoint of two
+        centers. If radii is None, no points are counted.
         """
         self._centers, self._starts, self._distance = centers, starts, distance
         counts = np.diff(starts)
@@ -155,7 +155,7 @@ class CenterNeighbors:
         """Count the nearby points, and return the distance (m,) to the nearest other center.
 
         The points x (m, d) are in one partition, and `centers` has all centers of that partition.
-        own (m,) are the distances of the points to the centers of their clusters, and `numbers`
+        own (m,) are the distances from the points to the centers of their clusters, and `numbers`
         (m,) are the numbers of these clusters.
         """
         d = _comparable_distances(x, centers)
@@ -167,9 +167,9 @@ class CenterNeighbors:
     def _count_candidates(
         self, x: Floats, own: Floats, numbers: Integers, centers: TargetPoints, d: Floats
     ) -> None:
-        """Count the points x (m, d) near centers and midpoints, unless d excludes them.
+        """Count the points x (m, d) near centers and midpoints, except those that d excludes.
 
-        own (m,) are the distances of the points to the centers of their own clusters, which have
+        own (m,) are the distances from the points to the centers of their own clusters, which have
         these `numbers` (m,), and d (m, k) are the squared distances to the other centers. If gap is
         the distance between the own and another center, the squared distance to their midpoint is
         own^2 / 2 + d / 2 - gap^2 / 4.
@@ -231,7 +231,8 @@ class CenterNeighbors:
         A point contributes 1 - own / other, where own and other are its distances to the center of
         its cluster and to the nearest other center. A cluster contributes the sum over its points,
         or 0 if the sum is negative. The index is the sum over clusters divided by the number of
-        points. A point's term is -inf if it is at another center, and undefined if it is at both.
+        points. The contribution of a point is -inf if the point is at another center, and undefined
+        if it is at both centers.
         """
         first = self._starts[:-1]
         terms = np.where(self._at_other, 0.0, np.maximum(self._terms, 0.0))
@@ -271,9 +272,9 @@ class CenterNeighbors:
 
 
 class CenterGaps(NamedTuple):
-    """Statistics of the distances from each of k centers to the others of its partition, all (k,).
+    """Statistics (k,) of the distances from each of k centers to the others of its partition.
 
-    They are meaningless for a cluster that is the only one of its partition.
+    The statistics are meaningless for a cluster that is the only one of its partition.
     """
 
     #: Index of the nearest other center; in a tie, the lowest index.
@@ -290,7 +291,8 @@ def center_gaps(
 ) -> CenterGaps:
     """Return the CenterGaps of `centers` (k, d), given the spreads (k,) of their clusters.
 
-    `starts` (q + 1,) are the numbers of the first cluster of each partition, and k.
+    `starts` (q + 1,) are the numbers of the first cluster of each of the q partitions, followed by
+    k.
     """
     k, counts = len(centers), np.diff(starts)
     gaps = CenterGaps(np.zeros(k, dtype=np.int64), *np.zeros((4, k)))

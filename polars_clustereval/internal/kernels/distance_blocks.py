@@ -42,10 +42,10 @@ def distance_blocks(
 ) -> Iterator[tuple[slice, Floats]]:
     """Yield the distances from x (m, d) to y (n, d) in blocks of some rows of x.
 
-    A block is a slice of x and the distances (rows, n) of these points to all points of y. It has
-    at most `cells` distances, or a single row. For cosine the points are unit vectors. Here the
-    cosine distance of a zero vector to itself is 1, so callers must correct the pairs of a point
-    with itself.
+    A block is a slice of x and the distances (rows, n) from these points to all points of y. A
+    block has at most `cells` distances, or a single row. For cosine the points are unit vectors.
+    Here the cosine distance from a zero vector to itself is 1, so callers must correct the pairs of
+    a point with itself.
     """
     return TargetPoints(y, distance).blocks(x, cells)
 
@@ -73,7 +73,7 @@ class TargetPoints:
     distance: Distance
 
     def distances(self, x: Floats) -> Floats:
-        """Return the distances (m, n) of points x (m, d) to the target points."""
+        """Return the distances (m, n) from points x (m, d) to the target points."""
         measured_pairs.on_measured(len(x) * len(self.y))
         if self.distance.name == "euclidean":
             squares = self.squares(x)
@@ -90,7 +90,7 @@ class TargetPoints:
         return self._accumulate_coordinates(x)
 
     def _accumulate_coordinates(self, x: Floats) -> Floats:
-        """Return cityblock, chebyshev or minkowski distances (m, n) of points x (m, d).
+        """Return cityblock, chebyshev or minkowski distances (m, n) from points x (m, d).
 
         The distances are accumulated coordinate by coordinate, because no product of matrices
         yields them.
@@ -110,13 +110,13 @@ class TargetPoints:
         return np.asarray(largest * total ** (1 / p))
 
     def _coordinate_differences(self, x: Floats) -> Iterator[Floats]:
-        """Yield |x_i - y_i| (m, n) of points x (m, d) and the target points, by coordinate i."""
+        """Yield |x_i - y_i| (m, n) between x (m, d) and the target points for each coordinate i."""
         for i in range(x.shape[1]):
             differences = x[:, i, None] - self.y[:, i]
             yield np.abs(differences, out=differences)
 
     def sums(self, x: Floats) -> Floats:
-        """Return the sum (m,) of the distances of each point of x (m, d) to all target points."""
+        """Return the sum (m,) of the distances from each point of x (m, d) to all target points."""
         total = np.zeros(len(x))
         if self.distance.name == "euclidean":
             measured_pairs.on_measured(len(x) * len(self.y))
@@ -128,7 +128,7 @@ class TargetPoints:
         return total
 
     def blocks(self, x: Floats, cells: int = DISTANCES_PER_BLOCK) -> Iterator[tuple[slice, Floats]]:
-        """Yield slices of x (m, d), each with the distances (rows, n) of its points to the targets.
+        """Yield slices of x (m, d), each with the distances (rows, n) from x to the target points.
 
         A block has at most `cells` distances, or one row of x.
         """
@@ -138,14 +138,14 @@ class TargetPoints:
             yield rows, self.distances(x[rows])
 
     def squares(self, x: Floats) -> Floats:
-        """Return the squared euclidean distances (m, n) of points x (m, d) to the target points."""
+        """Return the squared euclidean distances (m, n) from x (m, d) to the target points."""
         squares = np.empty((len(x), len(self.y)))
         for rows, columns, tile_squares in self._squares_by_tile(x):
             squares[rows, columns] = tile_squares
         return squares
 
     def _squares_by_tile(self, x: Floats) -> Iterator[tuple[slice, slice, Floats]]:
-        """Yield the squared distances of points x (m, d) to the target points, matrix by matrix.
+        """Yield the squared distances from points x (m, d) to the target points, matrix by matrix.
 
         Each item has a slice of x, a slice of the target points, and the matrix of their squared
         distances.
@@ -178,7 +178,7 @@ class TargetPoints:
         return [self._make_tile(part) for part in columns]
 
     def _make_tile(self, columns: slice) -> _Tile:
-        """Return the target points of this slice in the form of a factor of the matrix product."""
+        """Return the target points of this slice as a factor for the product of matrices."""
         y = self.y[columns]
         centered = y - self._mean
         square_norms = np.einsum("ij,ij->i", centered, centered)
@@ -187,12 +187,12 @@ class TargetPoints:
 
 
 def _squared_distances(x: Floats, factors: Floats, tile: _Tile) -> Floats:
-    """Return the squared distances (m, n) of points x (m, d) to the n points of a tile.
+    """Return the squared distances (m, n) from points x (m, d) to the n points of a tile.
 
-    They are computed by a product of matrices. `factors` (m, d + 2) are the points x minus the mean
-    of all target points, their squared norms, and 1. The product loses digits for points that are
-    near each other and far from the mean. The distances of such points are recomputed from the
-    differences of coordinates.
+    The squared distances are computed by a product of matrices. `factors` (m, d + 2) are the points
+    x minus the mean of all target points, their squared norms, and 1. The product loses digits for
+    points that are near each other and far from the mean. The distances of such points are
+    recomputed from the differences of coordinates.
     """
     squares = factors @ tile.factors
     limit = CANCELLATION_LIMIT * (factors[:, -2] + tile.largest_square)
@@ -204,7 +204,7 @@ def _squared_distances(x: Floats, factors: Floats, tile: _Tile) -> Floats:
 def _recompute_cancelled(squares: Floats, x: Floats, y: Floats, limit: Floats) -> None:
     """Replace the elements of squares (m, n) that are below limit (m,) by more accurate values.
 
-    squares are the squared distances of x (m, d) to y (n, d), and are changed in place. Values in
+    squares are the squared distances from x (m, d) to y (n, d), and are changed in place. Values in
     row i that are smaller than limit[i] have lost digits in a product of matrices, so they are
     computed again from the differences of coordinates.
     """
@@ -218,7 +218,7 @@ def _recompute_cancelled(squares: Floats, x: Floats, y: Floats, limit: Floats) -
 
 
 def distance_matrix(x: Floats, y: Floats, distance: Distance) -> Floats:
-    """Return the distances (m, n) of points x (m, d) to points y (n, d).
+    """Return the distances (m, n) from points x (m, d) to points y (n, d).
 
     For cosine, the points are unit vectors. A zero vector has distance 1 from all points, even from
     itself.
@@ -227,7 +227,7 @@ def distance_matrix(x: Floats, y: Floats, distance: Distance) -> Floats:
 
 
 def direct_distance_matrix(x: Floats, y: Floats, distance: Distance) -> Floats:
-    """Return the distances (m, n) of points x (m, d) to y (n, d) without a product of matrices.
+    """Return the distances (m, n) from points x (m, d) to y (n, d) without a product of matrices.
 
     Ranks require that pairs with the same differences of coordinates get the same distance.
     Coordinates are added in the same order as in DuckDB, so that both engines round in the same

@@ -1,6 +1,7 @@
-"""elimination: determinants and traces of many small symmetric matrices together.
+"""elimination: determinants and traces of many small symmetric matrices, computed together.
 
-A stack of matrices is (rows, d, d). W is a scatter matrix, the sums of products of d coordinates.
+A stack of matrices is an array (rows, d, d). W is a scatter matrix, the sums of products of d
+coordinates.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ def eliminate_columns(
 
     This is a Cholesky decomposition without roots. Row i of w belongs to a combination of
     coordinates with the `coefficients` (rows, d, d), and `lengths` (rows, d) are the lengths of the
-    coordinates. If the share of a pivot is at most least_share d, its column is not eliminated from
-    the others.
+    coordinates. If the share of a pivot is at most d times least_share, its column is not
+    eliminated from the others.
     """
     n_dims = w.shape[1]
     for _ in range(n_dims):

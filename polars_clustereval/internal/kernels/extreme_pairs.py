@@ -55,7 +55,7 @@ class Metric(NamedTuple):
         return self._from_distance(distance_matrix(x, y, self._block_distance))
 
     def blocks(self, x: Floats, y: Floats) -> Iterator[Floats]:
-        """Yield the metric distances (m, n) of x (m, d) to y (n, d), a few rows at a time."""
+        """Yield the metric distances (m, n) from x (m, d) to y (n, d), a few rows at a time."""
         for _, block in distance_blocks(x, y, self._block_distance, TILE_POINTS**2):
             yield self._from_distance(block)
 
@@ -73,7 +73,7 @@ class Metric(NamedTuple):
         return least
 
     def row_distances(self, x: Floats, y: Floats) -> Floats:
-        """Return the metric distances (m,) of rows of x (m, d) to rows of y, or to one vector y."""
+        """Return the metric distances (m,) from rows of x (m, d) to rows of y, or to a vector y."""
         measured_pairs.on_measured(len(x))
         d = measure_differences(x - y, *self._block_distance)
         if self.distance.name == "cosine":
@@ -81,19 +81,19 @@ class Metric(NamedTuple):
         return self._from_distance(d)
 
     def to_distance(self, d: float) -> float:
-        """Return the user's distance of two points from their metric distance d."""
+        """Return the user's distance between two points, given their metric distance d."""
         if self.distance.name == "cosine":
             return d * d / 2
         return d * d if self.distance.name == "sqeuclidean" else d
 
     @property
     def _block_distance(self) -> Distance:
-        """The distance in which blocks are computed: the user's, but euclidean for sqeuclidean."""
+        """The distance used for blocks: the user's distance, but euclidean for sqeuclidean."""
         name = self.distance.name
         return self.distance._replace(name="euclidean") if name == "sqeuclidean" else self.distance
 
     def _from_distance(self, d: Floats) -> Floats:
-        """Return the metric distances for an array d of distances in terms of _block_distance."""
+        """Return the metric distances for an array d of distances computed by _block_distance."""
         return np.asarray(np.sqrt(2.0 * d)) if self.distance.name == "cosine" else d
 
 
@@ -103,7 +103,7 @@ class Metric(NamedTuple):
 
 
 def metric_diameters(part: Partition, metric: Metric) -> Floats:
-    """Return the diameter (k,) of each cluster, the largest metric distance of two points."""
+    """Return the diameter (k,) of each cluster: the largest metric distance between two points."""
     diameters = np.zeros(len(part.sizes))
     for i in np.flatnonzero(part.sizes > 1).tolist():
         diameters[i] = _largest_distance(part.points_of_cluster(i), metric)
@@ -143,7 +143,10 @@ def _largest_distance(x: Floats, metric: Metric) -> float:
 
 
 class _Balls(NamedTuple):
-    """Balls around the means of clusters that contain their points: centers (k, d), radii (k,)."""
+    """Balls around the means of clusters that contain all points of their clusters.
+
+    The centers of the balls are (k, d), and the radii are (k,).
+    """
 
     centers: Floats
     radii: Floats
@@ -158,7 +161,7 @@ def _bounding_balls(part: Partition, metric: Metric) -> _Balls:
 
 
 def metric_separation(part: Partition, metric: Metric) -> float:
-    """Return the smallest metric distance of points in different clusters of a partition."""
+    """Return the smallest metric distance between points in different clusters of a partition."""
     balls = _bounding_balls(part, metric)
     bound = _separation_bound(part, balls, metric)
     x, numbers = part.x, part.numbers
@@ -169,10 +172,11 @@ def metric_separation(part: Partition, metric: Metric) -> float:
 
 
 def _separation_bound(part: Partition, balls: _Balls, metric: Metric) -> float:
-    """Return an upper bound of the smallest metric distance of points in different clusters.
+    """Return an upper bound on the smallest metric distance between different clusters.
 
     For the pairs of clusters of _likely_cluster_pairs, points near the midpoint of the two centers
-    are compared; the bound is the smallest distance found. `balls` are the balls of the clusters.
+    are compared. The bound is the smallest distance that is found between points in different
+    clusters. `balls` are the balls of the clusters.
     """
     bound = np.inf
     for i, j in _likely_cluster_pairs(balls, metric):
@@ -216,7 +220,7 @@ def _likely_cluster_pairs(balls: _Balls, metric: Metric) -> Integers:
 def _least_gap_indices(gap: Floats) -> Integers:
     """Return the indices, in the flattened matrix, of the _LIKELY_PAIRS smallest entries of gap.
 
-    gap[i, j] is the metric distance of two centers minus the radii of both balls.
+    gap[i, j] is the metric distance between two centers minus the radii of both balls.
     """
     if gap.size <= 1024:
         return np.argsort(gap, axis=None)[:_LIKELY_PAIRS]
@@ -239,13 +243,14 @@ def _flag_border_points(part: Partition, balls: _Balls, metric: Metric, bound: f
 
 
 def _separation_by_grid(x: Floats, numbers: Integers, metric: Metric, bound: float) -> float:
-    """Return the smallest metric distance of points in different clusters, at most `bound`.
+    """Return the smallest metric distance between different clusters, but at most `bound`.
 
-    x (m, d) are the points, and `numbers` (m,) the numbers of their clusters, in ascending order.
-    No coordinate of two points differs by more than their distance. Therefore, in a grid, only
-    points in the same cell or near its border have to be measured. First, pairs within cells are
-    measured to find a tighter bound, for a sixteenth of the points and then for all points, because
-    narrower cells hold fewer pairs.
+    The distance is measured between two points. The result is `bound` if no distance is smaller. x
+    (m, d) are the points, and `numbers` (m,) the numbers of their clusters, in ascending order. No
+    coordinate of two points differs by more than their distance. Therefore, in a grid, only points
+    in the same cell or near its border have to be measured. First, pairs within cells are measured
+    to find a tighter bound, for a sixteenth of the points and then for all points, because narrower
+    cells hold fewer pairs.
     """
     if len(x) <= _MAX_POINTS_WITHOUT_GRID:
         return _separation_by_all_pairs(x, numbers, metric, bound)
@@ -253,7 +258,7 @@ def _separation_by_grid(x: Floats, numbers: Integers, metric: Metric, bound: flo
     x, numbers = x[is_first], numbers[is_first]
 
     def least_distance(pairs: Iterator[tuple[Integers, Integers]]) -> float:
-        """Return the smallest distance of pairs in different clusters, at most `bound`."""
+        """Return the smallest distance of the pairs in different clusters, but at most `bound`."""
         least = bound
         for i, j in pairs:
             different = numbers[i] != numbers[j]
@@ -276,7 +281,7 @@ def _separation_by_grid(x: Floats, numbers: Integers, metric: Metric, bound: flo
 
 
 def _separation_by_all_pairs(x: Floats, numbers: Integers, metric: Metric, bound: float) -> float:
-    """Return the result of _separation_by_grid, from all pairs of points in different clusters."""
+    """Return the result of _separation_by_grid, computed from all pairs in different clusters."""
     stops = np.flatnonzero(np.diff(numbers)) + 1
     for start, stop in zip(np.concatenate([[0], stops]), stops, strict=False):
         for tile in range(stop, len(x), TILE_POINTS):

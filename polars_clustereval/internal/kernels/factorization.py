@@ -25,7 +25,7 @@ _ROWS_PER_DIMENSION = 4
 class ScatterIndices(NamedTuple):
     """Logarithms of determinants, and a trace, of the scatter matrices of one partition.
 
-    They are NaN for singular matrices. W is the scatter matrix within clusters, B the scatter
+    The values are NaN for singular matrices. W is the scatter matrix within clusters, B the scatter
     matrix between clusters, T = W + B, and W_C the scatter matrix of cluster C, which has n_C
     points.
     """
@@ -48,11 +48,12 @@ class _Factor(NamedTuple):
 
 
 def factor_scatters(part: Partition, singular_share: float) -> ScatterIndices:
-    """Return the indices of the points of one partition.
+    """Return the ScatterIndices of one partition, computed from its points.
 
     A matrix counts as singular if the earlier coordinates explain nearly all of a coordinate. With
-    d dimensions, this means that the square of the remainder is at most the share d singular_share
-    of the sum of the squares that are combined. kernels.elimination defines shares in the same way.
+    d dimensions, this means that the square of the remainder is at most d times singular_share
+    times the sum of the squares that are combined. kernels.elimination defines shares in the same
+    way.
     """
     n_dims, sizes = part.x.shape[1], part.sizes
     # With fewer points, W is singular, even if rounding errors hide this.
@@ -84,10 +85,10 @@ def factor_scatters(part: Partition, singular_share: float) -> ScatterIndices:
 
 
 def _center_points(part: Partition) -> tuple[Floats, Floats]:
-    """Return the points minus the mean of their cluster, and the means minus that of all points.
+    """Return points minus the means of their clusters, and these means minus the overall mean.
 
     The results are (m, d) and (k, d). Each mean is computed twice, because at coordinates of 1e8, a
-    mean is off by 1e-8; the second mean is that of the differences from the first. A mean is
+    mean is off by 1e-8; the second mean is the mean of the differences from the first. A mean is
     computed from the differences from one of its terms, because the mean of equal numbers must be
     exactly that number.
     """

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 def least_linkages(part: Partition, centers: Floats, distance: Distance) -> dict[str, float]:
-    """Return the smallest separations of two clusters, as far as these need all distances.
+    """Return the smallest separation of two clusters, for each kind that needs all distances.
 
     The names in the result are min_complete_linkage, min_average_linkage, min_hausdorff and
-    min_mean_to_other_center. The last is the smallest mean distance of the points of two clusters
-    from the center of the other cluster. `centers` (k, d) are the centers of the clusters.
+    min_mean_to_other_center. The last is the smallest mean distance from the points of two clusters
+    to the center of the other cluster. `centers` (k, d) are the centers of the clusters.
     """
     least = [np.inf, np.inf, np.inf]
     for i in range(len(part.sizes) - 1):
@@ -59,11 +59,11 @@ def _cluster_tiles(starts: Integers) -> Iterator[Integers]:
 def _linkages_to_others(
     x: Floats, others: Floats, starts: Integers, distance: Distance
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the complete linkage, average linkage and Hausdorff distance of x to other clusters.
+    """Return the complete linkage, average linkage and Hausdorff distance from x to others.
 
     x (m, d) are the points of a cluster, and `others` (n, d) are the points of k other clusters,
     one cluster after the other. `starts` (k + 1,) has the first row of each of them in `others`,
-    and n. Each of the three results is (k,).
+    and n. Each of the three results is an array (k,), with one number for each other cluster.
     """
     cuts, sizes = starts[:-1], np.diff(starts)
     farthest, total = np.zeros(len(others)), np.zeros(len(others))
@@ -81,10 +81,10 @@ def _linkages_to_others(
 
 
 def _least_mean_to_other_center(part: Partition, centers: Floats, distance: Distance) -> float:
-    """Return the smallest mean distance of the points of two clusters to the other's center.
+    """Return the smallest mean distance from the points of two clusters to the other center.
 
-    The mean is over the points of both clusters, and `centers` (k, d) are the centers of the
-    clusters.
+    The mean is over the points of both clusters, each measured to the center of the other cluster.
+    `centers` (k, d) are the centers of the clusters.
     """
     least, sizes, starts = np.inf, part.sizes, part.starts
     for i in range(len(sizes) - 1):
@@ -102,7 +102,7 @@ def _least_mean_to_other_center(part: Partition, centers: Floats, distance: Dist
 def largest_mean_pair_distance(part: Partition, distance: Distance) -> float:
     """Return the largest mean distance between two points of the same cluster.
 
-    It is 0 if no cluster has two points.
+    The result is 0 if no cluster has two points.
     """
     largest = 0.0
     for i in np.flatnonzero(part.sizes > 1).tolist():

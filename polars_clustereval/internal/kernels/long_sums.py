@@ -1,4 +1,4 @@
-"""long_sums: sums of long vectors by cluster, and sums of their distances to centers.
+"""long_sums: sums of long vectors by cluster, and sums of the distances from vectors to centers.
 
 numpy adds up the batches of rows as they stream, so only sums are in memory. `numbers` (m,) holds
 the number of the cluster of each row, from 0 to k - 1.
@@ -84,7 +84,7 @@ def _add_by_number(sums: Floats, block: NDArray[Any], numbers: Integers) -> None
 
 
 def centers_of_sums(sums: Floats, sizes: Integers, partitions: Integers) -> tuple[Floats, Floats]:
-    """Return the means of k clusters (k, d), and of their partitions, a row per cluster (k, d).
+    """Return the means (k, d) of k clusters, and the means (k, d) of the clusters' partitions.
 
     `sums` (k, d) are the sums of the points of each cluster, `sizes` (k,) the numbers of these
     points, and `partitions` (k,) the numbers of the clusters' partitions.
@@ -116,7 +116,7 @@ def variance_totals(within: Floats, between: Floats, partitions: Integers) -> tu
 
 
 class DistanceSums:
-    """Sums over the points of k clusters of their distances to centers.
+    """Sums of the distances from the points of k clusters to centers.
 
     Batches of points may be added from any thread.
     """
@@ -131,9 +131,10 @@ class DistanceSums:
     ) -> None:
         """Start without points; `centers` (k, d) are the centers of the clusters.
 
-        `middles` (k, d) are the centers of their partitions, None if distances to them are not
-        needed. `distance` is a name and the order p of minkowski. If `needs_squares`, squared
-        differences from centers are summed by coordinate.
+        `middles` (k, d) are the centers of the clusters' partitions, or None if distances to these
+        centers are not needed. `distance` has the name of the distance and the order p of
+        minkowski. If `needs_squares` is true, squared differences from centers are summed by
+        coordinate.
         """
         self._centers, self._middles, self._distance = centers, middles, distance
         k = len(centers)
@@ -173,7 +174,7 @@ class DistanceSums:
         differences: Floats,
         squares: Floats | None = None,
     ) -> Floats:
-        """Return the distances (m,) of the points x (m, d) to the `targets` of their clusters.
+        """Return the distances (m,) from the points x (m, d) to the `targets` of their clusters.
 
         `differences` (m, d) is working memory, which is overwritten. Squared differences are added
         to `squares` (k, d) unless it is None or empty.

@@ -34,7 +34,7 @@ CLUSTERS_SUMMED_SINGLY = 32
 
 
 def read_matrix(vectors: pl.Series) -> NDArray[Any]:
-    """Return a column of arrays as a matrix (m, d), one array per row, in its own number type.
+    """Return a column of arrays as a matrix (m, d), one array per row, with the same dtype.
 
     Missing arrays are NaN.
     """
@@ -93,14 +93,14 @@ def as_arrays(lists: pl.Expr, inner: pl.DataType, dims: int) -> pl.Expr:
 
 
 def _scale_batch(vectors: pl.Series, factors: Floats, *, unit: bool) -> pl.Series:
-    """Return one batch of scale: the arrays vectors x factors, scaled to length 1 if `unit`."""
+    """Return one batch of scale: the arrays times factors, scaled to length 1 if `unit`."""
     with np.errstate(all="ignore"):
         x = read_matrix(vectors) * factors
         return _to_series(_to_unit_length(x) if unit else x)
 
 
 def scale(vectors: pl.Expr, factors: Sequence[float], *, unit: bool) -> pl.Expr:
-    """Return the expression vectors x factors of a column of arrays, scaled to length 1 if `unit`.
+    """Return a column of arrays times factors as an expression, scaled to length 1 if `unit`.
 
     `factors` has one number per coordinate.
     """
@@ -122,10 +122,10 @@ def _unscale_batch(both: pl.Series, factors: Floats) -> pl.Series:
 
 
 def unscale(vectors: pl.Expr, origins: pl.Expr, factors: Sequence[float]) -> pl.Expr:
-    """Return the expression vectors / factors + origins of a column of arrays, as lists.
+    """Return the expression vectors / factors + origins for a column of arrays, as lists.
 
-    It is the inverse of subtract_origin and scale. `origins` are lists, NULL for 0; `factors` has
-    one number per coordinate.
+    This reverses subtract_origin and scale. `origins` are lists, where NULL stands for zeros.
+    `factors` has one number per coordinate.
     """
     return pl.struct(x=vectors, origin=origins).map_batches(
         partial(_unscale_batch, factors=np.array(factors)),
@@ -294,9 +294,9 @@ def _subtract_origin_batch(both: pl.Series, dims: int) -> pl.Series:
 
 
 def subtract_origin(vectors: pl.Expr, origins: pl.Expr, dims: int) -> pl.Expr:
-    """Return the expression vectors - origins of a column of arrays of `dims` numbers.
+    """Return the expression vectors - origins for a column of arrays of `dims` numbers.
 
-    `origins` are lists, NULL for 0.
+    `origins` are lists, where NULL stands for zeros.
     """
     return pl.struct(x=vectors, origin=origins).map_batches(
         partial(_subtract_origin_batch, dims=dims),
@@ -347,8 +347,8 @@ VARIANCE_TOTALS = ("mean_between_share", "total_squares_norm")
 def number_groups(rows: pl.DataFrame, by: list[str]) -> tuple[pl.DataFrame, Integers]:
     """Return the distinct values of the columns `by`, and the group number (m,) of each row.
 
-    A group has the rows with the same values, and groups are numbered from 0 in the order of the
-    values. Without columns, all rows are one group.
+    A group consists of the rows with equal values, and groups are numbered from 0 in the order of
+    the values. Without columns, all rows are one group.
     """
     if not by:
         return rows.select(pl.lit(0)).head(1), np.zeros(len(rows), np.int64)
@@ -481,7 +481,7 @@ def sum_by_number(values: NDArray[Any], numbers: Integers) -> NDArray[Any]:
 
 
 def reduce_by_number(reduce: np.ufunc, values: NDArray[Any], numbers: Integers) -> NDArray[Any]:
-    """Return the rows of `values` that have the same number reduced to one row by `reduce`.
+    """Return one row per number: the rows of `values` with that number, reduced by `reduce`.
 
     `numbers` (m,) are the numbers of the rows, from 0. The result is in ascending order of the
     numbers.

@@ -1,4 +1,4 @@
-"""other_clusters: reduces the mean distances of a point to other clusters to one distance."""
+"""other_clusters: combines the mean distances from a point to other clusters into one distance."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Between = Literal["nearest", "mean_other", "furthest"]
 def reduce_others(
     means: Floats, own_cluster: Integers, sizes: Floats, between: Between
 ) -> tuple[Floats, Integers]:
-    """Return one distance (m,) of each point to other clusters, and the index (m,) of the cluster.
+    """Return one distance (m,) from each point to other clusters, and the cluster's index (m,).
 
-    `means` (m, k) are the mean distances of m points to k clusters of these sizes (k,). The entries
-    in the columns own_cluster (m,), which are the points' own clusters, are overwritten. The
-    distance is NaN if there is no other cluster. The index is the lowest in a tie, and -1 if the
-    distance is not measured to a single cluster.
+    `means` (m, k) are the mean distances from m points to k clusters, which have these `sizes`
+    (k,). The entries in the columns own_cluster (m,), which are the points' own clusters, are
+    overwritten. The distance is NaN if there is no other cluster. The index is the lowest in a tie,
+    and -1 if the distance is not measured to a single cluster.
     """
     points = np.arange(len(means))
     if len(sizes) == 1:

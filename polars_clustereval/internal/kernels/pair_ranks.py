@@ -1,8 +1,9 @@
 """pair_ranks: the distances of all pairs of points, compared by rank.
 
-A pair is within if its two points are in the same cluster, and between otherwise. Distances that
-are equal by definition may differ in their last digits, and not in the same way in each engine.
-Therefore distances are ranked by rank_keys, which makes such distances equal again.
+If the two points of a pair are in the same cluster, their distance is called a distance within
+clusters, otherwise a distance between clusters. Distances that are equal by definition may differ
+in their last digits, and not in the same way in each engine. Therefore distances are ranked by
+rank_keys, which makes such distances equal again.
 """
 
 from __future__ import annotations
@@ -108,10 +109,11 @@ def rank_statistics_of_many(
 def _distance_sums(
     groups: Integers, d: Floats, is_between: Booleans, count: int
 ) -> dict[str, Floats]:
-    """Return the mean distances within and between, and the two sums of the C index, by partition.
+    """Return the mean distances within and between clusters, and the sums of the C index.
 
-    groups (q,) are the partitions of the pairs, and `count` is the number of partitions. The
-    distances d (q,) of the pairs are in ascending order in each partition.
+    Each result has one value per partition. groups (q,) are the partitions of the pairs, and
+    `count` is the number of partitions. The distances d (q,) of the pairs are in ascending order in
+    each partition.
     """
     is_within = ~is_between
     n_pairs = np.bincount(groups, minlength=count)
@@ -134,10 +136,10 @@ def _comparisons(
 ) -> dict[str, Floats]:
     """Return the numbers of concordant and discordant comparisons by partition.
 
-    A comparison of a pair within and a pair between is concordant if the key of the pair within is
-    smaller, and discordant if it is larger. groups (q,) are the partitions of the pairs, and
-    `count` is the number of partitions. The keys (q,) of the pairs are in ascending order in each
-    partition.
+    Each key of a pair within a cluster is compared with each key of a pair between clusters. The
+    comparison is concordant if the first key is smaller, and discordant if it is larger. groups
+    (q,) are the partitions of the pairs, and `count` is the number of partitions. The keys (q,) of
+    the pairs are in ascending order in each partition.
     """
     cuts = run_cuts(groups, keys)
     tied = groups[cuts]

@@ -38,7 +38,7 @@ class Partition(NamedTuple):
 
     @property
     def sizes(self) -> Integers:
-        """(k,): number of points of each cluster."""
+        """The number of points (k,) of each cluster."""
         return np.diff(self.starts)
 
     @property
@@ -48,7 +48,7 @@ class Partition(NamedTuple):
 
     @property
     def numbers(self) -> Integers:
-        """(m,): number of each point's cluster, from 0 to k - 1."""
+        """The number (m,) of each point's cluster, from 0 to k - 1."""
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
     def points_of_cluster(self, number: int) -> Floats:
@@ -74,22 +74,22 @@ class Partitions(NamedTuple):
 
     @property
     def sizes(self) -> Integers:
-        """(k,): number of points of each cluster."""
+        """The number of points (k,) of each cluster."""
         return np.diff(self.starts)
 
     @property
     def numbers(self) -> Integers:
-        """(m,): number of each point's cluster."""
+        """The number (m,) of each point's cluster."""
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
     @property
     def counts(self) -> Integers:
-        """(q,): number of points of each partition."""
+        """The number of points (q,) of each partition."""
         return np.diff(self.partition_starts)
 
     @property
     def cluster_cuts(self) -> Integers:
-        """(q + 1,): number of the first cluster of each partition, and k at the end."""
+        """The number (q + 1,) of the first cluster of each partition, and k at the end."""
         return np.searchsorted(self.starts, self.partition_starts)
 
     def slice(self, first: int, stop: int) -> Partitions:
@@ -142,14 +142,14 @@ def map_partitions(
     """Return the rows that the function returns for each partition, with the partition columns.
 
     The function is called when the result is collected, and all points are in memory at that time.
-    `schema` is the schema of the rows that it returns. Its argument is a Partition, whose rows have
-    the keys of the cluster and those columns of points.kept_rows that `columns` names. `prefix`
-    names the vectors of the Partition, such as "x", or "raw_x" for the user's own coordinates.
-    `checked` returns the rows of all points with validation attached, which runs before the
-    function. Without partition columns, all points are one partition, even if there are no points.
-    function_of_many returns the same rows, with the partition columns, for many partitions
-    together. For partitions with few points, it is called once instead of one call of `function`
-    for each of them.
+    `schema` is the schema of the rows that the function returns. The argument of the function is a
+    Partition, whose rows have the keys of the cluster and those columns of points.kept_rows that
+    `columns` names. `prefix` names the vectors of the Partition, such as "x", or "raw_x" for the
+    user's own coordinates. `checked` returns the rows of all points with validation attached, which
+    runs before the function. Without partition columns, all points are one partition, even if there
+    are no points. function_of_many returns the same rows, with the partition columns, for many
+    partitions together. For partitions with few points, a single call of function_of_many replaces
+    one call of `function` per partition.
     """
     keys = points.partition_keys
     x = points.vector_columns(prefix)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def pair_distances(x: Floats, i: Integers, y: Floats, j: Integers, distance: Distance) -> Floats:
-    """Return the distances (q,) of x[i] to y[j] for q pairs of points x (m, d) and y (n, d).
+    """Return the distances (q,) from x[i] to y[j] for q pairs of points x (m, d) and y (n, d).
 
     For cosine, the points are unit vectors. A zero vector has distance 1 from all points, even from
     itself.
@@ -62,7 +62,10 @@ def pair_distances(x: Floats, i: Integers, y: Floats, j: Integers, distance: Dis
 
 
 class PointClusterPairs(NamedTuple):
-    """The distances of q pairs of a point and a cluster of its partition, including its own."""
+    """The distances of q pairs of a point and a cluster of the same partition.
+
+    The clusters include the own cluster of each point.
+    """
 
     #: (q,): the indices of the points and of the clusters, which are numbered across all
     #: partitions.
@@ -76,7 +79,10 @@ class PointClusterPairs(NamedTuple):
 
 
 def measure_points(parts: Partitions, queries: Integers, distance: Distance) -> PointClusterPairs:
-    """Return the distances of the points `queries` (indices) to all clusters of their partition."""
+    """Return the distances from the points with indices `queries` to clusters.
+
+    The clusters are all clusters of the partition of the point.
+    """
     partition = np.repeat(np.arange(len(parts.counts)), parts.counts)[queries]
     starts = parts.partition_starts
     query, j = expand_ranges(starts[partition], starts[partition + 1])
@@ -99,7 +105,7 @@ def run_cuts(*columns: Integers | Floats) -> Integers:
 
 
 class OwnAndOtherMeans(NamedTuple):
-    """Mean distances of m points to their own and to other clusters, all (m,)."""
+    """Mean distances (m,) from m points to their own clusters and to other clusters."""
 
     own: Floats
     #: NaN if there is no other cluster.
@@ -112,9 +118,9 @@ class OwnAndOtherMeans(NamedTuple):
 def own_and_other_means(
     parts: Partitions, queries: Integers, distance: Distance, between: Between
 ) -> OwnAndOtherMeans:
-    """Return the mean distances of the points with the indices `queries`, which ascend.
+    """Return the mean distances of the points with the indices `queries`, in ascending order.
 
-    There must be at least one index. The mean distance of a point to its own cluster is the mean
+    There must be at least one index. The mean distance from a point to its own cluster is the mean
     over the other points of the cluster, and 0 if there are no others.
     """
     pairs = measure_points(parts, queries, distance)
@@ -147,7 +153,7 @@ def own_and_other_means(
 
 
 class _ClusterPairs(NamedTuple):
-    """All pairs of clusters of one partition, each in both orders and with itself."""
+    """All pairs of clusters in the same partition, in both orders, and each with itself."""
 
     #: (q,): the indices of the two clusters, which are numbered across all partitions.
     one: Integers
@@ -159,15 +165,15 @@ class _ClusterPairs(NamedTuple):
 
     @property
     def is_own(self) -> Booleans:
-        """(q,): whether a pair is a cluster with itself."""
+        """Whether each pair (q,) consists of a cluster and itself."""
         return np.asarray(self.one == self.other)
 
     def most_of_own(self, values: Floats) -> Floats:
-        """Return by partition the largest of the values (q,) of a cluster paired with itself."""
+        """Return for each partition the largest value (q,) of a cluster paired with itself."""
         return np.maximum.reduceat(np.where(self.is_own, values, -np.inf), self.starts)
 
     def least_of_others(self, values: Floats) -> Floats:
-        """Return by partition the smallest of the values (q,) of two different clusters, or NaN."""
+        """Return for each partition the smallest value (q,) of two different clusters, or NaN."""
         least = np.minimum.reduceat(np.where(self.is_own, np.inf, values), self.starts)
         has_others = np.diff(self.starts, append=len(values)) > 1
         return np.where(has_others, least, np.nan)
@@ -198,12 +204,12 @@ def diameters_of_many(parts: Partitions, distance: Distance) -> Floats:
 def pair_statistics(
     parts: Partitions, centers: Floats | None, distance: Distance
 ) -> dict[str, Floats]:
-    """Return the diameters and separations that dunn_index needs, by partition, by name.
+    """Return by name the diameters and separations that dunn_index needs, one per partition.
 
-    They are max_diameter and min_separation. If `centers` (k, d), the centers of the clusters, is
-    given, the result also has max_mean_pair, min_complete_linkage, min_average_linkage,
-    min_mean_to_other_center and min_hausdorff. Separations are NaN for a partition with a single
-    cluster.
+    The names are max_diameter and min_separation. If `centers` (k, d), the centers of the clusters,
+    is given, the result also has max_mean_pair, min_complete_linkage, min_average_linkage,
+    min_mean_to_other_center and min_hausdorff. The separations of a partition with a single cluster
+    are NaN.
     """
     points = measure_points(parts, np.arange(len(parts.x)), distance)
     clusters, one = _pair_clusters(parts), parts.numbers[points.point]

@@ -40,7 +40,7 @@ _WAIT_SECONDS = 0.1
 
 
 def run_stream(rows: pl.LazyFrame, stop: Callable[[], None]) -> None:
-    """Collect the rows of a stream, so that its functions run; call `stop` on an interruption.
+    """Collect the rows of a stream, so that the functions in it run; call `stop` when interrupted.
 
     Python raises KeyboardInterrupt in the main thread, and only between two instructions. If the
     main thread collected a stream inside another collection, the interruption would be delayed
