@@ -69,9 +69,11 @@ facts: $(VENV)/dev.stamp
 outputs: $(VENV)/dev.stamp
 	$(BIN)/python -m tools.page_outputs
 
-# The queries of the dbt package, written from to_sql for each adapter: some minutes.
+# The queries of the dbt package, written from to_sql for each adapter: some minutes, or with TABLE=external_report, for
+# example, less than one.
+TABLE ?=
 dbt: $(VENV)/dev.stamp
-	$(BIN)/python -m tools.dbt_package
+	$(BIN)/python -m tools.dbt_package $(TABLE)
 
 # The site of the documentation, in site/; a broken link or a page outside of the navigation is an error.
 docs: $(VENV)/docs.stamp

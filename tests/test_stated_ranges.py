@@ -59,14 +59,13 @@ def all_indices_of(table: str) -> list[str]:
 def test_the_readme_counts_the_metrics() -> None:
     text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
     [(external, internal)] = re.findall(
-        r"same (\d+) external metrics and (\d+) internal indi", text
+        r"over (\d+) external metrics and (\d+) internal indi", text
     )
     # gdi_11 and gdi_41 are dunn_index and centroid_dunn_index; one more is the silhouette.
     of_reports = sum(len(all_indices_of(table)) for table in POINT_REPORTS)
-    assert (int(external), int(internal)) == (
-        len(METRICS) + len(OWN),
-        of_reports + len(DUNN) - 2 + 1,
-    )
+    # Round numbers, so that a new metric needs no change of the page.
+    assert int(external) == (len(METRICS) + len(OWN) - 1) // 10 * 10
+    assert int(internal) == (of_reports + len(DUNN) - 2 + 1) // 10 * 10
 
 
 # Values ------------------------------------------------------------------------------------------

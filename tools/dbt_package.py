@@ -128,12 +128,8 @@ def query_files(table: str) -> dict[Path, str]:
     }
 
 
-def main() -> None:
+def write_files(files: dict[Path, str]) -> None:
     """Write the files whose text is another one, and print their paths."""
-    files = {MACROS / "tables.sql": tables_text()}
-    with ProcessPoolExecutor() as pool:
-        for texts in pool.map(query_files, ORDERS):
-            files |= texts
     for path, text in files.items():
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -141,5 +137,13 @@ def main() -> None:
             sys.stdout.write(f"{path.relative_to(MACROS.parent.parent)}\n")
 
 
+def main(tables: list[str]) -> None:
+    """Write the queries of these tables, by default of all, each as soon as it is known."""
+    write_files({MACROS / "tables.sql": tables_text()})
+    with ProcessPoolExecutor() as pool:
+        for files in pool.map(query_files, tables or ORDERS):
+            write_files(files)
+
+
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -94,8 +94,8 @@ def _check_arguments(call: Call, columns: Sequence[str], table: Input) -> dict[s
     """Return the arguments of a report by parameter, or raise the Polars function's error.
 
     The function checks the arguments on empty frames, so that both engines have the same error
-    texts. `columns` are the columns of the input `table`. The frames for other inputs have the
-    columns that the arguments name, so that an error is always about `table`.
+    texts. `columns` are the columns of the input `table`. If the report has other inputs, their
+    frames get every column that the arguments name. So an error can only be about `table`.
     """
     arguments = _read_arguments(call, columns)
     frames: dict[str, Any] = {}

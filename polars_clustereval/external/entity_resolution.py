@@ -232,8 +232,8 @@ def entity_resolution_report(
         Weight of recall in the F scores, at least 0; exact_match_f_score does not use it.
     weight, partition_by, noise, noise_as : as in external_report
     metrics : sequence of str, optional
-        Columns to return after the partition columns, in this order; by default all. Anything that
-        only the other columns need is not computed.
+        Columns to return after the partition columns, in this order; by default all. The work
+        that only other columns need is skipped.
 
     Returns
     -------

@@ -113,8 +113,8 @@ def graph_report(
     resolution : float
         The parameter gamma of the modularity, at least 0. A larger value favors more clusters.
     metrics : sequence of str, optional
-        Columns to return after the partition columns, in this order; by default all. Anything that
-        only the other columns need is not computed.
+        Columns to return after the partition columns, in this order; by default all. The work
+        that only other columns need is skipped.
 
     Returns
     -------

@@ -196,8 +196,8 @@ def matching_report(
         Weight of recall in ceaf_f_score, at least 0.
     frame, label, cluster, weight, partition_by, noise, noise_as : as in external_report
     metrics : sequence of str, optional
-        Columns to return after the partition columns, in this order; by default all. Anything that
-        only the other columns need is not computed.
+        Columns to return after the partition columns, in this order; by default all. The work
+        that only other columns need is skipped.
 
     Returns
     -------

@@ -306,8 +306,8 @@ def overlapping_report(
     beta : float
         Weight of recall in extended_bcubed_f_score, at least 0.
     metrics : sequence of str, optional
-        Columns to return after the partition columns, in this order; by default all. Anything that
-        only the other columns need is not computed.
+        Columns to return after the partition columns, in this order; by default all. The work
+        that only other columns need is skipped.
 
     Returns
     -------

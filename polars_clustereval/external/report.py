@@ -273,8 +273,8 @@ def external_report(
         False leaves out adjusted_mutual_info_score and expected_mutual_info, the two slowest
         metrics.
     metrics : sequence of str, optional
-        Columns to return after the partition columns, in this order; by default all. Anything that
-        only the other columns need is not computed.
+        Columns to return after the partition columns, in this order; by default all. The work
+        that only other columns need is skipped.
 
     Returns
     -------

@@ -632,8 +632,8 @@ def determinant_report(
         32 dimensions it streams.
     vector, cluster, partition_by, noise, noise_as, missing : as in internal_report
     metrics : sequence of str, optional
-        Columns to return after the partition columns, in this order; by default all. Anything that
-        only the other columns need is not computed.
+        Columns to return after the partition columns, in this order; by default all. The work
+        that only other columns need is skipped.
 
     Returns
     -------

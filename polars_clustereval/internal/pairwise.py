@@ -374,8 +374,8 @@ def pairwise_report(
     vector, cluster, distance, p, partition_by, noise, noise_as, weights : as in internal_report
     missing : as in internal_report
     metrics : sequence of str, optional
-        Columns to return after the partition columns, in this order; by default all. Anything that
-        only the other columns need is not computed.
+        Columns to return after the partition columns, in this order; by default all. The work
+        that only other columns need is skipped.
 
     Returns
     -------

@@ -104,8 +104,8 @@ def internal_report(
     missing : {'error', 'drop'}
         Whether a NULL coordinate is an error, or the row is left out.
     metrics : sequence of str, optional
-        Columns to return after the partition columns, in this order; by default all. Anything that
-        only the other columns need is not computed.
+        Columns to return after the partition columns, in this order; by default all. The work
+        that only other columns need is skipped.
 
     Returns
     -------

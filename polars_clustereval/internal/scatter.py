@@ -356,8 +356,8 @@ def neighbor_report(
     frame, vector, cluster, distance, p, center, partition_by, noise : as in internal_report
     noise_as, weights, missing : as in internal_report
     metrics : sequence of str, optional
-        Columns to return after the partition columns, in this order; by default all. Anything that
-        only the other columns need is not computed.
+        Columns to return after the partition columns, in this order; by default all. The work
+        that only other columns need is skipped.
 
     Returns
     -------

@@ -421,8 +421,8 @@ def silhouette_score(
     vector, cluster, distance, p, partition_by, noise, noise_as : as in internal_report
     weights, missing : as in internal_report
     metrics : sequence of str, optional
-        Columns to return after the partition columns, in this order; by default all. Anything that
-        only the other columns need is not computed.
+        Columns to return after the partition columns, in this order; by default all. The work
+        that only other columns need is skipped.
 
     Returns
     -------

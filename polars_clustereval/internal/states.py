@@ -550,8 +550,8 @@ def internal_report_from_states(
     weights : sequence of float, optional
         A number > 0 for each dimension, as in scipy.
     metrics : sequence of str, optional
-        Columns to return after the partition columns, in this order; by default all. Anything that
-        only the other columns need is not computed.
+        Columns to return after the partition columns, in this order; by default all. The work
+        that only other columns need is skipped.
 
     Returns
     -------

@@ -290,7 +290,7 @@ _DRAWN = ("silhouette_samples", "internal_cluster_report")
 def _compute(
     compute: Compute, calls: Mapping[str, Call], options: Options, *, has_pictures: bool
 ) -> dict[str, pl.DataFrame]:
-    """Return the rows of reports by their names, each computed once.
+    """Return the rows of each report, by the name of the report; compute no report twice.
 
     Exact silhouettes are computed for the clusters, or with pictures for the points. The table with
     these silhouettes is added, and the other tables of silhouettes are derived from it.

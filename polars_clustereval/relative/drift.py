@@ -188,8 +188,8 @@ def run_drift(
     frame_before, frame_after, id, cluster, threshold, min_share : as in run_transitions
     partition_by, noise, noise_as : as in run_transitions
     metrics : sequence of str, optional
-        Columns to return after the partition columns, in this order; by default all. Anything that
-        only the other columns need is not computed.
+        Columns to return after the partition columns, in this order; by default all. The work
+        that only other columns need is skipped.
 
     Returns
     -------

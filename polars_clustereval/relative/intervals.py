@@ -160,9 +160,9 @@ def _mean_of_rows(x: pl.Expr) -> pl.Expr:
 def _covariances(table: ContingencyTable) -> pl.LazyFrame:
     """Return one row per partition and family, with the covariances of the influences of a row.
 
-    The columns are the partition columns, family, and c00, c01, ... c22, the covariances of the
-    influences on the statistics of the family, which are NULL if a statistic has no derivative. The
-    influences are centered first, so that no digits cancel.
+    The columns are the partition columns, family, and the covariances c00, c01, ... c22 of the
+    influences on the statistics of the family. A covariance is NULL if one of its statistics has no
+    derivative. The influences are centered first, so that no digits cancel.
     """
     by = [*table.keys, "family"]
     cells = _cells_with_squares(table)

@@ -1,7 +1,7 @@
 """The functions of ``polars_clustereval.spark`` that evaluate the clusters of points.
 
-In each function, ``locals()`` returns the arguments by parameter, because there are no other
-variables.
+Each function passes on its arguments as ``locals()``, a dict with the names of the parameters as
+keys. No function has other local variables.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ from tests.support.command_line import (
     Run,
     values,
 )
+from tests.support.oracle import METRICS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,7 +73,7 @@ def test_several_clusterings(run: Run) -> None:
     if len(keys) > 5:
         assert table.endswith(f"{len(keys) - 5} more clusterings: --format csv\n")
     rows = run(*call, "--partition-by", key, *QUICK, "--format", "csv").splitlines()
-    assert len(rows) == 1 + 46 * len(keys)
+    assert len(rows) == 1 + len(METRICS) * len(keys)
 
 
 def test_without_confidence_there_are_no_intervals(run: Run) -> None:

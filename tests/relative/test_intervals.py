@@ -126,7 +126,9 @@ def assert_std_errors(
     for metric, std_error in expected.items():
         got = actual[metric]["std_error"]
         scale = max(std_error, 1e-6 * abs(actual[metric]["value"]))
-        assert got is not None, (metric, what)
+        assert got is not None, (
+            f"{metric} has no derivatives: add them, or list it in NEVER; {what}"
+        )
         assert abs(got - std_error) <= tolerance * scale, (metric, got, std_error, what)
 
 

@@ -36,7 +36,7 @@ class Step(NamedTuple):
 def eliminate_columns(
     w: Floats, lengths: Floats, coefficients: Floats, least_share: float
 ) -> Iterator[Step]:
-    """Yield the steps of the elimination of symmetric matrices w (rows, d, d), column by column.
+    """Eliminate the columns of symmetric matrices w (rows, d, d) one by one, and yield each step.
 
     This is a Cholesky decomposition without roots. Row i of w belongs to a combination of
     coordinates with the `coefficients` (rows, d, d), and `lengths` (rows, d) are the lengths of the
