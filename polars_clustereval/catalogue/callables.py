@@ -37,7 +37,7 @@ def describe_callable(name: str) -> Description | None:
 
 
 def list_callables() -> dict[str, dict[str, str]]:
-    """Return, for each kind of name other than scores, a mapping from names to lines of text."""
+    """Return the names of tables, criteria and so on by their kind, each with a line about it."""
     lines = {
         name: join_lines(read_sections(function)[""].partition("\n\n")[0])
         for name, function in _functions().items()

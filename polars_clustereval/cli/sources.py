@@ -62,7 +62,7 @@ class _File(NamedTuple):
 
 
 def find_sources(inputs: Sequence[Sequence[str]], scratch: Path) -> list[Source]:
-    """Return the source of each input, given the arguments that name its files."""
+    """Return the source that each input names; an input is the list of its arguments FILE."""
     if sum(files.count("-") for files in inputs) > 1:
         raise ClusterEvalError(f"{_STANDARD_INPUT}: given twice")
     return [_find_source(files, scratch) for files in inputs]

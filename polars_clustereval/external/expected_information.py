@@ -171,7 +171,8 @@ def stirling_error(x: pl.Expr) -> pl.Expr:
 def stirling_scale(x: pl.Expr) -> pl.Expr:
     """Return 2 pi x for whole x > 0, or 1 for x = 0.
 
-    The result is the number under the root in Stirling's formula sqrt(2 pi x) (x / e)^x for x!.
+    For x > 0, its square root is the first factor in Stirling's approximation of x!, which is
+    sqrt(2 pi x) (x / e)^x.
     """
     return (2 * pi * x).clip(1.0)
 

@@ -114,9 +114,8 @@ def external_statistics(
 def _cells_with_differences(table: ContingencyTable) -> pl.LazyFrame:
     """Return one row per contingency cell, with the number of rows expected under independence.
 
-    The columns are those of table.sized_cells (which include n, copies, the sizes and total); mean,
-    the expected number of rows; difference, which is n - mean; and size_product, which is
-    label_size x cluster_size.
+    Three columns are added to those of table.sized_cells. The column mean is the expected number of
+    rows, difference is n - mean, and size_product is label_size x cluster_size.
     """
     return add_stages(table.sized_cells, cell_difference_terms)
 

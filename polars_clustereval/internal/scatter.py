@@ -118,11 +118,11 @@ def _spread_totals(points: Points) -> pl.LazyFrame:
 def _gap_totals(points: Points) -> pl.LazyFrame:
     """Return one row per partition: extremes and sums of the distances between its centers.
 
-    The columns are the partition columns; least_gap, most_gap and least_squared_gap, the extreme
-    distances between two centers; gap_sum, which counts every pair twice; and two sums over the
-    clusters. overlap_sum is the sum of the overlaps of Davies and Bouldin, and inverse_gap_sum is
-    the sum of 1 / (sum of the distances to all other centers), NULL if such a sum of distances is
-    0.
+    The columns least_gap, most_gap and least_squared_gap are the extreme distances between two
+    centers. gap_sum is the sum of all distances, with every pair counted twice. overlap_sum is the
+    sum of the overlaps of Davies and Bouldin over the clusters. inverse_gap_sum is the sum over the
+    clusters of 1 / s, where s is the sum of the distances from the cluster's center to all others.
+    It is NULL if s is 0 for a cluster.
     """
     least, gap_sum = pl.col("least"), pl.col("gap_sum")
     terms = {

@@ -186,7 +186,7 @@ class _DrawnPartition(NamedTuple):
 
 
 def _split_drawn(part: Partition, distance: Distance) -> _DrawnPartition:
-    """Return the queries and references of a partition, both of which are among its rows."""
+    """Return the queries and the references of a partition; a row can be one, both or neither."""
     is_query = part.rows["is_query"].to_numpy()
     is_reference = part.rows["is_reference"].to_numpy()
     starts = np.concatenate([[0], np.cumsum(is_reference)])[part.starts]

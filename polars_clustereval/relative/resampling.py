@@ -341,7 +341,7 @@ class _Scoring:
 def _score_samples(
     sample: _Sample, draw: Callable[[_Cells], Iterator[_Drawn]], scoring: _Scoring
 ) -> Iterator[pl.DataFrame]:
-    """Yield frames with key_0, key_1 and the scores of all samples for some partitions.
+    """Yield frames, each with the scores of all samples for a few partitions, and their keys.
 
     `draw` is a function that yields the drawn cells of a partition in blocks.
     """

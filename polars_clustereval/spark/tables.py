@@ -177,7 +177,7 @@ def find_column(frame: DataFrame, parameter: str, given: Any) -> Column:
 
 
 def _comparable_name(frame: DataFrame, name: str) -> str:
-    """Return a column's name in the form in which the session of `frame` compares it."""
+    """Return a column's name in lower case, unless Spark tells names apart by their case."""
     sensitive = frame.sparkSession.conf.get("spark.sql.caseSensitive", "false")
     return name if sensitive == "true" else name.lower()
 
