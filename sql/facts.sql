@@ -374,7 +374,7 @@ COMMENT ON MACRO clustereval.talburt_wang_index IS
 
 COMMENT ON MACRO clustereval.basic_merge_distance IS
 'Number of splits and merges that turn the clusters into the labels. It is 2 cells - labels - '
-'clusters. All splits come first, so no merge joins rows with different labels. Range [0, 2 n), '
+'clusters. All splits come first, so rows with different labels are never merged. Range [0, 2 n), '
 'best 0. Special cases: 0 for equal partitions only. NULL if there are no rows. Source: '
 'Menestrina, Whang and Garcia-Molina (2010), Evaluating entity resolution results, '
 'doi:10.14778/1920841.1920871. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
@@ -382,9 +382,9 @@ COMMENT ON MACRO clustereval.basic_merge_distance IS
 COMMENT ON MACRO clustereval.generalized_merge_distance IS
 'Cost of the splits and merges that turn the clusters into the labels. Splitting a cluster into x '
 'and y rows, or merging clusters of x and y rows, costs 1 (''unit''), x · y (''product'') or (x + '
-'y) ln(x + y) - x ln x - y ln y (''entropy''). All splits come first, so no merge joins rows with '
-'different labels, and the order of the splits and of the merges does not matter. With ''unit'' '
-'for both costs, this is basic_merge_distance; with ''product'', it is fp + fn, half of '
+'y) ln(x + y) - x ln x - y ln y (''entropy''). All splits come first, so rows with different '
+'labels are never merged, and the order of the splits and of the merges does not matter. With '
+'''unit'' for both costs, this is basic_merge_distance; with ''product'', it is fp + fn, half of '
 'mirkin_metric; with ''entropy'', it is n times variation_of_information. Range [0, ∞), best 0. '
 'Special cases: 0 for equal partitions only. NULL if there are no rows. Source: Menestrina, Whang '
 'and Garcia-Molina (2010), Evaluating entity resolution results, doi:10.14778/1920841.1920871. '

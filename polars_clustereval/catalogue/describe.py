@@ -220,7 +220,7 @@ def show_range(entry: Entry) -> str:
 def show_cases(entry: Entry) -> str:
     """Return a text that says when a score is NULL, and when it has a value by convention."""
     if entry.kind == "internal":
-        cases = f", and for: {entry.special_cases}" if entry.special_cases else ""
+        cases = f", and in these cases: {entry.special_cases}" if entry.special_cases else ""
         return f"NULL if there are no points{cases}."
     return entry.special_cases
 

@@ -98,7 +98,7 @@ def run_report(options: Options) -> Outcome:
 
 
 def _columns_to_compute(options: Options) -> list[str] | None:
-    """Return the columns to compute if the user names scores: the scores, and counts for notes."""
+    """Return the columns to compute for `--metrics`: the scores in it, and the counts for notes."""
     report = options.report
     if options.chosen_metrics is None or report.is_listing or report.has_intervals:
         return None

@@ -476,7 +476,7 @@ def read_rows(source: Source, call: Call, table: Input) -> tuple[pl.LazyFrame, d
 
 
 def _copy_rows(source: Source, call: Call, table: Input) -> pl.LazyFrame:
-    """Return the columns that a report uses of a DuckDB table, or of files that Polars cannot read.
+    """Return the columns that a report needs from a DuckDB table or from files Polars cannot read.
 
     DuckDB reads text files for both engines, because two readers would read some values
     differently.

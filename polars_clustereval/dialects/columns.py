@@ -134,7 +134,7 @@ def prune(query: exp.Select) -> exp.Select:
 
 
 def _note_needs(query: exp.Expr, needed: dict[str, set[str]], groups: Mapping[str, Groups]) -> None:
-    """Add the columns that a query may read to `needed`, which maps CTEs to names of columns.
+    """Add to `needed`, which maps CTEs to names of columns, every column that a query may read.
 
     Joins that change nothing are already left out. `groups` has what is known about the CTEs.
     """

@@ -384,8 +384,8 @@ def talburt_wang_index(label: Column, cluster: Column) -> pl.Expr:
 def basic_merge_distance(label: Column, cluster: Column) -> pl.Expr:
     """Number of splits and merges that turn the clusters into the labels.
 
-    It is 2 cells - labels - clusters. All splits come first, so no merge joins rows with different
-    labels.
+    It is 2 cells - labels - clusters. All splits come first, so rows with different labels are
+    never merged.
 
     Facts
     -----
@@ -418,9 +418,9 @@ def generalized_merge_distance(
 ) -> pl.Expr:
     """Cost of the splits and merges that turn the clusters into the labels.
 
-    Splitting a cluster into x and y rows, or merging clusters of x and y rows, costs 1 ('unit'),
-    x · y ('product') or (x + y) ln(x + y) - x ln x - y ln y ('entropy'). All splits come first, so
-    no merge joins rows with different labels, and the order of the splits and of the merges does
+    Splitting a cluster into x and y rows, or merging clusters of x and y rows, costs 1 ('unit'), x
+    · y ('product') or (x + y) ln(x + y) - x ln x - y ln y ('entropy'). All splits come first, so
+    rows with different labels are never merged, and the order of the splits and of the merges does
     not matter. With 'unit' for both costs, this is basic_merge_distance; with 'product', it is fp +
     fn, half of mirkin_metric; with 'entropy', it is n times variation_of_information.
 

@@ -414,7 +414,7 @@ class WideVectors(VectorForm):
         return rows.with_columns(pl.col(x) / pl.col("divisor")).drop("divisor")
 
     def _moved_coordinates(self) -> list[pl.Expr]:
-        """Return raw_x_0, ... minus origin_0, ..., or raw_x_0, ... if points are not moved."""
+        """Return the raw coordinates minus the origin, or as they are if points are not moved."""
         raw = self.coordinates("raw_x")
         if not self.is_moved:
             return raw

@@ -535,7 +535,7 @@ def _rate_criterion(rows: pl.LazyFrame, criterion: str, keys: Mapping[str, str])
 def _read_table(
     table: pl.LazyFrame, keys: Mapping[str, str], columns: Sequence[str], parameter: str
 ) -> pl.LazyFrame:
-    """Return the columns `keys`, k and `columns` of `table`, which the user passed for `parameter`.
+    """Return `keys`, k and `columns` of `table`, the table that the user passed for `parameter`.
 
     Raise an error if a column is missing. On collection, raise an error if a partition has two rows
     with the same k.

@@ -221,7 +221,8 @@ def spread_labels(labeled: ContingencyTable, clusters: pl.LazyFrame) -> pl.LazyF
 def contradiction(design: str) -> pl.Expr:
     """Return the reason, as text, why the labels contradict the design, or NULL if they do not.
 
-    `design` is the option labels_are_sample. The expression reads the columns of spread_labels.
+    `design` is the value of the option labels_are_sample. The expression reads the columns of
+    spread_labels.
     """
     excess, deviation = pl.col("excess"), pl.col("deviation")
     has_enough = pl.col("n_near") >= _FEWEST_LABELS
