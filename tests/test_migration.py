@@ -88,7 +88,7 @@ VALUES += [("CluSim", *item) for item in CLUSIM.items()]
 def test_scores_of_cdlib_and_clusim(library: str, name: str, value: float) -> None:
     [own], differs = names_of_library(library)[name]
     there = value * math.log(2) if differs.startswith("in bits") else value
-    there = 1 - there if differs == "1 − it" else there
+    there = 1 - there if differs == f"`{name}` is 1 − `{own}`" else there
     if name in OTHER_NUMBERS:
         assert differs != "–"
         assert abs(there - SCORES[own]) > OTHER_NUMBERS[name]
