@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -222,8 +221,8 @@ def test_the_footer(built: Path) -> None:
     version = f"v{extension.ce.__version__}"
     assert values[:5] == ["4", extension.platform(), "v1.2.0", version, "C_STRUCT"]
     assert extension.API_VERSION == "v1.2.0"
-    for name in ("clustereval.c", "Makefile"):
-        assert extension.API_VERSION in (ROOT / "extension" / name).read_text(encoding="utf-8")
+    makefile = (ROOT / "extension" / "Makefile").read_text(encoding="utf-8")
+    assert "TARGET_DUCKDB_VERSION = v1.2.0\n" in makefile
 
 
 def test_what_duckdb_says_of_it(built: Path) -> None:
@@ -249,9 +248,9 @@ def test_the_build_of_the_community_repository(built: Path, tmp_path: Path) -> N
 
 def test_the_description() -> None:
     """What community-extensions asks for, with a first query that runs."""
-    yaml = pytest.importorskip("yaml")
+    yaml = pytest.importorskip("ruamel.yaml").YAML(typ="safe")
     text = (ROOT / "extension" / "description.yml").read_text(encoding="utf-8")
-    description = yaml.safe_load(extension.fill_in(text))
+    description = yaml.load(extension.fill_in(text))
     assert set(description) == {"extension", "repo", "docs"}
     wanted = {"name", "description", "version", "language", "build", "license", "maintainers"}
     assert wanted < set(description["extension"])
@@ -264,4 +263,4 @@ def test_the_description() -> None:
     assert len(columns) > 50
     described = description["docs"]["extended_description"]
     assert "https://github.com/" in described
-    assert list(islice((x for x in described if x in "{}"), 1)) == []
+    assert not {"{", "}"} & set(described)

@@ -96,8 +96,7 @@ def test_tests_run_on_every_version_of_python_that_the_package_names() -> None:
 
 def test_the_conda_recipe_has_the_facts_of_pyproject() -> None:
     text = (ROOT / "conda" / "recipe.yaml").read_text(encoding="utf-8")
-    yaml = pytest.importorskip("yaml")
-    recipe = yaml.safe_load(text)
+    recipe = pytest.importorskip("ruamel.yaml").YAML(typ="safe").load(text)
     minimum = recipe["context"]["python_min"]
     assert recipe["context"]["version"] == ce.__version__
     assert recipe["package"]["name"] == PROJECT["name"]

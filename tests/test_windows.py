@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from runpy import run_path
 from types import SimpleNamespace
 
 import duckdb
@@ -182,9 +183,10 @@ def test_a_cache_that_cannot_be_written(cache: Path) -> None:
     assert list(cache.glob("*.duckdb")) == []
 
 
-def test_files_are_read_as_bytes() -> None:
+def test_files_are_read_as_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Windows would convert line ends, so that the digest of a file would not be its own."""
-    assert cache_folder._OPEN_FLAGS & getattr(os, "O_BINARY", 0) == getattr(os, "O_BINARY", 0)
+    monkeypatch.setattr(os, "O_BINARY", 1 << 30, raising=False)
+    assert run_path(cache_folder.__file__)["_OPEN_FLAGS"] & os.O_BINARY
 
 
 def test_all_texts_have_the_line_ends_of_unix() -> None:

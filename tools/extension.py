@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -25,7 +26,9 @@ ROOT = Path(__file__).parent.parent
 NAME = "clustereval"
 FILE = f"{NAME}.duckdb_extension"
 #: The version of DuckDB's C API that clustereval.c asks for: a DuckDB refuses a newer one.
-API_VERSION = "v1.2.0"
+[API_VERSION] = re.findall(
+    r'#define API_VERSION "(.*)"', (ROOT / "extension" / "clustereval.c").read_text("utf-8")
+)
 WARNINGS = ("-Wall", "-Wextra", "-Werror", "-pedantic")
 #: Bytes of the embedded database in a line of the header.
 BYTES_PER_LINE = 24

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from polars_clustereval.base.metric_facts import MetricFacts, metric_facts
-from polars_clustereval.base.score_facts import Entry, Scale
+from polars_clustereval.base.score_facts import PASS_AND_COUNTS, Entry, Scale
 
 __all__ = ["list_external_entries"]
-
-_PASS_AND_CELLS = (
-    "One pass over the rows, which counts them for each label and cluster, then one pass over "
-    "these counts."
-)
 
 #: Words for the values of a metric in the literature.
 _SCALES = {
@@ -37,7 +32,7 @@ def _build_entry(facts: MetricFacts) -> Entry:
         meaning=facts.meaning,
         special_cases=facts.special_cases,
         source=facts.source,
-        cost=f"{_PASS_AND_CELLS} {facts.cost}".rstrip(),
+        cost=f"{PASS_AND_COUNTS} {facts.cost}".rstrip(),
         elsewhere=facts.elsewhere,
         differs=facts.differs,
         scale=_SCALES.get(facts.name),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from .centers import CENTERS, NO_TOTAL
 from .distances import DISTANCES
 from .drift import DRIFT
-from .entry import Entry, Scale
+from .entry import PASS_AND_COUNTS, Entry, Scale
 from .graph import GRAPH
 from .matching import MATCHING
 from .overlapping import OVERLAPPING
@@ -22,7 +22,7 @@ from .overlapping import OVERLAPPING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["COLUMN_SCORES", "NO_TOTAL", "Entry", "Scale", "entries_of"]
+__all__ = ["COLUMN_SCORES", "NO_TOTAL", "PASS_AND_COUNTS", "Entry", "Scale", "entries_of"]
 
 #: All entries in the order of the catalogue; within a table, in the order of its columns.
 COLUMN_SCORES: tuple[Entry, ...] = (

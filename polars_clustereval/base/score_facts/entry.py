@@ -21,6 +21,13 @@ _ARGUMENTS = {
 _NAMES_OF_TABLES = ("labels", "clusters", "nodes", "edges", "run_before", "run_after")
 
 
+#: The cost of a score of the contingency table.
+PASS_AND_COUNTS = (
+    "One pass over the rows, which counts them for each label and cluster, then one pass over "
+    "these counts."
+)
+
+
 class Scale(NamedTuple):
     """The words that a publication uses for ranges of a score's values."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from .entry import Entry
+from .entry import PASS_AND_COUNTS, Entry
 
 __all__ = ["MATCHING"]
 
@@ -15,9 +15,8 @@ _score_of_matching = partial(
     table="matching_report",
     best="1",
     special_cases="1 for one label and one cluster. NULL if there are no rows.",
-    cost="One pass over the rows, which counts them for each label and cluster, then one pass over "
-    "these counts. In the worst case, the time grows with the third power of the number of labels "
-    "and clusters that have no obvious match.",
+    cost=f"{PASS_AND_COUNTS} In the worst case, the time grows with the third power of the number "
+    "of labels and clusters that have no obvious match.",
 )
 _LUO = "Luo (2005), On coreference resolution performance metrics, HLT/EMNLP, H05-1004."
 
