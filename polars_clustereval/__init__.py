@@ -1,16 +1,18 @@
 """Clustering evaluation where your data already lives.
 
-The package has the same metrics, with the same numbers, as SQL macros for DuckDB and as Polars
+The package provides the same metrics, with the same results, as SQL macros for DuckDB and as Polars
 functions:
 
-* expressions such as ``adjusted_rand_score(label, cluster)``, for select, group_by().agg and over:
-  a Float64 for each group of rows, NULL where it is undefined;
-* frame functions such as ``external_report(frame, label, cluster)``, also as methods of the
-  namespace ``clustereval`` of every DataFrame and LazyFrame;
-* ``register(connection)`` for the macros, ``bundle()`` for their text, ``write_database(path)`` for
-  a database of them, ``to_sql()`` for other engines;
-* ``plots`` for charts, which are also methods of the namespace (extra ``plot``);
-* ``describe(name)`` for the definition of a score.
+* Expressions such as ``adjusted_rand_score(label, cluster)`` work in select, group_by().agg and
+  over. They return a Float64 for each group of rows, or NULL where the score is undefined.
+* Frame functions such as ``external_report(frame, label, cluster)`` are also methods of the
+  namespace ``clustereval`` of every DataFrame and LazyFrame.
+* ``register(connection)`` creates the macros, ``bundle()`` returns their text,
+  ``write_database(path)`` writes a database with them, and ``to_sql()`` writes queries for other
+  engines.
+* ``plots`` has functions that draw charts, which are also methods of the namespace. Charts need the
+  extra ``plot``.
+* ``describe(name)`` returns the definition of a score.
 
 Examples in docstrings assume ``import polars as pl`` and ``import polars_clustereval as ce``. A
 LazyFrame is read when you collect the result, unless the docstring of a function says otherwise.
@@ -297,10 +299,12 @@ for _name in __all__:
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        """Return to_sql, which needs the extra ``dialects``, or describe, imported on first access.
+        """Import to_sql or describe on first access, and return it.
 
-        Raise an error for any other name; the error says what the name is, or which one you may
-        have meant.
+        The function to_sql needs the extra ``dialects``.
+
+        For any other name, raise an error that says what the name is, or which name you may have
+        meant.
         """
         if name == "to_sql":
             from .dialects import to_sql

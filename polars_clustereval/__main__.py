@@ -1,4 +1,4 @@
-"""Entry point of ``python -m polars_clustereval``, which is the same as ``clustereval``."""
+"""Entry point of ``python -m polars_clustereval``, which runs the command ``clustereval``."""
 
 import sys
 

@@ -1,11 +1,12 @@
 """dbt: a dbt-duckdb plugin that makes the macros available to all models and tests.
 
-In ``profiles.yml``, below the output of type duckdb::
+Add the plugin to ``profiles.yml``, below the output of type duckdb::
 
     plugins:
       - module: polars_clustereval.dbt
 
-The generic tests are in the dbt package ``clustereval``, the folder that `package_folder` returns.
+The generic tests are in the dbt package ``clustereval``, which is the folder that `package_folder`
+returns.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ __all__ = ["Plugin", "package_folder"]
 
 
 class Plugin(BasePlugin):
-    """Plugin of dbt-duckdb that attaches the macros as the database ``clustereval``.
+    """A dbt-duckdb plugin that attaches the macros as the database ``clustereval``.
 
     Models, tests, hooks and snapshots can call ``clustereval.external_report`` and the other macros
-    on all threads. Nothing is written to the database of your project. If this database, or a
-    schema in it, is named ``clustereval``, the plugin raises an error.
+    on all threads. Nothing is written to the database of your project. The plugin raises an error
+    if your database, or a schema in it, is named ``clustereval``.
     """
 
     def configure_connection(self, conn: duckdb.DuckDBPyConnection) -> None:

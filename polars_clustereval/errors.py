@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 
 class Setting(NamedTuple):
-    """A part of an error message: a parameter, and the value that solves the problem."""
+    """A part of an error message that names a parameter and the value that solves the problem."""
 
     parameter: str
     value: object
 
     def __str__(self) -> str:
-        """Return the argument in the form of Python code."""
+        """Return the setting as Python code, in the form parameter=value."""
         return f"{self.parameter}={self.value!r}"
 
 
@@ -23,11 +23,12 @@ class PythonCode(str):
 
 
 class ClusterEvalError(ValueError):
-    """Invalid input: the message tells you what was expected, what was passed, and what to do.
+    """An error about invalid input that says what was expected, what was passed, and what to do.
 
-    The arguments are the parts of the message, which the command line writes in its own form.
+    The arguments of the error are the parts of its message, and the command line writes these parts
+    in its own form.
     """
 
     def __str__(self) -> str:
-        """Return the message in the form for Python."""
+        """Return the message as Python shows it."""
         return "".join(map(str, self.args))

@@ -1,8 +1,8 @@
 """The frame functions as methods: ``frame.clustereval.external_report("species", "cluster")``.
 
-Every method is the function with the same name, with the frame as its first argument. Type checkers
-do not see a registered namespace; for them, use the functions, which are typed and work with
-``frame.pipe``.
+Every method calls the function with the same name, with the frame as its first argument. Type
+checkers do not see a registered namespace. If you use a type checker, call the functions, which are
+typed and work with ``frame.pipe``.
 """
 
 from __future__ import annotations
@@ -79,17 +79,18 @@ def _method(
 
     @wraps(function)
     def method(self: ClusterEval, /, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-        """Call the frame function on the wrapped frame; it has the function's own docstring."""
+        """Call the frame function on the wrapped frame."""
         return function(self._frame, *args, **kwargs)
 
     return method
 
 
 class ClusterEval:
-    """The frame functions as methods of a DataFrame or LazyFrame, which return the same kind.
+    """The frame functions as methods of a DataFrame or a LazyFrame.
 
-    The functions of polars_clustereval.plots are also methods. They return an Altair chart, as in
-    ``frame.clustereval.silhouette_plot(["x", "y"], "cluster")``, and need the extra ``plot``.
+    The methods return a frame of the same kind. The functions of polars_clustereval.plots are also
+    methods, and need the extra ``plot``. Plotting methods return an Altair chart, as in
+    ``frame.clustereval.silhouette_plot(["x", "y"], "cluster")``.
 
     Parameters
     ----------
@@ -177,7 +178,7 @@ class ClusterEval:
 
 
 def _describe_no_method(name: str) -> str:
-    """Return what to use in place of a method that does not exist, as the end of an error text."""
+    """Return the end of an error message, which says what to use instead of a missing method."""
     import polars_clustereval as package
 
     functions = [value for value in map(vars(package).get, package.__all__) if isfunction(value)]

@@ -119,7 +119,7 @@ CREATE OR REPLACE MACRO clustereval.calinski_harabasz_score(vector, cluster) AS
   );
 COMMENT ON MACRO clustereval.calinski_harabasz_score IS
 'Not an aggregate: a column of internal_report(tbl, vector, cluster). (ssb / (k − 1)) / (ssw / (n '
-'− k)); 1 where ssw = 0. Range [0, ∞), best high.';
+'− k)); 1 if ssw = 0. Range [0, ∞), best high.';
 
 -- Raises an error: davies_bouldin_score is a column of internal_report.
 CREATE OR REPLACE MACRO clustereval.davies_bouldin_score(vector, cluster) AS
@@ -329,8 +329,8 @@ CREATE OR REPLACE MACRO clustereval.centroid_dunn_index(vector, cluster) AS
     'centroid_dunn_index', 'dunn_index', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.centroid_dunn_index IS
-'Not an aggregate: a column of dunn_index(tbl, vector, cluster). least distance of two centroids '
-'/ largest diameter. Range [0, ∞), best high.';
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest distance between two '
+'centroids / largest diameter. Range [0, ∞), best high.';
 
 -- Raises an error: max_diameter is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.max_diameter(vector, cluster) AS
@@ -338,8 +338,8 @@ CREATE OR REPLACE MACRO clustereval.max_diameter(vector, cluster) AS
     'max_diameter', 'dunn_index', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.max_diameter IS
-'Not an aggregate: a column of dunn_index(tbl, vector, cluster). largest distance of two points '
-'of one cluster. Range [0, ∞), best low.';
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). largest distance between two '
+'points of the same cluster. Range [0, ∞), best low.';
 
 -- Raises an error: min_separation is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.min_separation(vector, cluster) AS
@@ -347,8 +347,8 @@ CREATE OR REPLACE MACRO clustereval.min_separation(vector, cluster) AS
     'min_separation', 'dunn_index', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.min_separation IS
-'Not an aggregate: a column of dunn_index(tbl, vector, cluster). least distance of two points of '
-'different clusters. Range [0, ∞), best high.';
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest distance between two '
+'points of different clusters. Range [0, ∞), best high.';
 
 -- Raises an error: gdi_11 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_11(vector, cluster) AS

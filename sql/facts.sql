@@ -7,25 +7,26 @@
 ---------------------------------------------------------------------------------------------------
 
 COMMENT ON MACRO clustereval.rand_score IS
-'Rand index: the share of pairs of rows on which label and cluster agree. It is (tp + tn) / all '
-'pairs. If there are many small clusters, the index is always large, because most pairs are apart '
-'in both; adjusted_rand_score corrects for that. Range [0, 1], best 1. Special cases: 1 for a '
-'single row. NULL if there are no rows. Source: Rand (1971), Objective criteria for the '
-'evaluation of clustering methods, doi:10.1080/01621459.1971.10482356. Leave noise out: CASE WHEN '
-'cluster <> -1 THEN cluster END.';
+'Rand index: the share of pairs of rows on which label and cluster agree. The Rand index is (tp + '
+'tn) / all pairs. If there are many small clusters, the index is always large, because most pairs '
+'of rows differ in both label and cluster. adjusted_rand_score corrects for this effect. Range '
+'[0, 1], best 1. Special cases: 1 for a single row. NULL if there are no rows. Source: Rand '
+'(1971), Objective criteria for the evaluation of clustering methods, '
+'doi:10.1080/01621459.1971.10482356. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.adjusted_rand_score IS
-'Rand index RI corrected for chance, (RI - E) / (1 - E). E is the expectation of RI for random '
-'labelings with the same sizes. Random labelings have score 0 on average. Range [-0.5, 1], best '
-'1. Special cases: 1 for equal partitions, even for one cluster, singletons or a single row. NULL '
-'if there are no rows. Source: Hubert and Arabie (1985), Comparing partitions, '
-'doi:10.1007/BF01908075. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'Rand index corrected for chance. The score is (RI - E) / (1 - E), where RI is the Rand index, '
+'and E is the expectation of RI for random labelings with the same group sizes. Random labelings '
+'have a score of 0 on average. Range [-0.5, 1], best 1. Special cases: 1 for equal partitions, '
+'even for one cluster, singletons or a single row. NULL if there are no rows. Source: Hubert and '
+'Arabie (1985), Comparing partitions, doi:10.1007/BF01908075. Leave noise out: CASE WHEN cluster '
+'<> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.fowlkes_mallows_score IS
-'Geometric mean of pair precision and pair recall. It is tp / sqrt((tp + fp) (tp + fn)). Range '
-'[0, 1], best 1. Special cases: 0 if no pair is together in both, even if both partitions have '
-'only singletons. NULL if there are no rows. Source: Fowlkes and Mallows (1983), A method for '
-'comparing two hierarchical clusterings, doi:10.1080/01621459.1983.10478008. Leave noise out: '
+'Geometric mean of pair precision and pair recall. The score is tp / sqrt((tp + fp) (tp + fn)). '
+'Range [0, 1], best 1. Special cases: 0 if no pair is together in both, even if both partitions '
+'have only singletons. NULL if there are no rows. Source: Fowlkes and Mallows (1983), A method '
+'for comparing two hierarchical clusterings, doi:10.1080/01621459.1983.10478008. Leave noise out: '
 'CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.pair_precision IS
@@ -43,114 +44,116 @@ COMMENT ON MACRO clustereval.pair_recall IS
 'noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.pair_f_score IS
-'Weighted harmonic mean of pair precision and pair recall. It is (1 + beta^2) P R / (beta^2 P + '
-'R), where P is the pair precision and R the pair recall. With beta > 1, recall weighs more. With '
-'beta = 1, it is the index of Czekanowski, Dice and Sorensen. Range [0, 1], best 1. Special '
-'cases: NULL if no pair is together by label or by cluster, if beta is 0 and every cluster is a '
-'singleton, or if there are no rows. Source: Dice (1945), Measures of the amount of ecologic '
-'association between species, doi:10.2307/1932409. Leave noise out: CASE WHEN cluster <> -1 THEN '
-'cluster END.';
+'Weighted harmonic mean of pair precision and pair recall. The F score is (1 + beta^2) P R / '
+'(beta^2 P + R), where P is the pair precision and R is the pair recall. With beta > 1, recall '
+'has more weight. With beta = 1, the F score is the index of Czekanowski, Dice and Sorensen. '
+'Range [0, 1], best 1. Special cases: NULL if no pair is together by label or by cluster, if beta '
+'is 0 and every cluster is a singleton, or if there are no rows. Source: Dice (1945), Measures of '
+'the amount of ecologic association between species, doi:10.2307/1932409. Leave noise out: CASE '
+'WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.jaccard_index IS
-'Share of the pairs together by label or by cluster that are together by both. It is tp / (tp + '
-'fp + fn). Range [0, 1], best 1. Special cases: NULL if no pair is together by label or by '
-'cluster. NULL if there are no rows. Source: Jaccard (1912), The distribution of the flora in the '
-'alpine zone, doi:10.1111/j.1469-8137.1912.tb05611.x. Leave noise out: CASE WHEN cluster <> -1 '
-'THEN cluster END.';
+'Share of pairs with the same label and cluster among pairs with the same label or cluster. The '
+'index is tp / (tp + fp + fn). Range [0, 1], best 1. Special cases: NULL if no pair is together '
+'by label or by cluster. NULL if there are no rows. Source: Jaccard (1912), The distribution of '
+'the flora in the alpine zone, doi:10.1111/j.1469-8137.1912.tb05611.x. Leave noise out: CASE WHEN '
+'cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.mirkin_metric IS
-'Number of ordered pairs of rows on which label and cluster disagree. It is 2 (fp + fn), and is a '
+'Number of ordered pairs of rows on which label and cluster disagree. The value 2 (fp + fn) is a '
 'metric on partitions. Range [0, n (n - 1)], best 0. Special cases: 0 for a single row. NULL if '
 'there are no rows. Source: Mirkin (1996), Mathematical classification and clustering, '
 'doi:10.1007/978-1-4613-0457-9. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.hubert_index IS
-'Share of pairs on which label and cluster agree, minus the share on which they disagree. It is '
-'(tp + tn - fp - fn) / all pairs, which equals 2 rand_score - 1. Range [-1, 1], best 1. Special '
-'cases: NULL for a single row. NULL if there are no rows. Source: Hubert (1977), Nominal scale '
-'response agreement as a generalized correlation, doi:10.1111/j.2044-8317.1977.tb00728.x. Leave '
-'noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'Share of pairs on which label and cluster agree, minus the share on which they disagree. The '
+'index is (tp + tn - fp - fn) / (tp + fp + fn + tn), which equals 2 rand_score - 1. Range [-1, '
+'1], best 1. Special cases: NULL for a single row. NULL if there are no rows. Source: Hubert '
+'(1977), Nominal scale response agreement as a generalized correlation, '
+'doi:10.1111/j.2044-8317.1977.tb00728.x. Leave noise out: CASE WHEN cluster <> -1 THEN cluster '
+'END.';
 
 COMMENT ON MACRO clustereval.kulczynski_index IS
-'Arithmetic mean of pair precision and pair recall. It is (tp / (tp + fp) + tp / (tp + fn)) / 2. '
-'Range [0, 1], best 1. Special cases: NULL if pair_precision or pair_recall is NULL, and if there '
-'are no rows. Source: Kulczynski (1927), Die Pflanzenassoziationen der Pieninen. Leave noise out: '
-'CASE WHEN cluster <> -1 THEN cluster END.';
+'Arithmetic mean of pair precision and pair recall. The index is (tp / (tp + fp) + tp / (tp + '
+'fn)) / 2. Range [0, 1], best 1. Special cases: NULL if pair_precision or pair_recall is NULL, '
+'and if there are no rows. Source: Kulczynski (1927), Die Pflanzenassoziationen der Pieninen. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.mcnemar_index IS
-'Signed root of McNemar''s statistic: positive if more pairs are split than joined. It is (fn - '
-'fp) / sqrt(fn + fp), which is 0 if the two numbers of pairs are equal. The fn split pairs have '
-'the same label but different clusters; the fp joined pairs are in the same cluster but have '
-'different labels. If pairs are split and joined at random, the index is approximately standard '
-'normal. Range unbounded. Special cases: NULL for equal partitions. NULL if there are no rows. '
-'Source: McNemar (1947), Note on the sampling error of the difference between correlated '
+'Signed root of McNemar''s statistic: positive if more pairs are split than joined. The index is '
+'(fn - fp) / sqrt(fn + fp), which is 0 if fn equals fp. The fn split pairs have the same label '
+'but different clusters, and the fp joined pairs have the same cluster but different labels. If '
+'pairs are split and joined at random, the index approximately follows a standard normal '
+'distribution. Range unbounded. Special cases: NULL for equal partitions. NULL if there are no '
+'rows. Source: McNemar (1947), Note on the sampling error of the difference between correlated '
 'proportions or percentages, doi:10.1007/BF02295996. Leave noise out: CASE WHEN cluster <> -1 '
 'THEN cluster END.';
 
 COMMENT ON MACRO clustereval.phi_index IS
-'Correlation of "same label" and "same cluster" over all pairs of rows. It is (tp tn - fp fn) / '
-'sqrt((tp + fp) (tp + fn) (fp + tn) (fn + tn)), and is also known as Hubert''s normalized gamma. '
-'Range [-1, 1], best 1. Special cases: NULL if either partition is trivial: all rows together, or '
-'all apart. NULL if there are no rows. Source: Yule (1912), On the methods of measuring '
-'association between two attributes, doi:10.2307/2340126. Leave noise out: CASE WHEN cluster <> '
-'-1 THEN cluster END.';
+'Correlation of "same label" and "same cluster" over all pairs of rows. The coefficient is (tp tn '
+'- fp fn) / sqrt((tp + fp) (tp + fn) (fp + tn) (fn + tn)), and is also known as Hubert''s '
+'normalized gamma. Range [-1, 1], best 1. Special cases: NULL if either partition is trivial: all '
+'rows together, or all apart. NULL if there are no rows. Source: Yule (1912), On the methods of '
+'measuring association between two attributes, doi:10.2307/2340126. Leave noise out: CASE WHEN '
+'cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.correlation_distance IS
-'Angle between the two partitions, arccos(phi_index) / pi. It is a metric on partitions. For '
-'random labelings, its expectation is near 1/2. Range [0, 1], best 0. Special cases: 0 for equal '
-'partitions, even trivial ones. Otherwise NULL if one partition is trivial: a single group, or '
-'singletons only. NULL if there are no rows. Source: Gösgens, Tikhonov and Prokhorenkova (2021), '
-'Systematic analysis of cluster similarity indices: how to validate validation measures, '
-'https://proceedings.mlr.press/v139/gosgens21a.html. Leave noise out: CASE WHEN cluster <> -1 '
-'THEN cluster END.';
+'Angle between the two partitions, arccos(phi_index) / pi. The correlation distance is a metric '
+'on partitions. For random labelings, the expected distance is close to 1/2. Range [0, 1], best '
+'0. Special cases: 0 for equal partitions, even trivial ones. Otherwise NULL if one partition is '
+'trivial: a single group, or singletons only. NULL if there are no rows. Source: Gösgens, '
+'Tikhonov and Prokhorenkova (2021), Systematic analysis of cluster similarity indices: how to '
+'validate validation measures, https://proceedings.mlr.press/v139/gosgens21a.html. Leave noise '
+'out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.rogers_tanimoto_index IS
-'Share of pairs on which label and cluster agree, with disagreements counted twice. It is (tp + '
-'tn) / (tp + tn + 2 (fp + fn)). Range [0, 1], best 1. Special cases: NULL for a single row. NULL '
-'if there are no rows. Source: Rogers and Tanimoto (1960), A computer program for classifying '
-'plants, doi:10.1126/science.132.3434.1115. Leave noise out: CASE WHEN cluster <> -1 THEN cluster '
-'END.';
+'Share of pairs on which label and cluster agree, with disagreements counted twice. The index is '
+'(tp + tn) / (tp + tn + 2 (fp + fn)). Range [0, 1], best 1. Special cases: NULL for a single row. '
+'NULL if there are no rows. Source: Rogers and Tanimoto (1960), A computer program for '
+'classifying plants, doi:10.1126/science.132.3434.1115. Leave noise out: CASE WHEN cluster <> -1 '
+'THEN cluster END.';
 
 COMMENT ON MACRO clustereval.russell_rao_index IS
-'Share of all pairs of rows that have the same label and the same cluster. It is tp / all pairs. '
-'Range [0, 1]. Special cases: NULL for a single row. NULL if there are no rows. Source: Russell '
-'and Rao (1940), On habitat and association of species of anopheline larvae in south-eastern '
-'Madras. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'Share of all pairs of rows that have the same label and the same cluster. The index is tp / (tp '
+'+ fp + fn + tn). Range [0, 1]. Special cases: NULL for a single row. NULL if there are no rows. '
+'Source: Russell and Rao (1940), On habitat and association of species of anopheline larvae in '
+'south-eastern Madras. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.sokal_sneath_1_index IS
-'Jaccard index of pairs, in which pairs on which label and cluster disagree count twice. It is tp '
-'/ (tp + 2 (fp + fn)). Range [0, 1], best 1. Special cases: NULL if no pair is together by label '
-'or by cluster. NULL if there are no rows. Source: Sokal and Sneath (1963), Principles of '
-'numerical taxonomy. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'Jaccard index of pairs of rows, with disagreements between label and cluster counted twice. The '
+'index is tp / (tp + 2 (fp + fn)). Range [0, 1], best 1. Special cases: NULL if no pair is '
+'together by label or by cluster. NULL if there are no rows. Source: Sokal and Sneath (1963), '
+'Principles of numerical taxonomy. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.sokal_sneath_2_index IS
-'Share of pairs on which label and cluster agree, with agreements counted twice. It is (tp + tn) '
-'/ (tp + tn + (fp + fn) / 2). Range [0, 1], best 1. Special cases: NULL for a single row. NULL if '
-'there are no rows. Source: Sokal and Sneath (1963), Principles of numerical taxonomy. Leave '
-'noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'Share of pairs on which label and cluster agree, with agreements counted twice. The index is (tp '
+'+ tn) / (tp + tn + (fp + fn) / 2). Range [0, 1], best 1. Special cases: NULL for a single row. '
+'NULL if there are no rows. Source: Sokal and Sneath (1963), Principles of numerical taxonomy. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.southwood_index IS
-'Number of pairs together by both label and cluster, per pair together by only one of them. It is '
-'tp / (fp + fn), which equals J / (1 - J), where J is jaccard_index. Range [0, ∞), best high. '
-'Special cases: NULL for equal partitions. NULL if there are no rows. Source: Southwood (1978), '
-'Ecological methods, with particular reference to the study of insect populations, second '
+'Number of pairs that share label and cluster, divided by the number that share only one. The '
+'index is tp / (fp + fn), which equals J / (1 - J), where J is jaccard_index. Range [0, ∞), best '
+'high. Special cases: NULL for equal partitions. NULL if there are no rows. Source: Southwood '
+'(1978), Ecological methods, with particular reference to the study of insect populations, second '
 'edition, Chapman and Hall. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.adjusted_fowlkes_mallows_score IS
-'Fowlkes-Mallows score corrected for chance. It is (FM - E) / (1 - E), where E is the expectation '
-'of the score FM for random labelings with the same sizes. Random labelings have score 0 on '
-'average. Range up to 1, best 1. Special cases: NULL if either partition is trivial: all rows '
-'together, or all apart. NULL if there are no rows. Source: Hubert and Arabie (1985), Comparing '
-'partitions, doi:10.1007/BF01908075. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'Fowlkes-Mallows score corrected for chance. The score is (FM - E) / (1 - E), where FM is the '
+'Fowlkes-Mallows score, and E is the expectation of FM for random labelings with the same group '
+'sizes. Random labelings have a score of 0 on average. Range up to 1, best 1. Special cases: NULL '
+'if either partition is trivial: all rows together, or all apart. NULL if there are no rows. '
+'Source: Hubert and Arabie (1985), Comparing partitions, doi:10.1007/BF01908075. Leave noise out: '
+'CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.multinomial_adjusted_rand_score IS
 'Adjusted Rand index under a multinomial model (MARI). adjusted_rand_score treats the sizes of '
-'labels and clusters as fixed. Here these sizes are also random, and the correction is unbiased. '
-'Random labelings have score 0 on average. Range up to 1, best 1. Special cases: NULL for fewer '
-'than 4 rows and for 0 / 0. The score of equal partitions is 0 / 0 if they are one cluster, all '
-'singletons, or two clusters of two rows. NULL if there are no rows. Source: Sundqvist, Chiquet '
-'and Rigaill (2023), Adjusting the adjusted Rand index, doi:10.1007/s00180-022-01230-7. Leave '
-'noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'labels and clusters as fixed. multinomial_adjusted_rand_score treats these sizes as random too, '
+'and its correction is unbiased. Random labelings have a score of 0 on average. Range up to 1, '
+'best 1. Special cases: NULL for fewer than 4 rows and for 0 / 0. The score of equal partitions '
+'is 0 / 0 if they are one cluster, all singletons, or two clusters of two rows. NULL if there are '
+'no rows. Source: Sundqvist, Chiquet and Rigaill (2023), Adjusting the adjusted Rand index, '
+'doi:10.1007/s00180-022-01230-7. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.label_entropy IS
 'Entropy of the labels in nats. Range [0, ln n]. Special cases: 0 for a single label. NULL if '
@@ -165,21 +168,21 @@ COMMENT ON MACRO clustereval.cluster_entropy IS
 'END.';
 
 COMMENT ON MACRO clustereval.joint_entropy IS
-'Entropy of the pairs of label and cluster in nats. Range [0, ln n]. Special cases: 0 for one '
-'label and one cluster. NULL if there are no rows. Source: Shannon (1948), A mathematical theory '
+'Joint entropy of label and cluster in nats. Range [0, ln n]. Special cases: 0 for one label and '
+'one cluster. NULL if there are no rows. Source: Shannon (1948), A mathematical theory of '
+'communication, doi:10.1002/j.1538-7305.1948.tb01338.x. Leave noise out: CASE WHEN cluster <> -1 '
+'THEN cluster END.';
+
+COMMENT ON MACRO clustereval.label_entropy_given_cluster IS
+'Entropy of the labels given the cluster, in nats. The entropies of the labels within each '
+'cluster are averaged, weighted by cluster size. Range [0, label_entropy], best 0. Special cases: '
+'0 for a single label. NULL if there are no rows. Source: Shannon (1948), A mathematical theory '
 'of communication, doi:10.1002/j.1538-7305.1948.tb01338.x. Leave noise out: CASE WHEN cluster <> '
 '-1 THEN cluster END.';
 
-COMMENT ON MACRO clustereval.label_entropy_given_cluster IS
-'Entropy of the labels given the cluster, in nats. It is the mean over the clusters of the '
-'entropy of their labels, weighted by cluster size. Range [0, label_entropy], best 0. Special '
-'cases: 0 for a single label. NULL if there are no rows. Source: Shannon (1948), A mathematical '
-'theory of communication, doi:10.1002/j.1538-7305.1948.tb01338.x. Leave noise out: CASE WHEN '
-'cluster <> -1 THEN cluster END.';
-
 COMMENT ON MACRO clustereval.cluster_entropy_given_label IS
-'Entropy of the clusters given the label, in nats. It is the mean over the labels of the entropy '
-'of their clusters, weighted by label size. Range [0, cluster_entropy], best 0. Special cases: 0 '
+'Entropy of the clusters given the label, in nats. The entropies of the clusters within each '
+'label are averaged, weighted by label size. Range [0, cluster_entropy], best 0. Special cases: 0 '
 'for a single cluster. NULL if there are no rows. Source: Shannon (1948), A mathematical theory '
 'of communication, doi:10.1002/j.1538-7305.1948.tb01338.x. Leave noise out: CASE WHEN cluster <> '
 '-1 THEN cluster END.';
@@ -191,29 +194,30 @@ COMMENT ON MACRO clustereval.mutual_info_score IS
 'CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.normalized_mutual_info_score IS
-'Mutual information divided by a mean of the two entropies. average_method names the mean: '
-'''arithmetic'', ''geometric'', ''min'', ''max'', or ''joint'' for the joint entropy. For random '
-'clusters, this score increases with the number of clusters, while adjusted_mutual_info_score '
-'does not. Range [0, 1], best 1. Special cases: 1 for equal partitions, even trivial ones. '
-'Otherwise 0 for one label or one cluster. NULL if there are no rows. Source: Strehl and Ghosh '
-'(2002), Cluster ensembles, JMLR 3:583-617. Kvalseth (1987), doi:10.1109/TSMC.1987.4309069. Leave '
-'noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'Mutual information divided by a mean of the label entropy and the cluster entropy. '
+'average_method names the mean: ''arithmetic'', ''geometric'', ''min'', ''max'', or ''joint'' for '
+'the joint entropy. For random clusters, this score increases with the number of clusters, but '
+'adjusted_mutual_info_score does not. Range [0, 1], best 1. Special cases: 1 for equal '
+'partitions, even trivial ones. Otherwise 0 for one label or one cluster. NULL if there are no '
+'rows. Source: Strehl and Ghosh (2002), Cluster ensembles, JMLR 3:583-617. Kvalseth (1987), '
+'doi:10.1109/TSMC.1987.4309069. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.adjusted_mutual_info_score IS
-'Mutual information corrected for chance, divided by a mean entropy corrected in the same way. It '
-'is (MI - E) / (M - E), where E is the expectation of MI for random labelings, and M is the mean '
-'of the entropies that average_method names: ''arithmetic'', ''geometric'', ''min'' or ''max''. '
-'Random labelings have score 0 on average. Range up to 1, best 1. Special cases: 1 for equal '
-'partitions. Otherwise 0 for one label or one cluster, and NULL with ''min'' if all labels or all '
-'clusters are singletons, because the score is 0 / 0 in that case. NULL if there are no rows. '
-'Source: Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings comparison, '
-'JMLR 11:2837-2854. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'Normalized mutual information corrected for chance. The score is (MI - E) / (M - E), where MI is '
+'the mutual information, E is the expectation of MI for random labelings, and M is a mean of the '
+'label entropy and the cluster entropy. average_method names the mean: ''arithmetic'', '
+'''geometric'', ''min'' or ''max''. Random labelings have a score of 0 on average. Range up to 1, '
+'best 1. Special cases: 1 for equal partitions. Otherwise 0 for one label or one cluster, and '
+'NULL with ''min'' if all labels or all clusters are singletons, because the score is 0 / 0 in '
+'that case. NULL if there are no rows. Source: Vinh, Epps and Bailey (2010), Information '
+'theoretic measures for clusterings comparison, JMLR 11:2837-2854. Leave noise out: CASE WHEN '
+'cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.expected_mutual_info IS
-'Mean mutual information of random labelings with the same sizes, in nats. The mean is taken over '
-'all permutations of the rows. Range [0, the smaller entropy]. Special cases: 0 for a single '
-'label or a single cluster. NULL if there are no rows. Source: Vinh, Epps and Bailey (2009), '
-'Information theoretic measures for clusterings comparison: is a correction for chance '
+'Expected mutual information of random labelings with the same sizes, in nats. The expectation is '
+'taken over all permutations of the rows. Range [0, the smaller entropy]. Special cases: 0 for a '
+'single label or a single cluster. NULL if there are no rows. Source: Vinh, Epps and Bailey '
+'(2009), Information theoretic measures for clusterings comparison: is a correction for chance '
 'necessary?, doi:10.1145/1553374.1553511. Leave noise out: CASE WHEN cluster <> -1 THEN cluster '
 'END.';
 
@@ -230,12 +234,12 @@ COMMENT ON MACRO clustereval.completeness_score IS
 'THEN cluster END.';
 
 COMMENT ON MACRO clustereval.v_measure_score IS
-'Weighted harmonic mean of homogeneity and completeness. It is (1 + beta) h c / (beta h + c), '
-'where h is the homogeneity and c the completeness. With beta > 1, completeness weighs more. With '
-'beta = 1, the score equals normalized_mutual_info_score. Range [0, 1], best 1. Special cases: 0 '
-'for h = c = 0. NULL for beta = c = 0 < h, and if there are no rows. Source: Rosenberg and '
-'Hirschberg (2007), V-measure, EMNLP-CoNLL, D07-1043. Leave noise out: CASE WHEN cluster <> -1 '
-'THEN cluster END.';
+'Weighted harmonic mean of homogeneity and completeness. The V-measure is (1 + beta) h c / (beta '
+'h + c), where h is the homogeneity and c is the completeness. With beta > 1, completeness has '
+'more weight. With beta = 1, the score equals normalized_mutual_info_score. Range [0, 1], best 1. '
+'Special cases: 0 for h = c = 0. NULL for beta = c = 0 < h, and if there are no rows. Source: '
+'Rosenberg and Hirschberg (2007), V-measure, EMNLP-CoNLL, D07-1043. Leave noise out: CASE WHEN '
+'cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.variation_of_information IS
 'Sum of the two conditional entropies in nats, a metric on partitions. Range [0, ln n], best 0. '
@@ -244,17 +248,18 @@ COMMENT ON MACRO clustereval.variation_of_information IS
 'cluster END.';
 
 COMMENT ON MACRO clustereval.normalized_variation_of_information IS
-'Variation of information divided by the joint entropy, a metric on partitions. Range [0, 1], '
-'best 0. Special cases: 0 for equal partitions, even trivial ones. NULL if there are no rows. '
-'Source: Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings comparison, '
-'JMLR 11:2837-2854. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'Variation of information divided by the joint entropy. The normalized variation of information '
+'is a metric on partitions. Range [0, 1], best 0. Special cases: 0 for equal partitions, even '
+'trivial ones. NULL if there are no rows. Source: Vinh, Epps and Bailey (2010), Information '
+'theoretic measures for clusterings comparison, JMLR 11:2837-2854. Leave noise out: CASE WHEN '
+'cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.normalized_information_distance IS
-'1 - MI / M, where MI is the mutual information and M the larger of the two entropies. It is a '
-'metric on partitions. Range [0, 1], best 0. Special cases: 0 for equal partitions, even trivial '
-'ones. NULL if there are no rows. Source: Vinh, Epps and Bailey (2010), Information theoretic '
-'measures for clusterings comparison, JMLR 11:2837-2854. Leave noise out: CASE WHEN cluster <> -1 '
-'THEN cluster END.';
+'1 - MI / M, where MI is the mutual information and M is the larger of the two entropies. The '
+'normalized information distance is a metric on partitions. Range [0, 1], best 0. Special cases: '
+'0 for equal partitions, even trivial ones. NULL if there are no rows. Source: Vinh, Epps and '
+'Bailey (2010), Information theoretic measures for clusterings comparison, JMLR 11:2837-2854. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.purity IS
 'Share of rows that have the majority label of their cluster. Range (0, 1], best 1. Special '
@@ -271,7 +276,7 @@ COMMENT ON MACRO clustereval.inverse_purity IS
 'END.';
 
 COMMENT ON MACRO clustereval.class_f_measure IS
-'Best F1 score of any cluster for the label of a row, averaged over the rows. The F1 score of a '
+'Best F1 score of the label of a row with any cluster, averaged over the rows. The F1 score of a '
 'label and a cluster is 2 n / (a + b), where a is the number of rows with the label, b is the '
 'number of rows in the cluster, and n is the number of rows in both. Range (0, 1], best 1. '
 'Special cases: 1 for equal partitions only. NULL if there are no rows. Source: Larsen and Aone '
@@ -279,43 +284,44 @@ COMMENT ON MACRO clustereval.class_f_measure IS
 'doi:10.1145/312129.312186. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.split_join_distance IS
-'Number of rows to move to turn each partition into the other, added over both directions. It is '
-'2 n minus the rows with the majority label of their cluster, minus the rows in the majority '
-'cluster of their label. It is a metric on partitions. Range [0, 2 n), best 0. Special cases: 0 '
-'for equal partitions only. NULL if there are no rows. Source: van Dongen (2000), Performance '
-'criteria for graph clustering and Markov cluster experiments, CWI INS-R0012. Leave noise out: '
-'CASE WHEN cluster <> -1 THEN cluster END.';
+'Number of rows to move to turn each partition into the other, summed over both directions. The '
+'distance is 2 n, minus the number of rows with the majority label of their cluster, minus the '
+'number of rows in the majority cluster of their label. The split-join distance is a metric on '
+'partitions. Range [0, 2 n), best 0. Special cases: 0 for equal partitions only. NULL if there '
+'are no rows. Source: van Dongen (2000), Performance criteria for graph clustering and Markov '
+'cluster experiments, CWI INS-R0012. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.bcubed_precision IS
 'Share of a row''s cluster that has the same label as the row, averaged over the rows. The row '
-'itself is included in its cluster. Range (0, 1], best 1. Special cases: 1 where every cluster is '
-'a singleton. NULL if there are no rows. Source: Bagga and Baldwin (1998), Algorithms for scoring '
-'coreference chains. Amigo, Gonzalo, Artiles and Verdejo (2009), doi:10.1007/s10791-008-9066-8. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
-
-COMMENT ON MACRO clustereval.bcubed_recall IS
-'Share of the rows with a row''s label that are in its cluster, averaged over the rows. The row '
-'itself is included among the rows with its label. Range (0, 1], best 1. Special cases: 1 for a '
-'single cluster. NULL if there are no rows. Source: Bagga and Baldwin (1998), Algorithms for '
+'itself counts as part of its cluster. Range (0, 1], best 1. Special cases: 1 where every cluster '
+'is a singleton. NULL if there are no rows. Source: Bagga and Baldwin (1998), Algorithms for '
 'scoring coreference chains. Amigo, Gonzalo, Artiles and Verdejo (2009), '
 'doi:10.1007/s10791-008-9066-8. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
+COMMENT ON MACRO clustereval.bcubed_recall IS
+'Share of the rows with a row''s label that are in the row''s cluster, averaged over the rows. '
+'The row itself counts as one of the rows with its label. Range (0, 1], best 1. Special cases: 1 '
+'for a single cluster. NULL if there are no rows. Source: Bagga and Baldwin (1998), Algorithms '
+'for scoring coreference chains. Amigo, Gonzalo, Artiles and Verdejo (2009), '
+'doi:10.1007/s10791-008-9066-8. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+
 COMMENT ON MACRO clustereval.bcubed_f_score IS
-'Weighted harmonic mean of B-cubed precision and recall. It is (1 + beta^2) P R / (beta^2 P + R), '
-'where P is the precision and R the recall. With beta > 1, recall weighs more. Range (0, 1], best '
-'1. Special cases: 1 for equal partitions only. NULL if there are no rows. Source: Amigo, '
-'Gonzalo, Artiles and Verdejo (2009), A comparison of extrinsic clustering evaluation metrics '
-'based on formal constraints, doi:10.1007/s10791-008-9066-8. Leave noise out: CASE WHEN cluster '
-'<> -1 THEN cluster END.';
+'Weighted harmonic mean of B-cubed precision and recall. The F score is (1 + beta^2) P R / '
+'(beta^2 P + R), where P is the B-cubed precision and R is the B-cubed recall. With beta > 1, '
+'recall has more weight. Range (0, 1], best 1. Special cases: 1 for equal partitions only. NULL '
+'if there are no rows. Source: Amigo, Gonzalo, Artiles and Verdejo (2009), A comparison of '
+'extrinsic clustering evaluation metrics based on formal constraints, '
+'doi:10.1007/s10791-008-9066-8. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.element_centric_similarity IS
-'Overlap of a row''s label and cluster / the larger of the two, averaged over the rows. It is '
-'(1/n) times the sum of n_ij^2 / max(a_i, b_j) over the cells of the contingency table, where the '
-'cell has n_ij rows, its label a_i rows and its cluster b_j rows. For partitions, the '
-'element-centric similarity has this value whatever its parameter alpha is. Range (0, 1], best 1. '
-'Special cases: 1 for equal partitions only. NULL if there are no rows. Source: Gates, Wood, '
-'Hetrick and Ahn (2019), Element-centric clustering comparison unifies overlaps and hierarchy, '
-'doi:10.1038/s41598-019-44892-y. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'Overlap of a row''s label and cluster, divided by the larger one, averaged over the rows. The '
+'similarity is (1/n) times the sum of n_ij^2 / max(a_i, b_j) over the cells of the contingency '
+'table, where a cell has n_ij rows, its label has a_i rows, and its cluster has b_j rows. For '
+'partitions, this formula holds for every value of the parameter alpha of the element-centric '
+'similarity. Range (0, 1], best 1. Special cases: 1 for equal partitions only. NULL if there are '
+'no rows. Source: Gates, Wood, Hetrick and Ahn (2019), Element-centric clustering comparison '
+'unifies overlaps and hierarchy, doi:10.1038/s41598-019-44892-y. Leave noise out: CASE WHEN '
+'cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.exact_match_precision IS
 'Share of the clusters that have exactly the rows of a label. Range [0, 1], best 1. Special '
@@ -343,147 +349,155 @@ COMMENT ON MACRO clustereval.k_measure IS
 'cluster END.';
 
 COMMENT ON MACRO clustereval.closest_cluster_precision IS
-'Mean over the clusters of their best Jaccard index with any label. Each cluster counts the same, '
-'whatever its size. Range (0, 1], best 1. Special cases: 1 for equal partitions only. NULL if '
-'there are no rows. Source: Benjelloun, Garcia-Molina, Menestrina, Su, Whang and Widom (2009), '
+'Mean of the clusters'' best Jaccard indices with any label. All clusters have the same weight, '
+'regardless of their size. Range (0, 1], best 1. Special cases: 1 for equal partitions only. NULL '
+'if there are no rows. Source: Benjelloun, Garcia-Molina, Menestrina, Su, Whang and Widom (2009), '
 'Swoosh: a generic approach to entity resolution, doi:10.1007/s00778-008-0098-x. Leave noise out: '
 'CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.closest_cluster_recall IS
-'Mean over the labels of their best Jaccard index with any cluster. Each label counts the same, '
-'whatever its size. Range (0, 1], best 1. Special cases: 1 for equal partitions only. NULL if '
-'there are no rows. Source: Benjelloun, Garcia-Molina, Menestrina, Su, Whang and Widom (2009), '
+'Mean of the labels'' best Jaccard indices with any cluster. All labels have the same weight, '
+'regardless of their size. Range (0, 1], best 1. Special cases: 1 for equal partitions only. NULL '
+'if there are no rows. Source: Benjelloun, Garcia-Molina, Menestrina, Su, Whang and Widom (2009), '
 'Swoosh: a generic approach to entity resolution, doi:10.1007/s00778-008-0098-x. Leave noise out: '
 'CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.closest_cluster_f_score IS
-'Weighted harmonic mean of closest_cluster_precision and closest_cluster_recall. It is (1 + '
-'beta^2) P R / (beta^2 P + R), where P is the precision and R the recall. With beta > 1, recall '
-'weighs more. Range (0, 1], best 1. Special cases: 1 for equal partitions only. NULL if there are '
-'no rows. Source: Benjelloun, Garcia-Molina, Menestrina, Su, Whang and Widom (2009), Swoosh: a '
-'generic approach to entity resolution, doi:10.1007/s00778-008-0098-x. Leave noise out: CASE WHEN '
-'cluster <> -1 THEN cluster END.';
+'Weighted harmonic mean of closest_cluster_precision and closest_cluster_recall. The score is (1 '
+'+ beta^2) P R / (beta^2 P + R), where P is the precision and R is the recall. If beta > 1, '
+'recall weighs more than precision. Range (0, 1], best 1. Special cases: 1 for equal partitions '
+'only. NULL if there are no rows. Source: Benjelloun, Garcia-Molina, Menestrina, Su, Whang and '
+'Widom (2009), Swoosh: a generic approach to entity resolution, doi:10.1007/s00778-008-0098-x. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.talburt_wang_index IS
-'Geometric mean of the numbers of labels and clusters, divided by the number of cells. It is '
-'sqrt(labels x clusters) / cells, where a cell is a pair of a label and a cluster with common '
-'rows. Range (0, 1], best 1. Special cases: 1 for equal partitions only. NULL if there are no '
-'rows. Source: Talburt, Wang, Hess and Kuo (2007), An algebraic approach to data quality metrics '
-'for entity resolution over large datasets, doi:10.4018/978-1-59904-024-0.ch001. Leave noise out: '
-'CASE WHEN cluster <> -1 THEN cluster END.';
+'Geometric mean of the numbers of labels and clusters, divided by the number of cells. The index '
+'is sqrt(labels x clusters) / cells, where a cell is a pair of a label and a cluster that have '
+'rows in common. Range (0, 1], best 1. Special cases: 1 for equal partitions only. NULL if there '
+'are no rows. Source: Talburt, Wang, Hess and Kuo (2007), An algebraic approach to data quality '
+'metrics for entity resolution over large datasets, doi:10.4018/978-1-59904-024-0.ch001. Leave '
+'noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.basic_merge_distance IS
-'Number of splits and merges that turn the clusters into the labels. It is 2 cells - labels - '
-'clusters. All splits come first, so rows with different labels are never merged. Range [0, 2 n), '
-'best 0. Special cases: 0 for equal partitions only. NULL if there are no rows. Source: '
-'Menestrina, Whang and Garcia-Molina (2010), Evaluating entity resolution results, '
-'doi:10.14778/1920841.1920871. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'Number of splits and merges that turn the clusters into the labels. The distance is 2 cells - '
+'labels - clusters, where cells is the number of contingency cells. All splits come first, so '
+'rows with different labels are never merged. Range [0, 2 n), best 0. Special cases: 0 for equal '
+'partitions only. NULL if there are no rows. Source: Menestrina, Whang and Garcia-Molina (2010), '
+'Evaluating entity resolution results, doi:10.14778/1920841.1920871. Leave noise out: CASE WHEN '
+'cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.generalized_merge_distance IS
 'Cost of the splits and merges that turn the clusters into the labels. Splitting a cluster into x '
 'and y rows, or merging clusters of x and y rows, costs 1 (''unit''), x · y (''product'') or (x + '
 'y) ln(x + y) - x ln x - y ln y (''entropy''). All splits come first, so rows with different '
-'labels are never merged, and the order of the splits and of the merges does not matter. With '
-'''unit'' for both costs, this is basic_merge_distance; with ''product'', it is fp + fn, half of '
-'mirkin_metric; with ''entropy'', it is n times variation_of_information. Range [0, ∞), best 0. '
-'Special cases: 0 for equal partitions only. NULL if there are no rows. Source: Menestrina, Whang '
-'and Garcia-Molina (2010), Evaluating entity resolution results, doi:10.14778/1920841.1920871. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'labels are never merged. The order of the splits and the order of the merges do not matter. If '
+'both costs are ''unit'', the distance is basic_merge_distance. If both costs are ''product'', '
+'the distance is fp + fn, which is half of mirkin_metric. If both costs are ''entropy'', the '
+'distance is n times variation_of_information. Range [0, ∞), best 0. Special cases: 0 for equal '
+'partitions only. NULL if there are no rows. Source: Menestrina, Whang and Garcia-Molina (2010), '
+'Evaluating entity resolution results, doi:10.14778/1920841.1920871. Leave noise out: CASE WHEN '
+'cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.muc_precision IS
-'MUC precision: the share of the links within clusters that are right. It is (n - cells) / (n - '
-'clusters). A cluster of b rows is held together by b - 1 links, and one of these links is wrong '
-'for each label in the cluster after the first. Range [0, 1], best 1. Special cases: NULL if all '
-'clusters are singletons. NULL if there are no rows. Source: Vilain, Burger, Aberdeen, Connolly '
-'and Hirschman (1995), A model-theoretic coreference scoring scheme, doi:10.3115/1072399.1072405. '
+'MUC precision: the share of links within clusters that are correct. The precision is (n - cells) '
+'/ (n - clusters), where n is the number of rows and cells is the number of contingency cells. A '
+'cluster of size b is held together by b - 1 links, and one of these links is wrong for each '
+'label in the cluster after the first. Range [0, 1], best 1. Special cases: NULL if all clusters '
+'are singletons. NULL if there are no rows. Source: Vilain, Burger, Aberdeen, Connolly and '
+'Hirschman (1995), A model-theoretic coreference scoring scheme, doi:10.3115/1072399.1072405. '
 'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.muc_recall IS
-'MUC recall: the share of the links within labels that the clusters contain. It is (n - cells) / '
-'(n - labels). A label of a rows is held together by a - 1 links, and one of these links is '
-'missing for each cluster of the label after the first. Range [0, 1], best 1. Special cases: NULL '
-'if all labels are singletons. NULL if there are no rows. Source: Vilain, Burger, Aberdeen, '
-'Connolly and Hirschman (1995), A model-theoretic coreference scoring scheme, '
-'doi:10.3115/1072399.1072405. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'MUC recall: the share of links within labels that the clusters contain. The recall is (n - '
+'cells) / (n - labels), where n is the number of rows and cells is the number of contingency '
+'cells. A label of size a is held together by a - 1 links, and one of these links is missing for '
+'each cluster of the label after the first. Range [0, 1], best 1. Special cases: NULL if all '
+'labels are singletons. NULL if there are no rows. Source: Vilain, Burger, Aberdeen, Connolly and '
+'Hirschman (1995), A model-theoretic coreference scoring scheme, doi:10.3115/1072399.1072405. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.muc_f_score IS
-'Weighted harmonic mean of MUC precision and recall. It is (1 + beta^2) P R / (beta^2 P + R), '
-'where P is the precision and R the recall. With beta > 1, recall weighs more. Range [0, 1], best '
-'1. Special cases: NULL if all rows are singletons on both sides. NULL if there are no rows. '
-'Source: Vilain, Burger, Aberdeen, Connolly and Hirschman (1995), A model-theoretic coreference '
-'scoring scheme, doi:10.3115/1072399.1072405. Leave noise out: CASE WHEN cluster <> -1 THEN '
-'cluster END.';
+'Weighted harmonic mean of MUC precision and recall. The score is (1 + beta^2) P R / (beta^2 P + '
+'R), where P is the precision and R is the recall. If beta > 1, recall weighs more than '
+'precision. Range [0, 1], best 1. Special cases: NULL if all rows are singletons on both sides. '
+'NULL if there are no rows. Source: Vilain, Burger, Aberdeen, Connolly and Hirschman (1995), A '
+'model-theoretic coreference scoring scheme, doi:10.3115/1072399.1072405. Leave noise out: CASE '
+'WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.lea_precision IS
-'LEA precision: the share of right links in a cluster, weighted by the sizes of the clusters. A '
-'link between two rows of a cluster is right if they have the same label. The shares of right '
-'links are averaged over the clusters, with their sizes as weights. A singleton has one link, to '
-'itself, which is right if its label is also a singleton. Range [0, 1], best 1. Special cases: 1 '
-'for equal partitions only. NULL if there are no rows. Source: Moosavi and Strube (2016), Which '
-'coreference evaluation metric do you trust? A proposal for a link-based entity aware metric, '
-'doi:10.18653/v1/P16-1060. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'LEA precision: the mean share of correct links in a cluster, weighted by cluster size. A link '
+'between two rows of a cluster is correct if the rows have the same label. The shares of correct '
+'links are averaged over the clusters, with cluster sizes as weights. A singleton cluster has one '
+'link, from its row to itself, which is correct if the label of the row is also a singleton. '
+'Range [0, 1], best 1. Special cases: 1 for equal partitions only. NULL if there are no rows. '
+'Source: Moosavi and Strube (2016), Which coreference evaluation metric do you trust? A proposal '
+'for a link-based entity aware metric, doi:10.18653/v1/P16-1060. Leave noise out: CASE WHEN '
+'cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.lea_recall IS
-'LEA recall: the share of found links of a label, weighted by the sizes of the labels. A link '
-'between two rows of a label is found if they are in the same cluster. The shares of found links '
-'are averaged over the labels, with their sizes as weights. A singleton has one link, to itself, '
-'which is found if its cluster is also a singleton. Range [0, 1], best 1. Special cases: 1 for '
-'equal partitions only. NULL if there are no rows. Source: Moosavi and Strube (2016), Which '
-'coreference evaluation metric do you trust? A proposal for a link-based entity aware metric, '
-'doi:10.18653/v1/P16-1060. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'LEA recall: the mean share of links of a label that are found, weighted by label size. A link '
+'between two rows of a label is found if the rows are in the same cluster. The shares of found '
+'links are averaged over the labels, with label sizes as weights. A singleton label has one link, '
+'from its row to itself, which is found if the cluster of the row is also a singleton. Range [0, '
+'1], best 1. Special cases: 1 for equal partitions only. NULL if there are no rows. Source: '
+'Moosavi and Strube (2016), Which coreference evaluation metric do you trust? A proposal for a '
+'link-based entity aware metric, doi:10.18653/v1/P16-1060. Leave noise out: CASE WHEN cluster <> '
+'-1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.lea_f_score IS
-'Weighted harmonic mean of LEA precision and recall. It is (1 + beta^2) P R / (beta^2 P + R), '
-'where P is the precision and R the recall. With beta > 1, recall weighs more. Range [0, 1], best '
-'1. Special cases: 0 if both are 0. NULL if there are no rows. Source: Moosavi and Strube (2016), '
-'Which coreference evaluation metric do you trust? A proposal for a link-based entity aware '
-'metric, doi:10.18653/v1/P16-1060. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'Weighted harmonic mean of LEA precision and recall. The score is (1 + beta^2) P R / (beta^2 P + '
+'R), where P is the precision and R is the recall. If beta > 1, recall weighs more than '
+'precision. Range [0, 1], best 1. Special cases: 0 if both are 0. NULL if there are no rows. '
+'Source: Moosavi and Strube (2016), Which coreference evaluation metric do you trust? A proposal '
+'for a link-based entity aware metric, doi:10.18653/v1/P16-1060. Leave noise out: CASE WHEN '
+'cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.blanc_precision IS
-'BLANC precision: the mean of the precisions for pairs together and for pairs apart. It is (tp / '
-'(tp + fp) + tn / (tn + fn)) / 2. Range [0, 1], best 1. Special cases: 1 for equal partitions '
-'only. If there are no pairs of one kind, 0 / 0 counts as 0. NULL if there are no rows. Source: '
-'Luo, Pradhan, Recasens and Hovy (2014), An extension of BLANC to system mentions, '
-'doi:10.3115/v1/P14-2005. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
-
-COMMENT ON MACRO clustereval.blanc_recall IS
-'BLANC recall: the mean of the recalls for pairs together and for pairs apart. It is (tp / (tp + '
-'fn) + tn / (tn + fp)) / 2. Range [0, 1], best 1. Special cases: 1 for equal partitions only. If '
-'there are no pairs of one kind, 0 / 0 counts as 0. NULL if there are no rows. Source: Luo, '
-'Pradhan, Recasens and Hovy (2014), An extension of BLANC to system mentions, '
-'doi:10.3115/v1/P14-2005. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
-
-COMMENT ON MACRO clustereval.blanc_f_score IS
-'BLANC F score: the mean of the F scores for pairs together and for pairs apart. The first F '
-'score combines tp / (tp + fp) with tp / (tp + fn), and the second combines tn / (tn + fn) with '
-'tn / (tn + fp). With beta > 1, recall weighs more. Range [0, 1], best 1. Special cases: 1 for '
+'BLANC precision: the mean of the precisions for pairs together and for pairs apart. The '
+'precision is (tp / (tp + fp) + tn / (tn + fn)) / 2. Range [0, 1], best 1. Special cases: 1 for '
 'equal partitions only. If there are no pairs of one kind, 0 / 0 counts as 0. NULL if there are '
 'no rows. Source: Luo, Pradhan, Recasens and Hovy (2014), An extension of BLANC to system '
 'mentions, doi:10.3115/v1/P14-2005. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
+COMMENT ON MACRO clustereval.blanc_recall IS
+'BLANC recall: the mean of the recalls for pairs together and for pairs apart. The recall is (tp '
+'/ (tp + fn) + tn / (tn + fp)) / 2. Range [0, 1], best 1. Special cases: 1 for equal partitions '
+'only. If there are no pairs of one kind, 0 / 0 counts as 0. NULL if there are no rows. Source: '
+'Luo, Pradhan, Recasens and Hovy (2014), An extension of BLANC to system mentions, '
+'doi:10.3115/v1/P14-2005. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+
+COMMENT ON MACRO clustereval.blanc_f_score IS
+'BLANC F score: the mean of the F scores for pairs together and for pairs apart. The F score for '
+'pairs together combines tp / (tp + fp) with tp / (tp + fn), and the F score for pairs apart '
+'combines tn / (tn + fn) with tn / (tn + fp). If beta > 1, recall weighs more than precision. '
+'Range [0, 1], best 1. Special cases: 1 for equal partitions only. If there are no pairs of one '
+'kind, 0 / 0 counts as 0. NULL if there are no rows. Source: Luo, Pradhan, Recasens and Hovy '
+'(2014), An extension of BLANC to system mentions, doi:10.3115/v1/P14-2005. Leave noise out: CASE '
+'WHEN cluster <> -1 THEN cluster END.';
+
 COMMENT ON MACRO clustereval.reduced_mutual_info_score IS
-'Mutual information minus the information in the contingency table itself, in nats per row. It is '
-'(1/n) ln(n! prod n_ij! / (prod a_i! prod b_j!)) - (1/n) ln(tables), where tables is the number '
-'of contingency tables with the same sizes a_i of labels and b_j of clusters. This number is '
-'estimated as in Jerdee, Kirkley and Newman; the side with more groups forms the rows of the '
-'table. The score is negative if the clusters tell less about the labels than it takes to '
-'describe the table. Range unbounded. Special cases: 0 for a single label or cluster, and if one '
-'side has only singletons, because the number of tables is then known. NULL if there are no rows. '
-'Source: Newman, Cantwell and Young (2020), Improved mutual information measure for clustering, '
-'classification, and community detection, doi:10.1103/PhysRevE.101.042304. Jerdee, Kirkley and '
-'Newman (2024), Improved estimates for the number of non-negative integer matrices with given row '
-'and column sums, doi:10.1098/rspa.2023.0470. Leave noise out: CASE WHEN cluster <> -1 THEN '
-'cluster END.';
+'Mutual information minus the information in the contingency table itself, in nats per row. The '
+'score is (1/n) ln(n! prod n_ij! / (prod a_i! prod b_j!)) - (1/n) ln(tables), where n_ij are the '
+'cells of the contingency table, and tables is the number of contingency tables with the same '
+'label sizes a_i and cluster sizes b_j. The number of tables is estimated as in Jerdee, Kirkley '
+'and Newman, where the side with more groups forms the rows of the table. The score is negative '
+'if the clusters tell less about the labels than it takes to describe the table. Range unbounded. '
+'Special cases: 0 for a single label or cluster, and if one side has only singletons, because the '
+'number of tables is then known. NULL if there are no rows. Source: Newman, Cantwell and Young '
+'(2020), Improved mutual information measure for clustering, classification, and community '
+'detection, doi:10.1103/PhysRevE.101.042304. Jerdee, Kirkley and Newman (2024), Improved '
+'estimates for the number of non-negative integer matrices with given row and column sums, '
+'doi:10.1098/rspa.2023.0470. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.normalized_reduced_mutual_info_score IS
-'Reduced mutual information as a share of the information in the labels. It is '
-'reduced_mutual_info_score divided by the value that this score has for the labels with '
-'themselves. Clusters with high entropy therefore gain no advantage. Range up to 1, best 1. '
-'Special cases: 1 for equal partitions. NULL if there is a single label or if all labels are '
-'singletons, because the table then tells everything, and if the divisor is not positive. NULL if '
-'there are no rows. Source: Jerdee, Kirkley and Newman (2023), Normalized mutual information is a '
-'biased measure for classification and community detection, https://arxiv.org/abs/2307.01282. '
-'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'Reduced mutual information as a share of the information in the labels. The score is '
+'reduced_mutual_info_score divided by its value for the labels compared with themselves. Clusters '
+'with high entropy therefore have no advantage. Range up to 1, best 1. Special cases: 1 for equal '
+'partitions. NULL if there is a single label or if all labels are singletons, because the table '
+'then tells everything, and if the divisor is not positive. NULL if there are no rows. Source: '
+'Jerdee, Kirkley and Newman (2023), Normalized mutual information is a biased measure for '
+'classification and community detection, https://arxiv.org/abs/2307.01282. Leave noise out: CASE '
+'WHEN cluster <> -1 THEN cluster END.';
 
 ---------------------------------------------------------------------------------------------------
 -- Lists

@@ -141,7 +141,7 @@ def test_a_page_without_the_end_of_a_block_is_refused() -> None:
     with pytest.raises(ValueError, match="expected '<!-- end of scores -->' in the page"):
         fill_blocks(page, [])
     filled = fill_blocks(f"{page}old\n<!-- end of scores -->\nnew\n", [])
-    assert "| `min_separation` | least distance of two points" in filled
+    assert "| `min_separation` | smallest distance between two points" in filled
     assert "old" not in filled
     assert filled.endswith("\n<!-- end of scores -->\nnew\n")
 
@@ -171,7 +171,7 @@ def places(facts: MetricFacts) -> dict[str, str]:
 def test_every_place_states_the_same(name: str) -> None:
     facts = METRICS[name]
     texts = {place: " ".join(text.split()) for place, text in places(facts).items()}
-    texts["page"] = re.sub(r": \*\*(.*?)\*\*", r": \1", texts["page"], count=1)  # the definition
+    texts["page"] = re.sub(r"\*\*(.*?)\*\*", r"\1", texts["page"], count=1)  # the definition
     in_words = f"best {facts.best}" if facts.best else "neither high nor low is better"
     with_best = f", best {facts.best}" if facts.best else ""
     assert f"Range : {facts.range} Best value : {facts.best or 'none'} " in texts["docstring"]

@@ -44,8 +44,8 @@ FAMILIES = {
     "set matching": Advice(
         "You want a number for each row or each cluster that you can explain to anybody, such as "
         "the share of rows that have the majority label of their cluster.",
-        "Most of these scores look at one side: many small clusters have a high purity and a low "
-        "inverse purity. Report both, or their mean.",
+        "A score that looks at one side only can mislead: many small clusters have a high purity "
+        "and a low inverse purity. Report both, or their mean.",
     ),
     "entity resolution": Advice(
         "Your clusters are entities, such as persons or products, with a few records each, and you "
@@ -66,8 +66,8 @@ FAMILIES = {
         "with values from the same formula.",
     ),
     "one-to-one matching": Advice(
-        "Each cluster should be one label, and you want to know which is which: the score of the "
-        "best assignment of clusters to labels.",
+        "Each cluster should stand for one label, and you want the score of the best assignment of "
+        "clusters to labels.",
         "A cluster can be matched with one label only. If a label is split into two good clusters, "
         "the rows of the smaller one count as wrong.",
     ),
@@ -90,18 +90,18 @@ FAMILIES = {
         "`joined_rate` before you blame the algorithm.",
     ),
     "sums of squares": Advice(
-        "You want the parts that other indices are made of, or the curve of an elbow.",
-        "They improve with every further cluster, so they cannot choose the number of clusters, "
-        "and a column with a large scale decides them alone.",
+        "You want the sums that other indices are made of, or an elbow curve.",
+        "Sums of squares improve with every further cluster, so they cannot choose the number of "
+        "clusters. A column with a large scale dominates them.",
     ),
     "centers": Advice(
         "You have no labels and your clusters are roughly round, as those of K-means are. Use "
         "these indices to compare clusterings of the same points.",
-        "They favor round clusters of similar size, whatever the data look like. Values from "
-        "different data sets, scales or distances cannot be compared.",
+        "These indices favor round clusters of similar size, whatever the data look like. Values "
+        "from different data sets, scales or distances cannot be compared.",
     ),
     "scatter matrices": Advice(
-        "Your clusters are elongated in the same directions, so the coordinates should be judged "
+        "Your clusters are elongated in the same directions, so the coordinates must be judged "
         "together and not one by one.",
         "Determinants are NULL or unstable if coordinates are nearly collinear, or if there are "
         "hardly more points than coordinates.",
@@ -110,20 +110,20 @@ FAMILIES = {
         "You have no labels and want to know whether points are nearer to their own cluster than "
         "to the next one, on a scale that people know: −1 to 1.",
         "Silhouettes favor convex clusters, and squared distances give larger values than plain "
-        "ones. The mean over points is that of the large clusters.",
+        "ones. Large clusters dominate the mean over all points.",
     ),
     "Dunn": Advice(
-        "You want clusters that are compact and far apart, in the worst case rather than on "
+        "You want clusters that are compact and far apart even in the worst case, not only on "
         "average.",
         "The classical index depends on very few points, so one outlier changes it; the "
-        "generalized indices with means are steadier. All take time that grows with the square of "
-        "the number of points.",
+        "generalized indices with means are steadier. The time of all these indices grows with the "
+        "square of the number of points.",
     ),
     "pairs of points": Advice(
         "You want to know whether distances within clusters are smaller than distances between "
-        "them, without assuming a shape.",
-        "They need the distances of all pairs of points. Values for different numbers of clusters "
-        "are hard to compare.",
+        "them, without an assumption about their shape.",
+        "These indices need the distances of all pairs of points. Values for different numbers of "
+        "clusters are hard to compare.",
     ),
 }
 

@@ -31,10 +31,10 @@ NAVIGATION = DOCS.parent / "mkdocs.yml"
 
 HEAD = """# Catalogue of the scores
 
-Every score that a report returns, by family. A name leads to its definition, range, special cases,
-source, cost, names in other libraries, and its call in SQL and in Polars. Which one to take:
-[by question](which_metric.md). `ce.describe("davies_bouldin_score")` says the same at the Python
-prompt and in notebooks; `ce.describe()` lists all names.
+This page lists every score that a report returns, by family. Click a name for its definition,
+range, special cases, source, cost, names in other libraries, and its calls in SQL and Polars. To
+choose a score, start from [your question](which_metric.md). At the Python prompt and in notebooks,
+`ce.describe("davies_bouldin_score")` shows the same facts, and `ce.describe()` lists all names.
 
 ```python
 import polars_clustereval as ce
@@ -42,7 +42,8 @@ import polars_clustereval as ce
 print(ce.describe("davies_bouldin_score"))
 ```
 
-In SQL, the comment of a macro says what it computes; indices of points are in that of their table:
+In SQL, the comment of each macro says what the macro computes. Indices of points are described in
+the comment of the table that contains them:
 
 ```sql
 SELECT function_name, comment
@@ -54,9 +55,10 @@ WHERE 'clustereval' IN (schema_name, database_name)
 SCALES = """
 ## Words for values
 
-The literature has words for the values of two scores. They are conventions, made for other data
-than yours. `clustereval external` and `clustereval silhouette` show the word below the table of one
-clustering. Silhouettes of squared distances and of distances to centers are larger, and get none.
+For two scores, the literature has words such as "good" for ranges of values. These words are
+conventions, made for other data than yours. `clustereval external` and `clustereval silhouette`
+print the word below the table when you score a single clustering. Silhouettes of squared distances
+and of distances to centers are larger, so no word is shown for them.
 
 """
 BEST = {"": "–", "high": "high", "low": "low"}
@@ -175,18 +177,19 @@ def family_page(family: str, scores: Sequence[Entry]) -> str:
     tables = dict.fromkeys(entry.table for entry in scores)
     pages = dict.fromkeys(declared_tables()[table].guide for table in tables)
     guides = (f"[{page_titles()[page]}]({page}.md)" for page in pages)
-    related = [
-        f"Tables and options: {', '.join(guides)}",
-        "which score to take: [by question](which_metric.md)",
-        "all families: [catalogue](metrics.md)",
-    ]
+    related = (
+        f"The tables and their options are described in {', '.join(guides)}. To choose a score, "
+        "start from [your question](which_metric.md). All families are in the "
+        "[catalogue](metrics.md)."
+    )
     queries = sql_of_all(tables, scores)
     head = [
         f"# {upper_first(family)}",
-        f"**When to use them.** {FAMILIES[family].use}",
+        f"**When to use these scores.** {FAMILIES[family].use}",
         f"**What misleads.** {FAMILIES[family].beware}",
-        f"{upper_first(scores[0].kind)} indices. {NOTATION[family]} {'; '.join(related)}.",
+        f"**Notation.** {NOTATION[family]}",
         f"**Cost.** {cost}",
+        related,
         f"```sql\n{queries}\n```",
         python_of_all(tables, scores),
     ]
@@ -240,6 +243,7 @@ def python_of_all(tables: Iterable[str], scores: Sequence[Entry]) -> str:
 def section(entry: Entry, cost: str, value: float | None) -> str:
     """The facts of one score, its value on the example, and its calls side by side."""
     facts = {
+        "Name": entry.title,
         "Example": f"The query above returns {show_value(value)}.",
         "Use it for": ", ".join(questions_answered().get(entry.name, [])),
         "Beware": upper_first(traps().get(entry.name, "")),
@@ -248,14 +252,14 @@ def section(entry: Entry, cost: str, value: float | None) -> str:
         "Words": show_scale(entry.scale),
         "Source": entry.source,
         "Cost": entry.cost if entry.cost != cost else "",
-        "Elsewhere": show_elsewhere(entry),
+        "In other libraries": show_elsewhere(entry),
         "Defined differently": entry.differs,
     }
     listed = [f"- **{fact}:** {text}" for fact, text in facts.items() if text]
     calls = [row("SQL", "Polars"), "|---|---|", row(f"`{entry.sql}`", f"`{entry.polars}`")]
     # The first clause says what the score is, what follows explains its symbols.
     phrase, rest = re.fullmatch(r"(.*?)((?:; |\. |$).*)", entry.definition, re.DOTALL).groups()
-    definition = f"{entry.title}: **{phrase}**{rest}"
+    definition = f"**{upper_first(phrase)}**{rest}"
     texts = [f"## {entry.name}", definition, "\n".join(listed), "\n".join(calls)]
     return "\n\n".join(texts)
 

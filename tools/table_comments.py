@@ -23,7 +23,7 @@ HEAD = """\
 -- docstrings of polars_clustereval: change these.
 """
 #: How the section Returns of a table begins; what follows is right for SQL too.
-RETURNS = re.compile(r"DataFrame or LazyFrame\s+Same kind as `frame\w*`(?:, |: )")
+RETURNS = re.compile(r"DataFrame or LazyFrame\s+Same kind as `frame\w*`(?:, with |, |: )")
 #: Sentences about what Polars does with a plan or a stream, and numpy with the points in memory.
 ONLY_IN_PYTHON = re.compile(r"\b(LazyFrame|Polars|in memory|streams?)\b")
 #: Words of Polars, and the same in SQL.

@@ -27,7 +27,7 @@
   {{- clustereval.check_adapter() -}}
 {%- endmacro %}
 
-{# Counts of the unordered pairs of rows, together or apart by label and by cluster. #}
+{# Counts of unordered pairs of rows with the same label, the same cluster, both or neither. #}
 {% macro pair_counts(
   tbl, label, cluster, weight=none, partition_by=none, noise=none, noise_as=none, metrics=none
 ) -%}
@@ -126,7 +126,7 @@
   {{- clustereval.check_adapter() -}}
 {%- endmacro %}
 
-{# All measures of entity resolution for one or many clusterings, from one pass over the rows. #}
+{# All measures of entity resolution for one or more clusterings, in one pass over the rows. #}
 {% macro entity_resolution_report(
   tbl, label, cluster, weight=none, partition_by=none, noise=none, noise_as=none, split_cost='unit', merge_cost='unit', beta=1.0, metrics=none
 ) -%}
@@ -225,7 +225,7 @@
   {{- clustereval.check_adapter() -}}
 {%- endmacro %}
 
-{# Every internal index that needs only the centers of the clusters. #}
+{# All internal indices that need only the centers of the clusters. #}
 {% macro internal_report(
   tbl, vector, cluster, partition_by=none, distance='euclidean', noise=none, noise_as=none, metrics=none
 ) -%}
@@ -346,7 +346,7 @@
   {{- clustereval.check_adapter() -}}
 {%- endmacro %}
 
-{# What happened to each cluster from one run to the next, such as kept, split, merged or gone. #}
+{# The fate of each cluster from one run to the next, such as kept, split, merged or gone. #}
 {% macro run_transitions(
   tbl_before, tbl_after, id, cluster, partition_by=none, threshold=0.5, min_share=0.0, noise=none, noise_as=none, metrics=none
 ) -%}
@@ -372,7 +372,7 @@
   {{- clustereval.check_adapter() -}}
 {%- endmacro %}
 
-{# Pairs of a cluster in one run and a cluster in the next run that have common ids. #}
+{# Pairs of clusters, one from each of two runs, that have ids in common. #}
 {% macro transition_overlaps(
   tbl_before, tbl_after, id, cluster, partition_by=none, threshold=0.5, noise=none, noise_as=none, metrics=none
 ) -%}
@@ -422,7 +422,7 @@
   {{- clustereval.check_adapter() -}}
 {%- endmacro %}
 
-{# Ids whose companions, which are the other ids in their cluster, have changed from run to run. #}
+{# Ids whose companions (the other ids in their cluster) have changed from one run to the next. #}
 {% macro affected_ids(
   tbl_before, tbl_after, id, cluster, partition_by=none, noise=none, noise_as=none, metrics=none
 ) -%}

@@ -1,1 +1,1 @@
-"""base: checks of arguments, exact arithmetic and joins, for all other modules."""
+"""base: argument checks, exact arithmetic and joins that all other modules use."""

@@ -37,7 +37,7 @@ NoiseOfClusters = Literal["cluster", "drop"]
 
 
 def _quote_value(value: object) -> str:
-    """Return the value of an option as error texts show it.
+    """Return the value of an option as error messages show it.
 
     None is shown as NULL, and any other value is shown in quotes.
     """
@@ -45,7 +45,7 @@ def _quote_value(value: object) -> str:
 
 
 def show_value(value: object) -> str:
-    """Return a value in the form that error texts and DuckDB show.
+    """Return a value in the form that error messages and DuckDB show.
 
     The text is NULL for None, true for True, [1, NULL] for a list, and {'id': 1} for a struct.
     """
@@ -64,7 +64,7 @@ def check_choice(parameter: str, value: object, choices: Sequence[str], hint: st
 
     `value` is what the user passed for `parameter`.
 
-    `hint`, which may be empty, is appended to the error text.
+    `hint`, which may be empty, is appended to the error message.
     """
     if value not in choices:
         expected = ", ".join(_quote_value(choice) for choice in choices)
@@ -94,7 +94,7 @@ def check_metrics(metrics: Sequence[str], known: Collection[str] | None = None) 
 def choose_terms(terms: dict[str, pl.Expr], metrics: Sequence[str] | None) -> dict[str, pl.Expr]:
     """Return the `terms` whose names are in `metrics`, or all of them if `metrics` is None.
 
-    The order is that of `terms`.
+    The result keeps the order of `terms`.
     """
     if metrics is None:
         return terms
@@ -103,7 +103,7 @@ def choose_terms(terms: dict[str, pl.Expr], metrics: Sequence[str] | None) -> di
 
 
 def _suggest_metric(name: str, known: Collection[str]) -> str:
-    """Return the hint that ends the error text for a metric `name` that is not in `known`."""
+    """Return the hint that ends the error message for a metric `name` that is not in `known`."""
     other = OTHER_NAMES.get(name.removesuffix("_score"))
     near = [other] if other in known else get_close_matches(name, known, n=1)
     return f"; did you mean '{near[0]}'?" if near else ""
@@ -114,12 +114,12 @@ REPEATED_ID_ADVICE = "; if ids repeat across sources, give a struct of source an
 
 
 def is_number(x: object) -> bool:
-    """Return whether x is a real number of Python or numpy, and not a bool."""
+    """Return whether x is a real number of Python or numpy, but not a bool."""
     return isinstance(x, Real) and not isinstance(x, bool)
 
 
 def is_whole_number(x: Any, least: int) -> bool:
-    """Return whether an option x is a whole number, such as 3 or 3.0, and at least `least`."""
+    """Return whether x is a whole number, such as 3 or 3.0, that is at least `least`."""
     return is_number(x) and float(x) >= least and float(x).is_integer()
 
 
@@ -137,7 +137,7 @@ def check_beta(beta: float) -> float:
 def check_confidence(confidence: object) -> float:
     """Return the probability `confidence` as a float.
 
-    Raise an error unless it is between 0 and 1, exclusively.
+    Raise an error unless `confidence` is strictly between 0 and 1.
     """
     if not (is_number(confidence) and 0 < float(cast("float", confidence)) < 1):
         raise ClusterEvalError(
@@ -149,7 +149,7 @@ def check_confidence(confidence: object) -> float:
 def check_random_state(state: object) -> int:
     """Return the seed `state` as a Python int.
 
-    Raise an error unless it is a whole number >= 0.
+    Raise an error unless the seed is a whole number >= 0 and < 2^31.
     """
     if not (is_whole_number(state, 0) and int(cast("float", state)) < 2**31):
         raise ClusterEvalError(
@@ -171,9 +171,9 @@ def check_frame(frame: object) -> pl.LazyFrame:
 
 
 def check_is_frame(frame: object, parameter: str) -> pl.LazyFrame:
-    """Return what the user passed for `parameter`, a second frame, as a LazyFrame.
+    """Return a second frame, which the user passed for `parameter`, as a LazyFrame.
 
-    Raise an error if it is not a Polars frame.
+    Raise an error if the argument is not a Polars frame.
     """
     if not isinstance(frame, pl.DataFrame | pl.LazyFrame):
         raise ClusterEvalError(
@@ -185,7 +185,7 @@ def check_is_frame(frame: object, parameter: str) -> pl.LazyFrame:
 def check_column_names(names: Sequence[str], parameter: str, columns: Sequence[str]) -> None:
     """Raise an error for the first of `names` that is not one of `columns`, the columns of a frame.
 
-    `parameter` is the parameter for which the user passed the names. The error text names this
+    `parameter` is the parameter for which the user passed the names. The error message names this
     parameter and suggests the column with the most similar name.
     """
     for name in names:
@@ -240,10 +240,10 @@ def as_expression(column: Column, parameter: str) -> pl.Expr:
 def as_single_column(column: Column, parameter: str) -> pl.Expr:
     """Return a user's argument as an expression, or raise an error if it selects several columns.
 
-    The result is that of as_expression. This function is for public functions that return
-    expressions. These have no frame, and without a frame, the number of columns that ``pl.all()``
-    or a selector stands for is unknown. If the argument is a Series or an array, the error text
-    shows how to call the public function on a frame.
+    The result is the same as that of as_expression. Public functions that return expressions use
+    this check. Such functions have no frame, so they cannot know how many columns ``pl.all()`` or a
+    selector stands for. If the argument is a Series or an array, the error message shows how to
+    call the public function on a frame.
     """
     if has_values(column):
         raise _column_error(parameter, column, select_advice())
@@ -299,13 +299,13 @@ LABELS = ("label", "cluster", "cluster_1", "cluster_2", "reduced_cluster")
 
 
 def _is_vector_type(column: pl.Expr) -> pl.Expr:
-    """Return an expression, with one value, for whether a column has lists or arrays of floats."""
+    """Return a single-valued expression for whether a column has lists or arrays of floats."""
     vectors = cs.list(cs.float()) | cs.array(cs.float())
     return pl.dtype_of(column).matches(vectors)
 
 
 def _vector_error(parameter: str) -> str:
-    """Return the error text for a call that passes vectors instead of labels or clusters."""
+    """Return the error message for a call that passes vectors instead of labels or clusters."""
     return (
         f"{parameter}: expected labels, got lists of floating-point numbers; vectors of points are "
         "for the internal metrics"
@@ -313,11 +313,11 @@ def _vector_error(parameter: str) -> str:
 
 
 def are_labels(column: pl.Expr, parameter: str) -> pl.Expr:
-    """Return an expression that is True if `column` has labels, and that fails if it has vectors.
+    """Return an expression that is True if `column` has labels and fails if it has vectors.
 
     Functions that return expressions use this check, because they do not know the type of a column.
-    If the column has vectors, the check fails in a cast whose message contains the error text.
-    `column` is what the user passed for `parameter`.
+    If the column has vectors, the check fails in a cast, and the message of the cast's error tells
+    the user what is wrong. `column` is what the user passed for `parameter`.
     """
     text = pl.when(_is_vector_type(column)).then(pl.lit(_vector_error(parameter)))
     return text.cast(pl.Int8).is_null()
@@ -326,9 +326,9 @@ def are_labels(column: pl.Expr, parameter: str) -> pl.Expr:
 def check_groupable(lazy: pl.LazyFrame, column: Column, parameter: str) -> pl.Expr:
     """Return the user's argument `column` as an expression with the alias `parameter`.
 
-    Raise an error in the cases in which check_column raises one, and if the column has the type
-    Object, by which Polars cannot group. If `parameter` names labels or clusters, also raise an
-    error if the column has vectors.
+    Raise an error where check_column raises one, and if the column has the type Object, which
+    Polars cannot group by. If `parameter` names labels or clusters, also raise an error if the
+    column has vectors.
     """
     expr = check_column(lazy, column, parameter)
     dtype = lazy.select(expr).collect_schema()[parameter]
@@ -401,9 +401,9 @@ def _weight_error(got: str) -> ClusterEvalError:
 def _list_keys(lazy: pl.LazyFrame, partition_by: Keys) -> list[str]:
     """Return the user's partition columns as a list of names of columns of `lazy`.
 
-    The argument is None, a name, an expression that only selects columns, such as ``pl.col("run")``
-    or a selector, or a sequence of names and such expressions. Raise an error for any other
-    argument.
+    The argument is None, a name, an expression that only selects columns, or a sequence of names
+    and such expressions. For example, ``pl.col("run")`` and selectors only select columns. Raise an
+    error for any other argument.
     """
     keys = [partition_by] if isinstance(partition_by, str | pl.Expr) else partition_by
     if keys is None:
@@ -439,10 +439,10 @@ def _key_names(lazy: pl.LazyFrame, key: str | pl.Expr) -> list[str]:
 def check_partition_keys(
     lazy: pl.LazyFrame, partition_by: Keys, results: Sequence[str]
 ) -> dict[str, str]:
-    """Return the user's partition columns as {inner name: column}, with the names key_0, key_1, ...
+    """Return a mapping from internal names (key_0, key_1, ...) to the user's partition columns.
 
-    Raise an error if a column does not exist in the frame `lazy`, is given twice, or has one of the
-    names `results`. These are the names of the other columns of the result.
+    Raise an error if a column does not exist in the frame `lazy`, is given twice, or has a name
+    that is in `results`. `results` lists the other columns of the result.
     """
     keys = _list_keys(lazy, partition_by)
     for i, key in enumerate(keys):
@@ -456,9 +456,9 @@ def check_partition_keys(
 
 
 def key_columns(keys: Mapping[str, str]) -> list[pl.Expr]:
-    """Return the partition columns of the user's frame under their inner names.
+    """Return the partition columns of the user's frame under their internal names.
 
-    `keys` maps each inner name to the user's name or column, as check_partition_keys returns them.
+    `keys` maps each internal name to the user's column, as returned by check_partition_keys.
     """
     return [column_named(key).alias(name) for name, key in keys.items()]
 
@@ -490,7 +490,7 @@ def check_noise_as(noise: object, noise_as: object) -> None:
 
 
 def check_noise_of_clusters(noise: object, noise_as: object) -> None:
-    """Raise an error if check_noise_as would, or if `noise_as` is 'singletons'.
+    """Raise an error where check_noise_as raises one, and if `noise_as` is 'singletons'.
 
     Use this check for a table with one row per cluster, in which noise cannot count as singletons.
     """
@@ -540,8 +540,8 @@ def _is_lacking(value: object, dtype: pl.Enum) -> bool:
 def check_value_of(parameter: str, value: object, column: str, dtype: pl.DataType) -> pl.Expr:
     """Return the user's `value` as a literal of type `dtype`, the type of a column.
 
-    The user passed `value` for `parameter`, and the column for the parameter `column`. Raise an
-    error unless the value can be converted to `dtype` without a change.
+    `parameter` and `column` are the parameters for which the user passed the value and the column.
+    Raise an error unless the value can be converted to `dtype` without a change.
     """
     got = type(value).__name__
     try:
@@ -565,8 +565,8 @@ def check_value_of(parameter: str, value: object, column: str, dtype: pl.DataTyp
 def _is_alike(given: Any, dtype: Any) -> bool:
     """Return whether values of the Polars types `given` and `dtype` can be equal.
 
-    This check is necessary because Polars casts truth values to numbers, and lists and structs to
-    other types, without an error.
+    This check is necessary because Polars casts Booleans to numbers, and lists and structs to other
+    types, without raising an error.
     """
     lists = pl.List, pl.Array
     if isinstance(given, lists) and isinstance(dtype, lists):
@@ -581,8 +581,8 @@ def _is_unchanged(given: pl.Series, cast: pl.Series) -> bool:
 
     Both series have a single value.
 
-    Values are also the same if they have the same text: a cast to Float32 changes the number 0.1
-    but not its text, and the text is what the user means.
+    Floating-point values with the same text also count as the same. For example, a cast to Float32
+    changes the number 0.1 but not its text, and the text is what the user means.
     """
     if cast.cast(given.dtype).eq_missing(given).all():
         return True
@@ -600,12 +600,13 @@ def raise_on_collect(
 ) -> pl.LazyFrame:
     """Return `frame` with a validation that runs when the frame is collected.
 
-    The rows stay the same. `facts` is a frame of a few rows that describe the input. On collection,
-    `check` is called with these rows as a DataFrame, and raises an error if the input is invalid.
+    The rows of `frame` stay the same. `facts` is a frame of a few rows that describe the input. On
+    collection, `check` is called with these rows as a DataFrame, and raises an error if the input
+    is invalid.
     """
 
     def run_check(collected: pl.DataFrame) -> pl.DataFrame:
-        """Call `check` on `collected`, the rows of `facts`. Return one row with passed = True."""
+        """Call `check` on the collected rows of `facts`, and return one row with passed = True."""
         check(collected)
         return pl.DataFrame({"passed": [True]})
 

@@ -26,7 +26,7 @@ _CONVERSIONS = {
 def is_data(x: object) -> bool:
     """Return whether x holds data, such as a Series, an array or a list of numbers.
 
-    Column names, expressions, and lists of these are not data.
+    Column names, expressions, and lists of names or expressions are not data.
     """
     if isinstance(x, list | tuple) and x and all(isinstance(part, str | pl.Expr) for part in x):
         return False
@@ -39,7 +39,7 @@ def has_values(x: object) -> bool:
 
 
 def type_name(x: object) -> str:
-    """Return the name of the type of x as error texts show it, such as list or pandas.DataFrame.
+    """Return the name of the type of x as error messages show it, such as list or pandas.DataFrame.
 
     If another library defines the type, the name begins with the name of that library, because
     Polars has types such as DataFrame, too.
@@ -56,8 +56,8 @@ def _library_of(x: object) -> str:
 def column_advice(parameter: str, got: object) -> str:
     """Return the advice for a user who passed `got` instead of the name of a column.
 
-    `parameter` is the parameter for which the user passed `got`. The text is empty if `got` is not
-    data.
+    `parameter` is the parameter for which the user passed `got`. The advice is empty if `got` is
+    not data.
     """
     if not is_data(got):
         return ""
@@ -68,17 +68,17 @@ def column_advice(parameter: str, got: object) -> str:
 
 
 def check_calls(function: Function) -> Function:
-    """Return the table function with a check of how it is called.
+    """Return a table function that first checks how it is called.
 
-    The first argument, the frame, is checked before all others. Python's own errors would only name
-    the parameter. Here, the error for an unknown parameter suggests the parameter that the user may
-    have meant. If the user calls the function as in scikit-learn, with data instead of a frame and
-    column names, the error shows how to call it on a frame.
+    The first argument, the frame, is checked before all others. The error for an unknown parameter
+    suggests the parameter that the user may have meant, whereas Python's own error would only name
+    the unknown parameter. If the user calls the function as in scikit-learn, with data instead of a
+    frame and column names, the error shows how to call it on a frame.
     """
 
     @wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
-        """Call the function after the check; it has the function's own docstring."""
+        """Check the call, and then pass it on to the function."""
         _check_keywords(function, kwargs)
         if args or "frame" in kwargs:
             _check_frame_call(function, args or (kwargs["frame"],), kwargs)
@@ -118,9 +118,9 @@ def _check_frame_call(
 ) -> None:
     """Raise an error if a call passes no Polars frame, or passes a frame of points and then data.
 
-    `given` holds the positional arguments of the call, at least the frame, and `named` holds its
-    keyword arguments. A call in the style of scikit-learn passes two arguments, the data X and y.
-    The function needs three: the frame and two columns.
+    `given` holds the positional arguments of the call, including at least the frame, and `named`
+    holds its keyword arguments. A call in the style of scikit-learn passes two arguments, the data
+    X and y, but the function needs three, the frame and two columns.
     """
     frame, *columns = given
     required = required_parameters(function)
@@ -221,7 +221,7 @@ def _show_argument(x: object) -> str:
 
 
 def select_advice() -> str:
-    """Return the advice of an error text if an expression function got data."""
+    """Return the advice for a user who passed data to a function that returns an expression."""
     function = _called_function()
     names = required_parameters(function) if function else []
     if not function or not names:
@@ -232,9 +232,9 @@ def select_advice() -> str:
 
 
 def each_column_advice(parameter: str) -> str:
-    """Return the advice of an error text if an expression got a selection of columns.
+    """Return the advice for a user who passed several columns instead of one to an expression.
 
-    `parameter` is the name of that argument.
+    `parameter` is the parameter for which the user passed a selection of several columns.
     """
     function = _called_function()
     if not function:

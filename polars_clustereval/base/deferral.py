@@ -1,6 +1,6 @@
 """deferral: postpones a call on a LazyFrame if the query plan depends on the rows.
 
-For example, the columns of a plan may depend on how many coordinates the lists have. Such a call
+For example, the columns of a plan may depend on the number of coordinates in a list. Such a call
 stops at the point where it would read rows, and runs again when the user collects the result. The
 schema of the result is computed by calling the function on frames without rows.
 """
@@ -36,7 +36,7 @@ class _RowsNeededError(Exception):
 
 
 def collect_now(lazy: pl.LazyFrame) -> pl.DataFrame:
-    """Return the rows of a frame from which a call makes its query plan.
+    """Return the rows of a frame that a call needs to make its query plan.
 
     If the user passed a LazyFrame, the call stops here, and runs again when the result is
     collected.
@@ -45,19 +45,19 @@ def collect_now(lazy: pl.LazyFrame) -> pl.DataFrame:
 
 
 def collect_all_now(frames: Sequence[pl.LazyFrame]) -> list[pl.DataFrame]:
-    """Return the rows of several frames, with the same rules as in collect_now."""
+    """Return the rows of several frames, following the same rules as collect_now."""
     if _is_planning.get():
         raise _RowsNeededError
     return pl.collect_all(frames, engine="streaming")
 
 
 def reading_memory() -> AbstractContextManager[None]:
-    """Return a context in which collect_now reads rows, for use with frames that are in memory."""
+    """Return a context in which collect_now reads rows, for frames that are already in memory."""
     return _planning(is_planning=False)
 
 
 def defer_reading(function: Function) -> Function:
-    """Return the table function in a form that reads a LazyFrame only when the result is collected.
+    """Return a table function that reads a LazyFrame only when its result is collected.
 
     The first parameter of `function` is a frame, and its result is a frame of the same kind.
     """
@@ -81,7 +81,7 @@ def defer_reading(function: Function) -> Function:
 
 @contextmanager
 def _planning(*, is_planning: bool) -> Iterator[None]:
-    """Set, for the ``with`` block, whether a call must stop at the point where it reads rows."""
+    """Set whether calls in the ``with`` block must stop at the point where they would read rows."""
     token = _is_planning.set(is_planning)
     try:
         yield

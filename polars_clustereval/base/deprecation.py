@@ -1,4 +1,4 @@
-"""Deprecation of public names and parameters: they warn for some versions before they are removed.
+"""Deprecation of public names and parameters, which warn for some versions before their removal.
 
 docs/versions.md describes the promise that these decorators keep. Nothing is deprecated in this
 version.
@@ -23,7 +23,7 @@ _FOLDER_OF_PACKAGE = str(Path(__file__).resolve().parent.parent)
 
 
 class Deprecation(NamedTuple):
-    """A deprecated name, the version in which it starts to warn, and that which removes it."""
+    """A deprecated name, with the version that starts to warn and the version that removes it."""
 
     name: str
     since: str
@@ -62,7 +62,7 @@ def renamed_parameter(
 ) -> Callable[[Function], Function]:
     """Return a decorator for a public function whose parameter `old` has been renamed to `new`.
 
-    Until the version `removed_in`, the function accepts both names as keywords. It raises an error
+    Until the version `removed_in`, the function accepts both names as keywords, but raises an error
     if a call uses both.
     """
 
@@ -73,7 +73,10 @@ def renamed_parameter(
         def rename_and_call(*args: Any, **kwargs: Any) -> Any:
             if old in kwargs:
                 if new in kwargs:
-                    msg = f"{old}: it is the old name of {new}, which was passed, too: leave it out"
+                    msg = (
+                        f"{old}: this is the old name of {new}, which is also passed; "
+                        f"leave out {old}"
+                    )
                     raise ClusterEvalError(msg)
                 _warn(found, f"use {new}=")
                 kwargs[new] = kwargs.pop(old)

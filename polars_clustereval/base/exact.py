@@ -45,7 +45,7 @@ def finite_or_null(x: pl.Expr) -> pl.Expr:
 
 
 def ratio_or(part: pl.Expr, whole: pl.Expr, otherwise: float) -> pl.Expr:
-    """Return part / whole, or `otherwise` if whole, and therefore part, is 0."""
+    """Return part / whole, or `otherwise` if the whole, and therefore also the part, is 0."""
     return pl.when(whole == 0).then(otherwise).otherwise(part / whole)
 
 
@@ -57,8 +57,8 @@ def ratio_or(part: pl.Expr, whole: pl.Expr, otherwise: float) -> pl.Expr:
 def clamped_mean(x: pl.Expr) -> pl.Expr:
     """Return the mean of x, limited to the range from its smallest to its largest value.
 
-    The limits ensure that the mean of equal numbers is exactly that number. Without limits, the
-    mean could differ because sums are rounded.
+    The limits ensure that the mean of equal numbers is exactly that number, even though sums are
+    rounded.
     """
     return x.mean().clip(x.min(), x.max())
 
@@ -71,14 +71,15 @@ PLACES_OF_ROWS, PLACES_OF_SHARES = 80, 120
 def to_fixed_point(x: pl.Expr, places: int = PLACES_OF_ROWS) -> pl.Expr:
     """Return x as a fixed-point number: the integer part of x 2^places, as Int128.
 
-    Sums of such numbers are exact and independent of the order. In contrast, group_by adds numbers
-    one by one in double precision, which for a million equal numbers is off by 1e-11.
+    Sums of fixed-point numbers are exact and do not depend on the order of the terms. In contrast,
+    group_by adds numbers one by one in double precision, so that the sum of a million equal numbers
+    is off by 1e-11.
     """
     return (x * 2.0**places).cast(pl.Int128)
 
 
 def from_fixed_point(x: pl.Expr, places: int = PLACES_OF_ROWS) -> pl.Expr:
-    """Return a number in fixed point, or a sum of such numbers, as Float64.
+    """Return a fixed-point number, or a sum of such numbers, as Float64.
 
     `places` is the argument that was passed to to_fixed_point.
     """
@@ -93,7 +94,7 @@ def from_fixed_point(x: pl.Expr, places: int = PLACES_OF_ROWS) -> pl.Expr:
 def _atanh_tail(w: pl.Expr) -> pl.Expr:
     """Return (atanh(v) - v) / v^3 for v^2 = w <= 0.01, as a power series in w.
 
-    `deviance` uses it, because the difference atanh(v) - v loses digits for small v.
+    `deviance` uses the series because the difference atanh(v) - v loses digits for small v.
     """
     tail = w / 17
     for odd in (15, 13, 11, 9, 7, 5):
@@ -102,7 +103,7 @@ def _atanh_tail(w: pl.Expr) -> pl.Expr:
 
 
 def log_ratio(x: pl.Expr, y: pl.Expr) -> pl.Expr:
-    """Return ln(x / y) for counts x, y > 0, without loss of digits if they are nearly equal."""
+    """Return ln(x / y) for counts x, y > 0, without losing digits if x and y are nearly equal."""
     v = to_double(x - y) / to_double(x + y)
     return (
         pl.when(v.abs() < 0.1).then(2 * v.arctanh()).otherwise((to_double(x) / to_double(y)).log())
@@ -171,6 +172,6 @@ def decimals_below(x: pl.Expr, most: float) -> pl.Expr:
 
 
 def count_as_text(n: pl.Expr, noun: str) -> pl.Expr:
-    """Return n with its noun, in the singular if n is 1, as text such as '1 row' and '2 rows'."""
+    """Return n with a noun in the singular or plural, as text such as '1 row' or '2 rows'."""
     ending = pl.when(n == 1).then(pl.lit("")).otherwise(pl.lit("s"))
     return pl.format(f"{{}} {noun}{{}}", n, ending)

@@ -31,10 +31,11 @@ Stage = Callable[[Row], Terms]
 
 
 def sum_by(frame: pl.LazyFrame, by: list[str], terms: Terms) -> pl.LazyFrame:
-    """Return the sum of each of the `terms` per group of the columns `by`.
+    """Return the sum of each of the `terms` for each group of the columns `by`.
 
     `terms` maps the names of the result's columns to expressions with one value per row. The result
-    has one row per group. If `by` is empty, it has exactly one row, even if the frame has no rows.
+    has one row per group. If `by` is empty, the result has exactly one row, even if the frame has
+    no rows.
     """
     named = frame.select(*by, **terms)
     sums = [pl.col(name).sum() for name in terms]
@@ -42,10 +43,10 @@ def sum_by(frame: pl.LazyFrame, by: list[str], terms: Terms) -> pl.LazyFrame:
 
 
 def aggregate_by(frame: pl.LazyFrame, by: list[str], terms: Terms) -> pl.LazyFrame:
-    """Return the aggregates `terms` per group of the columns `by`.
+    """Return the aggregates in `terms` for each group of the columns `by`.
 
     `terms` maps the names of the result's columns to aggregating expressions. The result has one
-    row per group. If `by` is empty, it has exactly one row, even if the frame has no rows.
+    row per group. If `by` is empty, the result has exactly one row, even if the frame has no rows.
     """
     return frame.group_by(by).agg(**terms) if by else frame.select(**terms)
 
@@ -85,8 +86,8 @@ def join_small(
 ) -> pl.LazyFrame:
     """Return the long frame `rows`, joined with the small frame `table` on the columns `by`.
 
-    In the join, NULL equals NULL. The engine is told to build its hash table from `table`.
-    Otherwise, it would buffer up to ten million rows to find out which of the two frames is
+    In the join, NULL equals NULL. The engine is told to build its hash table from `table`. Without
+    this hint, the engine would buffer up to ten million rows to find out which of the two frames is
     smaller.
     """
     return rows.join(table, on=by, how=how, nulls_equal=True, **_BUILD_RIGHT)
@@ -98,12 +99,12 @@ def join_small(
 
 
 def add_stages(frame: pl.LazyFrame, *stages: Stage) -> pl.LazyFrame:
-    """Return `frame` with the columns that the stages add one after the other.
+    """Return `frame` with the columns that the stages add one after another.
 
     A stage is a function that takes `pl.col` and returns a mapping from the names of new columns to
-    expressions. These expressions may use the columns of earlier stages. Put a column that is used
-    twice into a stage of its own, because Polars computes a when/then expression again wherever it
-    is used.
+    expressions. The expressions of a stage may use the columns of earlier stages. Put a column that
+    is used twice into a stage of its own, because Polars computes a when/then expression again
+    wherever it is used.
     """
     for stage in stages:
         frame = frame.with_columns(**stage(pl.col))
@@ -121,9 +122,10 @@ def _has_same_parts(dtype: Any, other: Any) -> bool:
 def align_structs(frame: pl.LazyFrame, like: Mapping[str, Any]) -> pl.LazyFrame:
     """Return `frame` with its struct fields renamed to match the struct types in `like`.
 
-    `like` maps column names to types. If a column of the frame and its type in `like` are structs
-    whose fields have the same types in the same order, the fields of the column get the names in
-    `like`. Without this renaming, the column could not be compared with that of the other table.
+    `like` gives the expected types: it maps each column name to a Polars type. If a struct column
+    has fields of the same types, in the same order, as its type in `like`, its fields get the names
+    in `like`. Without this renaming, the column could not be compared with the column of another
+    table.
     """
     schema = frame.collect_schema()
     return frame.with_columns(
@@ -143,12 +145,12 @@ def list_meanings(scores: Iterable[MetricFacts] | Iterable[Entry]) -> pl.LazyFra
 def to_user_frame(
     frame: Frame, lazy: pl.LazyFrame, keys: dict[str, str], metrics: Sequence[str] | None = None
 ) -> Frame:
-    """Return the result `lazy` in the form for the user, collected if `frame` is a DataFrame.
+    """Return the result `lazy` with the user's names, collected if `frame` is a DataFrame.
 
-    `frame` is the frame that the user passed. `keys` maps the inner names of the partition columns
-    (key_0, key_1, ...) to the user's names, which these columns have in the result. `metrics` are
-    the columns to return after the partition columns, or None for all columns. Anything that is
-    needed only for other columns is not computed.
+    `frame` is the frame that the user passed. `keys` maps the internal names of the partition
+    columns (key_0, key_1, ...) to the user's names, which are used in the result. `metrics` lists
+    the columns to return after the partition columns, or is None for all columns. Values that only
+    other columns need are not computed.
     """
     if metrics is not None:
         known = [name for name in lazy.collect_schema().names() if name not in keys]
@@ -168,12 +170,12 @@ def element_field(name: str) -> pl.Expr:
 
 
 class StructLists(NamedTuple):
-    """An expression with lists of structs, which takes the place of a frame inside an expression.
+    """An expression of lists of structs, which takes the place of a frame inside an expression.
 
     `lists` has one list per group of rows of the user's frame. Each struct in a list corresponds to
-    a row of a frame, and `fields` are the names of the struct's fields. An expression has no
-    variables, so a value that is used twice is computed twice. The elements of a list are the
-    exception, because ``list.eval`` computes them once for all expressions inside it.
+    a row of a frame, and `fields` holds the names of the struct's fields. An expression has no
+    variables, so a value that is used twice is computed twice. In contrast, ``list.eval`` computes
+    the elements of a list only once for all expressions inside it.
     """
 
     lists: pl.Expr
@@ -188,7 +190,7 @@ class StructLists(NamedTuple):
         return StructLists(self.lists.list.eval(struct), tuple(terms))
 
     def add_stages(self, *stages: Stage) -> StructLists:
-        """Return the lists with the fields that the stages add one after the other.
+        """Return the lists with the fields that the stages add one after another.
 
         Each stage is called with `element_field`, which takes the name of a field and returns the
         expression for the field. The stage returns a mapping from the names of new fields to
@@ -201,10 +203,10 @@ class StructLists(NamedTuple):
         return structs
 
     def sum_terms(self, terms: Terms) -> StructLists:
-        """Return lists of one struct that holds the sum of each of the `terms`, and `total`.
+        """Return lists with one struct each, which holds `total` and the sums of the `terms`.
 
-        `terms` maps the names of the sums to expressions that use element_field. `total`, the
-        number of rows in the group, is a field that has the same value in all structs of a list.
+        `terms` maps the names of the sums to expressions that use element_field. The field `total`,
+        the number of rows in the group, has the same value in all structs of a list.
         """
         sums = {name: term.sum() for name, term in terms.items()}
         return self.select({"total": element_field("total").first(), **sums})
@@ -213,9 +215,8 @@ class StructLists(NamedTuple):
         """Return one score per group of rows, as an expression with the alias `name`.
 
         Each list has a single struct of statistics, one of which is `total`, the number of rows.
-        The function `scores` is called with `element_field` and returns a mapping from names to the
-        expressions of scores, from which `name` selects one. The score is NULL for a group without
-        rows.
+        The function `scores`, called with `element_field`, returns a mapping from names to score
+        expressions, and `name` selects one of them. The score is NULL for a group without rows.
         """
         score = pl.when(element_field("total") > 0).then(scores(element_field)[name])
         return self.lists.list.eval(score).list.first().alias(name)

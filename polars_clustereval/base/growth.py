@@ -1,8 +1,8 @@
 """growth: estimates of the running time of tables whose time grows faster than the number of rows.
 
 The decorator of a table function declares how the time grows (see the module tables). An estimate
-is a product of sizes, such as n n d, times the seconds that were measured for each 10^9 of this
-product. An estimate only tells whether a call takes seconds, minutes or hours. The docstrings, the
+is a product of sizes, such as n n d, times the number of seconds measured per 10^9 units of this
+product. An estimate tells only whether a call takes seconds, minutes or hours. The docstrings, the
 comments of the macros, docs/scale.md, the report page and the warnings of the command line all use
 these estimates.
 """
@@ -71,12 +71,12 @@ class Growth(NamedTuple):
 
 
 #: A remark for tables that use centers to exclude pairs of points.
-_OVERLAP = "Clusters of which none can be excluded by its center take up to five times as long."
+_OVERLAP = "If no cluster can be excluded by its center, the time is up to five times as long."
 _A_SAMPLE = (Setting("method", "sample"), Setting("sample_size", 2000))
 
 
 def _exact_silhouettes(*faster: Setting, **when: tuple[object, ...]) -> tuple[Growth, ...]:
-    """Return how the time for exact silhouettes grows, with the default distance first."""
+    """Return how the time for exact silhouettes grows for each distance, with the default first."""
     return tuple(
         Growth(
             "nnd",
@@ -122,7 +122,7 @@ PAIRS_OF_CENTERS = (
     Growth(
         "kkd",
         {"duckdb": 3.5, "polars": 3.0},
-        remark="With fewer clusters it grows as the rows do.",
+        remark="With fewer clusters, the time grows in proportion to the number of rows.",
     ),
 )
 #: The best matching of labels and clusters that are unrelated.
@@ -131,7 +131,8 @@ ASSIGNMENT = (
         "lkk",
         {"duckdb": 17.0, "polars": 0.6},
         most=8e9,
-        remark="Where most rows of a cluster have one label, it grows as the rows do.",
+        remark="If most rows of each cluster have the same label, the time grows in proportion to "
+        "the number of rows.",
     ),
 )
 #: All pairs of points of two clusters with a common point.
@@ -141,9 +142,9 @@ PAIRS_OF_RUNS = (Growth("nr", {"duckdb": 60.0, "polars": 50.0}),)
 
 
 def find_growth(growths: Sequence[Growth], options: Mapping[str, object]) -> Growth | None:
-    """Return the first of `growths` that applies to these options, or None if none of them applies.
+    """Return the first of `growths` that applies to the options, or None if there is none.
 
-    `options` maps parameters of the table to values. The case of letters in values does not matter.
+    `options` maps parameters of the table to values. Values are compared regardless of case.
     """
     given = {name: x.lower() if isinstance(x, str) else x for name, x in options.items()}
     for growth in growths:
@@ -153,9 +154,9 @@ def find_growth(growths: Sequence[Growth], options: Mapping[str, object]) -> Gro
 
 
 def estimate_seconds(growth: Growth, engine: str, sizes: Mapping[str, float]) -> float:
-    """Return roughly how many seconds a table takes in an engine.
+    """Return the approximate number of seconds that a table takes in an engine.
 
-    `sizes` maps the letters in the product to sizes. If a letter is missing in `sizes`, the result
+    `sizes` maps the letters in the product to sizes. If the product exceeds growth.most, the result
     is 0.
     """
     product = prod(float(sizes[x]) for x in growth.factors)
@@ -168,9 +169,9 @@ def estimate_seconds(growth: Growth, engine: str, sizes: Mapping[str, float]) ->
 
 
 def describe_seconds(seconds: float) -> str:
-    """Return a time in words, rounded to one digit.
+    """Return a time in words, rounded to one significant digit.
 
-    The unit is the largest one of which the time has more than two.
+    The unit is the largest one that fits into the time more than twice.
     """
     for unit, size in (("days", 86400), ("hours", 3600), ("minutes", 60)):
         if seconds > 2 * size:
@@ -208,14 +209,14 @@ def _describe_growth(growth: Growth, parameters: Collection[str]) -> str:
     given += " in 50 clusters" if "s" in growth.factors else ""
     faster = " and ".join(str(x) for x in growth.faster if x.parameter in parameters)
     time = (
-        f"The time grows with {describe_product(growth.factors)}: on two cores, a minute for about "
-        f"{sizes[0]} {what}{given} in DuckDB."
+        f"The time grows with {describe_product(growth.factors)}. On two cores, DuckDB processes "
+        f"about {sizes[0]} {what}{given} in a minute."
     )
     sentences = [
         time,
-        f"In Polars these are {sizes[1]}.",
+        f"Polars processes about {sizes[1]}.",
         growth.remark,
-        f"Faster: {faster}." if faster else "",
+        f"A faster option is {faster}." if faster else "",
     ]
     return " ".join(filter(None, sentences))
 

@@ -1,8 +1,8 @@
-"""metric_facts: what is known about each external metric, from the docstring of its expression.
+"""metric_facts: the facts about each external metric, taken from the docstring of its function.
 
-The docstrings are the source of these facts. ``make facts`` copies the facts into the file
-metric_facts.json, because Python with -OO removes docstrings, and because parsing docstrings would
-slow down the import of the package.
+``make facts`` copies these facts from the docstrings into the file metric_facts.json, because
+Python with -OO removes docstrings, and because parsing docstrings would slow down the import of the
+package.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FACTS_FILE = Path(__file__).with_suffix(".json")
 class MetricFacts(NamedTuple):
     """The facts about one metric.
 
-    A text is empty if the metric does not have this fact.
+    A text is empty if the metric has no fact of this kind.
     """
 
     name: str

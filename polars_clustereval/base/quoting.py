@@ -1,4 +1,4 @@
-"""Quoting of names and texts for SQL queries, and escaping of texts for display."""
+"""Quoting of names and strings for SQL queries, and escaping of strings for display."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def quote_identifier(name: str) -> str:
 
 
 def quote_literal(text: str) -> str:
-    """Return a text as an SQL literal, with quotes inside it doubled."""
+    """Return a string as an SQL literal, with quotes inside it doubled."""
     return "'" + text.replace("'", "''") + "'"
 
 

@@ -1,4 +1,4 @@
-"""DataFrames that show their texts in full."""
+"""DataFrames that show long strings in full."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _TEXT_LENGTH, _SHOWN_ROWS = 200, 60
 
 
 class TextFrame(pl.DataFrame):
-    """A DataFrame that shows its texts in full, at the prompt and in notebooks.
+    """A DataFrame that shows its strings in full, at the prompt and in notebooks.
 
-    By default, Polars cuts off texts after 30 characters and tables after 10 rows, and would
-    therefore hide most of a summary. Your own settings in polars.Config still apply.
+    By default, Polars truncates strings after 30 characters and tables after 10 rows, which would
+    hide most of a summary. Your own settings in polars.Config still apply.
     """
 
     def __str__(self) -> str:
@@ -43,7 +43,7 @@ def show_whole_texts(frame: Frame) -> Frame:
 
 @contextmanager
 def _whole_texts() -> Iterator[None]:
-    """Let Polars show long texts and many rows, unless the user's settings say otherwise."""
+    """Let Polars show long strings and many rows, unless the user's settings say otherwise."""
     with pl.Config() as config:
         if "POLARS_FMT_STR_LEN" not in os.environ:
             config.set_fmt_str_lengths(_TEXT_LENGTH)

@@ -1,4 +1,4 @@
-"""Error texts for names and parameters that do not exist in the package."""
+"""Error messages for names and parameters that do not exist in the package."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ _SAMPLE = {
 def describe_unknown_name(
     name: str, public: Collection[str], functions: Sequence[Callable[..., Any]]
 ) -> str:
-    """Return the end of an error text, which says what to use instead of `name`.
+    """Return the end of an error message that says what to use instead of `name`.
 
     The result is empty if no known name is similar. `public` holds the public names of the package,
     and `functions` holds its functions. If `name` is a column of a table, such as
-    calinski_harabasz_score, the text shows how to call that table.
+    calinski_harabasz_score, the message shows how to call that table.
     """
     tables = _tables_by_column(tuple(functions))
     twin = _twin_of(name.lower(), public, tables)
@@ -74,11 +74,11 @@ def _twin_of(name: str, public: Collection[str], columns: Collection[str]) -> st
 def _tables_by_column(
     functions: tuple[Callable[..., Any], ...],
 ) -> dict[str, Callable[..., Any]]:
-    """Return a mapping from the columns of all tables to the table that an error text should name.
+    """Return a mapping from each column to the table that an error message should name.
 
-    Only tables whose required arguments are one frame and some of its columns are included. If
-    several tables have the column, the result names the table with the fewest required arguments.
-    If there are several such tables, it names the one with the most columns.
+    Only tables that require nothing but a frame and some of its columns are included. If several
+    tables have the same column, the table with the fewest required arguments is chosen. Ties are
+    resolved in favor of the table with the most columns.
     """
     columns = {
         function: _columns_of(function)
@@ -105,8 +105,9 @@ _PARAMETERS = "    Parameters\n    ----------\n"
 #: Documentation of the columns that every aggregate takes, and of how to leave out noise.
 _COLUMNS = """\
     label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL are left out.
-        To leave noise out, make it NULL: pass {cluster} instead of "cluster".
+        The true class and the assigned cluster. Any type that can be grouped. Rows with a NULL
+        in either column are left out. To leave noise out, make it NULL: pass {cluster} instead of
+        "cluster".
 """
 
 
@@ -121,12 +122,12 @@ def explain_noise(function: Function) -> Function:
 
     Only tables have options for noise, and Python's own error would only name the parameter. In the
     source code, the docstring of an aggregate does not describe label and cluster, because all
-    aggregates have these two parameters. Their descriptions are added here.
+    aggregates have these two parameters. The descriptions of label and cluster are added here.
     """
 
     @wraps(function)
     def checked(*args: Any, **kwargs: Any) -> Any:
-        """Call the function after the check; it has the function's own docstring."""
+        """Check the call, and then pass it on to the function."""
         for parameter in ("noise", "noise_as"):
             if parameter in kwargs:
                 raise _noise_error(function.__name__, parameter, kwargs.get("noise", -1))
@@ -145,14 +146,14 @@ def _with_columns(docstring: str) -> str:
 
 
 def _clusters_without(noise: object) -> str:
-    """Return code for the column of clusters, with NULL instead of the noise value."""
+    """Return code for the cluster column with the noise value replaced by NULL."""
     shown = f'"{noise}"' if isinstance(noise, str) else repr(noise)
     return f'pl.when(pl.col("cluster") != {shown}).then("cluster")'
 
 
 def _noise_error(name: str, parameter: str, noise: object) -> TypeError:
-    """Return the error for a call of an aggregate with `parameter`, a noise option of tables."""
+    """Return the error for an aggregate called with `parameter`, a noise option of tables."""
     return TypeError(
-        f"{name}() has no parameter '{parameter}', only tables have it; leave noise out: "
+        f"{name}() has no parameter '{parameter}'; only tables have it. To leave noise out, write "
         f'ce.{name}("label", {_clusters_without(noise)})'
     )

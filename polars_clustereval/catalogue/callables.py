@@ -28,7 +28,7 @@ class Description(NamedTuple):
 
 
 def describe_callable(name: str) -> Description | None:
-    """Return the description of a table, function, criterion or parameter; None for other names."""
+    """Return the description of a table, function, criterion or parameter, or None if unknown."""
     if name in _functions():
         return _describe_function(name)
     if name in CRITERIA:
@@ -37,7 +37,7 @@ def describe_callable(name: str) -> Description | None:
 
 
 def list_callables() -> dict[str, dict[str, str]]:
-    """Return the names of tables, criteria and so on by their kind, each with a line about it."""
+    """Return tables, functions, criteria and parameters by kind, each with a line about it."""
     lines = {
         name: join_lines(read_sections(function)[""].partition("\n\n")[0])
         for name, function in _functions().items()
@@ -60,7 +60,7 @@ def list_callables() -> dict[str, dict[str, str]]:
 def _functions() -> dict[str, Callable[..., Any]]:
     """Return the public functions by name.
 
-    They include to_sql if the extra that it needs is installed.
+    The result includes to_sql if the extra that it needs is installed.
     """
     import polars_clustereval as package
 
@@ -113,7 +113,7 @@ def _describe_function(name: str) -> Description:
 
 
 def _describe_criterion(name: str) -> Description:
-    """Return what a criterion of choose_k is, and which number of clusters it recommends."""
+    """Return the description of a criterion of choose_k, including the choice that it makes."""
     table = "gap_statistic" if name == "gap" else "elbow"
     sections = read_sections(_functions()[table])
     items = {item: text for text, item in _ITEM.findall(sections.get("Returns", ""))}
@@ -148,7 +148,7 @@ _AS_IN = re.compile(r"as in (\w+)\. ")
 
 @cache
 def parameters_of(name: str) -> Mapping[str, str]:
-    """Return the texts about the parameters of a public function, in the order of its signature."""
+    """Return the text about each parameter of a public function, in the order of its signature."""
     function = _functions()[name]
     found = read_parameters(function)
     for parameter, text in found.items():

@@ -17,7 +17,7 @@ from .callables import Description, describe_callable, list_callables
 from .external import list_external_entries
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
     from typing import Self
 
     from polars_clustereval.base.score_facts import Entry, Scale
@@ -38,39 +38,42 @@ _LIST_WIDTH = 100
 
 #: The meanings of the letters in the definitions of a family.
 NOTATION = {
-    "pair counting": "Pairs of rows: tp have the same label and the same cluster, fp only the "
-    "same cluster, fn only the same label, tn neither; P and R are pair_precision and pair_recall.",
-    "information": "n rows; entropies are in nats; h and c are homogeneity and completeness.",
-    "set matching": "n rows; P and R are bcubed_precision and bcubed_recall.",
+    "pair counting": "Pairs of rows: tp have the same label and the same cluster, fp only the same "
+    "cluster, fn only the same label, tn neither. P and R are pair_precision and pair_recall.",
+    "information": "There are n rows. Entropies are in nats. h and c are homogeneity and "
+    "completeness.",
+    "set matching": "There are n rows. P and R are bcubed_precision and bcubed_recall.",
     "one-to-one matching": "Of n rows, n_ij have label i and cluster j, a_i have label i, and b_j "
-    "are in cluster j; a matching pairs each label with at most one cluster, and each cluster with "
-    "at most one label.",
-    "overlapping clusters": "Two ids have c common clusters and l common labels; H(X) is the "
+    "are in cluster j. A matching pairs each label with at most one cluster, and each cluster "
+    "with at most one label.",
+    "overlapping clusters": "Two ids have c common clusters and l common labels. H(X) is the "
     "entropy of whether an id is in a set.",
     "clusters of a graph": "W is the weight of all edges, W_c the weight of the edges within "
-    "cluster c, C_c the weight of its edges to other clusters; V_c = 2 W_c + C_c is its volume.",
+    "cluster c, C_c the weight of its edges to other clusters. V_c = 2 W_c + C_c is its volume.",
     "drift between runs": "Two clusters are linked if at least half of the ids of one of them are "
-    "in the other, counting only ids that are in both runs; threshold sets another share.",
-    "entity resolution": "n rows; a cell is a pair of a label and a cluster with common rows; P "
-    "and R are closest_cluster_precision and closest_cluster_recall.",
-    "coreference": "n rows; a cell is a pair of a label and a cluster with common rows; P and R "
-    "are the precision and recall of the same measure; tp, fp, fn and tn count pairs of rows.",
+    "in the other. Only ids in both runs count. threshold sets another share than one half.",
+    "entity resolution": "There are n rows. A cell is a pair of a label and a cluster with common "
+    "rows. P and R are closest_cluster_precision and closest_cluster_recall.",
+    "coreference": "There are n rows. A cell is a pair of a label and a cluster with common rows. "
+    "P and R are the precision and recall of the same measure. tp, fp, fn and tn count pairs of "
+    "rows.",
     "reduced information": "Of n rows, n_ij have label i and cluster j, a_i have label i, and b_j "
-    "are in cluster j; information is in nats.",
-    "sums of squares": "n_C points x in cluster C with the center μ_C; μ is the center of all "
-    "points, d the distance.",
-    "centers": "n points x in k clusters; cluster C has n_C points, the center μ_C and the "
-    "variances Var_C of its coordinates; μ and Var are those of all points; d is the distance, r_C "
-    "the mean of d(x, μ_C) in C, Δ_CD = d(μ_C, μ_D).",
-    "scatter matrices": "n points in k clusters; T is the scatter matrix of all points, W_C the "
-    "scatter matrix of cluster C with n_C points, W the sum of all W_C, and B = T − W.",
-    "silhouettes": "n points in k clusters.",
-    "Dunn": "n points in k clusters; d is the distance, μ_C the center of cluster C with n_C "
-    "points; δ is a separation of two clusters, Δ a diameter of a cluster.",
-    "pairs of points": "n points in k clusters; S and N are the sum and the number of distances "
-    "within clusters (W), between clusters (B) and in total (T); when each distance within "
-    "clusters is compared with each distance between clusters, the distance within is smaller in "
-    "s⁺ comparisons and larger in s⁻.",
+    "are in cluster j. Information is in nats.",
+    "sums of squares": "Cluster C has n_C points x and the center μ_C. μ is the center of all "
+    "points, and d is the distance.",
+    "centers": "There are n points x in k clusters. Cluster C has n_C points, the center μ_C and "
+    "the variances Var_C of its coordinates. μ and Var are the center and the variances of all "
+    "points. d is the distance, r_C is the mean of d(x, μ_C) in C, and Δ_CD = d(μ_C, μ_D).",
+    "scatter matrices": "There are n points in k clusters. T is the scatter matrix of all points, "
+    "W_C is the scatter matrix of cluster C with n_C points, W is the sum of all W_C, and B = T − "
+    "W.",
+    "silhouettes": "There are n points in k clusters.",
+    "Dunn": "There are n points in k clusters. d is the distance, and μ_C is the center of cluster "
+    "C with n_C points. δ is a separation between two clusters, and Δ is a diameter of a cluster.",
+    "pairs of points": "There are n points in k clusters. S and N are the sum and the number of "
+    "distances within clusters (W), between clusters (B) and in total (T). When each distance "
+    "within clusters is compared with each distance between clusters, the distance within is "
+    "smaller in s⁺ comparisons and larger in s⁻.",
 }
 
 _BEST = {"high": "best high", "low": "best low", "": "neither high nor low is better"}
@@ -78,7 +81,7 @@ _BEST = {"high": "best high", "low": "best low", "": "neither high nor low is be
 
 @cache
 def entries() -> Mapping[str, Entry]:
-    """Return the catalogue, which holds the entries by name in the order of the reports."""
+    """Return the catalogue, which maps names to entries in the order of the reports."""
     return {entry.name: entry for entry in (*list_external_entries(), *COLUMN_SCORES)}
 
 
@@ -159,8 +162,8 @@ def describe(name: str | None = None) -> str:
     Cases      NULL if every cluster has only one row. NULL if there are no rows.
     Source     Wallace (1983), comment on A method for comparing two hierarchical
                clusterings, doi:10.1080/01621459.1983.10478009.
-    Cost       One pass over the rows, which counts them for each label and cluster,
-               then one pass over these counts.
+    Cost       One pass over the rows counts them by label and cluster, and a second
+               pass reads only these counts.
     Elsewhere  clusterCrit: Precision
     SQL        SELECT clustereval.pair_precision(label, cluster) FROM tbl
     Polars     frame.select(ce.pair_precision("label", "cluster"))
@@ -193,7 +196,7 @@ def _find(name: object) -> Description:
 def _similar_name(name: str, found: Mapping[str, Entry]) -> str | None:
     """Return the name that the user may have meant by `name`, or None if no name is similar.
 
-    `name` is in lower case. It may be an abbreviation or the name of a score in another library.
+    `name` is in lower case, and may be an abbreviation or the name of a score in another library.
     """
     others = {
         other.lower(): entry.name
@@ -219,10 +222,19 @@ def show_range(entry: Entry) -> str:
 
 def show_cases(entry: Entry) -> str:
     """Return a text that says when a score is NULL, and when it has a value by convention."""
-    if entry.kind == "internal":
-        cases = f", and in these cases: {entry.special_cases}" if entry.special_cases else ""
-        return f"NULL if there are no points{cases}."
-    return entry.special_cases
+    if entry.kind != "internal":
+        return entry.special_cases
+    conditions, _, remark = entry.special_cases.partition(". ")
+    listed = _list_conditions(["there are no points", *filter(None, conditions.split("; "))])
+    return f"NULL {listed}. {remark}.".removesuffix(" .")
+
+
+def _list_conditions(conditions: Sequence[str]) -> str:
+    """Return conditions joined by 'or', such as 'if A, if B, or if C'."""
+    *first, last = [f"if {condition}" for condition in conditions]
+    if not first:
+        return last
+    return f"{', '.join(first)}{',' if len(first) > 1 else ''} or {last}"
 
 
 def show_elsewhere(entry: Entry) -> str:
@@ -274,7 +286,7 @@ def _lay_out(known: Description) -> str:
 
 
 def _write_markdown(known: Description) -> str:
-    """Return a description as Markdown: a paragraph for the definition, a table for the facts."""
+    """Return a description as Markdown, with a definition as a paragraph and facts as a table."""
     facts = [(fact, _escape_markup(text)) for fact, text in known.facts.items() if text]
     calls = [(head, f"`{call}`".replace("|", "\\|")) for head, call in known.calls.items()]
     rows = [f"| {head} | {' '.join(text.split())} |" for head, text in (*facts, *calls)]
@@ -283,7 +295,7 @@ def _write_markdown(known: Description) -> str:
 
 
 def _escape_markup(text: str) -> str:
-    """Return a text in Markdown, escaped so that notebooks find no markup and no formulas."""
+    """Escape a text for Markdown, so that notebooks find no markup and no formulas in it."""
     return re.sub(r"([\\`*_{}\[\]<>|$~])", r"\\\1", text)
 
 
@@ -309,7 +321,7 @@ def _list_others() -> str:
 
 
 def _list_families(scores: Collection[Entry]) -> str:
-    """Return the list of scores, by family, with their names and titles."""
+    """Return a list of the names and titles of scores, grouped by family."""
     width = max(len(entry.name) for entry in scores) + 2
     lines: list[str] = []
     family = ""

@@ -19,7 +19,7 @@ _SCALES = {
 
 
 def _build_entry(facts: MetricFacts) -> Entry:
-    """Return the entry for a metric, made from the facts about the metric."""
+    """Return the catalogue entry for a metric, built from the facts about the metric."""
     return Entry(
         name=facts.name,
         title=facts.title,

@@ -1,11 +1,12 @@
-"""Command line: reads files, computes a report in DuckDB or Polars, and writes it.
+"""Command line: reads files, computes a report in DuckDB or Polars, and writes the report.
 
-``reports`` has a record of each report. ``arguments`` makes the parser, whose result is stored in
-the record of ``options``. ``commands`` has a function for each command: ``sources`` finds the input
-and ``files`` opens it, ``engines`` computes a report, ``terminal`` renders it by means of ``grid``,
-and ``output`` encodes and writes it. ``schemas`` has the JSON Schemas, ``messages`` turns an error
-into one line, ``noise`` and ``doubts`` write notes on the input, ``progress`` draws a bar, and
-``interruption`` handles Ctrl-C. The folder ``page/`` makes the page of the command ``report``.
+``reports`` has a record of each report. ``arguments`` makes the parser, and ``options`` stores the
+parsed arguments. ``commands`` has a function for each command. ``sources`` finds the input,
+``files`` opens the input, and ``engines`` computes a report. ``terminal`` renders a report with the
+help of ``grid``, and ``output`` encodes and writes the result. ``schemas`` has the JSON Schemas,
+and ``messages`` turns an error into one line. ``noise`` and ``doubts`` write notes about the input,
+``progress`` draws a progress bar, and ``interruption`` handles Ctrl-C. The folder ``page/`` makes
+the page of the command ``report``.
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        Exit status: 0 on success, 2 after an error, which is one line on standard error, or 130
-        after Ctrl-C.
+        Exit status: 0 on success, 2 after an error, or 130 after Ctrl-C. An error is reported as
+        one line on standard error.
     """
     parser = make_parser()
     parsed = parser.parse_args(arguments)
@@ -66,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(parsed: Namespace) -> None:
-    """Run the command of the parsed arguments, and write its output, then its notes."""
+    """Run the command of the parsed arguments, then write its output and its notes."""
     # This block is left when Ctrl-C ends the main thread's wait for the worker, so that no files
     # remain.
     with TemporaryDirectory(prefix="clustereval-", ignore_cleanup_errors=True) as scratch:
@@ -78,7 +79,7 @@ def _run(parsed: Namespace) -> None:
 
 
 def _end_interrupted() -> int:
-    """Write one line about Ctrl-C, and return the exit status, or end the process with it."""
+    """Write one line about Ctrl-C, then return the exit status or end the process with it."""
     sys.stderr.write("clustereval: interrupted\n")
     sys.stderr.flush()
     if is_work_left():

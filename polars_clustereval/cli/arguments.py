@@ -37,17 +37,17 @@ __all__ = ["make_parser"]
 
 
 class _Parser(argparse.ArgumentParser):
-    """Argument parser that reports errors like the other parts of the program."""
+    """An argument parser that reports errors like the other parts of the program."""
 
     def error(self, message: str) -> NoReturn:
-        """Exit with status 2 after one line with `message`; argparse would also print the usage."""
+        """Exit with status 2 after one line with `message`, without the usage text of argparse."""
         self.exit(2, f"clustereval: error: {escape_controls(message)}\n")
 
 
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line.
 
-    The result of its parse_args has `command`, a function that takes Options and returns an
+    The parsed arguments have an attribute `command`, a function that takes Options and returns an
     Outcome. `command` is None if the user gives no command.
     """
     parser = _Parser(
@@ -68,7 +68,7 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def _version_text() -> str:
-    """Return the version, and a description in case another project has the same name."""
+    """Return the version, with an explanation if another project of the same name is installed."""
     text = f"clustereval {__version__}"
     try:
         other = version("clustereval")
@@ -97,9 +97,9 @@ _FORMULA_HELP = "in CSV: an apostrophe before texts that spreadsheets would comp
 def _add_command(
     commands: Any, name: str, run: Callable[[Options], Outcome], texts: tuple[str, str]
 ) -> argparse.ArgumentParser:
-    """Add a command that the function `run` runs, and return the parser of the command.
+    """Add a command that calls the function `run`, and return the parser of the command.
 
-    `commands` is the result of argparse's add_subparsers. `texts` are the text in the list of
+    `commands` is the result of argparse's add_subparsers. `texts` contains the text for the list of
     commands and the text at the top of the command's own help.
     """
     command: argparse.ArgumentParser = commands.add_parser(
@@ -170,7 +170,7 @@ _RUN = {
 
 
 def _add_page(commands: Any) -> None:
-    """Add the command ``report``: a page about one clustering."""
+    """Add the command ``report``, which writes a page about one clustering."""
     text = "a page about one clustering, with scores, pictures and a table of clusters"
     texts = (text, f"Write {text}, as HTML or Markdown.")
     command = _add_command(commands, "report", run_page, texts)
@@ -198,7 +198,7 @@ def _add_page(commands: Any) -> None:
 
 
 def _add_describe(commands: Any) -> None:
-    """Add the command ``describe``: what a score, a table, a criterion or a parameter is."""
+    """Add the command ``describe``, which explains a score, a table, a criterion or a parameter."""
     text = "what a score, a table, a criterion or a parameter is"
     texts = (text, f"Print {text}; without NAME, the list of all.")
     command = _add_command(commands, "describe", run_describe, texts)
@@ -209,7 +209,7 @@ def _add_describe(commands: Any) -> None:
 
 
 def _add_schema(commands: Any) -> None:
-    """Add the command ``schema``: the JSON Schema of the output of --format json."""
+    """Add the command ``schema``, which prints the JSON Schema of the output of --format json."""
     text = "the JSON Schema of what a command writes with --format json"
     texts = (text, f"Print {text}; without REPORT, the list of the reports.")
     command = _add_command(commands, "schema", run_schema, texts)
@@ -220,7 +220,7 @@ def _add_schema(commands: Any) -> None:
 
 
 def _add_sql(commands: Any) -> None:
-    """Add the command ``sql``: all SQL macros, a database of them, or a table as a query."""
+    """Add the command ``sql``, which writes all SQL macros, a database of macros, or a query."""
     text = "all SQL macros as one file for the DuckDB shell"
     texts = (text, f"Print {text}, or the query of one table for another engine.")
     command = _add_command(commands, "sql", run_sql, texts)
@@ -257,7 +257,7 @@ def _add_query_options(command: argparse.ArgumentParser) -> None:
 
 
 def _add_output(command: argparse.ArgumentParser) -> None:
-    """Add the option --output, a file to write to, to the parser of a command."""
+    """Add the option --output, which names the file to write, to the parser of a command."""
     command.add_argument(
         "--output",
         metavar="FILE",
@@ -267,5 +267,5 @@ def _add_output(command: argparse.ArgumentParser) -> None:
 
 
 def _parse_output(text: str) -> Path | None:
-    """Return the path of the output file; None for ``-``, which is standard output."""
+    """Return the path of the output file, or None for ``-``, which means standard output."""
     return None if text == "-" else Path(text)

@@ -1,4 +1,4 @@
-"""Commands: each takes the options and returns the output to write."""
+"""Commands: functions that take the options and return the output to write."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Outcome(NamedTuple):
 
 
 def run_report(options: Options) -> Outcome:
-    """Return the report that the options ask for, with notes on its engine and rows."""
+    """Return the report that the options ask for, with notes about its engine and its rows."""
     if options.format == "parquet" and options.output is None:
         raise ClusterEvalError("--format parquet needs --output, because a terminal cannot show it")
     for flag in _list_misplaced(options):
@@ -98,7 +98,7 @@ def run_report(options: Options) -> Outcome:
 
 
 def _columns_to_compute(options: Options) -> list[str] | None:
-    """Return the columns to compute for `--metrics`: the scores in it, and the counts for notes."""
+    """Return the columns to compute: the scores that the user asks for and the counts for notes."""
     report = options.report
     if options.chosen_metrics is None or report.is_listing or report.has_intervals:
         return None
@@ -124,14 +124,14 @@ def _keep_asked_for(result: pl.DataFrame, options: Options) -> pl.DataFrame:
 
 
 def _write_note(note: str) -> None:
-    """Write a note, unless it is empty, to standard error now, before work that may take long."""
+    """Write a note, unless it is empty, to standard error before work that may take a long time."""
     if note:
         sys.stderr.write(f"clustereval: {escape_controls(note)}\n")
         sys.stderr.flush()
 
 
 def run_resolution(options: Options) -> Outcome:
-    """Return the measures of entity resolution, or their estimates from a sample of the labels."""
+    """Return the measures of entity resolution, or their estimates from a sample of labels."""
     if "confidence" in options.values and "labels_are_sample" not in options.values:
         raise ClusterEvalError(
             "--confidence needs --labels-are-sample, which says how the labels were drawn"
@@ -140,7 +140,7 @@ def run_resolution(options: Options) -> Outcome:
 
 
 def run_findings(options: Options) -> Outcome:
-    """Return the findings on labels and clusters, or with --vector the findings on points."""
+    """Return the findings about labels and clusters, or with --vector those about points."""
     if not options.values.keys() & {"label", "vector"}:
         raise ClusterEvalError(
             "findings: expected --label, the true classes, or --vector, the points"
@@ -149,16 +149,19 @@ def run_findings(options: Options) -> Outcome:
 
 
 def run_stability(options: Options) -> Outcome:
-    """Return the consensus of the runs, or with --reference the stability of those clusters."""
+    """Return the consensus of the runs, or the stability of the reference run's clusters."""
     for flag in _list_misplaced(options):
-        raise ClusterEvalError(f"{flag} is for agreement, not for --reference: drop one")
+        raise ClusterEvalError(
+            f"{flag} applies only to the agreement of runs and cannot be combined with "
+            "--reference: drop one"
+        )
     return run_report(options)
 
 
 def _list_misplaced(options: Options) -> list[str]:
-    """Return the given options that belong only to reports of the command that are not computed.
+    """Return the given options that apply only to other reports of the command.
 
-    Options that have their default values are not included.
+    Options with their default values are not included.
     """
     known = options.report.defaults
     return [
@@ -170,14 +173,14 @@ def _list_misplaced(options: Options) -> list[str]:
 
 
 def _describe_choice(options: Options) -> str:
-    """Return the option that has chosen the report of a command, and its value."""
+    """Return the option that has selected the report of a command, with its value."""
     # The first report of a command has no option; it is recognized by its first required column.
     name = "show" if options.show else options.report.option or options.report.required[0]
     return f"{option_flag(name)} {options.show or options.values[name]}"
 
 
 def _check_sample_size(options: Options) -> None:
-    """Raise an error if the options ask for a sample, but not for its size."""
+    """Raise an error if the options ask for a sample but do not give its size."""
     is_sample = options.values.get("method", "").lower() == "sample"
     if is_sample and not {"sample_size", "reference_size"} & options.values.keys():
         raise ClusterEvalError(
@@ -186,12 +189,11 @@ def _check_sample_size(options: Options) -> None:
 
 
 def _choose_format(options: Options) -> str:
-    """Return the name of the format that the options name, or else that of the output file."""
+    """Return the format that the options name, or else the format of the output file."""
     name = options.format or infer_format(options.output)
     if options.quote_formulas and name != "csv":
         raise ClusterEvalError(
-            f"--quote-formulas is for --format csv, which spreadsheets open, not for {name}: "
-            "drop one"
+            f"--quote-formulas works only with --format csv, not with {name}: drop one"
         )
     return name
 
@@ -201,7 +203,7 @@ def _name_inputs(text: str, sources: Sequence[Source], call: Call) -> str:
 
     The parameter at the start of the text determines the input. If the parameter is itself an
     input, it is replaced by the name of the input. If the error may be about any input, all inputs
-    are named.
+    are listed.
     """
     parameter = text.partition(":")[0]
     tables = dict(zip((table.parameter for table in call.report.inputs), sources, strict=True))
@@ -215,7 +217,7 @@ def _name_inputs(text: str, sources: Sequence[Source], call: Call) -> str:
 
 
 def _sort_rows(result: pl.DataFrame, report: Report) -> pl.DataFrame:
-    """Return the rows of a report, the worst first if there are many rows for each clustering.
+    """Return the rows of a report, with the worst first if each clustering has many rows.
 
     Rows that are equally bad keep the order of the report.
     """
@@ -227,7 +229,7 @@ def _sort_rows(result: pl.DataFrame, report: Report) -> pl.DataFrame:
 
 
 def _write_result(result: pl.DataFrame, format_name: str, call: Call, options: Options) -> bytes:
-    """Return the rows of a report in the named format: a table, or a format for programs."""
+    """Return the rows of a report in the given format: a table or a format for programs."""
     if options.quote_formulas:
         result = quote_formulas(result)
     if format_name != "table":
@@ -282,7 +284,11 @@ def _describe_missing_estimates(result: pl.DataFrame) -> str:
         missing = result.filter(~has_value).head(1)
     if missing.is_empty():
         return "" if result.height else "no rows with a label and a cluster"
-    others = f" (and so for {missing.height - 1} more)" if missing.height > 1 else ""
+    others = (
+        f" (other clusterings without estimates: {missing.height - 1})"
+        if missing.height > 1
+        else ""
+    )
     return f"{missing['reason'][0]}{others}"
 
 
@@ -332,24 +338,25 @@ def run_page(options: Options) -> Outcome:
 
 
 def run_describe(options: Options) -> Outcome:
-    """Return the catalogue's text about the name in the options, or a list of all names.
+    """Return the catalogue's text about the name in the options, or the list of all names.
 
-    The names are those of scores, tables, criteria and parameters.
+    A name can refer to a score, a table, a criterion or a parameter.
     """
     text = f"{describe(options.name)}\n"
     return Outcome(encode_text(text, options.output), options.output)
 
 
 def run_schema(options: Options) -> Outcome:
-    """Return the JSON Schema of the report that the options name, or a list of all reports."""
+    """Return the JSON Schema of the report that the options name, or the list of all reports."""
     text = list_schemas() if options.name is None else read_schema(options.name)
     return Outcome(text.encode(), options.output)
 
 
 def run_sql(options: Options) -> Outcome:
-    """Return all SQL macros as one file, in the schema that the options name, or one query.
+    """Return all SQL macros as one file, or the query of one table.
 
-    If the options name a database file, this file is the output, and the result is its content.
+    The macros are in the schema that the options name. If the options name a database file, the
+    result is the content of a database with the macros, to be written to this file.
     """
     values = options.values
     if options.name is not None or "dialect" in values:
@@ -362,7 +369,7 @@ def run_sql(options: Options) -> Outcome:
 
 
 def _make_database(options: Options) -> Outcome:
-    """Return the content of a database with the macros, for the file that the options name."""
+    """Return the content of a database with the macros for the file that the options name."""
     name = options.values["database"]
     for option, is_given in (
         ("temporary", options.values["temporary"]),

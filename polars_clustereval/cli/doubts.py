@@ -1,4 +1,4 @@
-"""Doubts: warnings about input whose report is likely to be misleading."""
+"""Doubts: warnings about input for which a report is likely to be misleading."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MOST = 0.5
 
 
 def doubt_input(sources: Sequence[Source], call: Call) -> list[str]:
-    """Return the warnings about the inputs of a report, one sentence each."""
+    """Return the warnings about the inputs of a report, each as one sentence."""
     if any(table.parameter == "edges" for table in call.report.inputs):
         return _doubt_edges(sources, call)
     is_labeled = len(sources) == 1 and "label" in call.report.required
@@ -41,7 +41,7 @@ def doubt_input(sources: Sequence[Source], call: Call) -> list[str]:
 
 
 def doubt_labels(source: Source, call: Call) -> list[str]:
-    """Return a sentence if many rows have a label that looks like a missing value."""
+    """Return a warning if many rows have a label that looks like a missing value."""
     with open_rows(source, call, call.report.inputs[0]) as (connection, rows, arguments):
         label = arguments["label"]
         relation = connection.sql(f"FROM {rows}")
@@ -67,7 +67,7 @@ def doubt_labels(source: Source, call: Call) -> list[str]:
 
 
 def _doubt_edges(sources: Sequence[Source], call: Call) -> list[str]:
-    """Return a sentence if most edges are left out, with an example of the ids of both tables."""
+    """Return a warning, with an example id from each table, if most edges are left out."""
     tables = zip(sources, call.report.inputs, strict=True)
     (nodes, arguments), (edges, _) = (read_rows(source, call, table) for source, table in tables)
     by = {f"key_{i}": pl.col(key) for i, key in enumerate(arguments.get("partition_by") or [])}
@@ -97,8 +97,9 @@ def _doubt_edges(sources: Sequence[Source], call: Call) -> list[str]:
         return []
     place = "no cluster of its partition" if by else "no cluster"
     text = (
-        f"{n:,} of {total:,} edges are left out: an end of each is in {place}; the ends are "
-        f"like '{show_value(end)}', the ids of {sources[0].name} like '{show_value(known)}'"
+        f"{n:,} of {total:,} edges are left out because one of their ends is in {place}; "
+        f"their ends look like '{show_value(end)}', but the ids of {sources[0].name} look like "
+        f"'{show_value(known)}'"
     )
     return [text]
 

@@ -1,4 +1,4 @@
-"""Engines: computes a report by the SQL macro in DuckDB or by the Polars function."""
+"""Engines: computes a report with the SQL macro in DuckDB or with the Polars function."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ _DATA_DEPENDENT = ("noise", "noise_as", "weights", "reference")
 
 
 def _read_arguments(call: Call, columns: Sequence[str]) -> dict[str, Any]:
-    """Return the arguments of the Polars function of a report, by parameter.
+    """Return the arguments of a report's Polars function, by parameter.
 
-    `columns` are the columns of the input. The value of an option for a list of columns is a text,
-    or a list of texts if the option is repeated.
+    `columns` are the columns of the input. The value of an option that takes several columns is a
+    text, or a list of texts if the option is repeated.
     """
     arguments = dict(call.arguments)
     for parameter in arguments.keys() & set(_MULTIPLE_COLUMNS):
@@ -71,10 +71,10 @@ def _read_arguments(call: Call, columns: Sequence[str]) -> dict[str, Any]:
 
 
 def _split_names(text: str, columns: Sequence[str]) -> list[str]:
-    """Return the names of columns in a text that separates them by commas.
+    """Return the column names in a comma-separated text.
 
-    The whole text is one name if it is one of `columns`, the columns of the input. Blanks around a
-    name are removed, unless the name of a column has them.
+    If the whole text is in `columns`, which lists the columns of the input, it is a single name.
+    Blanks around a name are removed unless they belong to the name of a column.
     """
     if text in columns:
         return [text]
@@ -82,7 +82,7 @@ def _split_names(text: str, columns: Sequence[str]) -> list[str]:
 
 
 def _list_columns(arguments: dict[str, Any], parameters: Iterable[str]) -> list[str]:
-    """Return the columns of the input that these parameters of a report name, each once."""
+    """Return the input columns that the arguments for `parameters` name, without duplicates."""
     columns: dict[str, None] = {}
     for parameter in parameters:
         value = arguments.get(parameter) or ()
@@ -93,9 +93,10 @@ def _list_columns(arguments: dict[str, Any], parameters: Iterable[str]) -> list[
 def _check_arguments(call: Call, columns: Sequence[str], table: Input) -> dict[str, Any]:
     """Return the arguments of a report by parameter, or raise the Polars function's error.
 
-    The function checks the arguments on empty frames, so that both engines have the same error
-    texts. `columns` are the columns of the input `table`. If the report has other inputs, their
-    frames get every column that the arguments name. So an error can only be about `table`.
+    The Polars function checks the arguments on empty frames, so that both engines have the same
+    error messages. `columns` are the columns of the input `table`. If the report has other inputs,
+    their frames get every column that the arguments name. Therefore an error can only be about
+    `table`.
     """
     arguments = _read_arguments(call, columns)
     frames: dict[str, Any] = {}
@@ -113,11 +114,11 @@ def _check_arguments(call: Call, columns: Sequence[str], table: Input) -> dict[s
 def open_rows(
     source: Source, call: Call, table: Input
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, str, dict[str, Any]]]:
-    """Yield a connection, the SQL after FROM that reads the rows, and the arguments.
+    """Yield a connection, the SQL that follows FROM to read the rows, and the arguments.
 
-    The rows are those of the report's input `table`, and the arguments are a dict by parameter. If
-    vectors are in a column of text, they are parsed. The connection is closed at the end of the
-    ``with`` block.
+    The rows are those of the report's input `table`, and the arguments are a dict from parameters
+    to values. If the vectors are in a text column, they are parsed. The connection is closed at the
+    end of the ``with`` block.
     """
     with open_source(source, call.scratch) as (connection, rows):
         yield connection, *_format_checked(connection, rows, source, call, table)
@@ -126,10 +127,10 @@ def open_rows(
 def _format_checked(
     connection: duckdb.DuckDBPyConnection, rows: str, source: Source, call: Call, table: Input
 ) -> tuple[str, dict[str, Any]]:
-    """Return the SQL that reads the rows of a report's input, and the report's arguments.
+    """Return the SQL that reads the rows of a report's input, and the arguments of the report.
 
-    `rows` is the SQL of the same rows before their types are adapted to the report. The arguments
-    are checked against the columns.
+    `rows` is the SQL for the same rows before their types are adapted to the report. The arguments
+    are checked against the columns of the input.
     """
     arguments = _check_arguments(call, connection.sql(f"FROM {rows}").columns, table)
     own = {name: value for name, value in arguments.items() if name in table.columns}
@@ -139,10 +140,10 @@ def _format_checked(
 def _format_input(
     connection: duckdb.DuckDBPyConnection, rows: str, source: Source, arguments: dict[str, Any]
 ) -> str:
-    """Return the SQL after FROM that reads the rows of a source for one report.
+    """Return the SQL that follows FROM to read the rows of a source for one report.
 
-    `rows` is the SQL of the same rows before their types are adapted to the report. `arguments` are
-    the arguments of the report that name columns of the source, by parameter.
+    `rows` is the SQL for the same rows before their types are adapted to the report. `arguments`
+    are the arguments of the report that name columns of the source, by parameter.
     """
     relation = connection.sql(f"FROM {rows}")
     numbers = _list_columns(arguments, _NUMBER_COLUMNS)
@@ -163,11 +164,12 @@ def _format_input(
 def _find_text_vector(
     source: Source, arguments: dict[str, Any], relation: duckdb.DuckDBPyRelation
 ) -> str | None:
-    """Return the column of a report's vectors if the vectors are text, otherwise None.
+    """Return the column with a report's vectors if the vectors are text, or None otherwise.
 
     `arguments` are the report's arguments by parameter, and `relation` is the input. All columns of
-    a CSV file are text, so the first value decides: it is a vector if it has a bracket, a blank,
-    ':' or '$'. A comma alone may also be a decimal comma, or separate thousands.
+    a CSV file are text, so the first value decides: it is a vector if it contains a bracket, a
+    blank, ':' or '$'. A comma alone does not decide, because it may be a decimal comma or a
+    thousands separator.
     """
     columns: list[str] = arguments.get("vector") or []
     if len(columns) != 1:
@@ -188,9 +190,9 @@ _VECTOR_SIGN = re.compile(r"[\[\](){}\s:$]")
 
 
 def _parse_vectors(connection: duckdb.DuckDBPyConnection, rows: str, column: str) -> str:
-    """Return the SQL after FROM that reads `rows` with the vectors in the text `column`.
+    """Return the SQL that follows FROM to read `rows` with the vectors in `column` parsed.
 
-    `rows` is SQL after FROM. The macro parse_vector is registered in the connection.
+    `rows` is also SQL that follows FROM. The macro parse_vector is registered in the connection.
     """
     register_macro(connection, "parse_vector")
     name = quote_identifier(column)
@@ -205,10 +207,10 @@ def _parse_vectors(connection: duckdb.DuckDBPyConnection, rows: str, column: str
 def _run_in_duckdb(
     sources: Sequence[Source], call: Call, columns: Sequence[str] | None = None
 ) -> pl.DataFrame:
-    """Return a report as a DataFrame, computed in DuckDB by the SQL macro.
+    """Return a report as a DataFrame, computed in DuckDB with the SQL macro.
 
     `sources` are the inputs of the report. `columns` are the columns to return in addition to the
-    partition columns, by default all.
+    partition columns. By default, all columns are returned.
     """
     report = call.report
     if len(sources) > 1:
@@ -242,7 +244,7 @@ def _make_folder(call: Call, table: Input) -> Path:
 
 
 def _copy_database(source: Source, call: Call, table: Input) -> Source:
-    """Return a source that can be read together with another: a database becomes a Parquet file.
+    """Return a source that can be read with other sources, with a database as a Parquet file.
 
     Only the columns that the report uses are copied.
     """
@@ -255,7 +257,7 @@ def _copy_database(source: Source, call: Call, table: Input) -> Source:
 
 
 def _register_report(connection: duckdb.DuckDBPyConnection, report: Report) -> None:
-    """Create the macro of a report, with advice on vectors in the form for the shell."""
+    """Create the macro of a report, with advice about vectors for users of the shell."""
     register_macro(connection, report.function.__name__)
     if "missing" in report.defaults:
         connection.execute(_SHELL_ADVICE)
@@ -280,8 +282,8 @@ def _format_query(
     """Return the SQL query that calls the macro of a report on the views of its inputs.
 
     `arguments` are the report's arguments by parameter, and `relation` is the input. Values are
-    parameters of the query. The struct partition_key is split into one column for each column of
-    partition_by.
+    passed as parameters of the query. The struct partition_key is split into one column for each
+    column of partition_by.
     """
     texts = {
         name: _format_argument(name, value, relation)
@@ -313,7 +315,7 @@ _KEYWORDS = {"between": '"between"'}
 
 
 def _format_argument(parameter: str, value: Any, relation: duckdb.DuckDBPyRelation) -> str:
-    """Return one argument of a macro as SQL: $name for a value, otherwise columns.
+    """Return one argument of a macro as SQL: $name for a value, and columns otherwise.
 
     `relation` is the input, whose types decide how the columns of a vector are written.
     """
@@ -330,7 +332,7 @@ def _format_argument(parameter: str, value: Any, relation: duckdb.DuckDBPyRelati
 
 
 def _format_vector(columns: list[str], relation: duckdb.DuckDBPyRelation) -> str:
-    """Return the argument `vector` as SQL: one column of lists, or a list of numeric columns.
+    """Return the argument `vector` as SQL: one column of lists or a list of numeric columns.
 
     `columns` are the names that the user gave, and `relation` is the input, which has their types.
     """
@@ -350,10 +352,10 @@ def read_arguments(source: Source, call: Call) -> dict[str, Any]:
 
 
 def select_groups(source: Source, call: Call, parts: pl.DataFrame, folder: Path) -> Source:
-    """Return a source with those rows whose values in the columns of `parts` occur in `parts`.
+    """Return a source with only the rows of the groups that `parts` lists.
 
-    The result is a Parquet file in `folder`, with the columns of the source in the types in which
-    the report of the call reads them.
+    `parts` has one row per group, with the values of the columns that define the groups. The result
+    is a Parquet file in `folder`, with column types as the report of the call reads them.
     """
     path = folder / "parts.parquet"
     with open_rows(source, call, call.report.inputs[0]) as (connection, rows, _):
@@ -371,7 +373,7 @@ def select_groups(source: Source, call: Call, parts: pl.DataFrame, folder: Path)
 
 
 def count_groups(source: Source, call: Call, keys: Sequence[str]) -> int:
-    """Return the number of different values of the columns `keys` of a source."""
+    """Return the number of distinct combinations of values in the columns `keys` of a source."""
     names = ", ".join(map(quote_identifier, keys))
     with open_rows(source, call, call.report.inputs[0]) as (connection, rows, _):
         query = f"SELECT COUNT(*) FROM (SELECT DISTINCT {names} FROM {rows})"
@@ -380,7 +382,7 @@ def count_groups(source: Source, call: Call, keys: Sequence[str]) -> int:
 
 
 def write_queries(source: Source, calls: Sequence[Call]) -> list[str]:
-    """Return SQL for a DuckDB client with the macros: the input, then the table of each call.
+    """Return SQL for a DuckDB client with the macros: the input and then the table of each call.
 
     The arguments of the calls must already have been checked by an engine.
     """
@@ -406,7 +408,7 @@ def write_queries(source: Source, calls: Sequence[Call]) -> list[str]:
 def _format_written_call(
     call: Call, arguments: dict[str, Any], relation: duckdb.DuckDBPyRelation
 ) -> str:
-    """Return the call of a report's macro with literals as arguments; defaults are left out.
+    """Return the call of a report's macro with literals as arguments, without default values.
 
     `arguments` are the arguments of the report by parameter, and `relation` is the input.
     """
@@ -444,10 +446,10 @@ _NUMERIC_TYPES = {
 def _run_in_polars(
     sources: Sequence[Source], call: Call, columns: Sequence[str] | None = None
 ) -> pl.DataFrame:
-    """Return a report as a DataFrame, computed by the Polars function.
+    """Return a report as a DataFrame, computed with the Polars function.
 
     `sources` are the inputs of the report. `columns` are the columns to return in addition to the
-    partition columns, by default all.
+    partition columns. By default, all columns are returned.
     """
     frames: dict[str, pl.LazyFrame] = {}
     arguments: dict[str, Any] = {}
@@ -463,7 +465,7 @@ def _run_in_polars(
 
 
 def read_rows(source: Source, call: Call, table: Input) -> tuple[pl.LazyFrame, dict[str, Any]]:
-    """Return the rows of a report's input `table` for its Polars function, and its arguments."""
+    """Return the rows of a report's input `table` and the arguments of its Polars function."""
     rows = scan_files(source)
     if rows is None:
         rows = _copy_rows(source, call, table)
@@ -478,7 +480,7 @@ def read_rows(source: Source, call: Call, table: Input) -> tuple[pl.LazyFrame, d
 def _copy_rows(source: Source, call: Call, table: Input) -> pl.LazyFrame:
     """Return the columns that a report needs from a DuckDB table or from files Polars cannot read.
 
-    DuckDB reads text files for both engines, because two readers would read some values
+    DuckDB reads text files for both engines, because two readers would interpret some values
     differently.
     """
     with open_rows(source, call, table) as (connection, rows, arguments):
@@ -488,7 +490,7 @@ def _copy_rows(source: Source, call: Call, table: Input) -> pl.LazyFrame:
 
 
 class _ArrowStream:
-    """A wrapper of a DuckDB relation, from which Polars reads the relation's Arrow stream.
+    """A wrapper around a DuckDB relation through which Polars reads the relation's Arrow stream.
 
     Until the process ends, Polars keeps references to the types of the objects that it gets. If
     DuckDB's own types were among them, DuckDB would report them as leaks on standard error.
@@ -504,7 +506,7 @@ class _ArrowStream:
 
 
 def _convert_to_polars(relation: duckdb.DuckDBPyRelation) -> pl.DataFrame:
-    """Return the rows of a DuckDB relation as a DataFrame, by way of an Arrow stream."""
+    """Return the rows of a DuckDB relation as a DataFrame, transferred as an Arrow stream."""
     return pl.DataFrame(_ArrowStream(relation))
 
 

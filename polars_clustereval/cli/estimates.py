@@ -1,4 +1,4 @@
-"""Estimates: a warning before a report if its input shows that it will take minutes."""
+"""Estimates: warns before a report is computed if its input shows that it will take minutes."""
 
 from __future__ import annotations
 
@@ -45,9 +45,10 @@ _COLUMNS_COUNTED = {"k": "cluster", "l": "label", "r": "run"}
 
 
 def warn_of_time(source: Source, call: Call) -> str:
-    """Return a sentence if a report is estimated to take more than a minute, otherwise ''.
+    """Return a warning if a report is estimated to take more than a minute, or '' otherwise.
 
-    The rows are counted. Columns whose values must be counted are read only if there are many rows.
+    The rows are always counted. Columns are read to count their distinct values only if there are
+    many rows.
     """
     growth = growth_of(call.report.function.__name__, call.arguments)
     if growth is None:
@@ -66,7 +67,7 @@ def warn_of_time(source: Source, call: Call) -> str:
 
 
 def _estimate(growth: Growth, source: Source, call: Call) -> tuple[int, float]:
-    """Return the number of rows of a report's input, and the estimated seconds of computation."""
+    """Return the number of rows of a report's input and the estimated computing time in seconds."""
     with _open_queries(source, call) as (ask, arguments):
         n = ask("count(*)", "{rows}")
         sizes = dict.fromkeys(growth.factors, float(n))
@@ -80,17 +81,17 @@ def _estimate(growth: Growth, source: Source, call: Call) -> tuple[int, float]:
 
 @contextmanager
 def _open_queries(source: Source, call: Call) -> Iterator[tuple[Any, dict[str, Any]]]:
-    """Yield a function that queries the rows of a report's first input, and its arguments.
+    """Yield a function that queries the rows of a report's first input, and the arguments.
 
-    The function returns the single value of the expression that is passed to it; {rows} represents
-    the rows after FROM.
+    The function takes an SQL expression and what follows FROM, in which {rows} represents the rows,
+    and returns the single value of the expression.
     """
     table = call.report.inputs[0]
     if scan_files(source) is None:
         with open_rows(source, call, table) as (connection, rows, arguments):
 
             def ask_duckdb(selected: str, origin: str) -> Any:
-                """Return the value from DuckDB."""
+                """Return the value of the expression, computed by DuckDB."""
                 query = f"SELECT {selected} FROM {origin.format(rows=rows)}"
                 found = connection.execute(query).fetchone()
                 return None if found is None else found[0]
@@ -100,7 +101,7 @@ def _open_queries(source: Source, call: Call) -> Iterator[tuple[Any, dict[str, A
     frame, arguments = read_rows(source, call, table)
 
     def ask_polars(selected: str, origin: str) -> Any:
-        """Return the value from Polars, where the name of the frame is self."""
+        """Return the value of the expression, computed by Polars, which calls the frame self."""
         query = f"SELECT {selected} AS value FROM {origin.format(rows='self')}"
         found = frame.sql(query).collect(engine="streaming")
         return found.item() if found.height else None
@@ -120,7 +121,7 @@ def _count_dims(ask: Callable[[str, str], Any], columns: list[str]) -> float:
 def _format_sum(
     growth: Growth, arguments: dict[str, Any], sizes: dict[str, float]
 ) -> tuple[str, str]:
-    """Return SQL that adds up the work of all partitions: what to select, and from where."""
+    """Return SQL that adds up the work of all partitions: an expression and what follows FROM."""
     letters = {"k" if x == "s" else x for x in growth.factors}
     counts = ["CAST(count(*) AS DOUBLE) AS n"] + [
         f"CAST(count(DISTINCT {quote_identifier(arguments[_COLUMNS_COUNTED[x]])}) AS DOUBLE) AS {x}"
@@ -140,7 +141,7 @@ def _format_sum(
 
 
 def _list_advice(growth: Growth, call: Call) -> list[str]:
-    """Return options that are faster than the options of a call, in the form for the shell."""
+    """Return options that are faster than the options of a call, as the user would type them."""
     known = signature(call.report.function).parameters
     settings = [x for x in growth.faster if x.parameter in known]
     advice = [" ".join(map(_write_change, settings))] if settings else []
@@ -150,7 +151,7 @@ def _list_advice(growth: Growth, call: Call) -> list[str]:
 
 
 def _write_change(setting: Setting) -> str:
-    """Return the option that sets a value, or the option to leave out to get this value."""
+    """Return the option that sets a value, or "no" and the option to leave out for this value."""
     flag = option_flag(setting.parameter)
     is_left_out = setting.value is False and not flag.startswith("--no-")
     return f"no {flag}" if is_left_out else write_setting(setting)

@@ -1,4 +1,4 @@
-"""Files: the rows of a source in either engine."""
+"""Files: reads the rows of a source in either engine."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = [
 
 
 def scan_files(source: Source) -> pl.LazyFrame | None:
-    """Return the rows of Parquet or Arrow files as a LazyFrame, or None for another kind.
+    """Return the rows of Parquet or Arrow files as a LazyFrame, or None for other kinds of files.
 
     Raise an error if the files differ in their columns or types.
     """
@@ -58,7 +58,7 @@ def _scan_parquet(paths: str | list[str]) -> pl.LazyFrame:
 
 
 def _scan_arrow(path: str) -> pl.LazyFrame:
-    """Return the rows of a file in Arrow's IPC format, the file format or the stream format."""
+    """Return the rows of an Arrow IPC file, in the file format or in the stream format."""
     with Path(path).open("rb") as file:
         is_file_format = file.read(6) == b"ARROW1"
     if is_file_format:
@@ -69,14 +69,15 @@ def _scan_arrow(path: str) -> pl.LazyFrame:
 def _check_same_columns(paths: Sequence[str], schemas: Sequence[pl.Schema]) -> None:
     """Raise an error unless every file has the columns of the first file, with the same types.
 
-    Additional columns are accepted. `schemas` are the types of the columns in each of `paths`.
+    Additional columns are accepted. `schemas` contains the column types of each file in `paths`.
     """
     for path, schema in zip(paths, schemas, strict=True):
         for name, dtype in schemas[0].items():
             if schema.get(name) != dtype:
                 found = f"{schema[name]}" if name in schema else "no such column"
                 raise ClusterEvalError(
-                    f"{path}: expected the columns of {paths[0]}: {name} ({dtype}), got {found}"
+                    f"{path}: expected the same columns as {paths[0]}: column {name} ({dtype}), "
+                    f"got {found}"
                 )
 
 
@@ -87,7 +88,7 @@ def _check_same_columns(paths: Sequence[str], schemas: Sequence[pl.Schema]) -> N
 
 @contextmanager
 def open_source(source: Source, scratch: Path) -> Iterator[tuple[duckdb.DuckDBPyConnection, str]]:
-    """Yield a DuckDB connection, and the SQL after FROM that reads a source's rows in it.
+    """Yield a DuckDB connection and the SQL that follows FROM to read a source's rows.
 
     The connection is closed at the end of the ``with`` block, and Ctrl-C interrupts its queries. A
     database is opened read-only, and its views cannot read other files. Arrow files, which DuckDB
@@ -110,7 +111,7 @@ def open_source(source: Source, scratch: Path) -> Iterator[tuple[duckdb.DuckDBPy
 
 
 def format_source(connection: duckdb.DuckDBPyConnection, source: Source, scratch: Path) -> str:
-    """Return the SQL after FROM that reads the rows of a source, as open_source does.
+    """Return the SQL that follows FROM to read the rows of a source, as open_source does.
 
     Arrow files are converted to a Parquet file in the folder `scratch`.
     """
@@ -118,7 +119,7 @@ def format_source(connection: duckdb.DuckDBPyConnection, source: Source, scratch
 
 
 def _prepare_for_duckdb(source: Source, scratch: Path) -> Source:
-    """Return a source with the same rows for DuckDB: Arrow files become one Parquet file.
+    """Return a source with the same rows for DuckDB, with Arrow files as one Parquet file.
 
     The new file is in the folder `scratch`. Raise an error if several files differ in their columns
     or types, because DuckDB would convert them.
@@ -139,7 +140,7 @@ def format_rows(
     number_columns: Iterable[str] = (),
     typed_columns: Sequence[str] = (),
 ) -> str:
-    """Return the SQL after FROM that reads the rows of a source in this connection.
+    """Return the SQL that follows FROM to read the rows of a source in this connection.
 
     The columns of CSV files are read as text, because an inferred type would turn 01 and 1 into the
     same label. `number_columns` are read as DOUBLE, and `typed_columns` get the type that DuckDB
@@ -161,7 +162,7 @@ def format_rows(
 
 
 def _format_csv_reader(source: Source) -> str:
-    """Return the call of DuckDB's reader of CSV files, as SQL to which options can be added."""
+    """Return the call of DuckDB's CSV reader as SQL to which options can be added."""
     return (
         f"read_csv({_format_paths(source.paths)}, delim = {quote_literal(source.separator)}, "
         "quote = '\"', escape = '\"', comment = '', skip = 0, header = TRUE, "
@@ -172,7 +173,7 @@ def _format_csv_reader(source: Source) -> str:
 def _infer_csv_types(
     connection: duckdb.DuckDBPyConnection, source: Source, names: Sequence[str]
 ) -> dict[str, str]:
-    """Return the types of the columns of CSV files that are not text, inferred from all values."""
+    """Return the types of the CSV columns that are not text, inferred from all of their values."""
     columns = ", ".join(map(quote_identifier, names))
     query = f"DESCRIBE SELECT {columns} FROM {_format_csv_reader(source)}, sample_size = -1)"
     types = {name: kind for name, kind, *_ in connection.execute(query).fetchall()}
@@ -184,19 +185,19 @@ def _infer_csv_types(
 
 
 def _format_paths(paths: Sequence[str]) -> str:
-    """Return the paths of files as an SQL list for DuckDB's readers, which interpret patterns."""
+    """Return file paths as an SQL list, escaped because DuckDB's readers expand patterns."""
     return f"[{', '.join(quote_literal(glob.escape(path)) for path in paths)}]"
 
 
 def _format_json(
     connection: duckdb.DuckDBPyConnection, paths: Sequence[str], number_columns: Iterable[str]
 ) -> str:
-    """Return the SQL after FROM that reads JSON files, with types that fit all their values.
+    """Return the SQL that follows FROM to read JSON files, with types that fit all values.
 
     Raise an error if a file lacks a column of the first file. Strings are kept as text, because
     otherwise two spellings of a date would be the same label. Columns with values of several types
-    are also text. So are fractions and large whole numbers outside `number_columns`, because DOUBLE
-    would turn two large numbers into the same label.
+    are also read as text, as are fractions and large whole numbers outside `number_columns`,
+    because DOUBLE would turn two large numbers into the same label.
     """
     first_columns = _check_json_columns(connection, paths) if len(paths) > 1 else None
     types = _describe_json(connection, paths)
@@ -219,7 +220,7 @@ def _check_json_columns(
 ) -> Sequence[str]:
     """Return the columns of the first JSON file, or raise an error if another file lacks one.
 
-    Additional columns are accepted, and so are other types, because JSON does not state them.
+    Additional columns and other types are accepted, because JSON does not state types.
     """
     first, *others = ([*_describe_json(connection, [path])] for path in paths)
     for path, columns in zip(paths[1:], others, strict=True):
@@ -233,9 +234,9 @@ def _check_json_columns(
 
 
 def _describe_json(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> dict[str, str]:
-    """Return the type that DuckDB infers from all values of each column of JSON files.
+    """Return the type of each column of JSON files, which DuckDB infers from all values.
 
-    Raise an error if they contain no objects.
+    Raise an error if the files contain no objects.
     """
     query = f"DESCRIBE FROM {_format_json_reader(paths)}, sample_size = -1, records = TRUE)"
     try:
@@ -250,7 +251,7 @@ def _describe_json(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) 
 
 
 def _format_json_reader(paths: Sequence[str]) -> str:
-    """Return the call of DuckDB's reader of JSON files, as SQL to which options can be added."""
+    """Return the call of DuckDB's JSON reader as SQL to which options can be added."""
     return f"read_json({_format_paths(paths)}, union_by_name = TRUE, hive_partitioning = FALSE"
 
 
@@ -263,11 +264,11 @@ ORDER BY ALL
 
 
 def _find_table_name(connection: duckdb.DuckDBPyConnection, source: Source) -> str:
-    """Return the qualified name of a table or view of the database, in quotes, as SQL.
+    """Return the qualified and quoted name of a table or view in the database, as SQL.
 
-    The source has the name as the user wrote it: with its schema and a dot before it, unless the
-    schema is main. The name is searched among all names, because it may itself contain dots. If it
-    is not found, raise an error that lists the existing tables.
+    The source contains the name as the user wrote it. Unless the schema is main, this name starts
+    with the schema and a dot. The whole name is looked up among all names, because it may itself
+    contain dots. If the name is not found, raise an error that lists the existing tables.
     """
     qualified_names = {}
     for database, schema, name in connection.execute(_TABLES).fetchall():

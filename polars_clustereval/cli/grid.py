@@ -1,6 +1,6 @@
-"""Grid: lines of cells as text with aligned columns, within the width of the terminal.
+"""Grid: lays out lines of cells in aligned columns that fit the width of the terminal.
 
-Widths are measured in cells of the terminal. A Chinese or Japanese character takes two cells, and a
+Widths are measured in terminal cells. A Chinese or Japanese character takes two cells, and a
 combining accent takes none.
 """
 
@@ -52,12 +52,12 @@ def fits_terminal(text: str) -> bool:
 
 
 def columns_width(columns: Iterable[Sequence[str]]) -> int:
-    """Return the total width of columns of cells, with the gap after each."""
+    """Return the total width of columns of cells, including the gap after each column."""
     return sum(max(map(_text_width, column)) + _GAP for column in columns)
 
 
 def share_width(widths: Sequence[int], total: int) -> list[int]:
-    """Return the widths of columns that fit into `total`, including the gaps after them.
+    """Return the widths of columns that fit into `total`, which includes the gaps after them.
 
     The widest columns are made narrower. Columns at the end are dropped if there would be room for
     only a few letters.
@@ -77,7 +77,7 @@ def _text_width(text: str) -> int:
 
 
 def _letter_width(letter: str) -> int:
-    """Return the width of a letter; 0 for an accent that is written over the letter before."""
+    """Return the width of a letter, which is 0 for an accent over the preceding letter."""
     if category(letter) in ("Mn", "Me"):
         return 0
     return 2 if east_asian_width(letter) in "WF" else 1
@@ -89,21 +89,21 @@ def _letter_width(letter: str) -> int:
 
 
 def cut_end(text: str, width: int) -> str:
-    """Return the text; if it is wider than `width`, its end becomes an ellipsis."""
+    """Return the text, with an ellipsis in place of its end if it is wider than `width`."""
     if _text_width(text) <= width:
         return text
     return _take(text, width - 1) + _ELLIPSIS
 
 
 def cut_start(text: str, width: int) -> str:
-    """Return the text; if it is wider than `width`, its start becomes an ellipsis."""
+    """Return the text, with an ellipsis in place of its start if it is wider than `width`."""
     if _text_width(text) <= width:
         return text
     return _ELLIPSIS + _take(text[::-1], width - 1)[::-1]
 
 
 def _take(text: str, width: int) -> str:
-    """Return as much of the start of a text as fits."""
+    """Return as much of the start of a text as fits into `width`."""
     used = 0
     for i, letter in enumerate(text):
         used += _letter_width(letter)
@@ -113,7 +113,7 @@ def _take(text: str, width: int) -> str:
 
 
 def cut_column(cells: Iterable[str], width: int) -> list[str]:
-    """Return cells with users' names, cut to the width, with control characters escaped."""
+    """Return cells with the user's names, cut to `width` and with control characters escaped."""
     return [cut_end(escape_controls(cell), width) for cell in cells]
 
 
@@ -125,7 +125,7 @@ def cut_column(cells: Iterable[str], width: int) -> list[str]:
 def wrap_last_column(lines: list[list[str]]) -> list[list[str]]:
     """Return the lines with the text of the last column wrapped to the width of the terminal.
 
-    A line is a list of cells; wrapping adds lines whose other cells are empty.
+    A line is a list of cells. Wrapping adds lines in which all other cells are empty.
     """
     width = max(12, get_width() - columns_width(list(zip(*lines, strict=True))[:-1]))
     wrapped = []
@@ -136,7 +136,7 @@ def wrap_last_column(lines: list[list[str]]) -> list[list[str]]:
 
 
 def _wrap_text(text: str, width: int) -> list[str]:
-    """Return a text as one or more lines with as many words as fit; wide letters count twice."""
+    """Return a text as lines with as many words as fit, where wide letters count twice."""
     if text.isascii():
         return wrap(text, width) or [""]
     lines = [""]
@@ -159,8 +159,8 @@ def _wrap_text(text: str, width: int) -> list[str]:
 def wrap_first_column(lines: list[list[str]]) -> list[list[str]]:
     """Return the lines with long names in the first column broken after an underscore.
 
-    The names get the width that the other columns do not need. The rest of a name is indented below
-    its start.
+    The first column gets the width that the other columns do not need. The rest of a long name is
+    indented below its start.
     """
     width = max(12, get_width() - columns_width(list(zip(*lines, strict=True))[1:]))
     wrapped = []
@@ -174,9 +174,9 @@ def wrap_first_column(lines: list[list[str]]) -> list[list[str]]:
 
 
 def align_columns(lines: list[list[str]], right: Collection[int] = ()) -> str:
-    """Return the lines as one text with aligned columns, control characters escaped.
+    """Return the lines as one text with aligned columns and escaped control characters.
 
-    Each line is a list with the same number of cells; `right` holds the indices of the
+    Each line is a list with the same number of cells. `right` contains the indices of the
     right-aligned columns.
     """
     columns = [list(map(escape_controls, column)) for column in zip(*lines, strict=True)]

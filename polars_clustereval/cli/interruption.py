@@ -43,11 +43,11 @@ def interruptible(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
 
 
 def run_in_worker(function: Callable[[], Result]) -> Result:
-    """Return the result of function(), or raise its error; the function runs in its own thread.
+    """Run `function` in its own thread, and return its result or raise its error.
 
-    On KeyboardInterrupt, the queries of connections that are `interruptible` are interrupted. The
-    exception is raised when the thread has finished, or shortly after if the thread does not
-    finish; see `is_work_left`.
+    On KeyboardInterrupt, the queries of `interruptible` connections are interrupted. The exception
+    is raised when the thread has finished, or after a short time if the thread does not finish (see
+    `is_work_left`).
     """
     results: list[Result] = []
     errors: list[BaseException] = []
@@ -56,7 +56,7 @@ def run_in_worker(function: Callable[[], Result]) -> Result:
     finished = threading.Event()
 
     def work() -> None:
-        """Call `function`, and keep its result or its error."""
+        """Call `function` and keep its result or its error."""
         try:
             results.append(function())
         except BaseException as error:  # raised again by the main thread
@@ -80,7 +80,7 @@ def run_in_worker(function: Callable[[], Result]) -> Result:
 
 
 def _stop_queries(finished: threading.Event) -> None:
-    """Interrupt the queries of a worker until it has finished, but not beyond the grace period."""
+    """Interrupt the queries of a worker until it has finished or the grace period is over."""
     deadline = monotonic() + _GRACE_PERIOD
     while not finished.is_set() and monotonic() < deadline:
         # The interruption is repeated, because an interruption between two queries stops neither of
@@ -91,8 +91,8 @@ def _stop_queries(finished: threading.Event) -> None:
 
 
 def is_work_left() -> bool:
-    """Return whether a thread of `run_in_worker` still runs, such as one in Polars or numpy.
+    """Return whether a thread of `run_in_worker` is still running, for instance in Polars or numpy.
 
-    Such computations cannot be interrupted; only the end of the process stops them.
+    Computations in Polars and numpy cannot be interrupted. Only the end of the process stops them.
     """
     return not all(finished.is_set() for finished in _work)

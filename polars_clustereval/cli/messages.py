@@ -1,4 +1,4 @@
-"""Messages: an error as one line on standard error."""
+"""Messages: writes an error as one line for standard error."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ _NUMBER_WITH_COMMA = re.compile(r"Could not convert string \"[^\"]*,[^\"]*\" to 
 def summarize_error(error: Exception) -> str:
     """Return the part of an error's message that the user can act on, as one line.
 
-    Positions in queries that the user did not write are removed, and so is advice on options of the
-    engines' readers.
+    Positions in queries that the user did not write are removed, as is advice about options of the
+    engines' file readers.
     """
     if isinstance(error, OSError) and error.filename is not None:
         return escape_controls(f"{error.filename}: {error.strerror}")
@@ -63,7 +63,7 @@ def summarize_error(error: Exception) -> str:
 
 
 def _write_part(part: object) -> str:
-    """Return a part of an error message in the form for the shell, without Python code."""
+    """Return a part of an error message as shell users need it, without Python code."""
     if isinstance(part, Setting):
         return write_setting(part)
     return "" if isinstance(part, PythonCode) else str(part)

@@ -1,4 +1,4 @@
-"""Noise: a note if no row of the input has the cluster that the option --noise names."""
+"""Noise: writes a note if no row of the input has the cluster that the option --noise names."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _SHOWN = 5
 def describe_unknown_noise(
     sources: Sequence[Source], call: Call, result: pl.DataFrame
 ) -> list[str]:
-    """Return a note if no row has the cluster that marks noise; it names some of the clusters.
+    """Return a note that lists some of the clusters if no row has the cluster that marks noise.
 
     `sources` are the inputs of the report, in order, and `result` has the rows of the report. The
-    inputs are read again unless the report has counted noise.
+    inputs are read again unless the report has already counted noise.
     """
     noise = call.arguments.get("noise")
     if noise is None:
@@ -50,7 +50,7 @@ def describe_unknown_noise(
 
 
 def _read_clusters(sources: Sequence[Source], call: Call) -> pl.LazyFrame:
-    """Return the column of clusters, as `cluster`, of all inputs that have it."""
+    """Return the clusters of all inputs that have clusters, in a column named `cluster`."""
     return pl.concat(
         [
             read_rows(source, call, table)[0].select(

@@ -1,4 +1,4 @@
-"""Options: the reports' parameters on the command line, and the values that users give."""
+"""Options: the reports' parameters on the command line and the values that users give."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ INPUTS: dict[str, dict[str, Any]] = {
 
 
 def _parse_number(text: str) -> float:
-    """Return the number in a text: an int if it is whole and has up to 18 digits, else a float."""
+    """Return the number in a text, as an int if it is whole with up to 18 digits, else a float."""
     return int(text) if re.fullmatch(r"-?\d{1,18}", text) else float(text)
 
 
 def _parse_numbers(text: str) -> list[float]:
-    """Return the list of the numbers in a text that separates them by commas, such as 1,0.5."""
+    """Return the numbers in a comma-separated text, such as 1,0.5."""
     return [float(number) for number in text.split(",")]
 
 
@@ -56,10 +56,10 @@ _parse_numbers.__name__ = "list of numbers"
 
 
 def _parse_value(text: str) -> str | float:
-    """Return the value that an argument stands for: a number or the text itself.
+    """Return the value that an argument represents: a number or the text itself.
 
-    The value is a number if Python writes this number in the same way: 7 is a number, but 007
-    remains a text.
+    The value is a number if Python writes the number in exactly the same way. For example, 7 is a
+    number, but 007 remains text.
     """
     if re.fullmatch(r"-?\d{1,18}(\.\d+)?", text):
         number = _parse_number(text)
@@ -176,7 +176,7 @@ def option_flag(parameter: str) -> str:
 
 
 def write_setting(setting: Setting) -> str:
-    """Return the option that sets a parameter to a value, in the form for the shell."""
+    """Return the option that sets a parameter to a value, as the user would type it."""
     flag = option_flag(setting.parameter)
     return flag if isinstance(setting.value, bool) else f"{flag} {setting.value}"
 
@@ -188,7 +188,7 @@ def write_setting(setting: Setting) -> str:
 
 @dataclass(frozen=True)
 class Call:
-    """A report, and the arguments with which it is computed."""
+    """A report and the arguments with which it is computed."""
 
     report: Report
     #: The arguments of its function by parameter; names of columns are as the user wrote them.
@@ -228,7 +228,7 @@ class Options:
 
     @classmethod
     def read(cls, parsed: Namespace, scratch: Path) -> Options:
-        """Return the options that argparse has parsed; `scratch` is a folder for files."""
+        """Return the options that argparse parsed; `scratch` is a folder for temporary files."""
         given = {name: value for name, value in vars(parsed).items() if value is not None}
         del given["command"]
         files = [given.pop(name) for name in INPUTS if name in given]
@@ -247,7 +247,7 @@ class Options:
 
     @property
     def chosen_metrics(self) -> list[str] | None:
-        """The names of the scores that the user asks for; None if the user names none."""
+        """The names of the scores that the user asks for, or None if the user names no scores."""
         if self.metrics is None or self.metrics == "all":
             return None
         return [name.strip() for name in self.metrics.split(",")]
@@ -260,9 +260,9 @@ class Options:
         return next(asked_for, first)
 
     def call(self, report: Report, **arguments: Any) -> Call:
-        """Return a call of a report with the values given for its parameters, or their defaults.
+        """Return a call of a report with the given values of its parameters or their defaults.
 
-        `arguments` override other values.
+        `arguments` override all other values.
         """
         defaults = report.defaults
         given = {name: self.values[name] for name in defaults if name in self.values}

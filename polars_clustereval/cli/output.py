@@ -1,4 +1,4 @@
-"""Output: a report as JSON, CSV or Parquet, and the writing of files."""
+"""Output: encodes a report as JSON, CSV or Parquet and writes it to a file."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = [
 
 
 def _encode_json(result: pl.DataFrame) -> bytes:
-    """Return the report as a JSON array of one object per row."""
+    """Return the report as a JSON array with one object per row."""
     # Polars would write decimals as strings. Counts of pairs are decimals without a fraction.
     counts = [name for name, dtype in result.schema.items() if _is_whole_decimal(dtype)]
     columns = [column_named(name).cast(pl.Int128) for name in counts]
@@ -43,7 +43,7 @@ def _encode_json(result: pl.DataFrame) -> bytes:
 
 
 def _with_bytes_as_text(result: pl.DataFrame) -> pl.DataFrame:
-    """Return the report with bytes as hexadecimal digits, because JSON and CSV have no bytes."""
+    """Return the report with bytes as hexadecimal text, because JSON and CSV cannot store bytes."""
     names = [name for name, dtype in result.schema.items() if dtype == pl.Binary]
     return result.with_columns(column_named(name).bin.encode("hex") for name in names)
 
@@ -63,9 +63,10 @@ _FORMULA = r"^[=+\-@\t\r]"
 
 
 def quote_formulas(result: pl.DataFrame) -> pl.DataFrame:
-    """Return the report with an apostrophe before each text that a spreadsheet would compute.
+    """Return the report with an apostrophe before each text that looks like a formula.
 
-    The names of columns are also texts; numbers are left unchanged.
+    Spreadsheets would otherwise evaluate these texts as formulas. Column names also count as texts,
+    and numbers are left unchanged.
     """
     texts = pl.col(pl.String, pl.Categorical, pl.Enum).cast(pl.String)
     quoted = result.with_columns(texts.str.replace(_FORMULA, "'${0}"))
@@ -87,10 +88,10 @@ _EXTENSIONS = {".txt": "table"} | {f".{name}": name for name in ENCODERS}
 
 
 def infer_format(output: Path | None) -> str:
-    """Return the format that the extension of the output file stands for, such as ``csv``.
+    """Return the format that the extension of the output file implies, such as ``csv``.
 
-    The result is ``table`` if there is no file (None), and for a device. Raise an error for any
-    other extension.
+    The result is ``table`` if there is no output file or if it is a device. Raise an error for an
+    unknown extension.
     """
     if output is None or (output.exists() and not output.is_file()):
         return "table"
@@ -110,7 +111,8 @@ def infer_format(output: Path | None) -> str:
 def check_output(output: Path | None, sources: Iterable[str]) -> None:
     """Raise an error if the file `output` is one of the input files `sources`, or a link to it.
 
-    Also raise an error if its folder does not exist. This check runs before the report is computed.
+    Also raise an error if the folder of `output` does not exist. This check runs before the report
+    is computed.
     """
     if output is None:
         return
@@ -121,11 +123,11 @@ def check_output(output: Path | None, sources: Iterable[str]) -> None:
 
 
 def encode_text(text: str, output: Path | None) -> bytes:
-    r"""Return a text for people as the bytes to write to the file `output`, or to standard output.
+    r"""Return a text as the bytes to write to the file `output` or to standard output.
 
-    A file is in UTF-8. Standard output has an encoding of its own, such as cp1252 for a pipe in
+    Files are written in UTF-8. Standard output has its own encoding, such as cp1252 for a pipe in
     Windows. Characters that this encoding lacks are written as escapes, such as \u2264. If the
-    encoding is ASCII, the system does not know the encoding, so UTF-8 is used here, too.
+    encoding is ASCII, the system does not know the real encoding, so UTF-8 is used here, too.
     """
     encoding = "utf-8" if output is not None else sys.stdout.encoding or "utf-8"
     is_unknown = codecs.lookup(encoding).name == "ascii"
@@ -133,7 +135,7 @@ def encode_text(text: str, output: Path | None) -> bytes:
 
 
 def write_output(output: Path | None, content: bytes) -> None:
-    """Write the bytes to the file `output`, or to standard output if it is None."""
+    """Write the bytes to the file `output`, or to standard output if `output` is None."""
     if output is None:
         _print_content(content)
     elif output.exists() and not output.is_file():  # a device such as /dev/stdout
@@ -143,7 +145,7 @@ def write_output(output: Path | None, content: bytes) -> None:
 
 
 def _print_content(content: bytes) -> None:
-    """Write the bytes to standard output; a closed pipe is not an error."""
+    """Write the bytes to standard output and ignore a closed pipe."""
     try:
         sys.stdout.buffer.write(content)
         sys.stdout.flush()
@@ -154,7 +156,7 @@ def _print_content(content: bytes) -> None:
 
 
 def _replace_file(output: Path, content: bytes) -> None:
-    """Write the bytes to the file `output`, which keeps its mode, and on failure its content."""
+    """Write the bytes to the file `output`, which keeps its mode and, on failure, its content."""
     if not output.parent.is_dir():
         raise ClusterEvalError(f"{output.parent}: no such directory")
     draft = output.with_name(f".{output.name}.{os.getpid()}")

@@ -1,4 +1,4 @@
-"""Progress: a bar on the terminal while distances of pairs are computed."""
+"""Progress: a bar on the terminal while pairwise distances are computed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BAR_WIDTH = 30
 
 @contextmanager
 def show_progress() -> Iterator[None]:
-    """Show a progress bar while the ``with`` block computes distances of pairs, after 2 seconds.
+    """Show a progress bar after 2 seconds while the ``with`` block computes pairwise distances.
 
     The bar is shown only if standard error is a terminal.
     """
@@ -40,7 +40,7 @@ def show_progress() -> Iterator[None]:
 
 
 class _Bar:
-    """A progress bar on standard error, which starts anew for each step of a computation."""
+    """A progress bar on standard error that starts anew for each step of a computation."""
 
     def __init__(self) -> None:
         """Start the timer after which the bar appears."""
@@ -49,7 +49,7 @@ class _Bar:
         self._step = 0
 
     def watch(self, blocks: Iterable[threads.Made], total: int) -> Iterable[threads.Made]:
-        """Yield `blocks` unchanged, and draw the bar as they are finished.
+        """Yield `blocks` unchanged and draw the bar as they are finished.
 
         `blocks` are the results of the parts of one step, and `total` is the number of parts.
         """

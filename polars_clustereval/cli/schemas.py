@@ -1,7 +1,7 @@
 """Schemas: the JSON Schema of each report with --format json, in one file per report.
 
-`make facts` writes the schemas from the records of the reports and the catalogue. The schemas are
-part of the package, so that a program can read them without computing a report.
+`make facts` generates the schemas from the records of the reports and the catalogue. The schemas
+are part of the package, so that a program can read them without computing a report.
 """
 
 from __future__ import annotations
@@ -31,6 +31,6 @@ def read_schema(name: str) -> str:
 
 
 def list_schemas() -> str:
-    """Return a line for each report that has a JSON Schema: its name and its title."""
+    """Return a line for each report that has a JSON Schema, with its name and its title."""
     lines = [[name, report.description] for name, report in REPORTS.items()]
     return align_columns(wrap_last_column(lines)) + "\n"

@@ -1,4 +1,4 @@
-"""Sentences: a finding as a sentence about the clusters and labels that it names."""
+"""Sentences: writes a finding as a sentence about the clusters and labels that it names."""
 
 from __future__ import annotations
 
@@ -33,6 +33,6 @@ def write_sentence(row: Mapping[str, Any]) -> str:
 def name_noise(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return a row of findings in which clusters and labels without a name are called noise.
 
-    They are noise points, each of which counts as a cluster.
+    Clusters without a name are noise points, each of which counts as a cluster.
     """
     return {name: "noise" if value is None else value for name, value in row.items()}

@@ -1,4 +1,4 @@
-"""Sources: the files that the arguments name, and their kinds."""
+"""Sources: the files that the arguments name and the kinds of these files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _STANDARD_INPUT = "standard input"
 
 
 class Source(NamedTuple):
-    """The input: files of one kind, or a table of a DuckDB database."""
+    """An input: files of one kind or a table in a DuckDB database."""
 
     #: parquet, csv, json, arrow or database
     kind: str
@@ -47,7 +47,7 @@ class Source(NamedTuple):
     separator: str = ""
 
     def rename_paths(self, text: str) -> str:
-        """Return the text with the path of the copy of standard input replaced by its name."""
+        """Return the text with the path of each file replaced by its name in error messages."""
         for path, name in zip(self.paths, self.path_names, strict=False):
             text = text.replace(path, name)
         return text
@@ -62,21 +62,24 @@ class _File(NamedTuple):
 
 
 def find_sources(inputs: Sequence[Sequence[str]], scratch: Path) -> list[Source]:
-    """Return the source that each input names; an input is the list of its arguments FILE."""
+    """Return the source of each input, which is given as a list of FILE arguments."""
     if sum(files.count("-") for files in inputs) > 1:
         raise ClusterEvalError(f"{_STANDARD_INPUT}: given twice")
     return [_find_source(files, scratch) for files in inputs]
 
 
 def _find_source(files: Sequence[str], scratch: Path) -> Source:
-    """Return the source that the arguments FILE name; raise an error if they do not name one.
+    """Return the source that the FILE arguments name, or raise an error if they name none.
 
     An argument is a path, a pattern of paths, a folder of Parquet files, ``-`` for standard input,
     or DATABASE::TABLE. Standard input is copied to the folder `scratch`, because it is read twice.
     """
     tables = [file for file in files if "::" in file]
     if tables and len(files) > 1:
-        raise ClusterEvalError(f"expected one table or several files, got {tables[0]} among others")
+        raise ClusterEvalError(
+            f"expected either one database table or several files, got {tables[0]} together with "
+            "other files or tables"
+        )
     if tables or (len(files) == 1 and _is_database(files[0])):
         return _find_database_table(files[0])
     found = [inner for file in files for inner in _list_files(file, scratch)]
@@ -87,7 +90,7 @@ def _find_source(files: Sequence[str], scratch: Path) -> Source:
 
 
 def _check_unique(files: Sequence[_File]) -> None:
-    """Raise an error if two of the files are the same, even under another name or by a link."""
+    """Raise an error if a file is given twice, even under another name or through a link."""
     names: dict[Path, str] = {}
     for file in files:
         path = Path(file.path).resolve()
@@ -98,7 +101,7 @@ def _check_unique(files: Sequence[_File]) -> None:
 
 
 def _name_files(files: Sequence[_File]) -> str:
-    """Return the name of the input in errors: its only file, or the first and a count of others."""
+    """Return the name of the input for errors: its first file and the number of other files."""
     more = len(files) - 1
     if more == 0:
         return files[0].name
@@ -106,9 +109,10 @@ def _name_files(files: Sequence[_File]) -> str:
 
 
 def _find_database_table(file: str) -> Source:
-    """Return the source that DATABASE::TABLE names; raise an error if it is not a DuckDB database.
+    """Return the source that DATABASE::TABLE names.
 
-    If no table is named, reading the source raises the error that lists the tables.
+    Raise an error if DATABASE does not exist or is not a DuckDB database. If no table is named,
+    reading the source raises an error that lists the tables.
     """
     path, _, table = file.partition("::")
     if not Path(path).exists():
@@ -134,9 +138,9 @@ def _is_database(path: str) -> bool:
 
 
 def _list_files(file: str, scratch: Path) -> list[_File]:
-    """Return the files that one argument names, in sorted order; raise an error if there are none.
+    """Return the files that one argument names, in sorted order.
 
-    Standard input is copied to the folder `scratch`.
+    Raise an error if there are no files. Standard input is copied to the folder `scratch`.
     """
     if file == "-":
         return [_File(_copy_standard_input(scratch), _STANDARD_INPUT)]
@@ -146,7 +150,7 @@ def _list_files(file: str, scratch: Path) -> list[_File]:
 def _list_paths(file: str) -> list[str]:
     """Return the paths of the files that a path or a pattern names, in sorted order.
 
-    Raise an error if there are none.
+    Raise an error if there are no such files.
     """
     path = Path(file)
     if path.is_dir():
@@ -167,10 +171,10 @@ def _list_paths(file: str) -> list[str]:
 
 
 def _list_parquet_files(folder: str) -> list[str]:
-    """Return the Parquet files in a folder and its subfolders; raise an error if there are none.
+    """Return the Parquet files in a folder and its subfolders.
 
-    Names that start with a dot or an underscore are skipped, because writers use such names for
-    unfinished files.
+    Raise an error if there are no such files. Names that start with a dot or an underscore are
+    skipped, because writers use such names for unfinished files.
     """
     paths = sorted(Path(folder).rglob("*.[pP][aA][rR][qQ][uU][eE][tT]"))
     kept = [
@@ -180,12 +184,12 @@ def _list_parquet_files(folder: str) -> list[str]:
         and not any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
     ]
     if not kept:
-        raise ClusterEvalError(f"{folder}: expected a folder of .parquet files, found none in it")
+        raise ClusterEvalError(f"{folder}: expected a folder with .parquet files, found none")
     return kept
 
 
 def _copy_standard_input(scratch: Path) -> str:
-    """Return the path of a CSV file in the folder `scratch` with all of standard input."""
+    """Copy standard input to a CSV file in the folder `scratch` and return the path of the file."""
     path = scratch / "standard_input.csv"
     with path.open("wb") as file:
         shutil.copyfileobj(sys.stdin.buffer, file)
@@ -220,7 +224,7 @@ def _check_file(file: _File) -> None:
 
 
 def _describe_files(files: Sequence[_File]) -> Source:
-    """Return the source of the files; raise an error if their endings are unknown or differ."""
+    """Return the source of the files, or raise an error if their endings are unknown or differ."""
     kinds = [_find_kind(file.path) for file in files]
     first = files[0].name
     for file, kind in zip(files, kinds, strict=True):
@@ -241,19 +245,19 @@ def _describe_files(files: Sequence[_File]) -> Source:
 
 
 def _find_kind(path: str) -> str:
-    """Return the kind of a file, such as parquet, by its ending; raise an error if unknown."""
+    """Return the kind of a file, such as parquet, or raise an error if its ending is unknown."""
     for kind, endings in _ENDINGS.items():
         if path.lower().endswith(endings):
             return kind
     every_ending = ", ".join(ending for endings in _ENDINGS.values() for ending in endings)
     raise ClusterEvalError(
-        f"{path}: expected a file that ends in {every_ending}, or a table of a DuckDB database "
-        f"as {path}::table"
+        f"{path}: expected a file that ends in {every_ending}, or a table in a DuckDB "
+        f"database, written as {path}::table"
     )
 
 
 def _detect_separator(file: _File) -> str:
-    """Return the separator of a CSV file, given by its ending or else found in its header."""
+    """Return the separator of a CSV file, based on the ending of its name and on its header."""
     usual = "\t" if file.path.lower().endswith((".tsv", ".tsv.gz")) else ","
     try:
         header = _read_header(file.path)
@@ -264,7 +268,7 @@ def _detect_separator(file: _File) -> str:
 
 
 def _read_header(path: str) -> bytes:
-    """Return the first line of a CSV file, compressed or not, without its quoted names."""
+    """Return the first line of a CSV file, compressed or not, without any quoted names."""
     is_compressed = path.lower().endswith(".gz")
     with gzip.open(path, "rb") if is_compressed else Path(path).open("rb") as file:
         start = file.read(2**16)

@@ -1,4 +1,4 @@
-"""Terminal: a report as a text table, for one clustering, a few side by side, or many."""
+"""Terminal: renders a report as a text table, for one clustering, a few or many."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ def render_table(
     output: Path | None = None,
     metrics: str | None = None,
 ) -> bytes:
-    """Return a report as the bytes of a text for the terminal: heading, table and legend.
+    """Return a report as encoded text for the terminal, with heading, table and legend.
 
-    `result` are its rows; the columns that the report does not explain are the partition columns,
-    which come first. `files` are the files of each input, and `output` is the file to write to.
-    `metrics` is the option: None to show only the most important of many metrics, 'all', or names
-    of columns of `result`.
+    `result` contains the rows of the report. The first columns, which the report does not explain,
+    are the partition columns. `files` lists the files of each input, and `output` is the file to
+    write to. `metrics` is the value of the option --metrics: None to show only the most important
+    of many metrics, 'all', or the names of columns of `result`.
     """
     is_plain = not _can_show(_HIGHER + _LOWER, output)
     report = replace(call.adapted_report, has_arrows=not is_plain)
@@ -97,7 +97,7 @@ def render_table(
 
 
 def _can_show(signs: str, output: Path | None) -> bool:
-    """Return whether signs can be written to the file `output`, or to standard output if None."""
+    """Return whether `signs` can be written to the file `output`, or to standard output if None."""
     if output is not None:
         return True  # as UTF-8
     try:
@@ -108,9 +108,9 @@ def _can_show(signs: str, output: Path | None) -> bool:
 
 
 def _render_heading(files: Sequence[str], report: Report, arguments: Mapping[str, Any]) -> str:
-    """Return the lines above the table: the input files, and the options that the report names.
+    """Return the lines above the table: the input files and the options that the report names.
 
-    The weight is left out if there is none.
+    The option weight is left out if it is not given.
     """
     missing = "weight" if arguments.get("weight") is None else None
     first, *more = (
@@ -127,7 +127,7 @@ def _render_heading(files: Sequence[str], report: Report, arguments: Mapping[str
 
 
 def _format_option(name: str, value: object) -> str:
-    """Return the name of an option and its value; several values are separated by commas."""
+    """Return the name of an option and its value, or its values separated by commas."""
     return f"{name} {','.join(value) if isinstance(value, list) else value}"
 
 
@@ -139,11 +139,11 @@ def _format_option(name: str, value: object) -> str:
 def _choose_first(
     metrics: Sequence[str], report: Report, result: pl.DataFrame
 ) -> tuple[list[str], Report, str]:
-    """Return the metrics that a table shows, its report, and a line on omitted metrics.
+    """Return the metrics that a table shows, its report, and a line about omitted metrics.
 
     If there are many metrics, the table shows those by which the report compares clusterings. If
-    rows were left out or are noise, it also shows their numbers. In the returned report, the title
-    of a group precedes the first metric of that group in the table.
+    rows were left out or are noise, the table also shows their numbers. In the returned report, the
+    title of a group precedes the first metric of that group in the table.
     """
     counts = [x for x in ("n_dropped", "n_noise") if x in result.columns and result[x].sum()]
     first = [metric for metric in metrics if metric in (*report.comparison, *counts)]
@@ -161,7 +161,7 @@ def _choose_first(
 
 
 def _render_one(result: pl.DataFrame, report: Report) -> str:
-    """Return the table of a report on one clustering: a line per metric, with its meaning."""
+    """Return the table of a report on one clustering, with a line and a meaning per metric."""
     metrics, report, hint = _choose_first(result.columns, report, result)
     lines = [["metric", "value", "best", "meaning"]]
     for metric in metrics:
@@ -179,7 +179,7 @@ def _render_one(result: pl.DataFrame, report: Report) -> str:
 
 
 def _render_readings(result: pl.DataFrame, report: Report) -> str:
-    """Return lines with the literature's words for the values of one clustering; may be empty."""
+    """Return lines that describe the values of one clustering in the literature's words, if any."""
     lines: list[str] = []
     for name in report.readings:
         if name not in result.columns:
@@ -192,10 +192,11 @@ def _render_readings(result: pl.DataFrame, report: Report) -> str:
 
 
 def _render_intervals(result: pl.DataFrame, keys: list[str], report: Report) -> str:
-    """Return the tables of a report of intervals: a line per metric for each clustering.
+    """Return a table of intervals for each clustering, with a line per metric.
 
-    `keys` are the partition columns of `result`, which name the clusterings. The meanings are below
-    the tables, and so is the number of clusterings that are left out, if there are too many.
+    `keys` are the partition columns of `result`, which identify the clusterings. The meanings of
+    the metrics are below the tables. If there are too many clusterings, the number of omitted
+    clusterings is also shown.
     """
     metrics = result["metric"].unique(maintain_order=True).to_list()
     metrics, report, left_out = _choose_first(metrics, report, result)
@@ -213,9 +214,10 @@ def _render_intervals(result: pl.DataFrame, keys: list[str], report: Report) -> 
 def _render_limits(
     part: pl.DataFrame, keys: list[str], report: Report, *, is_short: bool = False
 ) -> str:
-    """Return the table of the intervals of one clustering, whose rows are those of `part`.
+    """Return the table of intervals of one clustering, whose rows are in `part`.
 
-    If `is_short`, large numbers have five digits, so that the table fits the narrowest terminal.
+    If `is_short` is True, large numbers have five digits, so that the table fits even a narrow
+    terminal.
     """
     write = _shorten_number if is_short else _format_number
     names = ("value", "lower", "upper")
@@ -228,7 +230,7 @@ def _render_limits(
 
 
 def _render_reasons(part: pl.DataFrame) -> str:
-    """Return lines with the reasons why metrics of one clustering have no value; may be empty."""
+    """Return lines that tell why metrics of one clustering have no value, if there are any."""
     if "reason" not in part.columns:
         return ""
     groups: dict[str, list[str]] = {}
@@ -243,7 +245,7 @@ def _render_reasons(part: pl.DataFrame) -> str:
 
 
 def _name_clustering(part: pl.DataFrame, keys: list[str]) -> str:
-    """Return a line for each partition column, with the only value that it has in `part`."""
+    """Return a line for each partition column of a clustering, with its name and its value."""
     if not keys:
         return ""
     names = cut_column(keys, get_width() // 2)
@@ -255,7 +257,7 @@ def _name_clustering(part: pl.DataFrame, keys: list[str]) -> str:
 def _render_several(result: pl.DataFrame, keys: list[str], report: Report) -> str:
     """Return the table of several clusterings, side by side if the terminal has room.
 
-    `keys` are the partition columns of `result`, which name the clusterings.
+    `keys` are the partition columns of `result`, which identify the clusterings.
     """
     if 0 < result.height <= _MAX_SIDE_BY_SIDE:
         text = _render_side_by_side(result, keys, report)
@@ -265,10 +267,10 @@ def _render_several(result: pl.DataFrame, keys: list[str], report: Report) -> st
 
 
 def _render_side_by_side(result: pl.DataFrame, keys: list[str], report: Report) -> str:
-    """Return the table of a few clusterings: a line per metric, a column per clustering.
+    """Return the table of a few clusterings, with a line per metric and a column per clustering.
 
-    `keys` are the partition columns of `result`, which name the clusterings. The legend is below
-    the table.
+    `keys` are the partition columns of `result`, which identify the clusterings. The legend is
+    below the table.
     """
     lines = [[key, *map(_format_value, result[key])] for key in keys]
     metrics, report, hint = _choose_first(result.columns[len(keys) :], report, result)
@@ -280,9 +282,9 @@ def _render_side_by_side(result: pl.DataFrame, keys: list[str], report: Report) 
 
 
 def _list_title_lines(metric: str, report: Report, width: int) -> list[list[str]]:
-    """Return the lines before a metric: a blank line and a title if a group starts there.
+    """Return the blank line and the title that precede a metric if a group starts there.
 
-    Otherwise the list is empty. A line is a list of `width` cells.
+    Otherwise, the list is empty. A line is a list of `width` cells.
     """
     if metric not in report.titles:
         return []
@@ -290,7 +292,7 @@ def _list_title_lines(metric: str, report: Report, width: int) -> list[list[str]
 
 
 def _render_legend(metrics: Sequence[str], report: Report) -> str:
-    """Return a line for each of the metrics: its name, its best value and its meaning."""
+    """Return a line for each metric, with its name, its best value and its meaning."""
     lines = [["", "best", "meaning"]]
     for metric in metrics:
         meaning = report.meanings[metric]
@@ -299,13 +301,13 @@ def _render_legend(metrics: Sequence[str], report: Report) -> str:
 
 
 def _show_best(meaning: Meaning, report: Report) -> str:
-    """Return the best value of a score, such as high or 1, after the arrow of its direction."""
+    """Return the best value of a score, such as high or 1, preceded by its arrow, if any."""
     arrow = _show_direction(meaning, report)
     return f"{arrow} {meaning.best:>4}" if arrow else meaning.best
 
 
 def _show_direction(meaning: Meaning, report: Report) -> str:
-    """Return the arrow of the good direction; empty if there is none or it cannot be shown."""
+    """Return the arrow of a score's good direction, or '' if no arrow applies or can be shown."""
     if not meaning.best or not report.has_arrows:
         return ""
     return _HIGHER if meaning.is_high_best else _LOWER
@@ -317,10 +319,11 @@ def _show_direction(meaning: Meaning, report: Report) -> str:
 
 
 def _render_row_by_row(result: pl.DataFrame, keys: list[str], report: Report) -> str:
-    """Return the table of a report on many clusterings, with one line for each.
+    """Return the table of a report on many clusterings, with one line per clustering.
 
-    `keys` are the partition columns of `result`, which name the clusterings. The best clustering
-    comes first. The table has as many columns as fit into the terminal, and the legend is below it.
+    `keys` are the partition columns of `result`, which identify the clusterings. The best
+    clustering comes first. The table has as many columns as fit into the terminal, and a legend
+    below.
     """
     metrics = [metric for metric in report.comparison if metric in result.columns]
     result = _sort_best_first(result, metrics, report)
@@ -342,7 +345,8 @@ def _render_row_by_row(result: pl.DataFrame, keys: list[str], report: Report) ->
 def _sort_best_first(result: pl.DataFrame, metrics: Iterable[str], report: Report) -> pl.DataFrame:
     """Return the rows of a report, sorted by the first of the metrics that has a best value.
 
-    Metrics that are NULL in all rows are ignored. Equal rows keep the order of the report.
+    Metrics that are NULL in all rows are ignored. Rows with equal values keep the order of the
+    report.
     """
     for metric in metrics:
         meaning = report.meanings[metric]
@@ -354,7 +358,7 @@ def _sort_best_first(result: pl.DataFrame, metrics: Iterable[str], report: Repor
 
 
 def _format_metric_column(values: pl.Series, metric: str, report: Report) -> list[str]:
-    """Return the cells of a metric in the table of many clusterings: its name, then its values.
+    """Return the cells of a metric in the table of many clusterings: its name and its values.
 
     The best values are marked by an asterisk.
     """
@@ -372,9 +376,9 @@ def _format_metric_column(values: pl.Series, metric: str, report: Report) -> lis
 
 
 def _format_key_columns(result: pl.DataFrame, keys: list[str], room: int) -> list[list[str]]:
-    """Return the cells of each partition column as texts, shortened so that all columns have room.
+    """Return the cells of each partition column, shortened so that all partition columns fit.
 
-    `room` is the width that all of them have together. If there are very many columns, the last
+    `room` is the total width of the partition columns. If there are very many columns, the last
     ones are left out.
     """
     columns = [cut_column([key, *map(_format_value, result[key])], get_width()) for key in keys]
@@ -383,7 +387,7 @@ def _format_key_columns(result: pl.DataFrame, keys: list[str], room: int) -> lis
 
 
 def _level_columns(columns: list[list[str]]) -> list[list[str]]:
-    """Return columns of cells as lines; columns with fewer cells get empty cells at the top."""
+    """Return columns of cells as lines, with empty cells at the top of shorter columns."""
     height = max(map(len, columns))
     level = [[""] * (height - len(column)) + column for column in columns]
     return [list(line) for line in zip(*level, strict=True)]
@@ -395,11 +399,11 @@ def _level_columns(columns: list[list[str]]) -> list[list[str]]:
 
 
 def _render_listing(result: pl.DataFrame, keys: list[str], report: Report) -> str:
-    """Return the table of a report with many rows per clustering: the first rows, and a legend.
+    """Return the first rows of a report with many rows per clustering, and a legend.
 
     `keys` are the partition columns of `result`. If the terminal is too narrow for all columns,
-    columns before the last column, by which the rows are sorted, are left out. The column std_error
-    is left out if all its values are NULL.
+    some are left out, but never the last column, by which the rows are sorted. The column std_error
+    is left out if all of its values are NULL.
     """
     if "std_error" in result.columns and not result["std_error"].count():
         result = result.drop("std_error")
@@ -425,10 +429,10 @@ def _render_listing(result: pl.DataFrame, keys: list[str], report: Report) -> st
 
 
 def _render_findings(result: pl.DataFrame, keys: list[str]) -> str:
-    """Return the first findings, one sentence each, with its severity.
+    """Return the first findings, each with its severity and one sentence.
 
     `result` has the rows of a report of findings. `keys` are the partition columns, whose values
-    are before the sentences.
+    precede the sentences.
     """
     lines = []
     for row in result.head(_MAX_LISTED).iter_rows(named=True):
@@ -442,11 +446,12 @@ def _render_findings(result: pl.DataFrame, keys: list[str]) -> str:
 
 
 def _render_choices(choices: pl.DataFrame, keys: list[str], report: Report) -> str:
-    """Return the lines below a listing with the recommendation of each criterion.
+    """Return the lines below a listing, which show what each criterion recommends.
 
-    `choices` has the rows of choose_k. If a criterion recommends no k, the line has the rule of the
-    criterion and then the reason. `keys` are the partition columns. If the terminal is too narrow,
-    the last columns are left out. If there are many clusterings, the first are shown.
+    `choices` has the rows of choose_k. If a criterion recommends no k, its line shows the rule of
+    the criterion and then the reason. `keys` are the partition columns. If the terminal is too
+    narrow, the last columns are left out. If there are many clusterings, only the first ones are
+    shown.
     """
     head = choices.head(_MAX_LISTED).with_columns(
         rule=pl.concat_str("rule", "reason", separator=": ", ignore_nulls=True)
@@ -476,7 +481,7 @@ _USERS_COLUMNS = {
 
 
 def _format_listed_column(values: pl.Series, report: Report) -> list[str]:
-    """Return the cells of a column of a listing: the words of its name, then its values."""
+    """Return the cells of a column in a listing: the words of its name and then its values."""
     if values.name not in _USERS_COLUMNS:
         texts = [_format_number(value, report) for value in values]
     else:
@@ -495,15 +500,15 @@ _MOST_EXACT = 1e15
 
 
 def _format_value(value: object) -> str:
-    """Return a value of a user's column as text; NULL for None."""
+    """Return a value from a user's column as text, with NULL for None."""
     return "NULL" if value is None else str(value)
 
 
 def _format_number(value: float | Decimal | None, report: Report) -> str:
-    """Return a metric as text: a count without decimals, a score with six, NULL for None.
+    """Return a metric as text, without decimals for counts and with six decimals for scores.
 
-    If the values of the report can have any magnitude, very large and very small values have seven
-    digits.
+    None becomes NULL. If the values of the report can have any magnitude, very large and very small
+    values have seven significant digits.
     """
     if value is None:
         return "NULL"
@@ -520,6 +525,6 @@ def _format_number(value: float | Decimal | None, report: Report) -> str:
 
 
 def _shorten_number(value: float | None, report: Report) -> str:
-    """Return a metric as `_format_number` does, but with five digits if it is large."""
+    """Return a metric in the format of `_format_number`, but with five digits if it is large."""
     is_large = value is not None and abs(value) >= 1e3
     return f"{value:.5g}" if is_large else _format_number(value, report)

@@ -1,14 +1,15 @@
-"""to_sql: writes a table macro as one standalone query for another SQL engine.
+"""The function to_sql, which writes a table macro as a query for another SQL engine.
 
-The module ``queries`` has the function to_sql, and ``arguments`` checks what the user passes to it.
-``pipeline`` lists the steps that make a query, in order. ``expansion`` expands macro calls, for
-which ``bodies`` parses the macros. ``plans`` writes forms that engines plan well. ``columns``
-replaces stars and removes columns that are never read. ``coordinates`` and ``lists`` replace lists
-of coordinates by columns. ``functions`` writes functions in the form of an engine, which
-``engines`` describes. ``folding`` evaluates conditions on literals. ``portable`` writes forms that
-mean the same in every engine. The steps share the code in ``trees``, and ``sql_names`` has the
-names in ``sql/`` that they use. sqlglot belongs to an extra, so the package imports this folder
-only when a call of `to_sql` needs it.
+The module ``queries`` defines to_sql, and ``arguments`` checks the arguments that the user passes.
+``pipeline`` lists the steps that build a query, in order. ``bodies`` parses the macros, and
+``expansion`` expands macro calls. ``plans`` rewrites queries so that engines plan them well.
+``columns`` expands ``*`` into columns and removes columns that are never read. ``coordinates`` and
+``lists`` replace lists of coordinates with columns. ``engines`` describes the engines, and
+``functions`` writes each function in the form that the engine needs. ``folding`` evaluates
+conditions on literals. ``portable`` rewrites queries so that they mean the same in every engine.
+The steps share the functions in ``trees`` and the names in ``sql_names``, which come from ``sql/``.
+sqlglot is an optional dependency, so the package imports this folder only when a query has to be
+translated.
 """
 
 from __future__ import annotations

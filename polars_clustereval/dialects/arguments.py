@@ -1,4 +1,4 @@
-"""Checks of the arguments of to_sql, and conversion of names into syntax trees."""
+"""Checks of the arguments of to_sql, and functions that turn names into syntax trees."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _SUMMED_DISTANCES = ("sqeuclidean", "cosine")
 def check_kept_cells(
     name: str, label: str | None, cluster: str | None, *others: str | float | bool | None
 ) -> None:
-    """Raise an error unless a call has both `label` and `cluster`, or has neither.
+    """Raise an error unless `label` and `cluster` are both given or both left out.
 
-    If a call has neither of them, the table is a saved contingency table. Raise an error for
-    bcubed_samples in this case, which cannot be computed from such a table, and if one of `others`
-    is given. These are arguments whose values such a table already contains: weight, partition_by
-    and noise.
+    If `label` and `cluster` are left out, the table is a saved contingency table. In that case,
+    raise an error for bcubed_samples, which needs the individual rows. Also raise an error if one
+    of `others` (weight, partition_by and noise) is given, because the saved table already takes
+    these arguments into account.
     """
     if label is not None and cluster is not None:
         return
@@ -45,7 +45,7 @@ def check_kept_cells(
     if name == "bcubed_samples":
         raise ClusterEvalError(
             "label: bcubed_samples needs the label and the cluster of each row, and a saved "
-            "contingency table has no single rows"
+            "contingency table has no individual rows"
         )
     for parameter, value in zip(("weight", "partition_by", "noise"), others, strict=True):
         if value is not None:
@@ -56,7 +56,7 @@ def check_kept_cells(
 
 
 def check_weights(weights: Sequence[float] | None, n_dims: int) -> None:
-    """Raise an error unless there is one weight for each of the `n_dims` dimensions."""
+    """Raise an error unless `weights` is None or has one weight for each dimension."""
     if weights is not None and len(weights) != n_dims:
         raise ClusterEvalError(
             f"weights: expected one for each of {n_dims} dimensions, got {len(weights)}"
@@ -64,9 +64,9 @@ def check_weights(weights: Sequence[float] | None, n_dims: int) -> None:
 
 
 def check_silhouette(name: str, options: Mapping[str, Any]) -> None:
-    """Raise an error for an invalid silhouette option, or a distance for which pairs are needed.
+    """Raise an error for an invalid silhouette option or a distance that needs pairs of points.
 
-    `options` holds the options of the table macro `name`.
+    `options` maps the options of the table macro `name` to their values.
     """
     distance, method = str(options["distance"]).lower(), options["method"]
     if not name.startswith("silhouette_"):
@@ -79,10 +79,10 @@ def check_silhouette(name: str, options: Mapping[str, Any]) -> None:
             f"method: expected 'exact' or 'simplified' in other dialects, got {method!r}"
         )
     if distance not in _SUMMED_DISTANCES:
-        way_out = "; silhouette_score has method='simplified' for every distance"
+        way_out = "; silhouette_score with method='simplified' accepts every distance"
         raise ClusterEvalError(
-            f"distance: {name} in other dialects is for {' and '.join(_SUMMED_DISTANCES)}, whose "
-            f"silhouettes need no pairs of points, got {distance!r}{way_out}"
+            f"distance: {name} in other dialects needs {' or '.join(map(repr, _SUMMED_DISTANCES))}"
+            f", because other distances need pairs of points, got {distance!r}{way_out}"
         )
 
 
@@ -94,9 +94,9 @@ def name_coordinates(
 ) -> list[exp.Expr]:
     """Return the coordinates of a point as expressions that read the user's columns.
 
-    The coordinates are the columns in `vector`, or the `size` elements of the single column
-    `vector`. Raise an error if a vector has no coordinates or an unknown length, or if the number
-    of weights differs from the number of coordinates.
+    If `vector` is a list of columns, each column is a coordinate. If `vector` is a single column of
+    arrays, the coordinates are its `size` elements. Raise an error if a vector has no coordinates
+    or an unknown length, or if the number of weights differs from the number of coordinates.
     """
     if isinstance(vector, str):
         if not isinstance(size, int) or isinstance(size, bool) or size < 1:
@@ -116,14 +116,16 @@ def name_coordinates(
                 f"arrays with size, got {vector!r}"
             )
         if size not in (None, len(names)):
-            raise ClusterEvalError(f"size: expected {len(names)}, as many as columns, got {size!r}")
+            raise ClusterEvalError(
+                f"size: expected {len(names)}, the number of columns in vector, got {size!r}"
+            )
         coordinates = [parse_column(column) for column in names]
     check_weights(weights, len(coordinates))
     return coordinates
 
 
 def check_tables(name: str, given: Mapping[str, str | None]) -> None:
-    """Raise an error if a table or a column that the macro `name` needs is not given."""
+    """Raise an error if a table or column that the macro `name` needs is missing."""
     is_of_runs = "tbl_before" in macro_definitions()[name][0]
     needed = ("tbl_before", "tbl_after", "id", "cluster") if is_of_runs else ("tbl",)
     for parameter in needed:
@@ -132,20 +134,20 @@ def check_tables(name: str, given: Mapping[str, str | None]) -> None:
 
 
 def refuse_unknown_parameters(name: str, given: Iterable[str]) -> None:
-    """Raise an error if one of the parameters `given` is not a parameter of the macro `name`."""
+    """Raise an error if `given` contains a parameter that the macro `name` does not have."""
     parameters, _ = macro_definitions()[name]
     known = [*parameters, "size"] if "vector" in parameters else parameters
     for parameter in given:
         if parameter not in known:
             raise ClusterEvalError(
-                f"{parameter}: {name} does not take it; it takes {', '.join(known)}"
+                f"{parameter}: not a parameter of {name}, which takes {', '.join(known)}"
             )
 
 
 def unknown_choice_text(parameter: str, value: str, known: Iterable[str]) -> str:
-    """Return the error text for a `value` that is not in `known`, with the most similar choice.
+    """Return the error message for a `value` that is not in `known`, with the most similar choice.
 
-    The user passed the value for `parameter`, a parameter of to_sql.
+    `parameter` is the name of the parameter of to_sql to which the user passed `value`.
     """
     near = get_close_matches(value, known, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
@@ -154,14 +156,14 @@ def unknown_choice_text(parameter: str, value: str, known: Iterable[str]) -> str
 
 @functools.cache
 def _registered_connection() -> duckdb.DuckDBPyConnection:
-    """Return a DuckDB connection that has the macros and is the same for all calls."""
+    """Return the DuckDB connection that all calls share, with the macros registered."""
     con = duckdb.connect()
     register(con)
     return con
 
 
 def open_cursor() -> duckdb.DuckDBPyConnection:
-    """Return a cursor that has the macros.
+    """Return a new DuckDB cursor with the macros.
 
     Each call gets a new cursor, because threads cannot share one.
     """

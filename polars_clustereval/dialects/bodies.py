@@ -1,4 +1,4 @@
-"""Bodies of the macros in ``sql/`` as syntax trees, parsed from the text that DuckDB returns."""
+"""Functions that parse the bodies of the macros in ``sql/`` into syntax trees."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .trees import rewrite_tree
 
 
 def parse_macro(name: str) -> exp.Expr:
-    """Return the syntax tree that parse_body makes from the body of the macro `name`."""
+    """Return the body of the macro `name` as a syntax tree, prepared by parse_body."""
     return parse_body(PLAIN_BODIES.get(name) or _find_macro(name)[1])
 
 
@@ -25,14 +25,14 @@ def macro_parameters(name: str) -> list[str]:
 
 
 def _find_macro(name: str) -> tuple[list[str], str]:
-    """Return the parameters and the body of a macro, including macros only for other engines."""
+    """Return the parameters and the body of a macro from ``sql/`` or from PAIR_MACROS."""
     return PAIR_MACROS.get(name) or macro_definitions()[name]
 
 
 def parse_body(text: str) -> exp.Expr:
-    """Return the syntax tree of the body of a macro, prepared for other engines.
+    """Return the body of a macro as a syntax tree, prepared for other engines.
 
-    Output columns that are written with their table get aliases (see _name_columns). CASE x WHEN y
+    Output columns that are qualified by their table get aliases (see _name_columns). CASE x WHEN y
     becomes CASE WHEN x = y, because a later step can evaluate x = y if x is an option.
     """
     return _parse(text).copy()
@@ -40,7 +40,7 @@ def parse_body(text: str) -> exp.Expr:
 
 @functools.cache
 def _parse(text: str) -> exp.Expr:
-    """Return the result of parse_body, as an object that all calls share."""
+    """Return the cached syntax tree that parse_body copies for each call."""
     body = sqlglot.parse_one(text, dialect="duckdb").unnest()
     for node in body.find_all(exp.Case):
         _write_conditions(node)
@@ -52,7 +52,7 @@ def _parse(text: str) -> exp.Expr:
 
 
 def _write_conditions(node: exp.Case) -> None:
-    """Write CASE x WHEN y as CASE WHEN x = y, in place."""
+    """Rewrite CASE x WHEN y as CASE WHEN x = y, in place."""
     if node.this:
         for branch in node.args["ifs"]:
             branch.set("this", exp.EQ(this=node.this.copy(), expression=branch.this))
@@ -60,7 +60,7 @@ def _write_conditions(node: exp.Case) -> None:
 
 
 def _name_parameters(function: exp.Lambda) -> None:
-    """Write the parameters of a lambda as columns in the body of the lambda, in place."""
+    """Replace the parameters of a lambda with columns in the body of the lambda, in place."""
     names = {parameter.name for parameter in function.expressions}
     for node in list(function.this.find_all(exp.Identifier)):
         if node.name in names and not isinstance(node.parent, exp.Column):
@@ -68,9 +68,9 @@ def _name_parameters(function: exp.Lambda) -> None:
 
 
 def _name_element(node: exp.Expr) -> exp.Expr | None:
-    """Return list_element(x, i), where i counts from 1, for x[i]; return None for other nodes.
+    """Return list_element(x, i) for x[i], with i counted from 1, or None for other nodes.
 
-    In sqlglot, i counts from 0 if it is a literal, and from 1 otherwise.
+    In sqlglot's tree for x[i], i is counted from 0 if it is a literal, and from 1 otherwise.
     """
     if not isinstance(node, exp.Bracket) or node.expressions[0].is_string:
         return None
@@ -84,9 +84,9 @@ def _name_element(node: exp.Expr) -> exp.Expr | None:
 
 
 def _name_columns(select: exp.Select) -> None:
-    """Write each output column of the form t.x as t.x AS x, in place.
+    """Rewrite each output column of the form t.x as t.x AS x, in place.
 
-    Without the alias, engines give such a column different names.
+    Without the alias, different engines would give the column different names.
     """
     for column in select.expressions:
         if isinstance(column, exp.Column) and column.table and column.name != "*":

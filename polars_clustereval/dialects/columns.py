@@ -1,4 +1,4 @@
-"""Steps of ``to_sql`` that replace stars by columns and leave out columns that are never read."""
+"""Steps of ``to_sql`` that expand ``*`` into columns and remove columns that are never read."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 
 def drop_outputs(query: exp.Select, names: Collection[str]) -> exp.Select:
-    """Return a query without the output columns `names`."""
+    """Remove the output columns `names` from the query."""
     query.set("expressions", [e for e in query.expressions if e.alias not in names])
     return query
 
 
 def keep_outputs(query: exp.Select, names: Sequence[str]) -> exp.Select:
-    """Return a query with only the output columns `names`, in the order of `names`.
+    """Keep only the output columns `names` of the query, in the order of `names`.
 
-    The query must not have stars. Raise an error for a name that is not an output column.
+    The query must not contain ``*``. Raise an error for a name that is not an output column.
     """
     columns = {column.alias_or_name: column for column in query.expressions}
     for name in names:
@@ -39,7 +39,7 @@ def keep_outputs(query: exp.Select, names: Sequence[str]) -> exp.Select:
 
 
 def keep_first_branch(query: exp.Select, prefix: str) -> exp.Select:
-    """Return a query in which the CTE with this prefix keeps only one branch of its UNION ALL."""
+    """Keep only the first branch of the UNION ALL in each CTE whose name starts with `prefix`."""
     for cte in query.ctes:
         if cte.alias.startswith(prefix) and isinstance(cte.this, exp.Union):
             cte.set("this", cte.this.left.unnest())
@@ -50,10 +50,10 @@ def keep_first_branch(query: exp.Select, prefix: str) -> exp.Select:
 
 
 def name_outputs(query: exp.Select) -> exp.Select:
-    """Return a query in which SELECT *, t.* and * EXCLUDE are replaced by the columns.
+    """Replace SELECT *, t.* and * EXCLUDE with the columns that they stand for.
 
-    In each branch of a UNION ALL, the columns get the names that they have in the first branch, so
-    that any branch may be left out.
+    All branches of a UNION ALL get the column names of the first branch, so that a later step can
+    remove any branch.
     """
     known: dict[str, list[str]] = {}
     for cte in query.ctes:
@@ -63,9 +63,9 @@ def name_outputs(query: exp.Select) -> exp.Select:
 
 
 def _name_outputs(query: exp.Expr, known: dict[str, list[str]]) -> list[str]:
-    """Replace the stars in a query by columns, in place, and return the output columns' names.
+    """Replace each ``*`` in a query with columns, in place, and return the output column names.
 
-    `known` maps the previous CTEs to the names of their output columns.
+    `known` maps each earlier CTE to the names of its output columns.
     """
     first: list[str] = []
     for select in selects_of(query):
@@ -78,7 +78,11 @@ def _name_outputs(query: exp.Expr, known: dict[str, list[str]]) -> list[str]:
 
 
 def _name_columns_of(select: exp.Select, known: dict[str, list[str]]) -> list[str]:
-    """Replace the stars in one SELECT by columns, in place; see _name_outputs."""
+    """Replace each ``*`` in one SELECT with columns, and return the output column names.
+
+    The SELECT is changed in place. `known` maps each earlier CTE to the names of its output
+    columns.
+    """
     sources = {
         source_name(source): _name_outputs(source, known)
         if isinstance(source, exp.Subquery)
@@ -93,9 +97,9 @@ def _name_columns_of(select: exp.Select, known: dict[str, list[str]]) -> list[st
 
 
 def _star_columns(star: exp.Expr, sources: dict[str, list[str]]) -> list[exp.Expr]:
-    """Return the columns for which a star stands.
+    """Return the columns that a ``*`` stands for.
 
-    They are the columns of the source that the star names, or of all sources.
+    t.* stands for the columns of the source t, and a plain ``*`` for the columns of all sources.
     """
     inner = star.this if isinstance(star, exp.Column) else star
     left_out = {column.name for column in inner.args.get("except_") or ()}
@@ -114,10 +118,10 @@ def _star_columns(star: exp.Expr, sources: dict[str, list[str]]) -> list[exp.Exp
 
 
 def prune(query: exp.Select) -> exp.Select:
-    """Return a query without the columns and CTEs that are never read.
+    """Remove the columns and CTEs that are never read.
 
-    Branches of UNION ALL and joined CTEs that are known to have no rows are also left out, and so
-    are joins that are known to change nothing. The query must not have stars (see name_outputs).
+    This step also removes branches of UNION ALL and joined CTEs that are known to have no rows, and
+    joins that are known to change nothing. The query must not contain ``*`` (see name_outputs).
     """
     _drop_empty_sources(query)
     groups = find_groups(query)
@@ -134,9 +138,10 @@ def prune(query: exp.Select) -> exp.Select:
 
 
 def _note_needs(query: exp.Expr, needed: dict[str, set[str]], groups: Mapping[str, Groups]) -> None:
-    """Add to `needed`, which maps CTEs to names of columns, every column that a query may read.
+    """Add every column that a query may read to `needed`, which maps CTEs to column names.
 
-    Joins that change nothing are already left out. `groups` has what is known about the CTEs.
+    Joins that change nothing are removed first, so their columns are not added. `groups` is the
+    result of find_groups.
     """
     for select in _all_selects_of(query):
         drop_unread_joins(select, groups)
@@ -150,7 +155,7 @@ def _note_needs(query: exp.Expr, needed: dict[str, set[str]], groups: Mapping[st
 
 
 def _all_selects_of(query: exp.Expr) -> Iterator[exp.Select]:
-    """Yield the SELECTs of a query: the branches of UNION ALL, and subqueries in expressions."""
+    """Yield the SELECTs of a query, including subqueries in expressions but not in FROM."""
     for select in selects_of(query):
         yield select
         for nested in nested_queries(select):
@@ -158,7 +163,7 @@ def _all_selects_of(query: exp.Expr) -> Iterator[exp.Select]:
 
 
 def _names_read(select: exp.Select, source: str) -> set[str]:
-    """Return the names of the columns that a SELECT itself may read from one of the sources.
+    """Return the names of the columns that a SELECT itself may read from one source.
 
     Columns that are read only by queries in FROM and WITH are not included.
     """
@@ -169,7 +174,7 @@ def _names_read(select: exp.Select, source: str) -> set[str]:
 
 
 def _keep_columns(query: exp.Query, names: set[str]) -> None:
-    """Leave out the output columns of a query that are not in `names`, but keep at least one."""
+    """Remove the output columns of a query that are not in `names`, but keep at least one."""
     places = [i for i, name in enumerate(query.named_selects) if name in names] or [0]
     for select in selects_of(query):
         select.set("expressions", [select.expressions[i] for i in places])
@@ -179,7 +184,7 @@ def _keep_columns(query: exp.Query, names: set[str]) -> None:
 
 
 def _drop_empty_sources(query: exp.Select) -> None:
-    """Leave out branches of UNION ALL without rows, and LEFT JOINs with CTEs without rows."""
+    """Remove UNION ALL branches that have no rows, and LEFT JOINs with CTEs that have no rows."""
     empty: set[str] = set()
     for part in (*query.ctes, query):
         for union in reversed(list(part.find_all(exp.Union))):
@@ -191,7 +196,7 @@ def _drop_empty_sources(query: exp.Select) -> None:
 
 
 def _drop_empty_branch(union: exp.Union, empty: set[str]) -> None:
-    """Remove a side of UNION ALL that has no rows, in place."""
+    """Remove one side of a UNION ALL if it has no rows, in place."""
     for branch, other in ((union.left, union.right), (union.right, union.left)):
         if _has_no_rows(branch, empty):
             union.replace(other.unnest())
@@ -199,7 +204,7 @@ def _drop_empty_branch(union: exp.Union, empty: set[str]) -> None:
 
 
 def _drop_empty_joins(select: exp.Select, empty: set[str]) -> None:
-    """Remove LEFT JOINs with CTEs that have no rows, and replace the CTEs' columns by NULL."""
+    """Remove LEFT JOINs with CTEs that have no rows, and replace the CTEs' columns with NULL."""
     joins = select.args.get("joins") or []
     dropped = {
         source_name(join.this)
@@ -216,14 +221,14 @@ def _drop_empty_joins(select: exp.Select, empty: set[str]) -> None:
 
 
 def _has_no_rows(query: exp.Expr, empty: set[str]) -> bool:
-    """Return whether a query is known to have no rows, given the names of CTEs that have none."""
+    """Return whether a query is known to have no rows, given the names of the empty CTEs."""
     return all(_selects_nothing(select, empty) for select in selects_of(query))
 
 
 def _selects_nothing(select: exp.Select, empty: set[str]) -> bool:
-    """Return whether a single SELECT is known to have no rows; see _has_no_rows.
+    """Return whether a single SELECT is known to have no rows (see _has_no_rows).
 
-    Without GROUP BY, an aggregate has one row even if its input has none.
+    Without GROUP BY, a SELECT with an aggregate returns one row even if its input is empty.
     """
     where, having = select.args.get("where"), select.args.get("having")
     if having is not None and having.this == exp.false():

@@ -1,8 +1,8 @@
-"""A step of ``to_sql`` that replaces lists of coordinates by one column per coordinate.
+"""A step of ``to_sql`` that replaces lists of coordinates with one column per coordinate.
 
 In the macros for points, a vector is a list. Engines differ in what they can do with lists, but not
-in what they can do with numbers. Therefore, if the number of coordinates is known, a list column x
-is replaced by the columns x_1, x_2, …, and a list function by one expression per coordinate.
+in what they can do with numbers. The number of coordinates is known, so a list column x is replaced
+by the columns x_1, x_2, …, and a list function by one expression per coordinate.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _DIGITS = "__ce_digits"
 
 
 def check_lengths(query: exp.Select) -> exp.Select:
-    """Return a query that raises a Spark error if a coordinate is not finite."""
+    """Make the query raise an error in Spark if a coordinate is not finite."""
     for call in query.find_all(exp.Anonymous):
         if call.name == "checked_length":
             call.set("this", "length_or_error")
@@ -25,10 +25,10 @@ def check_lengths(query: exp.Select) -> exp.Select:
 
 
 def split_lists(query: exp.Select) -> exp.Select:
-    """Return a query in which lists are replaced by one column per coordinate.
+    """Replace each list in the query with one column per coordinate.
 
-    The query must not have stars (see columns.name_outputs). A list in the result of the query,
-    such as a centroid, becomes an array of these columns.
+    The query must not contain ``*`` (see columns.name_outputs). A list in the result of the query,
+    such as a centroid, becomes an array of its coordinates.
     """
     known: dict[str, Lengths] = {}
     for cte in query.ctes:
@@ -42,10 +42,10 @@ def split_lists(query: exp.Select) -> exp.Select:
 
 
 def _split(query: exp.Expr, known: dict[str, Lengths], *, is_result: bool = False) -> Lengths:
-    """Replace the lists in a query, in place, and return the lengths of the lists that it returns.
+    """Replace the lists in a query, in place, and return the lengths of the lists in its output.
 
-    `known` has the lengths of the lists that the previous CTEs return. `is_result` tells whether
-    the query is the final query.
+    `known` maps each earlier CTE to the lengths of its list columns. `is_result` is True for the
+    final query.
     """
     returned: list[Lengths] = []
     for select in selects_of(query):
@@ -57,7 +57,7 @@ def _split(query: exp.Expr, known: dict[str, Lengths], *, is_result: bool = Fals
 
 
 def _open_sources(select: exp.Select, known: dict[str, Lengths]) -> Lists:
-    """Replace the lists in the queries inside a SELECT; return the lists that the SELECT reads."""
+    """Replace the lists in the subqueries of a SELECT; return the lists that the SELECT reads."""
     sources = {
         source_name(source): _split(source, known)
         if isinstance(source, exp.Subquery)
@@ -72,10 +72,10 @@ def _open_sources(select: exp.Select, known: dict[str, Lengths]) -> Lists:
 
 
 def _split_columns(select: exp.Select, lists: Lists, first: Lengths, *, is_result: bool) -> Lengths:
-    """Replace the output columns of a SELECT that are lists, in place; return their lengths.
+    """Replace the output columns of a SELECT that are lists, in place, and return their lengths.
 
-    `first` has the lengths of the lists in the first branch of a UNION ALL. `is_result` tells
-    whether the SELECT belongs to the final query.
+    In a later branch of a UNION ALL, `first` has the lengths of the lists in the first branch.
+    `is_result` is True if the SELECT belongs to the final query.
     """
     returned: Lengths = {}
     columns: list[exp.Expr] = []
@@ -103,12 +103,12 @@ def _split_columns(select: exp.Select, lists: Lists, first: Lengths, *, is_resul
 
 
 def _alias(value: exp.Expr, name: str) -> exp.Expr:
-    """Return an output column with this name, or without a name if the name is empty."""
+    """Return `value` as an output column, with the alias `name` unless `name` is empty."""
     return exp.alias_(value, name) if name else value
 
 
 def _split_clauses(select: exp.Select, lists: Lists) -> None:
-    """Replace the list functions in the clauses of a SELECT, in place."""
+    """Replace the list functions in WHERE, ON and the other clauses of a SELECT, in place."""
     for clause in ("where", "having", "group", "order"):
         if select.args.get(clause):
             select.set(clause, lists.scalar(select.args[clause]))
@@ -121,9 +121,9 @@ def _split_clauses(select: exp.Select, lists: Lists) -> None:
 
 
 def _unnest(select: exp.Select, lists: Lists) -> None:
-    """Replace unnest(list) by the element at a position, and unnest(range) by the position.
+    """Replace unnest(list) with the element at a position, and unnest(range) with the position.
 
-    The SELECT is changed in place. It is joined with a table that has one row for each position.
+    The SELECT is changed in place, and joined with a table that has one row for each position.
     """
     unnested = list(select.find_all(exp.Explode))
     if not unnested:
@@ -138,7 +138,7 @@ def _unnest(select: exp.Select, lists: Lists) -> None:
 
 
 def _count_to(n: int) -> exp.Subquery:
-    """Return a table of the numbers from 1 to n."""
+    """Return a subquery with the numbers from 1 to n, one per row."""
     tables = {10**i: f"__ce_digits_{10**i}" for i in range(len(str(n)))}
     place = " + ".join(f"{power} * {table}.__ce_digit" for power, table in tables.items())
     source = " CROSS JOIN ".join(f"{_DIGITS} AS {table}" for table in tables.values())

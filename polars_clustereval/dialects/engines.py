@@ -1,8 +1,8 @@
-"""The dialects whose queries the tests execute, with one object for each dialect.
+"""The dialects in which the tests execute queries, with one Engine object for each dialect.
 
-sqlglot knows most of the rules of a dialect, and this module has the other rules. For a dialect
-without an object in this module, sqlglot writes the forms that all engines share. If you add an
-object, add an engine to tests/support/sql_engines.py.
+sqlglot knows most of the rules of a dialect, and this module adds the other rules. For a dialect
+without an Engine object, sqlglot writes the forms that all engines share. If you add an Engine
+object, also add an engine to tests/support/sql_engines.py.
 """
 
 from __future__ import annotations
@@ -34,17 +34,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Engine:
-    """The constructs that have a form of their own in an engine.
+    """The rules of an engine that sqlglot does not know.
 
-    `parser` is the name of the dialect in sqlglot. `functions` maps the name of a function to its
-    form, with {0}, {1}, … for the arguments, and `macros` maps the name of a macro to its body.
-    `mark_ctes` is the step that marks CTEs in a query as MATERIALIZED, and `mark_steps` is the step
-    that marks the CTEs in a script that become temporary tables. `create_table` is the statement
-    that stores the rows of such a table, whose name replaces {0}, or None if the engine has no
-    temporary tables. `count_rows` is a statement that follows `create_table`. `words` are words
-    that need quotes if they are used as names, in addition to those in identifiers.reserved_words.
-    pipeline.py shows where the `last_steps`, and the steps for queries with one partition, are
-    applied. `suffix` is a line that follows a query.
+    `parser` is the name of the dialect in sqlglot. `functions` maps function names to templates, in
+    which {0}, {1}, … stand for the arguments. `macros` maps macro names to the bodies that the
+    engine uses instead of those in ``sql/``. In a query, the step `mark_ctes` marks CTEs as
+    MATERIALIZED. In a script, the step `mark_steps` marks the CTEs that become temporary tables.
+    `create_table` is the beginning of the statement that creates such a table, with {0} for its
+    name; it is None if the engine has no temporary tables. `count_rows` is a statement to execute
+    after a table is created, or None. `words` are words that need quotes when they are used as
+    names, in addition to those in identifiers.reserved_words. `one_partition_steps` are additional
+    steps for queries with a single partition, and `last_steps` are additional steps for all
+    queries; pipeline.py shows when they are applied. `suffix` is a line that is appended to each
+    query.
     """
 
     name: str
@@ -159,9 +161,9 @@ EXECUTED_DIALECTS = tuple(ENGINES)
 
 
 def find_engine(dialect: str) -> Engine:
-    """Return the engine for a dialect that the tests execute or that sqlglot knows.
+    """Return the Engine for a dialect that the tests execute or that sqlglot knows.
 
-    Raise an error for any other name.
+    Raise an error for any other dialect.
     """
     name = dialect.lower()
     known = {*ENGINES, *filter(None, Dialect.classes)}
@@ -171,7 +173,7 @@ def find_engine(dialect: str) -> Engine:
 
 
 def warn_if_never_executed(dialect: str) -> None:
-    """Warn if no test executes queries in `dialect`, the name that the user passed."""
+    """Warn if the tests do not execute queries in `dialect`, the name that the user passed."""
     if dialect.lower() not in EXECUTED_DIALECTS:
         warnings.warn(
             f"dialect {dialect!r}: its queries have never been executed, only translated; those of "

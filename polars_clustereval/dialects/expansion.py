@@ -1,7 +1,7 @@
 """Expansion of a table macro from ``sql/`` into one query without macro calls.
 
-The macros that the body calls are also expanded, and parameters are replaced by arguments. Parts
-that only DuckDB needs, such as checks of the data, are left out.
+All macros that the table macro calls are also expanded, and parameters are replaced by arguments.
+Parts that only DuckDB needs, such as checks of the data, are left out.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ if TYPE_CHECKING:
 
 
 class Expansion:
-    """The expansion of all macro calls in one query, with the CTEs of all macros in one list.
+    """Expands all macro calls in one query, and collects the CTEs of all macros in one list.
 
-    There is only one list, because some engines cannot read WITH inside FROM. Different macros may
-    have CTEs with the same name, so the number of the macro call is added to the name of each CTE.
-    CTEs that are never read are left out.
+    A single list is needed because some engines do not accept WITH inside FROM. Different macros
+    may have CTEs with the same name, so the number of the macro call is added to the name of each
+    CTE. CTEs that are never read are left out.
     """
 
     def __init__(
         self, macros: Mapping[str, str], *, row_id: exp.Expr | None, numbered: bool, kept: bool
     ) -> None:
-        """Begin with an empty list of CTEs.
+        """Start with an empty list of CTEs.
 
-        `macros` maps names to the bodies of macros that replace those in sql/ for the engine.
+        `macros` maps macro names to the bodies that the engine uses instead of those in ``sql/``.
         `row_id` is the column that the user passed to to_sql as `id`, and `numbered` tells whether
-        it is a row number. `kept` tells whether the table is a saved contingency table. If so, the
-        query calls _groups_of_cells, which returns the rows that _row_groups would return for the
-        original rows.
+        it is a row number. `kept` tells whether the table is a saved contingency table. For such a
+        table, the query calls _groups_of_cells, which returns the rows that _row_groups would
+        return for the original rows.
         """
         self._macros = macros
         self._numbered = numbered
@@ -49,9 +49,9 @@ class Expansion:
         self._ctes: list[exp.CTE] = []
 
     def query(self, name: str, arguments: Mapping[str, exp.Expr]) -> exp.Select:
-        """Return the query for the table macro `name`: WITH and a SELECT without macro calls.
+        """Return the query of the table macro `name` as a SELECT with CTEs and without macro calls.
 
-        `arguments` are syntax trees by parameter.
+        `arguments` maps parameters to syntax trees.
         """
         body = self._expand_table(name, arguments)
         if not isinstance(body, exp.Select):
@@ -63,9 +63,9 @@ class Expansion:
         return body
 
     def _expand_table(self, name: str, arguments: Mapping[str, exp.Expr]) -> exp.Expr:
-        """Return the final query of the table macro `name` without macro calls and CTEs.
+        """Return the main query of the table macro `name`, without macro calls or CTEs.
 
-        The CTEs that the final query reads are also expanded, in reverse order, and added to the
+        The CTEs that the main query reads are also expanded, from last to first, and added to the
         list of the whole query. `arguments` maps parameters to syntax trees.
         """
         self._calls += 1
@@ -91,19 +91,19 @@ class Expansion:
         return final
 
     def _expand(self, body: exp.Expr, arguments: Mapping[str, exp.Expr]) -> exp.Expr:
-        """Return a macro's body with arguments instead of parameters and without macro calls.
+        """Return a macro's body with parameters replaced by arguments and macro calls expanded.
 
         `arguments` maps parameters to syntax trees. Conditions on arguments are evaluated first, so
-        that the branches that these conditions rule out are not expanded.
+        that branches that are never taken are not expanded.
         """
         filled = fold_conditions(fill_columns(body, arguments))
         return fold_conditions(rewrite_tree(filled, self._replacement_of))
 
     def _replacement_of(self, node: exp.Expr) -> exp.Expr | None:
-        """Return the tree that replaces `node`, or None if `node` is left unchanged.
+        """Return the tree that replaces `node`, or None if `node` stays unchanged.
 
-        Calls of macros and of query_table are expanded. A condition on the column valid, which is
-        the result of a check of the data, becomes TRUE.
+        Calls of macros and of query_table are expanded. A condition on the column ``valid``, which
+        holds the result of a check of the data, becomes TRUE.
         """
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Anonymous):
             return self._expand_source(node)
@@ -122,9 +122,8 @@ class Expansion:
     def _expand_source(self, table: exp.Table) -> exp.Expr:
         """Return the tree that replaces a table function in FROM, with the same alias.
 
-        A call of query_table is replaced by the table that the argument names, a call of query by
-        the CTE that the text names, and a call of a table macro by the query of the macro in
-        parentheses.
+        A call of query_table becomes the table that its argument names. A call of query becomes the
+        CTE that its text names. A call of a table macro becomes the macro's query in parentheses.
         """
         call = table.this
         new: exp.Expr
@@ -143,7 +142,7 @@ class Expansion:
         return new
 
     def _named_cte(self, table: exp.Table) -> exp.Table:
-        """Return the CTE that query(text) reads, where text is SELECT * FROM and the CTE's name."""
+        """Return the CTE that a call such as query('SELECT * FROM cte') reads."""
         (text,) = table.this.expressions
         text = fold_conditions(rewrite_tree(text, self._replacement_of))
         source = sqlglot.parse_one(text.name, dialect="duckdb").find(exp.Table)
@@ -152,10 +151,10 @@ class Expansion:
         return exp.to_table(_number_name(source.name, table.meta["number"]))
 
     def _expand_scalar(self, call: exp.Anonymous) -> exp.Expr:
-        """Return the tree that replaces a scalar macro call, which is usually the expanded body.
+        """Return the tree that replaces a scalar macro call, usually the macro's expanded body.
 
-        A call of a macro that checks the data is replaced by its first argument, which it would
-        return.
+        A macro that checks the data returns its first argument, so a call of such a macro becomes
+        its first argument.
         """
         if (plain := self._plain_scalar(call)) is not None:
             return plain
@@ -164,19 +163,19 @@ class Expansion:
         return exp.paren(self._expand(self._parse(call.name), self._arguments_of(call)))
 
     def _parse(self, name: str) -> exp.Expr:
-        """Return the tree of the body that a macro has in the engine."""
+        """Return the syntax tree of a macro's body, in the form for the engine."""
         own = self._macros.get(name)
         return parse_macro(name) if own is None else parse_body(own)
 
     def _expand_argument(self, call: exp.Anonymous, place: int) -> exp.Expr:
-        """Return an argument of a macro call, with all macro calls inside the argument expanded."""
+        """Return an argument of a macro call, with all macro calls in the argument expanded."""
         return rewrite_tree(call.expressions[place].copy(), self._replacement_of)
 
     def _plain_scalar(self, call: exp.Anonymous) -> exp.Expr | None:
         """Return the replacement for a macro that only DuckDB can run, or None for other macros.
 
-        Calls of macros that test whether an argument has the default value become TRUE or FALSE,
-        and calls of _check_options become TRUE.
+        A call that tests whether an argument has its default value becomes TRUE or FALSE, and a
+        call of _check_options becomes TRUE.
         """
         named = self._row_id is not None
         match call.name:
@@ -214,14 +213,14 @@ class Expansion:
         return dict(zip(parameters, values, strict=True))
 
     def _decide(self, argument: exp.Expr) -> exp.Expr:
-        """Return an argument evaluated, if it consists only of macro calls."""
+        """Return an argument, evaluated if it has macro calls and does not read any columns."""
         if argument.find(exp.Column) or not argument.find(exp.Dot):
             return argument
         return fold_conditions(rewrite_tree(argument.copy(), self._replacement_of))
 
 
 def _is_noise(cluster: exp.Expr, noise: exp.Expr) -> exp.Expr:
-    """Return the condition that a cluster is the value that marks noise."""
+    """Return a condition that is true if a cluster is the value that marks noise."""
     if isinstance(noise, exp.Null):
         return exp.false()
     same = exp.EQ(this=cluster.copy(), expression=noise.copy())
@@ -229,9 +228,9 @@ def _is_noise(cluster: exp.Expr, noise: exp.Expr) -> exp.Expr:
 
 
 def _unwrap_star(body: exp.Select) -> exp.Select:
-    """Return the inner query of SELECT * FROM (inner query), and any other query as it is.
+    """Return the inner query of SELECT * FROM (inner query), or any other query unchanged.
 
-    Such a query passes on the columns of a macro without naming them.
+    A query of this form passes on the columns of a macro without naming them.
     """
     clauses = {key for key, value in body.args.items() if value}
     source = body.args["from_"].this
@@ -253,21 +252,21 @@ def _is_passed_check(node: exp.Expr) -> bool:
 
 
 def _is_check(node: exp.Expr, result: str = VALID) -> bool:
-    """Return whether a node is a subquery that reads the column `result` of a check."""
+    """Return whether a node is a subquery that reads `result`, the result column of a check."""
     columns = node.find_all(exp.Column) if isinstance(node, exp.Subquery) else ()
     return any(column.name == result for column in columns)
 
 
 def _tables_of(*trees: exp.Expr) -> set[str]:
-    """Return the names of the tables that any of the trees reads."""
+    """Return the names of all tables that the trees read."""
     return {table.name for tree in trees for table in tree.find_all(exp.Table)}
 
 
 def _number_ctes(body: exp.Query, number: int) -> None:
-    """Add `number` to the names of the CTEs in the body of a macro, in place, wherever they occur.
+    """Add `number` to each CTE name in the body of a macro, in place, wherever it occurs.
 
-    The names occur in WITH, as tables, and as arguments of table macros. The number is also added
-    in calls of query(), whose text names a CTE.
+    CTE names occur in WITH, as tables, and as arguments of table macros. The text of a call of
+    query() also contains a CTE name, so the number is stored with the call.
     """
     names = {cte.alias: _number_name(cte.alias, number) for cte in body.ctes}
     for cte in body.ctes:
@@ -285,5 +284,5 @@ def _number_ctes(body: exp.Query, number: int) -> None:
 
 
 def _number_name(cte: str, number: int) -> str:
-    """Return a name for a CTE in the query that differs from the names of the user's tables."""
+    """Return a numbered CTE name that does not collide with the names of the user's tables."""
     return f"{PREFIX}{cte.removeprefix(PREFIX)}_{number}"

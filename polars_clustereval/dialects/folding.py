@@ -1,4 +1,4 @@
-"""Evaluation of expressions on literals, by which options decide between branches of a macro."""
+"""Evaluation of expressions on literals, so that options select the branches of a macro."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def fold_query(query: exp.Select) -> exp.Select:
-    """Return a query in which all conditions on literals are evaluated."""
+    """Evaluate all conditions on literals in the query."""
     fold_conditions(query)
     return query
 
@@ -19,8 +19,7 @@ def fold_query(query: exp.Select) -> exp.Select:
 def fold_conditions(node: exp.Expr) -> exp.Expr:
     """Return the tree with conditions on literals replaced by their values, from the bottom up.
 
-    Functions whose arguments are text literals are also evaluated, and a cast or a list function of
-    NULL becomes NULL.
+    Functions of string literals are also evaluated. A cast or a list function of NULL becomes NULL.
     """
     for child in list(node.iter_expressions()):
         folded = fold_conditions(child)
@@ -31,17 +30,17 @@ def fold_conditions(node: exp.Expr) -> exp.Expr:
 
 
 def _fold_paren(node: exp.Paren) -> exp.Expr:
-    """Return a literal without its parentheses."""
+    """Remove the parentheses around a literal."""
     return node.this if isinstance(node.this, exp.Boolean | exp.Literal | exp.Null) else node
 
 
 def _fold_not(node: exp.Not) -> exp.Expr:
-    """Return the value of NOT TRUE and NOT FALSE."""
+    """Evaluate NOT TRUE and NOT FALSE."""
     return exp.convert(not node.this.this) if isinstance(node.this, exp.Boolean) else node
 
 
 def _fold_comparison(node: exp.EQ | exp.NEQ) -> exp.Expr:
-    """Return the value of = or <> between two texts or two numbers."""
+    """Evaluate = or <> between two strings or two numbers."""
     sides = (node.left, node.right)
     if all(isinstance(side, exp.Literal) and side.is_string for side in sides):
         same = node.left.name == node.right.name
@@ -53,7 +52,7 @@ def _fold_comparison(node: exp.EQ | exp.NEQ) -> exp.Expr:
 
 
 def _fold_in(node: exp.In) -> exp.Expr:
-    """Return the value of IN for a text among texts."""
+    """Evaluate IN for a string and a list of strings."""
     values = [node.this, *node.expressions]
     if all(isinstance(value, exp.Literal) and value.is_string for value in values):
         return exp.convert(node.this.name in {value.name for value in node.expressions})
@@ -61,7 +60,7 @@ def _fold_in(node: exp.In) -> exp.Expr:
 
 
 def _fold_is(node: exp.Is) -> exp.Expr:
-    """Return the value of IS NULL for a literal, for a list of expressions or for NULL."""
+    """Evaluate IS NULL for NULL, for a literal, or for a list of expressions."""
     if isinstance(node.expression, exp.Null):
         if isinstance(node.this, exp.Null):
             return exp.true()
@@ -71,13 +70,13 @@ def _fold_is(node: exp.Is) -> exp.Expr:
 
 
 def _fold_lower(node: exp.Lower) -> exp.Expr:
-    """Return the value of lower() for a text."""
+    """Evaluate lower() of a string."""
     text = node.this
     return exp.Literal.string(text.name.lower()) if text.is_string else node
 
 
 def _fold_concat(node: exp.Concat) -> exp.Expr:
-    """Return the value of concat() for texts."""
+    """Evaluate concat() of strings."""
     parts = [part.this if isinstance(part, exp.Coalesce) else part for part in node.expressions]
     if all(part.is_string for part in parts):
         return exp.Literal.string("".join(part.name for part in parts))
@@ -85,12 +84,12 @@ def _fold_concat(node: exp.Concat) -> exp.Expr:
 
 
 def _fold_null(node: exp.Expr) -> exp.Expr:
-    """Return NULL for a function whose arguments are all NULL, and return other calls unchanged."""
+    """Return NULL for a function of NULL, or any other call unchanged."""
     return exp.null() if isinstance(node.this, exp.Null) else node
 
 
 def _fold_list_element(node: exp.Anonymous) -> exp.Expr:
-    """Return NULL for an element of NULL, and return other calls unchanged."""
+    """Return NULL for an element of a NULL list, or any other call unchanged."""
     of_null = node.name == "list_element" and isinstance(node.expressions[0], exp.Null)
     return exp.null() if of_null else node
 
@@ -101,7 +100,7 @@ def _fold_list_cast(node: exp.Cast) -> exp.Expr:
 
 
 def _fold_coalesce(node: exp.Coalesce) -> exp.Expr:
-    """Return COALESCE without NULLs, or only its first argument if that is always the result."""
+    """Remove NULLs from COALESCE, or return its first argument if that is always the result."""
     values: list[exp.Expr] = [
         value for value in (node.this, *node.expressions) if not isinstance(value, exp.Null)
     ]
@@ -115,7 +114,7 @@ def _fold_coalesce(node: exp.Coalesce) -> exp.Expr:
 
 
 def _fold_connector(node: exp.And | exp.Or) -> exp.Expr:
-    """Return AND or OR with operands that are TRUE or FALSE evaluated."""
+    """Simplify AND or OR if one of its operands is TRUE or FALSE."""
     for part, other in ((node.left, node.right), (node.right, node.left)):
         if isinstance(part, exp.Boolean):
             return part if part.this is isinstance(node, exp.Or) else other
@@ -123,7 +122,7 @@ def _fold_connector(node: exp.And | exp.Or) -> exp.Expr:
 
 
 def _fold_case(node: exp.Case) -> exp.Expr:
-    """Return CASE without branches whose condition is FALSE or that follow a TRUE condition."""
+    """Remove the branches of CASE that have a FALSE condition or follow a TRUE condition."""
     if node.this:
         return node
     kept, default = [], node.args.get("default")

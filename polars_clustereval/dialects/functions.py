@@ -1,4 +1,4 @@
-"""A step of ``to_sql`` that writes functions in the form that the engine of the query needs."""
+"""A step of ``to_sql`` that writes each function in the form that the engine needs."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ _LEAST_KEY = "__ce_least_key"
 
 
 def write_functions(query: exp.Select, engine: Engine) -> exp.Select:
-    """Return a query in which functions that differ between engines have the form of `engine`.
+    """Write functions that differ between engines in the form of `engine`.
 
     Raise an error for a function that has no known form in the engine.
     """
 
     def write(node: exp.Expr) -> exp.Expr | None:
-        """Return the form of a function in the engine, or None for other nodes."""
+        """Return a function call in the form of the engine, or None for other nodes."""
         is_named = isinstance(node, exp.Anonymous)
         name = node.name if is_named else _CLASSES.get(type(node), "")
         arguments = node.expressions if is_named else [node.this]
@@ -84,12 +84,12 @@ def _write_least_keys(query: exp.Select) -> None:
 
 
 def _form(function: str, arguments: list[exp.Expr], engine: Engine) -> exp.Expr:
-    """Return a call of a function in the form of `engine`."""
+    """Return a function call in the form of `engine`, or raise an error if it has no such form."""
     if function not in engine.functions:
         known = sorted(other.name for other in ENGINES.values() if function in other.functions)
         raise ClusterEvalError(
-            f"{function}: it cannot be written in {engine.name}, so the query is refused; it "
-            f"can be written in {', '.join(known)}"
+            f"{function}: cannot be written in {engine.name}; "
+            f"it can be written in {', '.join(known)}"
         )
     names = [f"__ce_argument_{i}" for i in range(len(arguments))]
     form = sqlglot.parse_one(engine.functions[function].format(*names), dialect=engine.parser)

@@ -1,9 +1,9 @@
-"""Quoting of names in the queries of ``to_sql``, and the case to which engines fold names.
+"""Quotes for the names in the queries of ``to_sql``, and the case to which engines fold names.
 
-Engines fold the case of a name without quotes: Snowflake to upper case, Postgres to lower case. If
-the user writes a name without quotes, it also has no quotes in the query, and therefore means the
-same column as in the user's other queries. A name in quotes is left unchanged. Reserved words of
-the engine need quotes, and are written in the case to which the engine would fold them.
+Engines fold the case of unquoted names: Snowflake to upper case, Postgres to lower case. A name
+that the user writes without quotes stays unquoted in the query, so it refers to the same column as
+in the user's other queries. A quoted name is left unchanged. Reserved words of the engine are
+quoted, in the case to which the engine would fold them.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _WELL_KNOWN = ("bigquery", "presto", "redshift")
 def parse_column(text: str) -> exp.Column:
     """Return the column that the user's `text` names.
 
-    A name in double quotes or backticks is exact, and so is a name with characters, such as a
-    space, that cannot be part of a word. The engine folds the case of any other name.
+    A name in double quotes or backticks is exact. A name that contains a space or another character
+    that needs quotes is also exact. The engine folds the case of any other name.
     """
     found = _QUOTED.fullmatch(text)
     if found:
@@ -44,11 +44,11 @@ def parse_column(text: str) -> exp.Column:
 
 
 def parse_table(parameter: str, name: str, dialect: str) -> exp.Table:
-    """Return the syntax tree for the name of a table, such as schema.table, or raise an error.
+    """Return the name of a table, such as schema.table, as a syntax tree, or raise an error.
 
-    The user passed the name for `parameter`, a parameter of to_sql. If the name cannot be parsed as
-    in DuckDB, for instance because it is in backticks, it is parsed as in `dialect`, which is a
-    name in sqlglot.
+    `parameter` is the parameter of to_sql to which the user passed the name. A name that is not
+    valid in DuckDB, for instance because it is in backticks, is parsed by the rules of `dialect`,
+    which is a dialect of sqlglot.
     """
     for parser in ("duckdb", dialect):
         try:
@@ -57,12 +57,13 @@ def parse_table(parameter: str, name: str, dialect: str) -> exp.Table:
             fault = error
     raise ClusterEvalError(
         f"{parameter}: expected table, schema.table or database.schema.table, got {name!r}; "
-        'quote a part with other characters than those of a word: "my table"'
+        "put a part in quotes if it contains characters other than letters, digits and "
+        'underscores: "my table"'
     ) from fault
 
 
 def quote_words(query: exp.Select, dialect: str, words: Collection[str]) -> exp.Select:
-    """Return a query with quotes around names that are in `words` or reserved in the dialect."""
+    """Put quotes around names that are in `words` or are reserved words of the dialect."""
     reserved = reserved_words(dialect).union(words)
     for name in query.find_all(exp.Identifier):
         if not name.quoted and name.name.lower() in reserved:
@@ -72,7 +73,7 @@ def quote_words(query: exp.Select, dialect: str, words: Collection[str]) -> exp.
 
 
 def fold_name(name: str, dialect: str) -> str:
-    """Return a name in the case to which the engines of a dialect fold it if it has no quotes."""
+    """Return a name in the case to which engines of a dialect fold unquoted names."""
     strategy = Dialect.get_or_raise(dialect).normalization_strategy
     if strategy is NormalizationStrategy.UPPERCASE:
         return name.upper()
@@ -80,21 +81,21 @@ def fold_name(name: str, dialect: str) -> str:
 
 
 def reserved_words(dialect: str) -> frozenset[str]:
-    """Return, in lower case, all words that may need quotes in a dialect."""
+    """Return all words that may need quotes in a dialect, in lower case."""
     own = _words_of(dialect)
     others = () if own else map(_words_of, _WELL_KNOWN)
     return own.union(_words_of_duckdb(), *others)
 
 
 def _words_of(dialect: str) -> frozenset[str]:
-    """Return the reserved words of a dialect, as far as sqlglot knows them, in lower case."""
+    """Return the reserved words that sqlglot knows for a dialect, in lower case."""
     generator = Dialect.get_or_raise(dialect).generator_class
     return frozenset(word.lower() for word in generator.RESERVED_KEYWORDS)
 
 
 @functools.cache
 def _words_of_duckdb() -> frozenset[str]:
-    """Return the reserved words of DuckDB, which are those of Postgres, in lower case."""
+    """Return the reserved words of DuckDB, which are the same as in Postgres, in lower case."""
     query = "SELECT keyword_name FROM duckdb_keywords() WHERE keyword_category = 'reserved'"
     with duckdb.connect() as con:
         return frozenset(word for (word,) in con.execute(query).fetchall())

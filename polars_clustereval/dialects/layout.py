@@ -1,4 +1,4 @@
-"""Steps of ``to_sql`` that make queries readable: they merge SELECTs and shorten names."""
+"""Steps of ``to_sql`` that make queries easier to read: they merge SELECTs and shorten names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CALL_NUMBER = re.compile(r"_\d+$")
 
 
 def merge_selects(query: exp.Select) -> exp.Select:
-    """Return a query without SELECTs that only pass on the columns of a subquery."""
+    """Remove SELECTs that only pass on the columns of a subquery."""
     for cte in query.ctes:
         cte.set("this", _merge(cte.this))
     for source in list(query.find_all(exp.Subquery)):
@@ -24,7 +24,7 @@ def merge_selects(query: exp.Select) -> exp.Select:
 
 
 def _merge(query: exp.Expr) -> exp.Expr:
-    """Return the inner query of SELECT columns FROM (inner query), and any other query as it is.
+    """Return the inner query of SELECT columns FROM (inner query), or any other query unchanged.
 
     The inner query gets the columns of the outer query, in the same order and with the same names.
     """
@@ -50,7 +50,10 @@ def _merge(query: exp.Expr) -> exp.Expr:
 
 
 def _passed_on(query: exp.Expr) -> exp.Query | None:
-    """Return the subquery whose columns a SELECT only passes on, at most once each, or None."""
+    """Return the subquery whose columns a SELECT only passes on, or None.
+
+    The SELECT must not pass on the same column twice.
+    """
     if not isinstance(query, exp.Select):
         return None
     source = query.args["from_"].this if query.args.get("from_") else None
@@ -67,7 +70,7 @@ def _passed_on(query: exp.Expr) -> exp.Query | None:
 
 
 def merge_ctes(query: exp.Select) -> exp.Select:
-    """Return a query without CTEs that only repeat columns of another CTE."""
+    """Remove CTEs that only repeat columns of another CTE."""
     for cte in list(query.ctes):
         source = _copied_cte(cte.this)
         if source is None:
@@ -81,7 +84,7 @@ def merge_ctes(query: exp.Select) -> exp.Select:
 
 
 def _copied_cte(query: exp.Expr) -> exp.Table | None:
-    """Return the CTE from which a query only takes columns under the same names, or None."""
+    """Return the CTE from which a query only selects columns without renaming them, or None."""
     if not isinstance(query, exp.Select) or _clauses_of(query) != {"expressions", "from_"}:
         return None
     source = query.args["from_"].this
@@ -93,12 +96,12 @@ def _copied_cte(query: exp.Expr) -> exp.Table | None:
 
 
 def _clauses_of(query: exp.Select) -> set[str]:
-    """Return the names of the clauses in a SELECT."""
+    """Return the names of the clauses that a SELECT has."""
     return {key for key, value in query.args.items() if value}
 
 
 def name_ctes(query: exp.Select) -> exp.Select:
-    """Return a query in which the names of CTEs have no number if they are unique without it."""
+    """Remove the number from each CTE name that is unique without it."""
     stems = {cte.alias: _CALL_NUMBER.sub("", cte.alias) for cte in query.ctes}
     counts = Counter(stems.values())
     names = {name: stem for name, stem in stems.items() if counts[stem] == 1}
@@ -112,7 +115,7 @@ def name_ctes(query: exp.Select) -> exp.Select:
 
 
 def drop_repeated_names(query: exp.Select) -> exp.Select:
-    """Return a query without aliases that only repeat the name of the column or table."""
+    """Remove aliases that only repeat the name of the column or table."""
     for node in list(query.find_all(exp.Alias)):
         inner = node.this
         if isinstance(inner, exp.Column) and inner.name == node.alias and _is_named(inner):
@@ -124,9 +127,9 @@ def drop_repeated_names(query: exp.Select) -> exp.Select:
 
 
 def _is_named(column: exp.Column) -> bool:
-    """Return whether a column certainly has the same name in a result.
+    """Return whether a column is certain to keep its name in the result.
 
-    Engines name the column t.x in different ways, so this is certain only for a column that is
-    written without its table.
+    Engines name an output column t.x in different ways, so only a column that is written without
+    its table is certain to keep its name.
     """
     return not column.table

@@ -1,4 +1,4 @@
-"""Lengths of lists of coordinates in expressions, and replacement of list functions by numbers."""
+"""Code that finds the lengths of lists of coordinates and replaces list functions with numbers."""
 
 from __future__ import annotations
 
@@ -21,21 +21,25 @@ _Result = TypeVar("_Result")
 
 
 def coordinate_name(column: str, place: int) -> str:
-    """Return the name of the column for the coordinate at `place`, from 1, of a list column."""
+    """Return the column name for one coordinate of a list column; `place` counts from 1."""
     return f"{column}_{place}"
 
 
 class Lists:
-    """The lists that the expressions of one SELECT may contain."""
+    """The lists that can occur in the expressions of one SELECT."""
 
     def __init__(self, known: dict[str, Lengths], sources: dict[str, Lengths]) -> None:
-        """Begin with the lists in earlier CTEs and in the sources of the SELECT, by name."""
+        """Start with the lists in earlier CTEs and in the sources of the SELECT.
+
+        `known` maps the names of earlier CTEs to the lengths of their list columns. `sources` does
+        the same for the tables and subqueries that the SELECT reads.
+        """
         self._known = known
         self._sources = sources
         self._bound: dict[str, exp.Expr] = {}
 
     def length(self, node: exp.Expr) -> int | None:
-        """Return the length of an expression that is a list, or None for other expressions."""
+        """Return the length of a list expression, or None for any other expression."""
         if isinstance(node, exp.Column):
             return self._column_length(node)
         if isinstance(node, exp.Array):
@@ -56,7 +60,7 @@ class Lists:
         return next((n for n in map(self.length, filter(None, values)) if n is not None), None)
 
     def _column_length(self, column: exp.Column) -> int | None:
-        """Return the length of a list that is a column of a table or is bound by a lambda."""
+        """Return the length of a list column or of a lambda parameter that is a list, or None."""
         if not column.table and column.name in self._bound:
             return self.length(self._bound[column.name])
         sources = [column.table] if column.table else list(self._sources)
@@ -73,12 +77,13 @@ class Lists:
         return 0 in known and not any(known)
 
     def vector_length(self, node: exp.Expr) -> int:
-        """Return the number of coordinates of every vector, for a node that contains no list.
+        """Return the number of coordinates, which is the length of all lists in the query.
 
-        list(x ORDER BY i) collects one number for each coordinate, and unnest(range(1, n + 1)) has
-        one row for each coordinate. All lists in the macros have this length: vectors, centers, and
-        lists of values that are computed for each coordinate. Raise an error for a query that has
-        lists of different lengths.
+        This length is needed for nodes that contain no list. For example, list(x ORDER BY i)
+        collects one number for each coordinate, and unnest(range(1, n + 1)) has one row for each
+        coordinate. All lists in the macros have the same length: vectors, centers, and lists of
+        values that are computed for each coordinate. Raise an error, which shows `node`, for a
+        query that has lists of different lengths.
         """
         lengths = sorted({n for lists in self._known.values() for n in lists.values() if n})
         if len(lengths) != 1:
@@ -88,7 +93,7 @@ class Lists:
         return lengths[0]
 
     def element(self, node: exp.Expr, place: int) -> exp.Expr:
-        """Return the number at `place`, from 1, in an expression that is a list or NULL."""
+        """Return the element at position `place`, from 1, of a list expression or NULL."""
         if (named := _named_value(node)) is not None:
             values = self._values_of(named, 1)
             return self._bind(values, named, lambda body: self.element(body, place))
@@ -115,7 +120,7 @@ class Lists:
         raise ClusterEvalError(f"{node.sql('duckdb')}: not known as a list of coordinates")
 
     def _column_element(self, column: exp.Column, place: int) -> exp.Expr:
-        """Return one coordinate of a list that is a column or is bound by a lambda."""
+        """Return one coordinate of a list column or of a lambda parameter that is a list."""
         if not column.table and column.name in self._bound:
             return self.element(self._bound[column.name].copy(), place)
         length = self._column_length(column)
@@ -124,7 +129,7 @@ class Lists:
         return exp.column(coordinate_name(column.name, place), table=column.args.get("table"))
 
     def _values_of(self, node: exp.Transform, place: int) -> dict[str | None, exp.Expr]:
-        """Return the values of a lambda's parameters at `place` in the list of list_transform."""
+        """Return the values of list_transform's lambda parameters for the element at `place`."""
         value, number = [*(name.name for name in node.expression.expressions), None][:2]
         items = node.this.expressions
         is_list = isinstance(node.this, exp.Array) and self.length(items[0]) is not None
@@ -137,10 +142,10 @@ class Lists:
         node: exp.Transform,
         result: Callable[[exp.Expr], _Result],
     ) -> _Result:
-        """Return `result` for the body of a lambda whose parameters stand for `values`.
+        """Apply the function `result` to the body of a lambda with parameters bound to `values`.
 
-        Lists stay bound to the names of the parameters, because only the elements of a list can be
-        written. Numbers are inserted into the body.
+        Numbers are inserted into the body. Lists stay bound to the parameter names, because the
+        query can contain only the elements of a list, not the list itself.
         """
         numbers: dict[str, exp.Expr] = {}
         lists: dict[str, exp.Expr] = {}
@@ -157,7 +162,7 @@ class Lists:
             self._bound = outer
 
     def _distributed(self, node: exp.Expr, place: int) -> exp.Expr:
-        """Return CASE, COALESCE or MAX with one coordinate of each list instead of the lists."""
+        """Return CASE, COALESCE or MAX with each list replaced by its coordinate at `place`."""
         if isinstance(node, exp.Case):
             new = exp.Case()
             for branch in node.args["ifs"]:
@@ -173,7 +178,7 @@ class Lists:
     # Numbers
 
     def scalar(self, node: exp.Expr) -> exp.Expr:
-        """Return an expression that is not a list, with its list functions written out."""
+        """Replace the list functions in an expression that is not itself a list."""
         return fold_conditions(rewrite_tree(node, self._number_of))
 
     def _number_of(self, node: exp.Expr) -> exp.Expr | None:
@@ -197,7 +202,7 @@ class Lists:
         return None
 
     def _named_number(self, call: exp.Anonymous) -> exp.Expr | None:
-        """Return the replacement for a list function that has no class in sqlglot, or None."""
+        """Return the replacement for a list function without a class in sqlglot, or None."""
         name, values = call.name.lower(), call.expressions
         if name == "list_sum":
             return exp.paren(_sum(self._elements(values[0])))
@@ -220,12 +225,12 @@ class Lists:
         return None
 
     def _squared_distance(self, node: exp.EuclideanDistance) -> exp.Expr:
-        """Return the squared distance between two lists, given a node that is their distance."""
+        """Return the square of a Euclidean distance between two lists."""
         pairs = zip(self._elements(node.this), self._elements(node.expression), strict=True)
         return exp.paren(_sum(_square(one - other) for one, other in pairs))
 
     def _element_at(self, node: exp.Expr, place: exp.Expr) -> exp.Expr | None:
-        """Return the element of a list at a place that may be a column; None for other nodes."""
+        """Return the list element at a position that may be a column, or None for other nodes."""
         length = self.length(node)
         if length is None:
             return exp.null() if self.is_null(node) else None
@@ -250,7 +255,7 @@ _WRAPPERS = (exp.Paren, exp.Cast, exp.Transform, exp.Max)
 
 
 def _length_or_error(length: exp.Expr, elements: list[exp.Expr]) -> exp.Expr:
-    """Return an expression for the length of a list that fails in Spark at a non-finite element."""
+    """Return the length of a list as an expression that fails in Spark for non-finite elements."""
     finite = [exp.Anonymous(this="isfinite", expressions=[element]) for element in elements]
     place = exp.Case()
     for number, is_finite in enumerate(finite, 1):
@@ -264,7 +269,10 @@ def _length_or_error(length: exp.Expr, elements: list[exp.Expr]) -> exp.Expr:
 
 
 def _named_value(node: exp.Expr) -> exp.Transform | None:
-    """Return the list_transform in list_transform([x], lambda y: …)[1], which names x, or None."""
+    """Return the list_transform of list_transform([x], lambda y: …)[1], or None for other nodes.
+
+    The macros use this form to give the value x the name y.
+    """
     if isinstance(node, exp.Anonymous) and node.name == "list_element":
         named = node.expressions[0]
         if isinstance(named, exp.Transform) and isinstance(named.this, exp.Array):
@@ -273,18 +281,18 @@ def _named_value(node: exp.Expr) -> exp.Transform | None:
 
 
 def _square(node: exp.Expr) -> exp.Expr:
-    """Return node × node."""
+    """Return the square of a number."""
     return node * node.copy()
 
 
 def _sum(terms: Iterable[exp.Expr]) -> exp.Expr:
-    """Return the sum of some terms."""
+    """Return the sum of the terms, or 0 if there are none."""
     known = list(terms)
     return _combine(exp.Add, known) if known else exp.Literal.number(0)
 
 
 def _combine(kind: type[exp.Binary], terms: Iterable[exp.Expr]) -> exp.Expr:
-    """Return one or more terms combined by an operator.
+    """Combine one or more terms with a binary operator.
 
     The terms are combined pairwise, in a balanced tree, because parsers limit the depth of nesting.
     """

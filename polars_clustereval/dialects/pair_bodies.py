@@ -1,8 +1,8 @@
-"""Bodies of the table macros that compare all pairs of clusters, for thousands of clusters.
+"""Bodies of table macros that compare pairs of clusters, for data with thousands of clusters.
 
-They return the same rows as the macros in ``sql/``, whose comments describe these rows. n clusters
-have n² pairs, all of which DuckDB holds in memory. For other engines, pairs that cannot affect the
-result are left out early.
+These bodies return the same rows as the macros in ``sql/``, where comments describe the rows. n
+clusters form n² pairs, all of which DuckDB holds in memory. In other engines, pairs that cannot
+affect the result are left out early.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The pipeline of ``to_sql``, which expands a macro into a query and applies steps to the query.
 
-A step is a function that takes a tree and returns a tree. The first line of its docstring tells
-what is true after the step.
+A step is a function that takes a syntax tree and returns a syntax tree. The first line of its
+docstring says what the step does.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ ADJUSTED_COLUMNS = ("adjusted_mutual_info_score", "expected_mutual_info")
 
 @dataclass(frozen=True)
 class Request:
-    """A request for a query: a table macro with its arguments, and the engine.
+    """A request for a query: the table macro, its arguments, and the engine.
 
-    `tables`, `columns` and `options` map parameters of the macro to values. `tables` has the names
-    of tables, `columns` has the names of columns (None for the default), and `options` has the
-    values of all other parameters. For macros that take points, `coordinates` holds the coordinates
-    of a point. `outputs` are the columns of the result, by default all columns. With `numbered`,
-    the id is a number that is different in every row. With `checked`, the query raises an error in
-    Spark if a coordinate is not finite.
+    `tables` maps parameters of the macro to the names of tables, `columns` maps parameters to the
+    names of columns (None for the default), and `options` maps all other parameters to their
+    values. For macros that take points, `coordinates` holds the coordinates of a point. `outputs`
+    lists the columns of the result; by default, the result has all columns. If `numbered` is True,
+    the id is a number that is different in every row. If `checked` is True, the query raises an
+    error in Spark if a coordinate is not finite.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Request:
 
     @property
     def reads_cells(self) -> bool:
-        """Whether the table is a saved contingency table, with the rows of contingency_matrix."""
+        """Whether the table is a saved contingency table, as returned by contingency_matrix."""
         return self.is_of_labels and self.columns["label"] is None
 
     @property
@@ -71,7 +71,7 @@ class Request:
 
 
 def write_query(request: Request, order: Sequence[str], *, pretty: bool) -> str:
-    """Return a query as text, sorted by the columns `order` unless the macro itself sorts the rows.
+    """Return the text of a query, sorted by the columns `order` unless the macro sorts the rows.
 
     The text is one line, or several lines if `pretty` is True.
     """
@@ -80,9 +80,9 @@ def write_query(request: Request, order: Sequence[str], *, pretty: bool) -> str:
 
 
 def write_script(request: Request, order: Sequence[str], *, pretty: bool) -> str:
-    """Return the statements of a script that stores the shared CTEs of a query in temporary tables.
+    """Return the text of a script that stores the shared CTEs of a query in temporary tables.
 
-    The parameters are those of write_query.
+    The parameters are the same as those of write_query.
     """
     query = finish_query(request, order, request.engine.mark_steps)
     write = partial(write_tree, engine=request.engine, pretty=pretty)
@@ -90,9 +90,10 @@ def write_script(request: Request, order: Sequence[str], *, pretty: bool) -> str
 
 
 def finish_query(request: Request, order: Sequence[str], mark_ctes: Step) -> exp.Select:
-    """Return a query in the forms of the engine, sorted by `order`, and with marked CTEs.
+    """Return the query in the form of the engine, with sorted rows and marked CTEs.
 
-    The step mark_ctes marks the CTEs.
+    The rows are sorted by the columns `order`. The step `mark_ctes` marks CTEs, for example as
+    MATERIALIZED.
     """
     query = build_query(request)
     for step in _steps_to_text(request.engine, order, mark_ctes):
@@ -101,7 +102,7 @@ def finish_query(request: Request, order: Sequence[str], mark_ctes: Step) -> exp
 
 
 def write_tree(query: exp.Query, engine: Engine, *, pretty: bool) -> str:
-    """Return a query as text, with the engine's settings."""
+    """Return the text of a query, followed by the engine's settings."""
     text = query.sql(
         dialect=engine.parser, normalize_functions=False, pretty=pretty, comments=False
     )
@@ -109,7 +110,7 @@ def write_tree(query: exp.Query, engine: Engine, *, pretty: bool) -> str:
 
 
 def build_query(request: Request) -> exp.Select:
-    """Return a query as a syntax tree that all engines read in the same way."""
+    """Return the query of a request as a syntax tree that means the same in all engines."""
     query = _expand_macro(request)
     for step in _steps(request):
         query = step(query)
@@ -117,7 +118,7 @@ def build_query(request: Request) -> exp.Select:
 
 
 def _steps(request: Request) -> Iterator[Step]:
-    """Yield the steps that turn a macro's query into one that all engines read in the same way."""
+    """Yield the steps that turn a macro's query into one that means the same in all engines."""
     # The query of the macro without the parts that the arguments make superfluous.
     if not request.options["adjusted"]:
         yield partial(columns.drop_outputs, names=ADJUSTED_COLUMNS)
@@ -160,7 +161,7 @@ def _steps(request: Request) -> Iterator[Step]:
 
 
 def _steps_to_text(engine: Engine, order: Sequence[str], mark_ctes: Step) -> Iterator[Step]:
-    """Yield the steps from a query that all engines read in the same way to its final form."""
+    """Yield the steps that turn the result of build_query into the final form of the query."""
     yield partial(portable.order_rows, names=order)
     yield partial(portable.refuse_unportable, dialect=engine.name)
     yield from engine.last_steps
@@ -173,7 +174,7 @@ def _steps_to_text(engine: Engine, order: Sequence[str], mark_ctes: Step) -> Ite
 
 
 def _expand_macro(request: Request) -> exp.Select:
-    """Return the query for a table macro and its arguments, without macro calls."""
+    """Return the query of a table macro with its arguments filled in and macro calls expanded."""
     name = f"_{request.name}" if f"_{request.name}" in macro_definitions() else request.name
     given = {key: parse_column(x) for key, x in request.columns.items() if x is not None}
     expansion = Expansion(
@@ -197,10 +198,10 @@ def _expand_macro(request: Request) -> exp.Select:
 
 
 def _complete_or_null(request: Request) -> list[exp.Expr]:
-    """Return the coordinates; with missing = 'drop', the first one is NULL if any other is NULL.
+    """Return the coordinates; with missing = 'drop', the first is NULL if any other is NULL.
 
-    The first coordinate can then decide whether a point is left out. For a condition on all d
-    coordinates, Spark would plan 2^d steps.
+    To find incomplete points, the query then needs to test only the first coordinate. For a
+    condition on all d coordinates, Spark would plan 2^d steps.
     """
     coordinates = list(request.coordinates)
     if request.options["missing"] == "drop" and len(coordinates) > 1:

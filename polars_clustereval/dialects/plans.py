@@ -1,4 +1,4 @@
-"""Steps of ``to_sql`` that write queries in forms that engines plan and evaluate well.
+"""Steps of ``to_sql`` that rewrite queries so that engines plan and evaluate them efficiently.
 
 For example, an engine that cannot hash a join condition compares all pairs of rows.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def drop_row_count_checks(query: exp.Select) -> exp.Select:
-    """Return a query with TRUE for each (SELECT COUNT(*) ...) >= 0.
+    """Replace each condition (SELECT COUNT(*) ...) >= 0 with TRUE.
 
     In the macros, this condition keeps the checks of the data in the plan. The queries for other
     engines do not have these checks.
@@ -34,11 +34,11 @@ def drop_row_count_checks(query: exp.Select) -> exp.Select:
 
 
 def drop_partitions(query: exp.Select) -> exp.Select:
-    """Return a query with NULL instead of partition keys, and TRUE instead of their comparisons.
+    """Replace partition keys with NULL, and comparisons of partition keys with TRUE.
 
-    Use this step for queries without partition_by, in which all keys are NULL. Without the keys,
-    engines neither join nor group by a constant, and know that a table with one row per partition
-    has a single row.
+    Use this step for queries without partition_by, in which all partition keys are NULL. Without
+    the keys, engines do not join or group by a constant, and they can tell that a table with one
+    row per partition has a single row.
     """
     for node in _find_comparisons(query, PARTITION):
         node.replace(exp.true())
@@ -58,10 +58,10 @@ def drop_partitions(query: exp.Select) -> exp.Select:
 
 
 def drop_partition_numbers(query: exp.Select) -> exp.Select:
-    """Return a query with TRUE instead of each comparison of two partition numbers.
+    """Replace each comparison of two partition numbers with TRUE.
 
-    Use this step if all partition numbers are equal. Postgres and ClickHouse would hash the
-    numbers, and find all rows under the same hash. A nested loop is faster.
+    Use this step if all partition numbers are equal. Without this step, Postgres and ClickHouse
+    would hash the numbers, and all rows would have the same hash. A nested loop is faster.
     """
     for node in list(query.find_all(exp.EQ)):
         sides = (node.left, node.right)
@@ -71,10 +71,10 @@ def drop_partition_numbers(query: exp.Select) -> exp.Select:
 
 
 def equate_clusters(query: exp.Select) -> exp.Select:
-    """Return a query that compares clusters by = instead of IS NOT DISTINCT FROM.
+    """Compare clusters with = instead of IS NOT DISTINCT FROM.
 
-    Use this step for queries in which no cell has the cluster NULL, which marks noise rows that
-    count as singletons.
+    Use this step only if no cell has a NULL cluster. A NULL cluster marks noise rows that count as
+    singletons.
     """
     for node in _find_comparisons(query, CLUSTER):
         node.replace(exp.EQ(this=node.left, expression=node.right))
@@ -82,7 +82,7 @@ def equate_clusters(query: exp.Select) -> exp.Select:
 
 
 def _find_comparisons(query: exp.Select, column: str) -> list[exp.NullSafeEQ]:
-    """Return the comparisons by IS NOT DISTINCT FROM of two columns that are named `column`."""
+    """Return the comparisons with IS NOT DISTINCT FROM of two columns named `column`."""
     return [
         node
         for node in query.find_all(exp.NullSafeEQ)
@@ -91,9 +91,9 @@ def _find_comparisons(query: exp.Select, column: str) -> list[exp.NullSafeEQ]:
 
 
 def hash_comparisons(query: exp.Select) -> exp.Select:
-    """Return a query with an equality of arrays next to each IS NOT DISTINCT FROM.
+    """Add a comparison of arrays with = to each IS NOT DISTINCT FROM.
 
-    Postgres can use hashing or sorting only for comparisons by =. For arrays, {NULL} = {NULL} is
+    Postgres can use hashing or sorting only for comparisons with =. For arrays, {NULL} = {NULL} is
     TRUE, so the comparison of arrays finds the same rows. The original condition is kept, because
     an array of arrays does not distinguish NULL from an empty array.
     """
@@ -105,9 +105,9 @@ def hash_comparisons(query: exp.Select) -> exp.Select:
 
 
 def materialize_shared(query: exp.Select) -> exp.Select:
-    """Return a query in which a CTE that is read more than once is MATERIALIZED.
+    """Mark each CTE that is read more than once as MATERIALIZED.
 
-    A CTE that also streams in DuckDB is not marked.
+    A CTE that is NOT MATERIALIZED in DuckDB is not marked.
     """
     names = [table.name for table in query.find_all(exp.Table)]
     for cte in query.ctes:
@@ -117,10 +117,11 @@ def materialize_shared(query: exp.Select) -> exp.Select:
 
 
 def materialize_all(query: exp.Select) -> exp.Select:
-    """Return a query in which every CTE is MATERIALIZED.
+    """Mark every CTE as MATERIALIZED.
 
-    If a CTE is read only once and not marked, Postgres replaces each use of a column of the CTE by
-    the expression of the column. In a chain of CTEs, the expressions would grow exponentially.
+    If a CTE is read only once and is not marked, Postgres replaces each of its columns with the
+    expression that computes the column. In a chain of CTEs, these expressions would grow
+    exponentially.
     """
     for cte in query.ctes:
         cte.set("materialized", True)
@@ -128,11 +129,11 @@ def materialize_all(query: exp.Select) -> exp.Select:
 
 
 def materialize_or_stream(query: exp.Select) -> exp.Select:
-    """Return a query in which a CTE streams if it is read once, by a SELECT without joins.
+    """Let a CTE stream if it is read only once, by a SELECT without joins.
 
-    All other CTEs are MATERIALIZED, because in a join, Postgres might compute a CTE again for every
-    row of the other side. A CTE with one row for each pair of clusters should stream, because
-    Postgres would write it to a file if it were materialized.
+    All other CTEs are MATERIALIZED, because Postgres might otherwise compute a joined CTE again for
+    every row of the other table. A CTE with one row for each pair of clusters should stream,
+    because Postgres would write it to a file if it were materialized.
     """
     alone = _tables_read_alone(query)
     materialize_all(query)
@@ -141,10 +142,10 @@ def materialize_or_stream(query: exp.Select) -> exp.Select:
 
 
 def materialize_shared_or_stream(query: exp.Select) -> exp.Select:
-    """Return a query whose CTEs stream, except that shared CTEs and joined groups are MATERIALIZED.
+    """Mark shared CTEs and joined groups as MATERIALIZED, and let all other CTEs stream.
 
-    Postgres expects a tenth as many groups as rows, and might therefore join groups by nested
-    loops. For a temporary table, Postgres knows the number of rows.
+    Postgres assumes that there are a tenth as many groups as rows, so it might join groups with
+    nested loops. If the groups are in a temporary table, Postgres knows how many there are.
     """
     materialize_shared(query)
     alone = _tables_read_alone(query)
@@ -157,7 +158,7 @@ def materialize_shared_or_stream(query: exp.Select) -> exp.Select:
 
 
 def _tables_read_alone(query: exp.Select) -> set[str]:
-    """Return the names of the tables that a SELECT without joins reads."""
+    """Return the names of the tables that are read by a SELECT without joins."""
     return {
         select.args["from_"].this.name
         for select in query.find_all(exp.Select)
@@ -166,16 +167,16 @@ def _tables_read_alone(query: exp.Select) -> set[str]:
 
 
 def _ctes_read_once(query: exp.Select) -> list[exp.CTE]:
-    """Return the CTEs of a query that are read in one place."""
+    """Return the CTEs of a query that are read exactly once."""
     counts = Counter(table.name for table in query.find_all(exp.Table))
     return [cte for cte in query.ctes if counts[cte.alias] == 1]
 
 
 def _stream_ctes(ctes: Iterable[exp.CTE]) -> None:
-    """Mark CTEs, in place, so that Postgres neither stores their rows nor inlines them.
+    """Mark CTEs, in place, so that Postgres neither stores nor inlines them.
 
-    OFFSET 0 ensures that an expression is computed only once even if the query that reads the CTE
-    uses it twice.
+    OFFSET 0 ensures that each expression in a CTE is computed only once, even if the query that
+    reads the CTE uses the expression twice.
     """
     for cte in ctes:
         cte.set("materialized", None)
@@ -183,7 +184,7 @@ def _stream_ctes(ctes: Iterable[exp.CTE]) -> None:
 
 
 def unmark_ctes(query: exp.Select) -> exp.Select:
-    """Return a query whose CTEs are not marked as MATERIALIZED or NOT MATERIALIZED."""
+    """Remove the marks MATERIALIZED and NOT MATERIALIZED from all CTEs."""
     for cte in query.ctes:
         cte.set("materialized", None)
     return query

@@ -1,8 +1,8 @@
-"""Steps of ``to_sql`` that write queries which mean the same in every SQL dialect.
+"""Steps of ``to_sql`` that make a query mean the same in every SQL dialect.
 
 Engines differ in the type of an untyped NULL and of the number 1.0, in whether CASE evaluates the
-branches that it does not take, and in what they accept in GROUP BY and FROM. The steps here write a
-query so that none of this matters.
+branches that it does not take, and in what they accept in GROUP BY and FROM. The steps in this
+module rewrite a query so that these differences do not matter.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ _PORTABLE_FUNCTIONS = frozenset(
 
 
 def write_constant_rows(query: exp.Select) -> exp.Select:
-    """Return a query in which a SELECT of aggregates over no rows reads no source.
+    """Replace aggregates over no rows with constants, and remove the sources of their SELECT.
 
-    The result of such a SELECT is a single row in which counts are 0 and other aggregates are NULL.
+    A SELECT that aggregates no rows returns a single row, in which counts are 0 and other
+    aggregates are NULL.
     """
     for select in query.find_all(exp.Select):
         where, having = select.args.get("where"), select.args.get("having")
@@ -49,7 +50,7 @@ def write_constant_rows(query: exp.Select) -> exp.Select:
 
 
 def drop_true_clauses(query: exp.Select) -> exp.Select:
-    """Return a query without WHERE, HAVING, FILTER, or ON of an inner join that is TRUE."""
+    """Remove WHERE, HAVING, FILTER and inner-join ON clauses whose condition is TRUE."""
     for select in query.find_all(exp.Select):
         for clause in ("where", "having"):
             if select.args.get(clause) and select.args[clause].this == exp.true():
@@ -65,7 +66,7 @@ def drop_true_clauses(query: exp.Select) -> exp.Select:
 
 
 def type_nulls(query: exp.Select) -> exp.Select:
-    """Return a query in which columns that are NULL in every branch of UNION ALL have a type.
+    """Give a type to columns that are NULL in every branch of a UNION ALL.
 
     Any other NULL gets its type from another branch of UNION ALL or CASE.
     """
@@ -79,7 +80,7 @@ def type_nulls(query: exp.Select) -> exp.Select:
 
 
 def _find_unions(query: exp.Expr) -> Iterator[list[exp.Select]]:
-    """Yield the branches of each UNION ALL in a query, and each SELECT that is not in one."""
+    """Yield the branches of each UNION ALL as a list, and any other SELECT as a list of one."""
     found: set[int] = set()
     for node in list(query.find_all(exp.Union, exp.Select, bfs=False)):
         branches = [select for select in selects_of(node) if id(select) not in found]
@@ -89,12 +90,12 @@ def _find_unions(query: exp.Expr) -> Iterator[list[exp.Select]]:
 
 
 def guard_divisions(query: exp.Select) -> exp.Select:
-    """Return a query that divides by NULL instead of 0 inside CASE.
+    """Make each division inside CASE divide by NULL instead of 0.
 
-    This guard is necessary because some engines also evaluate the branches that are not taken. It
-    is not part of the macros, because DuckDB does not need it and would compute the report a tenth
-    more slowly. A divisor that contains a division is left unchanged, because the divisor is NULL
-    if the inner division is NULL.
+    This guard is necessary because some engines also evaluate the branches of CASE that are not
+    taken. DuckDB does not need the guard, which would make its report a tenth slower, so the macros
+    do not contain it. A divisor that contains a division is left unchanged, because the divisor is
+    NULL if the inner division is NULL.
     """
     for case in query.find_all(exp.Case):
         for node in case.walk(prune=lambda node: isinstance(node, exp.Query)):
@@ -108,9 +109,9 @@ def guard_divisions(query: exp.Select) -> exp.Select:
 
 
 def number_conditions(query: exp.Select) -> exp.Select:
-    """Return a query with CASE instead of each condition that is cast to DOUBLE.
+    """Replace each cast of a condition to DOUBLE with CASE.
 
-    Postgres does not have this cast.
+    Postgres cannot cast a condition to DOUBLE.
     """
     for cast in list(query.find_all(exp.Cast)):
         if isinstance(cast.this.unnest(), exp.Predicate) and cast.to.is_type(exp.DType.DOUBLE):
@@ -119,9 +120,9 @@ def number_conditions(query: exp.Select) -> exp.Select:
 
 
 def type_fractions(query: exp.Select) -> exp.Select:
-    """Return a query in which literals with a decimal point or an exponent are cast to DOUBLE.
+    """Cast literals with a decimal point or an exponent to DOUBLE.
 
-    In some engines, such literals are DECIMAL.
+    Some engines read such literals as DECIMAL.
     """
     for number in list(query.find_all(exp.Literal)):
         if number.is_number and not number.is_int and not isinstance(number.parent, exp.Cast):
@@ -130,9 +131,9 @@ def type_fractions(query: exp.Select) -> exp.Select:
 
 
 def order_row_numbers(query: exp.Select) -> exp.Select:
-    """Return a query in which all row numbers have an order, which Spark needs.
+    """Give every row_number() an ORDER BY clause, which Spark requires.
 
-    The order may be that of a constant.
+    If the macro specifies no order, the rows are ordered by a constant.
     """
     for window in query.find_all(exp.Window):
         if isinstance(window.this, exp.RowNumber) and not window.args.get("order"):
@@ -142,9 +143,9 @@ def order_row_numbers(query: exp.Select) -> exp.Select:
 
 
 def separate_distinctions(query: exp.Select) -> exp.Select:
-    """Return a query with parentheses around IS [NOT] DISTINCT FROM.
+    """Put parentheses around IS [NOT] DISTINCT FROM.
 
-    In DataFusion, AND and OR bind more tightly.
+    In DataFusion, AND and OR bind more tightly than IS [NOT] DISTINCT FROM.
     """
     for node in list(query.find_all(exp.NullSafeEQ, exp.NullSafeNEQ)):
         if isinstance(node.parent, exp.Connector | exp.Not):
@@ -153,9 +154,10 @@ def separate_distinctions(query: exp.Select) -> exp.Select:
 
 
 def drop_constant_keys(query: exp.Select) -> exp.Select:
-    """Return a query that does not group by constants.
+    """Remove constants from GROUP BY.
 
-    A single group of all rows, which exists only if there are rows, becomes HAVING COUNT(*) > 0.
+    If no key is left, GROUP BY becomes HAVING COUNT(*) > 0, so that an input without rows still has
+    no group.
     """
     for select in query.find_all(exp.Select):
         group = select.args.get("group")
@@ -173,7 +175,7 @@ def drop_constant_keys(query: exp.Select) -> exp.Select:
 
 
 def alias_sources(query: exp.Select) -> exp.Select:
-    """Return a query with an alias for each subquery in FROM and JOIN, as Postgres 15 requires."""
+    """Give an alias to each subquery in FROM and JOIN, as Postgres 15 requires."""
     numbers = count()
     for select in query.find_all(exp.Select):
         for source in sources_of(select):
@@ -184,7 +186,7 @@ def alias_sources(query: exp.Select) -> exp.Select:
 
 
 def drop_parentheses(query: exp.Select) -> exp.Select:
-    """Return a query without redundant parentheses.
+    """Remove redundant parentheses from the query.
 
     This step is necessary because parsers limit the depth of nesting.
     """
@@ -214,13 +216,13 @@ _RANKS: dict[type[exp.Expr], int] = {exp.Add: 1, exp.Sub: 1, exp.Mul: 2, exp.Div
 
 
 def drop_order(query: exp.Select) -> exp.Select:
-    """Return a query whose rows are not sorted."""
+    """Remove the ORDER BY clause from the final SELECT of the query."""
     query.set("order", None)
     return query
 
 
 def order_rows(query: exp.Select, names: Sequence[str]) -> exp.Select:
-    """Return a query whose rows are sorted by the columns `names`, unless the macro sorts them."""
+    """Sort the rows of the query by the columns `names`, unless the macro already sorts them."""
     if query.args.get("order") or not names:
         return query
     return query.order_by(
@@ -229,16 +231,17 @@ def order_rows(query: exp.Select, names: Sequence[str]) -> exp.Select:
 
 
 def refuse_unportable(query: exp.Select, dialect: str) -> exp.Select:
-    """Return the query, which must not have functions whose meaning may differ between dialects.
+    """Raise an error for a function whose meaning may differ between dialects.
 
-    Raise an error that names the dialect if the query has a function that is not in
-    _PORTABLE_FUNCTIONS and that functions.write_functions has not written for the dialect.
+    A function is allowed if it is in _PORTABLE_FUNCTIONS, or if functions.write_functions has
+    written it in the form of the dialect. If all functions are allowed, the query is returned
+    unchanged.
     """
     for node in query.walk():
         known = type(node).__name__ in _PORTABLE_FUNCTIONS or node.meta.get("native")
         if isinstance(node, exp.Func) and not known:
             what = node.name if isinstance(node, exp.Anonymous) else node.sql_name()
             raise ClusterEvalError(
-                f"{what}: not known to mean the same in {dialect}, so the query is refused"
+                f"{what}: may have a different meaning in {dialect}, so no query is written"
             )
     return query

@@ -1,4 +1,4 @@
-"""to_sql, and the table macros that it writes as standalone queries for other SQL engines."""
+"""The function to_sql, which writes table macros as standalone queries for other SQL engines."""
 
 from __future__ import annotations
 
@@ -83,23 +83,23 @@ def to_sql(
     steps: bool = False,
     compact: bool = False,
 ) -> str:
-    """Write a standalone query in another SQL dialect that returns the rows of a table macro.
+    """Write a table macro as a standalone query in another SQL dialect.
 
     Parameters
     ----------
     name : str
-        The table macro. For labels: ``external_report``, ``entity_resolution_report``,
-        ``contingency_matrix``, ``pair_counts``, ``external_cluster_report``,
-        ``external_label_report`` or ``bcubed_samples``; for two runs: ``run_transitions``,
-        ``transition_overlaps``, ``moved_ids`` or ``affected_ids``; for points: ``internal_report``,
+        The table macro. The macros for labels are ``external_report``,
+        ``entity_resolution_report``, ``contingency_matrix``, ``pair_counts``,
+        ``external_cluster_report``, ``external_label_report`` and ``bcubed_samples``. The macros
+        for two runs are ``run_transitions``, ``transition_overlaps``, ``moved_ids`` and
+        ``affected_ids``. The macros for points are ``internal_report``,
         ``internal_cluster_report``, ``neighbor_report``, ``centroids``, ``silhouette_score``,
-        ``silhouette_clusters`` or ``silhouette_samples``. You can also name a score that is a
-        column of one of these, such as ``adjusted_rand_score``; the query then returns only that
-        column.
+        ``silhouette_clusters`` and ``silhouette_samples``. You can also pass the name of a score in
+        one of these tables, such as ``adjusted_rand_score``, to get a query for that score alone.
     dialect : str
-        ``duckdb``, ``datafusion``, ``clickhouse``, ``postgres`` or ``spark``, in which the queries
-        for every table have been executed. You can also name another dialect of sqlglot
-        (``snowflake``, ``bigquery``, ...), in which no query has been executed, so that you get a
+        The tests execute the queries for every table in ``duckdb``, ``datafusion``,
+        ``clickhouse``, ``postgres`` and ``spark``. You can also pass another dialect of sqlglot
+        (``snowflake``, ``bigquery``, ...), but its queries have never been executed, so you get a
         warning.
     tbl, tbl_before, tbl_after : str
         The table to read, as ``table``, ``schema.table`` or ``database.schema.table``. Quote a name
@@ -107,39 +107,42 @@ def to_sql(
         ``tbl_after``, and also ``id``.
     label, cluster, weight, id, partition_by : str
         Names of columns. Names of tables and columns mean the same as in any query in the dialect.
-        The case of a name without quotes is folded (in Snowflake to upper case, in Postgres to
-        lower case), and a name in double quotes, as in ``'"Region"'``, is exact. If you leave out
+        The case of an unquoted name is folded (to upper case in Snowflake, to lower case in
+        Postgres), and a name in double quotes, as in ``'"Region"'``, is exact. If you leave out
         ``label`` and ``cluster``, the macros for labels read a saved contingency table, which has
-        the rows that ``contingency_matrix`` returned for one or several days or shards. In that
-        case, ``n_dropped`` and ``n_noise`` are NULL, because such a table does not contain them.
-        Pass ``weight`` and ``id`` only if the macro takes them. Without ``id``, rows are numbered
-        in the order in which the engine reads them, for which some engines sort all rows on one
-        node. Without ``partition_by``, the column ``partition_key`` is a NULL string.
+        the rows that ``contingency_matrix`` returned, possibly for several days or shards. For a
+        saved contingency table, ``n_dropped`` and ``n_noise`` are NULL, because the table does not
+        contain these counts. Pass ``weight`` and ``id`` only if the macro takes them. Without
+        ``id``, rows are numbered in the order in which the engine reads them. To number the rows,
+        some engines sort all of them on one node. Without ``partition_by``, the column
+        ``partition_key`` is a NULL string.
     vector : str or sequence of str
-        For macros that take points, the columns with the coordinates, or one column of arrays
-        together with `size`.
+        The columns with the coordinates, for macros that take points. You can also pass a single
+        column of arrays, together with `size`.
     size : int
-        Number of coordinates in a column of arrays. The query has one expression for each
-        coordinate, so it needs no list functions, but gets longer with `size`.
+        The number of coordinates in a column of arrays. The query has one expression for each
+        coordinate, so it needs no list functions, but its length grows with `size`.
     noise, noise_as, average_method, beta, adjusted, split_cost, merge_cost, threshold, min_share
-        As in the macro, if the macro takes them.
+        The options of the macro. Pass only options that the macro takes.
     distance, p, center, weights, missing, method, between
-        As in the macro, if the macro takes them. Silhouettes need the distance ``sqeuclidean`` or
-        ``cosine``, because with any other distance, they would have to be computed from pairs of
-        points. With the method ``simplified``, ``silhouette_score`` takes every distance.
+        The options of macros that take points. Pass only options that the macro takes. Silhouettes
+        need the distance ``sqeuclidean`` or ``cosine``, because any other distance would require a
+        comparison of all pairs of points. With the method ``simplified``, ``silhouette_score``
+        takes every distance.
     metrics : sequence of str
-        The columns of the result, in this order, after the columns that identify a row
-        (``partition_key`` if you pass `partition_by`, and the cluster in a report with one row per
-        cluster); by default all columns of the table. Anything that these columns do not need is
-        not computed.
+        The columns to return, in this order; by default all columns of the table. The columns that
+        identify a row always come first: ``partition_key`` if you pass `partition_by`, and the
+        cluster in a report with one row per cluster. The query computes only what the requested
+        columns need.
     steps : bool
-        True writes a script instead of one query. The script has several statements, separated by
-        ``;`` and a new line. They store intermediate results that are read more than once in
-        temporary tables, whose names begin with ``__ce_``, and the last statement is the query. Use
-        a script for macros that take points in ClickHouse and DataFusion, which compute a CTE again
-        each time it is read. Spark has no temporary tables.
+        If True, write a script instead of a single query. The statements of the script are
+        separated by ``;`` and a new line. The last statement is the query. The other statements
+        store intermediate results that are read more than once in temporary tables, whose names
+        begin with ``__ce_``. Use a script for macros that take points in ClickHouse and DataFusion,
+        because these engines compute a CTE again each time it is read. Scripts are not available
+        for Spark, which has no temporary tables.
     compact : bool
-        True writes each statement on one line. By default, statements are indented and follow a
+        If True, write each statement on one line. By default, statements are indented and follow a
         comment that describes the result.
 
     Returns
@@ -159,7 +162,7 @@ def to_sql(
     Warns
     -----
     UserWarning
-        If the tests of this package have not executed queries in this dialect.
+        If the tests of this package do not execute queries in this dialect.
 
     Examples
     --------
@@ -218,10 +221,10 @@ def to_sql(
 
 
 def keep_metrics(request: Request, metrics: Sequence[str] | None) -> Request:
-    """Return a request for only the columns `metrics`, after those that identify a row.
+    """Return the request, limited to the columns that identify a row and those in `metrics`.
 
-    If `metrics` is None, the request is for all columns. Raise an error if it is not a list of
-    names.
+    If `metrics` is None, the request is returned unchanged. Raise an error if `metrics` is not a
+    list of names.
     """
     if metrics is None:
         return request
@@ -230,7 +233,7 @@ def keep_metrics(request: Request, metrics: Sequence[str] | None) -> Request:
 
 
 def _order_of(request: Request) -> tuple[str, ...]:
-    """Return the columns that identify and sort the rows of a request."""
+    """Return the columns by which the rows of the result are identified and sorted."""
     return tuple(_ROW_ORDER[request.name][request.has_one_partition :])
 
 
@@ -246,11 +249,11 @@ OPTIONS: dict[str, Any] = {
 
 
 def check_macro_options(name: str, options: Mapping[str, Any]) -> None:
-    """Raise the error of the macro if one of its `options` is invalid.
+    """Raise the same error as the macro `name` if one of its options is invalid.
 
-    `options` maps parameters to values. DuckDB runs the macro that checks the options of the macro
-    `name`, for which no table is needed. If the error text of this macro would show an option in
-    the form that it has in SQL, Python does the check instead.
+    `options` maps parameters to values. DuckDB runs a private macro that checks these options
+    without reading a table. If the error message of this macro would show an option in its SQL
+    form, Python does the check instead.
     """
     if name == "external_report":
         names = ("average_method", "beta", "adjusted")

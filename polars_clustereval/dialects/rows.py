@@ -1,7 +1,7 @@
-"""A step of ``to_sql`` that removes joins with groups if they do not change the rows of a SELECT.
+"""A step of ``to_sql`` that removes joins that do not affect the result of a SELECT.
 
-Such a join is left out if its columns are never read. Everything that is needed only for these
-columns is also left out.
+A join with grouped rows is removed if it does not change the rows of the SELECT and its columns are
+never read. Everything that only these columns need is also removed.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 class Groups(NamedTuple):
-    """What is known about the rows of a CTE.
+    """What is known about how the rows of a CTE are grouped.
 
     No two rows have the same values in the columns `keys`. If there are no keys, the CTE has one
-    row. `table` is set if the CTE has one row for every group of that table, which is grouped by
-    columns with the same names as the keys.
+    row. If the CTE has one row for every group of a table that is grouped by columns with the same
+    names as the keys, `table` is the name of that table.
     """
 
     keys: frozenset[str]
@@ -30,7 +30,7 @@ class Groups(NamedTuple):
 
 
 def find_groups(query: exp.Select) -> dict[str, Groups]:
-    """Return a mapping from CTEs to the groups that form their rows, as far as these are known."""
+    """Return a mapping from CTE names to Groups, for the CTEs whose groups are known."""
     found: dict[str, Groups] = {}
     for cte in query.ctes:
         groups = _groups_of(cte.this, found)
@@ -40,7 +40,7 @@ def find_groups(query: exp.Select) -> dict[str, Groups]:
 
 
 def _groups_of(query: exp.Expr, known: Mapping[str, Groups]) -> Groups | None:
-    """Return the groups that form the rows of a query, or None if they are not known."""
+    """Return the Groups of the rows of a query, or None if they are not known."""
     select, *others = selects_of(query)
     if others or select.find(exp.Explode):
         return None
@@ -64,19 +64,22 @@ def _groups_of(query: exp.Expr, known: Mapping[str, Groups]) -> Groups | None:
 
 
 def _outputs_of(select: exp.Select, keys: Sequence[exp.Expr]) -> frozenset[str] | None:
-    """Return the output columns for these expressions, or None if one of them is not an output."""
+    """Return the names of the output columns for `keys`, or None if a key is not in the output."""
     names = {_write_key(column.unalias()): column.alias_or_name for column in select.expressions}
     texts = [_write_key(key) for key in keys]
     return frozenset(names[text] for text in texts) if names.keys() >= {*texts} else None
 
 
 def _write_key(value: exp.Expr) -> str:
-    """Return the text of an expression, which for a column is the name of the column."""
+    """Return the SQL text of an expression, or only the name of a column."""
     return value.name if isinstance(value, exp.Column) else value.sql()
 
 
 def _grouped_table(select: exp.Select, sources: Sequence[exp.Expr]) -> str | None:
-    """Return the table if a SELECT groups all rows of a table by columns that keep their names."""
+    """Return the table that a SELECT groups by columns that keep their names, or None.
+
+    The SELECT must group all rows of the table.
+    """
     is_partial = select.args.get("where") or select.args.get("having")
     if is_partial or len(sources) != 1 or not isinstance(sources[0], exp.Table):
         return None
@@ -87,9 +90,9 @@ def _grouped_table(select: exp.Select, sources: Sequence[exp.Expr]) -> str | Non
 
 
 def drop_unread_joins(select: exp.Select, known: Mapping[str, Groups]) -> None:
-    """Leave out, in place, joins that change no rows of a SELECT and whose columns are unread.
+    """Remove joins that do not change the rows of a SELECT and whose columns are never read.
 
-    `known` is the result of find_groups.
+    The SELECT is changed in place. `known` is the result of find_groups.
     """
     # The last join comes first, because its condition may be the only place where another join is
     # read.
@@ -99,7 +102,7 @@ def drop_unread_joins(select: exp.Select, known: Mapping[str, Groups]) -> None:
 
 
 def _changes_nothing(join: exp.Join, select: exp.Select, known: Mapping[str, Groups]) -> bool:
-    """Return whether a join changes no rows of a SELECT and none of its columns is read."""
+    """Return whether a join can be removed: it changes no rows, and its columns are not read."""
     source, condition = join.this, join.args.get("on")
     if not isinstance(source, exp.Table) or source.name not in known or condition is None:
         return False
@@ -130,7 +133,7 @@ def _changes_nothing(join: exp.Join, select: exp.Select, known: Mapping[str, Gro
 
 
 def _equated_columns(condition: exp.Expr, table: str) -> Iterator[tuple[exp.Column, exp.Column]]:
-    """Yield the pairs of columns of two tables that a condition requires to be equal."""
+    """Yield the pairs of columns that a condition equates, with the column of `table` first."""
     for part in _parts_of(condition):
         sides = (part.left, part.right) if isinstance(part, exp.EQ | exp.NullSafeEQ) else ()
         columns = [side for side in sides if isinstance(side, exp.Column)]
@@ -140,7 +143,7 @@ def _equated_columns(condition: exp.Expr, table: str) -> Iterator[tuple[exp.Colu
 
 
 def _parts_of(condition: exp.Expr) -> Iterator[exp.Expr]:
-    """Yield the conditions that are joined by AND."""
+    """Yield the parts of a condition that are combined by AND."""
     whole = condition.unnest()
     if isinstance(whole, exp.And):
         for side in (whole.left, whole.right):

@@ -1,4 +1,4 @@
-"""Scripts of ``to_sql``, in which CTEs that are read more than once are temporary tables.
+"""Scripts of ``to_sql``, which store CTEs that are read more than once as temporary tables.
 
 Use a script for engines that compute a CTE again each time it is read.
 """
@@ -22,9 +22,9 @@ def write_statements(
 ) -> str:
     """Return the statements of a script, separated by ; and a new line.
 
-    The statements create a temporary table for each MATERIALIZED CTE of a query, and the last
-    statement is the query that reads these tables. `write` is a function that returns the text of a
-    query. `gap` is the text between CREATE TABLE … AS and the query.
+    The statements create a temporary table for each MATERIALIZED CTE of a query. The last statement
+    is the query that reads these tables. `write` is a function that returns the text of a query.
+    `gap` is the text between CREATE TABLE … AS and the query.
     """
     if engine.create_table is None:
         raise ClusterEvalError(
@@ -44,9 +44,9 @@ def write_statements(
 
 
 def _keep_ctes(query: exp.Query, ctes: Sequence[exp.CTE]) -> exp.Query:
-    """Return a copy of a query that has only those of `ctes` that it needs.
+    """Return a copy of a query with only the CTEs that it needs.
 
-    `ctes` are in order.
+    `ctes` lists the available CTEs in the order in which they build on each other.
     """
     query = query.copy()
     query.set("with_", None)

@@ -1,4 +1,4 @@
-"""The table or score that the user requests from ``to_sql``, its columns, and its description."""
+"""The table or score that the user requests from ``to_sql``, with its columns and description."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _COMMENT_WIDTH = 100
 
 
 class Selection(NamedTuple):
-    """A table macro and the columns that the user requests, which are None for all columns."""
+    """A table macro and the columns that the user requests, or None for all columns."""
 
     table: str
     metrics: Sequence[str] | None
 
 
 def select_columns(name: str, metrics: Sequence[str] | None, tables: Collection[str]) -> Selection:
-    """Return the selection for `name`, which is one of the `tables` or a score in one of them."""
+    """Return the Selection for `name`, which is one of the `tables` or a column of one of them."""
     if name in tables:
         return Selection(name, metrics)
     score = entries().get(name)
@@ -36,7 +36,7 @@ def select_columns(name: str, metrics: Sequence[str] | None, tables: Collection[
         hint = f"; did you mean {near[0]!r}?" if near else ""
         known = ", ".join(sorted(tables))
         raise ClusterEvalError(
-            f"name: expected one of {known}, or a score of theirs, got {name!r}{hint}"
+            f"name: expected one of {known}, or a score in one of these tables, got {name!r}{hint}"
         )
     if score.table not in tables:
         raise ClusterEvalError(
@@ -44,13 +44,14 @@ def select_columns(name: str, metrics: Sequence[str] | None, tables: Collection[
         )
     if metrics is not None:
         raise ClusterEvalError(
-            f"metrics: {name} is one column already; for several, take the table {score.table}"
+            f"metrics: {name} is already a single column; for several columns, pass "
+            f"name={score.table!r}"
         )
     return Selection(score.table, (name,))
 
 
 def describe_call(name: str, arguments: Mapping[str, Any]) -> str:
-    """Return the comment on a query, with the title of `name` and the call with its `arguments`."""
+    """Return the comment above a query, which shows the title of `name` and the call of to_sql."""
     call = ", ".join([repr(name), *(f"{key}={value!r}" for key, value in arguments.items())])
     version = f"polars_clustereval {macros_version()}: to_sql({call})"
     lines = [line for text in (_title(name), version) for line in _wrap(text)]
@@ -58,7 +59,7 @@ def describe_call(name: str, arguments: Mapping[str, Any]) -> str:
 
 
 def _title(name: str) -> str:
-    """Return the first sentence about a table, or the title and the definition of a score."""
+    """Return the first line of a table's docstring, or the title and definition of a score."""
     if (table := declared_tables().get(name)) is not None:
         return (getdoc(table.function) or "").split("\n")[0]
     score = entries()[name]
@@ -66,5 +67,5 @@ def _title(name: str) -> str:
 
 
 def _wrap(text: str) -> list[str]:
-    """Return the lines of a wrapped text, with all lines after the first one indented."""
+    """Wrap a text into lines, and indent all lines after the first one."""
     return textwrap.wrap(text, _COMMENT_WIDTH - 3, subsequent_indent="  ", break_long_words=False)

@@ -1,4 +1,4 @@
-"""Names in ``sql/`` that ``to_sql`` uses: columns, CTEs, and macros that other engines replace."""
+"""Names in ``sql/`` that ``to_sql`` uses, and bodies of macros that it replaces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions that read, traverse and rewrite syntax trees, for all steps of ``to_sql``."""
+"""Functions that read, traverse and rewrite syntax trees, shared by all steps of ``to_sql``."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Step: TypeAlias = "Callable[[exp.Select], exp.Select]"
 
 
 def rewrite_tree(node: exp.Expr, replacement: Callable[[exp.Expr], exp.Expr | None]) -> exp.Expr:
-    """Return the tree with nodes replaced from the top down.
+    """Replace nodes of a tree from the top down, and return the tree.
 
     `replacement` takes a node and returns a new node, or None to keep the node and continue with
-    its children. A new node is not searched again.
+    its children. The children of a new node are not visited.
     """
     new = replacement(node)
     if new is not None:
@@ -32,13 +32,14 @@ def rewrite_tree(node: exp.Expr, replacement: Callable[[exp.Expr], exp.Expr | No
 
 
 def fill_columns(node: exp.Expr, values: Mapping[str, exp.Expr]) -> exp.Expr:
-    """Return the tree with values instead of the unqualified columns that have these names.
+    """Replace the unqualified columns that are named in `values`, and return the tree.
 
-    If a value is an expression, it is written in parentheses.
+    `values` maps column names to syntax trees. A value that is a compound expression is put in
+    parentheses.
     """
 
     def fill(node: exp.Expr) -> exp.Expr | None:
-        """Return the value that a column stands for, or None for other nodes."""
+        """Return the value of a column that is named in `values`, or None for other nodes."""
         if not isinstance(node, exp.Column) or node.table or node.name not in values:
             return None
         value = values[node.name].copy()
@@ -56,7 +57,7 @@ def sources_of(select: exp.Select) -> list[exp.Expr]:
 
 
 def source_name(source: exp.Expr) -> str:
-    """Return the name by which the columns of a table or subquery are qualified."""
+    """Return the name that qualifies the columns of a table or subquery."""
     name: str = source.alias_or_name
     return name
 
@@ -64,7 +65,7 @@ def source_name(source: exp.Expr) -> str:
 def selects_of(query: exp.Expr) -> Iterator[exp.Select]:
     """Yield the branches of a UNION ALL in order, or the query itself if it is a single SELECT.
 
-    Raise an error for any other query.
+    Raise an error for any other kind of query.
     """
     if isinstance(query, exp.Subquery):
         yield from selects_of(query.this)

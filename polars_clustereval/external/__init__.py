@@ -1,1 +1,1 @@
-"""external: metrics that compare clusters with labels."""
+"""Metrics that compare clusters with labels."""

@@ -1,6 +1,7 @@
 """Coefficients of association between "same label" and "same cluster".
 
-They are computed from the four counts of pairs of rows; see pair_counting.
+The coefficients are computed from tp, fp, fn and tn, the four counts of pairs of rows that the
+module pair_counting explains.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
 def _phi_index(row: Row) -> pl.Expr:
     """Return the Pearson correlation of "same label" and "same cluster" over all pairs of rows.
 
-    `row(name)` is a pair count divided by the number of all pairs, tp_share to tn_share. The result
-    is NULL if either partition is trivial, and NaN for a single row, because one row forms no
-    pairs.
+    `row(name)` returns a pair count divided by the number of all pairs: tp_share, fp_share,
+    fn_share or tn_share. The result is NULL if either partition is trivial, that is, a single group
+    or singletons only. For a single row, which forms no pairs, the result is NaN.
     """
     tp, fp, fn, tn = pair_shares(row)
     together, apart = ((tp + fn) * (tp + fp)).sqrt(), ((fn + tn) * (fp + tn)).sqrt()
@@ -40,10 +41,10 @@ def _correlation_distance(row: Row) -> pl.Expr:
     """Return arccos(phi) / pi, where phi is the result of _phi_index, or 0 for equal partitions.
 
     The arc cosine of a number near 1 would lose half of the digits, so the angle is computed from
-    its tangent sqrt(1 - phi^2) / phi. With counts as shares of all pairs, the numerator of the
+    its tangent sqrt(1 - phi^2) / phi. If the counts are shares of all pairs, the numerator of the
     tangent is sqrt(tp tn (fp + fn) + fp fn (tp + tn)), the root of a sum of products. `row(name)`
-    is a field of pair_statistics. The result is NULL if the two partitions differ and one of them
-    is trivial.
+    returns a field of pair_statistics. The result is NULL if the two partitions differ and one of
+    them is trivial.
     """
     tp, fp, fn, tn = pair_shares(row)
     opposite, adjacent = tp * tn * (fp + fn) + fp * fn * (tp + tn), tp * tn - fn * fp
@@ -55,10 +56,10 @@ def _correlation_distance(row: Row) -> pl.Expr:
 
 
 def association_scores(row: Row) -> Terms:
-    """Return the association coefficients of "same label" and "same cluster" by name.
+    """Return expressions for the association coefficients of "same label" and "same cluster".
 
-    `row(name)` is a field of pair_statistics: the number of rows, a pair count, or a pair count
-    divided by the number of all pairs.
+    `row(name)` returns a field of pair_statistics: the number of rows, a pair count, or a pair
+    count divided by the number of all pairs.
     """
     tp, fp, fn, tn = (row(name) for name in ("tp", "fp", "fn", "tn"))
     agreements, disagreements, pairs = tp + tn, fp + fn, tp + fp + fn + tn
@@ -83,11 +84,12 @@ def association_scores(row: Row) -> Terms:
 
 
 def _angle_of(phi: Quotient, row: Row) -> Quotient:
-    """Return the quotient that has the derivatives of arccos(phi) / pi, given the quotient for phi.
+    """Return a quotient with the derivatives of arccos(phi) / pi, given the quotient for phi.
 
     phi is the correlation of "same label" and "same cluster". The result is phi times the
-    derivative of the arc cosine, and this derivative is treated as a constant. correlation_distance
-    explains the sine in the derivative. `row(name)` is a statistic of a partition.
+    derivative of arccos(phi) / pi, which is treated as a constant. The docstring of
+    _correlation_distance explains the square root in this derivative. `row(name)` returns a
+    statistic of a partition.
     """
     tp, fp, fn, tn = (row(f"{name}_share") for name in ("tp", "fp", "fn", "tn"))
     sine = (tp * tn * (fp + fn) + fp * fn * (tp + tn)).sqrt()
@@ -97,13 +99,13 @@ def _angle_of(phi: Quotient, row: Row) -> Quotient:
 
 
 def association_quotients(row: Row) -> dict[str, Quotient]:
-    """Return the metrics of this module with their derivatives, by name.
+    """Return a mapping from the names of the association coefficients to their quotients.
 
-    The statistics are shares of all pairs of rows. s is the share of pairs with the same label and
-    the same cluster, x is the share of pairs with only the same cluster, and y is the share of
-    pairs with only the same label. Therefore b = s + y is the share of pairs with the same label,
-    and c = s + x is the share of pairs with the same cluster. `row(name)` is a statistic of a
-    partition.
+    A quotient contains a metric and its derivatives. The statistics are shares of all pairs of
+    rows: s is the share of pairs with the same label and the same cluster, x is the share of pairs
+    with only the same cluster, and y is the share of pairs with only the same label. Therefore b =
+    s + y is the share of pairs with the same label, and c = s + x is the share of pairs with the
+    same cluster. `row(name)` returns a statistic of a partition.
     """
     s, x, y = row("tp_share"), row("fp_share"), row("fn_share")
     b, c, differ = s + y, s + x, x + y
@@ -153,7 +155,7 @@ def association_quotients(row: Row) -> dict[str, Quotient]:
 def hubert_index(label: Column, cluster: Column) -> pl.Expr:
     """Share of pairs on which label and cluster agree, minus the share on which they disagree.
 
-    It is (tp + tn - fp - fn) / all pairs, which equals 2 rand_score - 1.
+    The index is (tp + tn - fp - fn) / (tp + fp + fn + tn), which equals 2 rand_score - 1.
 
     Facts
     -----
@@ -181,7 +183,7 @@ def hubert_index(label: Column, cluster: Column) -> pl.Expr:
 def kulczynski_index(label: Column, cluster: Column) -> pl.Expr:
     """Arithmetic mean of pair precision and pair recall.
 
-    It is (tp / (tp + fp) + tp / (tp + fn)) / 2.
+    The index is (tp / (tp + fp) + tp / (tp + fn)) / 2.
 
     Facts
     -----
@@ -208,10 +210,10 @@ def kulczynski_index(label: Column, cluster: Column) -> pl.Expr:
 def mcnemar_index(label: Column, cluster: Column) -> pl.Expr:
     """Signed root of McNemar's statistic: positive if more pairs are split than joined.
 
-    It is (fn - fp) / sqrt(fn + fp), which is 0 if the two numbers of pairs are equal. The fn split
-    pairs have the same label but different clusters; the fp joined pairs are in the same cluster
-    but have different labels. If pairs are split and joined at random, the index is approximately
-    standard normal.
+    The index is (fn - fp) / sqrt(fn + fp), which is 0 if fn equals fp. The fn split pairs have the
+    same label but different clusters, and the fp joined pairs have the same cluster but different
+    labels. If pairs are split and joined at random, the index approximately follows a standard
+    normal distribution.
 
     Facts
     -----
@@ -241,8 +243,8 @@ def mcnemar_index(label: Column, cluster: Column) -> pl.Expr:
 def phi_index(label: Column, cluster: Column) -> pl.Expr:
     """Correlation of "same label" and "same cluster" over all pairs of rows.
 
-    It is (tp tn - fp fn) / sqrt((tp + fp) (tp + fn) (fp + tn) (fn + tn)), and is also known as
-    Hubert's normalized gamma.
+    The coefficient is (tp tn - fp fn) / sqrt((tp + fp) (tp + fn) (fp + tn) (fn + tn)), and is also
+    known as Hubert's normalized gamma.
 
     Facts
     -----
@@ -278,7 +280,8 @@ def phi_index(label: Column, cluster: Column) -> pl.Expr:
 def correlation_distance(label: Column, cluster: Column) -> pl.Expr:
     """Angle between the two partitions, arccos(phi_index) / pi.
 
-    It is a metric on partitions. For random labelings, its expectation is near 1/2.
+    The correlation distance is a metric on partitions. For random labelings, the expected distance
+    is close to 1/2.
 
     Facts
     -----
@@ -307,7 +310,7 @@ def correlation_distance(label: Column, cluster: Column) -> pl.Expr:
 def rogers_tanimoto_index(label: Column, cluster: Column) -> pl.Expr:
     """Share of pairs on which label and cluster agree, with disagreements counted twice.
 
-    It is (tp + tn) / (tp + tn + 2 (fp + fn)).
+    The index is (tp + tn) / (tp + tn + 2 (fp + fn)).
 
     Facts
     -----
@@ -335,7 +338,7 @@ def rogers_tanimoto_index(label: Column, cluster: Column) -> pl.Expr:
 def russell_rao_index(label: Column, cluster: Column) -> pl.Expr:
     """Share of all pairs of rows that have the same label and the same cluster.
 
-    It is tp / all pairs.
+    The index is tp / (tp + fp + fn + tn).
 
     Facts
     -----
@@ -362,9 +365,9 @@ def russell_rao_index(label: Column, cluster: Column) -> pl.Expr:
 
 
 def sokal_sneath_1_index(label: Column, cluster: Column) -> pl.Expr:
-    """Jaccard index of pairs, in which pairs on which label and cluster disagree count twice.
+    """Jaccard index of pairs of rows, with disagreements between label and cluster counted twice.
 
-    It is tp / (tp + 2 (fp + fn)).
+    The index is tp / (tp + 2 (fp + fn)).
 
     Facts
     -----
@@ -391,7 +394,7 @@ def sokal_sneath_1_index(label: Column, cluster: Column) -> pl.Expr:
 def sokal_sneath_2_index(label: Column, cluster: Column) -> pl.Expr:
     """Share of pairs on which label and cluster agree, with agreements counted twice.
 
-    It is (tp + tn) / (tp + tn + (fp + fn) / 2).
+    The index is (tp + tn) / (tp + tn + (fp + fn) / 2).
 
     Facts
     -----
@@ -416,9 +419,9 @@ def sokal_sneath_2_index(label: Column, cluster: Column) -> pl.Expr:
 
 
 def southwood_index(label: Column, cluster: Column) -> pl.Expr:
-    """Number of pairs together by both label and cluster, per pair together by only one of them.
+    """Number of pairs that share label and cluster, divided by the number that share only one.
 
-    It is tp / (fp + fn), which equals J / (1 - J), where J is jaccard_index.
+    The index is tp / (fp + fn), which equals J / (1 - J), where J is jaccard_index.
 
     Facts
     -----

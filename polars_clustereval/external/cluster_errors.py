@@ -1,4 +1,4 @@
-"""Errors in the clusters of single records, and in the records of single true clusters."""
+"""Clustering errors of individual records, and mean errors per true cluster."""
 
 from __future__ import annotations
 
@@ -45,46 +45,53 @@ def record_error_table(
     noise_as: NoiseAs | None = None,
     count_unlabeled: bool = False,
 ) -> Frame:
-    """The numbers of extra rows and of missing rows in the cluster of each record.
+    """The numbers of extra and missing rows in the cluster of each record.
 
     The true cluster of a record is the set of rows with the same label. The extra rows of a record
-    are in its cluster but not in its true cluster. The missing rows are in its true cluster but not
-    in its cluster. If a cluster is exact, both numbers are 0 for all of its records.
+    are in its cluster but not in its true cluster. The missing rows of a record are in its true
+    cluster but not in its cluster. If a cluster is also a true cluster, none of its records has
+    extra or missing rows.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The records. A LazyFrame is read when you collect the result, and streams.
+        The records. A LazyFrame is read as a stream when you collect the result.
     label, cluster : str or Expr
-        True entity and assigned cluster, of any groupable type. Rows with a NULL in one of them are
-        left out.
+        The true entity and the assigned cluster. Any type that can be grouped is allowed. Rows with
+        a NULL label or cluster are left out.
     id : str or Expr, optional
-        Identifier of each row; by default its number in the frame, from 0. If several sources use
-        the same ids, pass a struct of source and id.
+        Identifier of each row. By default, this is the row number, starting at 0. If several
+        sources use the same ids, pass a struct of source and id.
     count_unlabeled : bool
-        Whether rows with a cluster but a NULL label count as extra rows of their cluster. Use it if
-        only a sample of the true clusters is labeled, each of them in all of its rows.
+        Whether rows that have a cluster but no label count as extra rows of their cluster. Use this
+        option if you labeled only a sample of the true clusters, but all rows of each.
     partition_by, noise, noise_as : as in external_report
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per record, sorted by partition and id: the partition columns;
-        id; label; cluster; label_size and cluster_size, the numbers of rows of its label and of its
-        cluster; extra; missing; relative_extra = extra / cluster_size; and relative_missing =
-        missing / label_size. The last two range from 0, the best value, to below 1. For a noise row
-        that counts as a singleton, cluster is NULL. If there are no rows, the result is empty.
+        Same kind as `frame`, one row per record, sorted by partition and id. The result has the
+        partition columns, id, label, cluster, and these columns:
+
+        - label_size, cluster_size: the number of rows with the label of the record, and the number
+          of rows in its cluster.
+        - extra, missing: the numbers of extra and missing rows.
+        - relative_extra: extra / cluster_size, from 0, the best value, to below 1.
+        - relative_missing: missing / label_size, from 0, the best value, to below 1.
+
+        For a noise row that counts as a singleton, cluster is NULL. If there are no rows, the
+        result is empty.
 
     Raises
     ------
     ClusterEvalError
-        For the same reasons as external_report; if count_unlabeled is not True or False; and, when
-        you collect the result, if an id has several rows.
+        For the same reasons as in external_report, or if count_unlabeled is not True or False. If
+        an id has several rows, the error is raised when you collect the result.
 
     Notes
     -----
-    relative_extra is 1 - bcubed_precision, and relative_missing is 1 - bcubed_recall, where
-    bcubed_precision and bcubed_recall are those of bcubed_samples. In SQL: ``FROM
+    relative_extra equals 1 - bcubed_precision and relative_missing equals 1 - bcubed_recall, where
+    bcubed_precision and bcubed_recall are columns of bcubed_samples. In SQL: ``FROM
     clustereval.record_error_table(tbl, label, cluster, id)``.
 
     References
@@ -112,7 +119,7 @@ def record_error_table(
 
 
 def _record_terms() -> Terms:
-    """Return the errors of a record by name, as expressions that read size_records' columns."""
+    """Return expressions for the errors of a record, based on the columns of size_records."""
     label_size, cluster_size = pl.col("label_size"), pl.col("cluster_size")
     extra, missing = cluster_size - pl.col("n"), label_size - pl.col("n")
     return {
@@ -135,42 +142,51 @@ def cluster_error_table(
     noise_as: NoiseAs | None = None,
     count_unlabeled: bool = False,
 ) -> Frame:
-    """The mean errors of the records in each true cluster, which is the set of rows with one label.
+    """The mean errors of the records in each true cluster.
 
-    Each expected value is the mean of a column of record_error_table over the rows of a label.
+    A true cluster is the set of all rows with the same label. Each expected value is the mean of a
+    column of record_error_table over the rows of a true cluster.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The records. A LazyFrame is read when you collect the result, and streams.
+        The records. A LazyFrame is read as a stream when you collect the result.
     label, cluster : str or Expr
-        True entity and assigned cluster, of any groupable type. Rows with a NULL in one of them are
-        left out.
+        The true entity and the assigned cluster. Any type that can be grouped is allowed. Rows with
+        a NULL label or cluster are left out.
     count_unlabeled : bool
-        Whether rows with a cluster but a NULL label count as extra rows of their cluster. Use it if
-        only a sample of the true clusters is labeled, each of them in all of its rows.
+        Whether rows that have a cluster but no label count as extra rows of their cluster. Use this
+        option if you labeled only a sample of the true clusters, but all rows of each.
     weight, partition_by, noise, noise_as : as in external_report
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per label, sorted by partition and label: the partition
-        columns; label; n, the number of its rows; n_clusters, the number of clusters that contain
-        them; expected_extra and expected_missing, at least 0, and expected_relative_extra and
-        expected_relative_missing, from 0 to below 1, where 0 is the best value of all four;
-        error_indicator, which is 0 if a cluster has exactly the rows of the label, and 1 otherwise;
-        and splitting_entropy, the exponential of the entropy of the label's clusters, from 1, the
-        best value, to n_clusters. If there are no rows, the result is empty.
+        Same kind as `frame`, one row per label, sorted by partition and label. The result has the
+        partition columns, label, and these columns:
+
+        - n: the number of rows with the label.
+        - n_clusters: the number of clusters that contain rows with the label.
+        - expected_extra, expected_missing: the mean numbers of extra and missing rows, at least 0.
+          The best value is 0.
+        - expected_relative_extra, expected_relative_missing: the means of relative_extra and
+          relative_missing, from 0, the best value, to below 1.
+        - error_indicator: 0 if some cluster has exactly the rows of the label, and 1 otherwise.
+        - splitting_entropy: the exponential of the entropy of the label's clusters, from 1, the
+          best value, to n_clusters.
+
+        If there are no rows, the result is empty.
 
     Raises
     ------
     ClusterEvalError
-        For the same reasons as external_report, and if count_unlabeled is not True or False.
+        For the same reasons as in external_report, or if count_unlabeled is not True or False.
 
     Notes
     -----
-    The result has one row per label, that is, per true cluster; external_cluster_report has one row
-    per assigned cluster. In SQL: ``FROM clustereval.cluster_error_table(tbl, label, cluster)``.
+    The result has one row per label, that is, per true cluster. By contrast,
+    external_cluster_report returns one row per assigned cluster. In SQL: ``FROM
+    clustereval.cluster_error_table(tbl, label, cluster)``.
 
     References
     ----------
@@ -218,7 +234,7 @@ def _count_unlabeled(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _cell_sums() -> Terms:
-    """Return, by name, the sums over the cells of a label from which the errors are computed."""
+    """Return the sums over the cells of a label from which its errors are computed."""
     n, copies = pl.col("n"), pl.col("copies")
     label_size, cluster_size = pl.col("label_size"), pl.col("cluster_size")
     extra, missing = cluster_size - n, label_size - n
@@ -233,7 +249,7 @@ def _cell_sums() -> Terms:
 
 
 def _label_terms() -> Terms:
-    """Return the errors of a label by name, as expressions that read _cell_sums and label_size."""
+    """Return expressions for the errors of a label, based on _cell_sums and label_size."""
     extra, missing, label_size = pl.col("extra"), pl.col("missing"), pl.col("label_size")
     expected_missing = ratio(missing, label_size)
     relative_extra = from_fixed_point(pl.col("fixed_relative_extra"))

@@ -1,4 +1,4 @@
-"""A summary of a clustering without labels, by the sizes of clusters and the names in them."""
+"""A summary of a clustering without labels, based on the sizes and names of its clusters."""
 
 from __future__ import annotations
 
@@ -47,47 +47,51 @@ def clustering_summary(
 ) -> Frame:
     """Statistics of cluster sizes and names, for comparing clusterings without known labels.
 
-    If these statistics differ much from those of the previous clustering, or from what you know
+    If the statistics differ greatly from those of the previous clustering, or from what you know
     about the entities, something is probably wrong with the clustering. None of the statistics has
     a best value.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The records. A LazyFrame is read when you collect the result, and streams.
+        The records. A LazyFrame is read as a stream when you collect the result.
     cluster : str or Expr
-        Assigned cluster, of any groupable type. Rows with a NULL are left out.
+        The assigned cluster. Any type that can be grouped is allowed. Rows with a NULL cluster are
+        left out.
     name : str or Expr, optional
-        Name of each record, of any groupable type. A row with a NULL has no name, but is still
-        counted as a row.
+        The name of each record. Any type that can be grouped is allowed. Rows with a NULL name are
+        still counted as rows.
     weight, partition_by, noise, noise_as : as in external_report
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the number of
-        rows that are counted; n_dropped, the number of rows with a NULL cluster; n_noise, the
-        number of noise rows; n_clusters; and
+        Same kind as `frame`, one row per partition, sorted by partition. The result has the
+        partition columns and these columns:
 
-        - matching_rate: the share of the rows that are in a cluster of more than one row, 0 to 1.
+        - n: the number of rows that are counted.
+        - n_dropped: the number of rows with a NULL cluster.
+        - n_noise: the number of noise rows.
+        - n_clusters: the number of clusters.
+        - matching_rate: the share of rows in clusters of more than one row, from 0 to 1.
         - average_cluster_size: n / n_clusters, at least 1.
         - hill_number_0, hill_number_1, hill_number_2, hill_number_inf: the Hill numbers of the
-          distribution of sizes. If p_i is the share of clusters that have i rows, the four numbers
-          are the number of different sizes, exp(-sum of p_i ln p_i), 1 / sum of p_i^2 and 1 / max
-          of p_i. Each ranges from 1, if all clusters have the same size, to the number of different
-          sizes.
-        - homonymy_rate: the share of the clusters with a name that share a name with another
-          cluster, 0 to 1.
-        - name_variation_rate: the share of the clusters that have more than one name, 0 to 1.
+          distribution of cluster sizes. If p_i is the share of clusters that have i rows, the four
+          Hill numbers are the number of different sizes, exp(-sum of p_i ln p_i), 1 / (sum of
+          p_i^2) and 1 / (max of p_i). Each Hill number ranges from 1, if all clusters have the same
+          size, to the number of different sizes.
+        - homonymy_rate: among the clusters with a name, the share that have a name in common with
+          another cluster, from 0 to 1.
+        - name_variation_rate: the share of clusters with more than one name, from 0 to 1.
 
-        The last two rates are NULL if you do not pass `name`, and in a partition without any names.
-        If there are no rows, n is 0 and every measure is NULL; with partition_by, the result is
-        empty.
+        homonymy_rate and name_variation_rate are NULL if you do not pass `name`, and in partitions
+        without any names. If there are no rows, n is 0 and every measure is NULL, or the result is
+        empty if you pass partition_by.
 
     Raises
     ------
     ClusterEvalError
-        For the same reasons as external_report.
+        For the same reasons as in external_report.
 
     Notes
     -----
@@ -142,9 +146,9 @@ def _read_names(
 ) -> ContingencyTable:
     """Check the user's arguments, and count the rows of `frame` by partition, name and cluster.
 
-    In the result, each label is a struct that holds a name. Even if the name is NULL, the struct is
-    not, so that rows without a name are counted. If the user passes no column `name`, all labels
-    are the same.
+    In the result, each label is a struct that contains a name. The struct is not NULL even if the
+    name is NULL, so that rows without a name are counted. If the user does not pass `name`, all
+    labels are the same.
     """
     lazy = check_frame(frame)
     check_noise_as(options.noise, options.noise_as)
@@ -170,10 +174,10 @@ def _read_names(
 def _size_statistics(table: ContingencyTable) -> pl.LazyFrame:
     """Return one row per partition of `table`, with n_clusters and sums over the cluster sizes.
 
-    matched is the number of rows in clusters of more than one row; n_sizes, the number of different
-    sizes; same_size_pairs, the number of ordered pairs of clusters with the same size, including a
-    cluster with itself; most_of_size, the number of clusters with the most frequent size; and
-    fixed_entropy, the entropy of the sizes in fixed point.
+    matched is the number of rows in clusters of more than one row, and n_sizes is the number of
+    different cluster sizes. same_size_pairs is the number of ordered pairs of clusters with the
+    same size, including pairs of a cluster with itself. most_of_size is the number of clusters with
+    the most frequent size. fixed_entropy is the entropy of the cluster sizes in fixed point.
     """
     keys, size, copies = list(table.keys), pl.col("cluster_size"), pl.col("copies")
     counts = table.cluster_sizes.group_by(*keys, "cluster_size").agg(copies.sum()).cache()
@@ -221,7 +225,7 @@ def _name_statistics(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _size_measures() -> Terms:
-    """Return the measures of cluster sizes by name, computed from a partition's statistics."""
+    """Return expressions for the measures of cluster sizes, based on a partition's statistics."""
     total, n_clusters = pl.col("total"), pl.col("n_clusters")
     has_rows = total > 0
     squared = widen(n_clusters) * widen(n_clusters)
@@ -238,7 +242,7 @@ def _size_measures() -> Terms:
 
 
 def _name_measures() -> Terms:
-    """Return the measures of records' names, by name, computed from a partition's statistics."""
+    """Return expressions for the measures of record names, based on a partition's statistics."""
     has_names = pl.col("named") > 0
     return {
         "homonymy_rate": ratio(pl.col("homonyms"), pl.col("named")),

@@ -1,14 +1,14 @@
 """Cells of the contingency table, sizes of labels and clusters, and counts of pairs.
 
-A cell is a pair of a label and a cluster that have common rows. A row of the table represents
-`copies` equal cells, each of which has `n` rows of data. copies is 1, except for noise that counts
-as singletons. Every sum over cells is weighted by copies. For each cell, `label_size`,
+A cell is a pair of a label and a cluster that have rows in common. A row of the contingency table
+represents `copies` equal cells, each of which has `n` rows of data. copies is 1, except for noise
+that counts as singletons. Every sum over cells is weighted by copies. For each cell, `label_size`,
 `cluster_size` and `total` are the numbers of rows with the same label, in the same cluster and in
 the same partition. A pair is a set of two rows.
 
-A function whose name ends with _terms takes a function that returns the column with a given name.
-It returns a mapping from names to expressions, which the caller sums over the cells, labels or
-clusters of a partition.
+A function with a name that ends in _terms takes a function `row`, which returns the column with a
+given name. The result is a mapping from names to expressions, which the caller sums over the cells,
+labels or clusters of a partition.
 """
 
 from __future__ import annotations
@@ -61,11 +61,11 @@ ROW_COUNTS = ("n", "n_dropped", "n_noise", "n_labels", "n_clusters")
 
 @dataclass(frozen=True, kw_only=True)
 class LabelOptions:
-    """The user's arguments that all functions on frames of labels and clusters share.
+    """The arguments shared by all functions that take a frame of labels and clusters.
 
-    `weight` is the column of row multiplicities, `partition_by` names columns whose groups are
-    evaluated separately, `noise` is the value of cluster that marks noise, and `noise_as` says how
-    noise is counted.
+    `weight` is the column of row multiplicities, and `partition_by` lists the columns whose groups
+    are evaluated separately. `noise` is the value of cluster that marks noise, and `noise_as`
+    specifies how noise is counted.
     """
 
     weight: Column | None = None
@@ -76,46 +76,47 @@ class LabelOptions:
 
 @dataclass(frozen=True)
 class ContingencyTable:
-    """The contingency table of a user's frame, and the frames that are computed from this table.
+    """The contingency table of a user's frame, and the frames that are computed from it.
 
-    There is one contingency table per partition, which is a group of rows with the same values of
-    the partition columns. `keys` maps the inner names of these columns (key_0, ...) to the user's
-    names. `groups` has one row per (partition, label, cluster). Its columns are n, the number of
-    rows in the group; copies, the number of cells of n rows that the group stands for, which is 0
-    if the group is left out; n_dropped; and n_noise.
+    A partition is a group of rows with the same values in the partition columns, and has its own
+    contingency table. `keys` maps the internal names of the partition columns (key_0, ...) to the
+    user's names. `groups` has one row per combination of partition, label and cluster. In `groups`,
+    n is the number of rows in the group, and copies is the number of cells of n rows that the group
+    represents, or 0 if the group is left out. n_dropped and n_noise are the numbers of dropped rows
+    and of noise rows in the group.
 
-    A frame from which several other frames are computed is cached. Otherwise, the optimizer would
-    push a different projection into each use of the frame, and the frame would be computed again
-    for each use.
+    A frame from which several other frames are computed is cached. Without the cache, the optimizer
+    would push a different projection into each use of the frame, and the frame would be computed
+    again for each use.
     """
 
     groups: pl.LazyFrame
     keys: dict[str, str]
 
     def cache_groups(self) -> ContingencyTable:
-        """Return the same table with `groups` cached, for use of both row_counts and cells."""
+        """Return the same table with cached `groups`, for use by both row_counts and cells."""
         return ContingencyTable(self.groups.cache(), self.keys)
 
     @cached_property
     def cells(self) -> pl.LazyFrame:
-        """One row per contingency cell: the partition columns, label, cluster, n and copies.
+        """One row per contingency cell, with the partition columns, label, cluster, n and copies.
 
-        Rows with a NULL label or cluster, and noise rows that are dropped, are in no cell. copies
-        is 1, unless noise counts as singletons. In that case, all noise rows with the same label
-        are represented by one row, in which cluster is NULL, n is 1, and copies is the number of
-        these noise rows.
+        Rows with a NULL label or cluster, and noise rows that are dropped, do not belong to any
+        cell. copies is 1, unless noise counts as singletons. If noise counts as singletons, all
+        noise rows with the same label are represented by one row, in which cluster is NULL, n is 1,
+        and copies is the number of these noise rows.
         """
         columns = [*self.keys, "label", "cluster", "n", "copies"]
         return self.groups.filter(pl.col("copies") > 0).select(columns).cache()
 
     @cached_property
     def row_counts(self) -> pl.LazyFrame:
-        """One row per partition: the partition columns, total, n_dropped and n_noise.
+        """One row per partition, with the partition columns, total, n_dropped and n_noise.
 
         total is the number of rows in cells, n_dropped is the number of rows with a NULL label or
-        cluster, and n_noise is the number of other rows whose cluster is the noise value. If there
-        are partition columns, a partition with total 0 is left out. Otherwise, there is always one
-        row.
+        cluster, and n_noise is the number of the other rows whose cluster is the noise value. If
+        there are partition columns, partitions with total 0 are left out. If there are no partition
+        columns, the result always has one row.
         """
         terms = {
             "total": pl.col("n") * pl.col("copies"),
@@ -129,10 +130,10 @@ class ContingencyTable:
     def label_sizes(self) -> pl.LazyFrame:
         """One row per label, with label_size, n_cells, label_majority_n and copies.
 
-        The key is the partition columns and label. label_size is the number of rows of the label,
-        n_cells is the number of its cells, and label_majority_n is the number of rows of its
-        largest cell. copies is always 1, and exists only because cluster_sizes also has this
-        column.
+        The partition columns and label are the key. label_size is the number of rows with the
+        label, n_cells is the number of cells of the label, and label_majority_n is the number of
+        rows in the largest of these cells. copies is always 1, and exists only because
+        cluster_sizes also has this column.
         """
         sizes = self.cells.group_by(*self.keys, "label").agg(
             (pl.col("n") * pl.col("copies")).sum().alias("label_size"),
@@ -145,11 +146,11 @@ class ContingencyTable:
     def cluster_sizes(self) -> pl.LazyFrame:
         """One row per cluster, with cluster_size, n_cells, cluster_majority_n and copies.
 
-        The key is the partition columns and cluster. cluster_size is the number of rows of the
-        cluster, n_cells is the number of its cells, and cluster_majority_n is the number of rows of
-        its largest cell. copies is 1, unless noise counts as singletons. In that case, all
-        singletons of a partition are represented by one row, in which cluster is NULL, cluster_size
-        is 1, and copies is the number of singletons.
+        The partition columns and cluster are the key. cluster_size is the number of rows in the
+        cluster, n_cells is the number of cells of the cluster, and cluster_majority_n is the number
+        of rows in the largest of these cells. copies is 1, unless noise counts as singletons. If
+        noise counts as singletons, all singletons of a partition are represented by one row, in
+        which cluster is NULL, cluster_size is 1, and copies is the number of singletons.
         """
         singleton, one = pl.col("cluster").is_null(), pl.lit(1, pl.Int64)
         sizes = self.cells.group_by(*self.keys, "cluster").agg(
@@ -168,8 +169,8 @@ class ContingencyTable:
     def sized_cells(self) -> pl.LazyFrame:
         """The rows of `cells` with the additional columns label_size, cluster_size and total.
 
-        These columns are the numbers of rows that have the same label, cluster and partition as the
-        cell.
+        label_size, cluster_size and total are the numbers of rows with the label, in the cluster
+        and in the partition of the cell.
         """
         labels = self.label_sizes.select(*self.keys, "label", "label_size")
         clusters = self.cluster_sizes.select(*self.keys, "cluster", "cluster_size")
@@ -178,7 +179,7 @@ class ContingencyTable:
         return self.join_partitions(cells, self.row_counts.select(*self.keys, "total")).cache()
 
     def sum_by_partition(self, frame: pl.LazyFrame, terms: Terms) -> pl.LazyFrame:
-        """Return one row per partition: the partition columns, and sums of `terms` over `frame`.
+        """Return the sums of `terms` over `frame`, with one row per partition.
 
         `terms` maps the names of the result's columns to expressions. If there are no partition
         columns, the result has one row, even if the frame has no rows.
@@ -189,7 +190,7 @@ class ContingencyTable:
         """Return the rows of `frame` with the columns of `others`.
 
         `frame` may have any number of rows per partition, and each frame in `others` has one row
-        per partition. A row of `frame` is left out if its partition is missing in one of the
+        per partition. A row of `frame` is left out if its partition is missing from one of the
         `others`.
         """
         return join_partitions(frame, list(self.keys), *others)
@@ -204,7 +205,8 @@ class ContingencyTable:
         """Return the result `lazy` with the names that the user gave to the partition columns.
 
         The result is collected if `frame`, the frame that the user passed, is a DataFrame.
-        `metrics` are the columns to return besides the partition columns, or None for all columns.
+        `metrics` lists the columns to return besides the partition columns, or is None for all
+        columns.
         """
         return to_user_frame(frame, lazy, self.keys, metrics)
 
@@ -220,11 +222,12 @@ def read_contingency_table(
 ) -> ContingencyTable:
     """Check the user's arguments, and group the rows of `frame` into a ContingencyTable.
 
-    `label` and `cluster` are columns of `frame`. `results` are the names of the other columns of
-    the final result, which no partition column may have. All tables and reports are computed from
-    the result, so that the user's rows are read only once, or twice if there is a weight to check.
-    With `keep_nulls`, groups without a label keep their cluster, and groups without a cluster keep
-    their label. Otherwise, all rows with a NULL may form a single group.
+    `label` and `cluster` are columns of `frame`. `results` lists the other columns of the final
+    result, with which the names of partition columns must not conflict. All tables and reports are
+    computed from the ContingencyTable, so the user's rows are read only once, or twice if weights
+    must be checked. If `keep_nulls` is True, groups without a label keep their cluster, and groups
+    without a cluster keep their label. If `keep_nulls` is False, all rows with a NULL may form a
+    single group.
     """
     lazy = check_frame(frame)
     check_noise_as(options.noise, options.noise_as)
@@ -250,13 +253,13 @@ _SIGNED_BITS: dict[type[pl.DataType], int] = {
 
 
 def _count_cells(rows: pl.LazyFrame, keys: list[str], *, keep_nulls: bool) -> pl.LazyFrame:
-    """Return one row per (partition, label, cluster) with n, the sum of the multiplicities.
+    """Return the sum n of the multiplicities for each combination of partition, label and cluster.
 
-    `rows` has the user's rows, with the partition columns `keys`, label, cluster, and the
-    multiplicity n. If there are no `keys`, `keep_nulls` is False, and label and cluster are whole
-    numbers, label and cluster are packed into one number. Otherwise, the engine would serialize the
-    two keys, and grouping would take two to three times as long. In that case, all rows with a NULL
-    label or cluster form one group, which is not counted.
+    `rows` contains the user's rows, with the partition columns `keys`, label, cluster, and the
+    multiplicity n. If label and cluster are whole numbers, there are no `keys`, and `keep_nulls` is
+    False, label and cluster are packed into one number. Without packing, the engine would serialize
+    the two keys, and grouping would take two to three times as long. With packing, all rows with a
+    NULL label or cluster form one group, which is not counted.
     """
     label, cluster, n = pl.col("label"), pl.col("cluster"), pl.col("n").sum()
     schema = rows.collect_schema()
@@ -277,7 +280,7 @@ def is_noise(rows: pl.LazyFrame, noise: object) -> pl.Expr:
     """Return an expression that tells whether the column `cluster` equals the value `noise`.
 
     If `noise` is None, no value marks noise, and the expression is False. `rows` is the frame that
-    has the column. Raise an error if the noise value does not have the type of the column.
+    contains the column. Raise an error if the type of the noise value does not match the column.
     """
     return equals_noise(pl.col("cluster"), noise, rows.collect_schema()["cluster"])
 
@@ -285,11 +288,12 @@ def is_noise(rows: pl.LazyFrame, noise: object) -> pl.Expr:
 def flag_groups(groups: pl.LazyFrame, noisy: pl.Expr, options: LabelOptions) -> pl.LazyFrame:
     """Return `groups` with the columns copies, n_dropped and n_noise of ContingencyTable.groups.
 
-    `groups` has one row per (partition, label, cluster) with n rows, and the expression `noisy`
-    tells whether the cluster of a group is the noise value. copies is 1, or 0 if the group is left
-    out because of a NULL or because of options.noise_as. For noise that counts as singletons,
-    cluster is NULL, n is 1, and copies is the number of noise rows. n_dropped is n for a group with
-    a NULL and 0 otherwise; n_noise is n for noise and 0 otherwise.
+    `groups` has one row per combination of partition, label and cluster, and n is the number of
+    rows in this group. The expression `noisy` tells whether the cluster of a group is the noise
+    value. copies is 1, or 0 if the group is left out because of a NULL or because of
+    options.noise_as. For noise that counts as singletons, cluster is NULL, n is 1, and copies is
+    the number of noise rows. n_dropped is n for a group with a NULL, and 0 otherwise. n_noise is n
+    for a group of noise, and 0 otherwise.
     """
     n, zero, one = pl.col("n"), pl.lit(0, pl.Int64), pl.lit(1, pl.Int64)
     complete = pl.col("label").is_not_null() & pl.col("cluster").is_not_null()
@@ -321,17 +325,18 @@ def flag_groups(groups: pl.LazyFrame, noisy: pl.Expr, options: LabelOptions) -> 
 def cell_pair_terms(row: Row) -> Terms:
     """Return {cell_pairs: n (n - 1) copies}, the number of ordered pairs of rows in a cell.
 
-    `row(name)` is a column of the cells: n, the number of rows, or copies, the number of equal
-    cells that a row of the table represents. Callers sum the result over the cells of the
-    contingency table.
+    `row(name)` returns a column of the cells: n, the number of rows in a cell, or copies, the
+    number of equal cells that a row of the table represents. Callers sum the result over the cells
+    of the contingency table.
     """
     return {"cell_pairs": count_ordered_pairs(row("n")) * row("copies")}
 
 
 def label_pair_terms(row: Row) -> Terms:
-    """Return {label_pairs: label_size (label_size - 1)}, the ordered pairs with a label.
+    """Return {label_pairs: label_size (label_size - 1)}, the number of ordered pairs of a label.
 
-    `row(name)` is a column of a frame of one row per label. Callers sum the result over labels.
+    `row(name)` returns a column of a frame with one row per label. Callers sum the result over
+    labels.
     """
     return {"label_pairs": count_ordered_pairs(row("label_size"))}
 
@@ -339,19 +344,19 @@ def label_pair_terms(row: Row) -> Terms:
 def cluster_pair_terms(row: Row) -> Terms:
     """Return {cluster_pairs: cluster_size (cluster_size - 1)}, the ordered pairs in a cluster.
 
-    `row(name)` is a column of a frame of one row per cluster. Callers sum the result over clusters.
-    A noise row that is counted as a cluster of its own has no pairs.
+    `row(name)` returns a column of a frame with one row per cluster. Callers sum the result over
+    clusters. A noise row that counts as a cluster of its own has no pairs.
     """
     return {"cluster_pairs": count_ordered_pairs(row("cluster_size"))}
 
 
 def pair_count_terms(row: Row) -> Terms:
-    """Return tp, fp, fn and tn by name, the counts of unordered pairs of rows, as Int128.
+    """Return expressions for tp, fp, fn and tn, the counts of unordered pairs of rows, as Int128.
 
     tp counts the pairs with the same label and the same cluster, fp those with only the same
-    cluster, fn those with only the same label, and tn those with neither. `row(name)` is a
-    statistic of a partition: total, the number of rows, or cell_pairs, label_pairs or
-    cluster_pairs, the number of ordered pairs of rows in the same cell, label or cluster.
+    cluster, fn those with only the same label, and tn those with neither. `row(name)` returns a
+    statistic of a partition: total (the number of rows), or cell_pairs, label_pairs or
+    cluster_pairs (the numbers of ordered pairs of rows in the same cell, label or cluster).
     """
     cells, labels, clusters = row("cell_pairs"), row("label_pairs"), row("cluster_pairs")
     return {
@@ -370,10 +375,10 @@ def pair_count_terms(row: Row) -> Terms:
 def cells_as_list(label: Column, cluster: Column) -> StructLists:
     """Return the contingency cells of two columns as one list of structs per group of rows.
 
-    This is the form of a contingency table inside an expression. Each struct is a cell, with the
-    fields label, cluster, n, copies (always 1), label_size, cluster_size, and total, the number of
-    rows of the group. The flag is_first_of_label marks one cell per label, and is_first_of_cluster
-    marks one cell per cluster. Rows with a NULL are left out.
+    Inside an expression, these lists take the place of a contingency table. Each struct represents
+    a cell, with the fields label, cluster, n, copies (always 1), label_size, cluster_size, and
+    total, the number of rows in the group. The flag is_first_of_label marks one cell per label, and
+    is_first_of_cluster marks one cell per cluster. Rows with a NULL are left out.
     """
     sides = as_single_column(label, "label"), as_single_column(cluster, "cluster")
     complete = sides[0].is_not_null() & sides[1].is_not_null()
@@ -399,8 +404,8 @@ def cells_as_list(label: Column, cluster: Column) -> StructLists:
 def label_field(name: str) -> pl.Expr:
     """Return the field `name` of the first cell of each label, as an expression for ``list.eval``.
 
-    The lists are those of cells_as_list. Use this function for fields that all cells of a label
-    share, such as label_size, and for sums over labels.
+    The expression is evaluated on the lists of cells_as_list. Use this function for fields that all
+    cells of a label share, such as label_size, and for sums over labels.
     """
     return element_field(name).filter(element_field("is_first_of_label"))
 
@@ -408,8 +413,8 @@ def label_field(name: str) -> pl.Expr:
 def cluster_field(name: str) -> pl.Expr:
     """Return field `name` of the first cell of each cluster, as an expression for ``list.eval``.
 
-    The lists are those of cells_as_list. Use this function for fields that all cells of a cluster
-    share, such as cluster_size, and for sums over clusters.
+    The expression is evaluated on the lists of cells_as_list. Use this function for fields that all
+    cells of a cluster share, such as cluster_size, and for sums over clusters.
     """
     return element_field(name).filter(element_field("is_first_of_cluster"))
 
@@ -439,15 +444,16 @@ def contingency_matrix(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, sorted by partition, label and cluster: the partition columns; label;
-        cluster; n, the number of rows with this label and cluster; and copies, which is 1. With
-        noise_as 'singletons', all noise rows with the same label are represented by one row of the
-        result, in which cluster is NULL, n is 1, and copies is the number of these noise rows.
+        Same kind as `frame`, sorted by partition, label and cluster. The result has the partition
+        columns, label, cluster, n and copies. n is the number of rows with the label and the
+        cluster, and copies is 1. With noise_as 'singletons', all noise rows with the same label are
+        represented by one row of the result, in which cluster is NULL, n is 1, and copies is the
+        number of these noise rows.
 
     Raises
     ------
     ClusterEvalError
-        For the same reasons as external_report.
+        For the same reasons as in external_report.
 
     Notes
     -----
@@ -488,7 +494,7 @@ def pair_counts(
     noise: Any = None,
     noise_as: NoiseAs | None = None,
 ) -> Frame:
-    """Counts of the unordered pairs of rows, together or apart by label and by cluster.
+    """Counts of unordered pairs of rows with the same label, the same cluster, both or neither.
 
     Parameters
     ----------
@@ -497,15 +503,16 @@ def pair_counts(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted: the partition columns; and tp (same
-        label, same cluster), fp (only same cluster), fn (only same label) and tn (neither), which
-        are Decimal(38, 0) and exact for 1e10 rows. If there are no rows, all are 0; with
-        partition_by, the result is empty.
+        Same kind as `frame`, one row per partition, sorted by partition. The result has the
+        partition columns and the counts tp (pairs with the same label and the same cluster), fp
+        (only the same cluster), fn (only the same label) and tn (neither). The counts are
+        Decimal(38, 0), and are exact even for 1e10 rows. If there are no rows, all counts are 0, or
+        the result is empty if you pass partition_by.
 
     Raises
     ------
     ClusterEvalError
-        For the same reasons as external_report.
+        For the same reasons as in external_report.
 
     Notes
     -----

@@ -1,10 +1,10 @@
-"""The measures MUC, LEA and BLANC of coreference resolution, for which the rows are mentions.
+"""The coreference resolution measures MUC, LEA and BLANC, for which each row is a mention.
 
 A link is a pair of rows with the same label or in the same cluster, and a group is a label or a
 cluster. MUC counts the smallest number of links that connect the rows of a group, which is the
 number of rows minus one. LEA counts all links in a group, and weights each group by its size. BLANC
-counts the links and also the pairs of rows that are not links. The module contingency explains n,
-copies and the sizes.
+counts the links and also the pairs of rows that are not links. The module contingency explains the
+columns n, copies, label_size and cluster_size.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 
 def _lea_rows(n: pl.Expr, size: pl.Expr, other_size: pl.Expr) -> pl.Expr:
-    """Return what a cell of n rows adds to the size of a group times its LEA resolution.
+    """Return the contribution of a cell of n rows to the LEA resolution of a group times its size.
 
-    A group is a label or a cluster. The group that contains the cell has `size` rows, and the term
-    is n (n - 1) / (size - 1). If the group has a single row, this row has a link to itself. This
-    link is found if the group that contains the row on the other side, which has `other_size` rows,
-    also has a single row.
+    A group is a label or a cluster. The group that contains the cell has `size` rows, and the
+    contribution is n (n - 1) / (size - 1). A row that is alone in its group has a link to itself.
+    The link from a row to itself is found if the row is also alone in its group on the other side,
+    which has `other_size` rows.
     """
     links = to_double(n) * (to_double(n - 1) / to_double(size - 1))
     own_link = to_double(other_size == 1)
@@ -43,12 +43,12 @@ def _lea_rows(n: pl.Expr, size: pl.Expr, other_size: pl.Expr) -> pl.Expr:
 
 
 def cell_lea_terms(row: Row) -> Terms:
-    """Return n_cells, fixed_lea_precision_rows and fixed_lea_recall_rows of a cell, by name.
+    """Return expressions for n_cells, fixed_lea_precision_rows and fixed_lea_recall_rows of a cell.
 
-    n_cells is copies. The other two, in fixed point, are what the cell adds to size times LEA
-    resolution, for its cluster and for its label. Callers sum the result over cells. `row(name)` is
-    a column of the contingency cells: n, the number of rows; copies, the number of equal cells;
-    label_size; or cluster_size.
+    n_cells equals copies. fixed_lea_precision_rows and fixed_lea_recall_rows are the contributions
+    of the cell to LEA resolution times size, for its cluster and for its label, in fixed point.
+    Callers sum the result over cells. `row(name)` returns a column of the contingency cells: n (the
+    number of rows), copies (the number of equal cells), label_size or cluster_size.
     """
     n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
     copies = to_double(row("copies"))
@@ -60,9 +60,9 @@ def cell_lea_terms(row: Row) -> Terms:
 
 
 def lea_terms(row: Row) -> Terms:
-    """Return lea_precision_rows and lea_recall_rows as Float64 expressions by name.
+    """Return lea_precision_rows and lea_recall_rows as Float64 expressions.
 
-    `row(name)` is a fixed-point sum over a partition, such as fixed_lea_precision_rows.
+    `row(name)` returns a fixed-point sum over a partition, such as fixed_lea_precision_rows.
     """
     names = ("lea_precision_rows", "lea_recall_rows")
     return {name: from_fixed_point(row(f"fixed_{name}")) for name in names}
@@ -71,8 +71,8 @@ def lea_terms(row: Row) -> Terms:
 def coreference_statistics(label: Column, cluster: Column) -> StructLists:
     """Return the statistics that coreference_scores needs, as one struct per group of rows.
 
-    The struct is the only element of a list. Its fields are total, n_labels, n_clusters, n_cells,
-    lea_precision_rows and lea_recall_rows.
+    Each group of rows has a list with a single struct, whose fields are total, n_labels,
+    n_clusters, n_cells, lea_precision_rows and lea_recall_rows.
     """
     terms = {
         **cell_lea_terms(element_field),
@@ -91,12 +91,12 @@ def coreference_statistics(label: Column, cluster: Column) -> StructLists:
 
 
 def coreference_scores(row: Row, beta: float = 1.0) -> Terms:
-    """Return the scores of MUC and LEA as expressions by name.
+    """Return expressions for the MUC and LEA scores.
 
-    `row(name)` is a statistic of a partition. total, n_labels, n_clusters and n_cells are the
+    `row(name)` returns a statistic of a partition. total, n_labels, n_clusters and n_cells are the
     numbers of rows, labels, clusters and contingency cells in the partition. lea_precision_rows is
     the sum over all clusters of size times LEA resolution, and lea_recall_rows is the corresponding
-    sum over all labels. beta is the weight of recall in F scores.
+    sum over all labels. beta is the weight of recall in the F scores.
     """
     total, square = row("total"), beta * beta
     found, of_clusters, of_labels = (
@@ -120,12 +120,12 @@ def _ratio_or_0(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
 
 
 def blanc_scores(row: Row, beta: float = 1.0) -> Terms:
-    """Return the scores of BLANC as expressions by name.
+    """Return expressions for the BLANC scores.
 
     Each score is the mean of a score for pairs of rows that are together and a score for pairs that
-    are apart. In these two scores, 0 / 0 counts as 0. For equal partitions, all scores are 1.
-    `row(name)` is a count of pairs, tp, fp, fn or tn, and beta is the weight of recall in the F
-    scores.
+    are apart. In the scores for pairs together and for pairs apart, 0 / 0 counts as 0. For equal
+    partitions, all scores are 1. `row(name)` returns a count of pairs (tp, fp, fn or tn), and beta
+    is the weight of recall in the F scores.
     """
     tp, fp, fn, tn = (to_double(row(name)) for name in ("tp", "fp", "fn", "tn"))
     weight, square = 1 + beta * beta, beta * beta
@@ -154,10 +154,11 @@ def _coreference_expression(
 
 
 def muc_precision(label: Column, cluster: Column) -> pl.Expr:
-    """MUC precision: the share of the links within clusters that are right.
+    """MUC precision: the share of links within clusters that are correct.
 
-    It is (n - cells) / (n - clusters). A cluster of b rows is held together by b - 1 links, and one
-    of these links is wrong for each label in the cluster after the first.
+    The precision is (n - cells) / (n - clusters), where n is the number of rows and cells is the
+    number of contingency cells. A cluster of size b is held together by b - 1 links, and one of
+    these links is wrong for each label in the cluster after the first.
 
     Facts
     -----
@@ -183,10 +184,11 @@ def muc_precision(label: Column, cluster: Column) -> pl.Expr:
 
 
 def muc_recall(label: Column, cluster: Column) -> pl.Expr:
-    """MUC recall: the share of the links within labels that the clusters contain.
+    """MUC recall: the share of links within labels that the clusters contain.
 
-    It is (n - cells) / (n - labels). A label of a rows is held together by a - 1 links, and one of
-    these links is missing for each cluster of the label after the first.
+    The recall is (n - cells) / (n - labels), where n is the number of rows and cells is the number
+    of contingency cells. A label of size a is held together by a - 1 links, and one of these links
+    is missing for each cluster of the label after the first.
 
     Facts
     -----
@@ -214,8 +216,8 @@ def muc_recall(label: Column, cluster: Column) -> pl.Expr:
 def muc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
     """Weighted harmonic mean of MUC precision and recall.
 
-    It is (1 + beta^2) P R / (beta^2 P + R), where P is the precision and R the recall. With
-    beta > 1, recall weighs more.
+    The score is (1 + beta^2) P R / (beta^2 P + R), where P is the precision and R is the recall. If
+    beta > 1, recall weighs more than precision.
 
     Facts
     -----
@@ -232,7 +234,8 @@ def muc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr
     Parameters
     ----------
     beta : float
-        Weight of recall relative to precision, at least 0; 2 counts recall as twice as important.
+        Weight of recall relative to precision, at least 0. A value of 2 makes recall twice as
+        important as precision.
 
     Raises
     ------
@@ -251,11 +254,12 @@ def muc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr
 
 
 def lea_precision(label: Column, cluster: Column) -> pl.Expr:
-    """LEA precision: the share of right links in a cluster, weighted by the sizes of the clusters.
+    """LEA precision: the mean share of correct links in a cluster, weighted by cluster size.
 
-    A link between two rows of a cluster is right if they have the same label. The shares of right
-    links are averaged over the clusters, with their sizes as weights. A singleton has one link, to
-    itself, which is right if its label is also a singleton.
+    A link between two rows of a cluster is correct if the rows have the same label. The shares of
+    correct links are averaged over the clusters, with cluster sizes as weights. A singleton cluster
+    has one link, from its row to itself, which is correct if the label of the row is also a
+    singleton.
 
     Facts
     -----
@@ -281,11 +285,11 @@ def lea_precision(label: Column, cluster: Column) -> pl.Expr:
 
 
 def lea_recall(label: Column, cluster: Column) -> pl.Expr:
-    """LEA recall: the share of found links of a label, weighted by the sizes of the labels.
+    """LEA recall: the mean share of links of a label that are found, weighted by label size.
 
-    A link between two rows of a label is found if they are in the same cluster. The shares of found
-    links are averaged over the labels, with their sizes as weights. A singleton has one link, to
-    itself, which is found if its cluster is also a singleton.
+    A link between two rows of a label is found if the rows are in the same cluster. The shares of
+    found links are averaged over the labels, with label sizes as weights. A singleton label has one
+    link, from its row to itself, which is found if the cluster of the row is also a singleton.
 
     Facts
     -----
@@ -314,8 +318,8 @@ def lea_recall(label: Column, cluster: Column) -> pl.Expr:
 def lea_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
     """Weighted harmonic mean of LEA precision and recall.
 
-    It is (1 + beta^2) P R / (beta^2 P + R), where P is the precision and R the recall. With
-    beta > 1, recall weighs more.
+    The score is (1 + beta^2) P R / (beta^2 P + R), where P is the precision and R is the recall. If
+    beta > 1, recall weighs more than precision.
 
     Facts
     -----
@@ -331,7 +335,8 @@ def lea_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr
     Parameters
     ----------
     beta : float
-        Weight of recall relative to precision, at least 0; 2 counts recall as twice as important.
+        Weight of recall relative to precision, at least 0. A value of 2 makes recall twice as
+        important as precision.
 
     Raises
     ------
@@ -352,7 +357,7 @@ def lea_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr
 def blanc_precision(label: Column, cluster: Column) -> pl.Expr:
     """BLANC precision: the mean of the precisions for pairs together and for pairs apart.
 
-    It is (tp / (tp + fp) + tn / (tn + fn)) / 2.
+    The precision is (tp / (tp + fp) + tn / (tn + fn)) / 2.
 
     Facts
     -----
@@ -381,7 +386,7 @@ def blanc_precision(label: Column, cluster: Column) -> pl.Expr:
 def blanc_recall(label: Column, cluster: Column) -> pl.Expr:
     """BLANC recall: the mean of the recalls for pairs together and for pairs apart.
 
-    It is (tp / (tp + fn) + tn / (tn + fp)) / 2.
+    The recall is (tp / (tp + fn) + tn / (tn + fp)) / 2.
 
     Facts
     -----
@@ -411,8 +416,9 @@ def blanc_recall(label: Column, cluster: Column) -> pl.Expr:
 def blanc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
     """BLANC F score: the mean of the F scores for pairs together and for pairs apart.
 
-    The first F score combines tp / (tp + fp) with tp / (tp + fn), and the second combines tn / (tn
-    + fn) with tn / (tn + fp). With beta > 1, recall weighs more.
+    The F score for pairs together combines tp / (tp + fp) with tp / (tp + fn), and the F score for
+    pairs apart combines tn / (tn + fn) with tn / (tn + fp). If beta > 1, recall weighs more than
+    precision.
 
     Facts
     -----
@@ -430,7 +436,8 @@ def blanc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Ex
     Parameters
     ----------
     beta : float
-        Weight of recall relative to precision, at least 0; 2 counts recall as twice as important.
+        Weight of recall relative to precision, at least 0. A value of 2 makes recall twice as
+        important as precision.
 
     Raises
     ------

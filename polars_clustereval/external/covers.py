@@ -1,14 +1,15 @@
-"""covers: overlapping clusterings, in which an id may have several labels and several clusters.
+"""Overlapping clusterings, in which an id may have several labels and several clusters.
 
-The labels and the clusters are given by two frames of memberships. One frame has a row per id and
-label, and the other frame has a row per id and cluster. A repeated membership counts once. Rows
-with a NULL are left out and counted in n_dropped. Only ids that are in both frames are scored.
+The labels and the clusters are given by two frames of memberships. One frame has one row per pair
+of an id and a label, and the other frame has one row per pair of an id and a cluster. A repeated
+membership counts once. Rows with a NULL are left out and counted in n_dropped. Only ids that are in
+both frames are scored.
 
 A label profile is the set of labels that an id has, and a cluster profile is the set of clusters
 that an id has. A cell is the set of ids with the same label profile and the same cluster profile.
-Pairs of ids are not counted one by one, but by cells. Only pairs with a common label or cluster are
-listed, and the number of all other pairs is the number of all pairs minus the number of listed
-pairs.
+Pairs of ids are counted cell by cell instead of one by one. Only pairs with a label or a cluster in
+common are listed. The number of remaining pairs is the number of all pairs minus the number of
+listed pairs.
 """
 
 from __future__ import annotations
@@ -48,9 +49,10 @@ def _read_memberships(
 ) -> pl.LazyFrame:
     """Return one row per membership, with the partition columns, `columns` and times.
 
-    times is the number of rows with the same membership. `frame` is what the user passed for
-    `parameter`, which error texts name. `columns` holds the user's arguments id and label, or id
-    and cluster, by name, and `keys` maps the inner names of the partition columns to the user's.
+    times is the number of rows with the same membership. `frame` is the argument that the user
+    passed for `parameter`, and error messages mention this parameter. `columns` maps the names id
+    and label, or id and cluster, to the user's arguments. `keys` maps the internal names of the
+    partition columns to the user's names.
     """
     try:
         check_column_names(list(keys.values()), "partition_by", frame.collect_schema().names())
@@ -74,10 +76,11 @@ def _check_types(labels: pl.LazyFrame, clusters: pl.LazyFrame, keys: dict[str, s
 
 
 def _number_members(memberships: pl.LazyFrame, keys: list[str], member: str) -> pl.LazyFrame:
-    """Return the memberships without NULLs: the partition columns, id and a number for `member`.
+    """Return the memberships without NULLs, with a number in place of each label or cluster.
 
-    `member` is 'label' or 'cluster'. The numbers follow the order of the labels or clusters, and no
-    number occurs in two partitions.
+    `member` is 'label' or 'cluster'. The result has the partition columns, id and the column
+    `member`. The numbers follow the order of the labels or clusters, and no number occurs in two
+    partitions.
     """
     present = memberships.filter(pl.col("id").is_not_null() & pl.col(member).is_not_null())
     names = present.select(*keys, member).unique().sort(*keys, member, nulls_last=True)
@@ -87,10 +90,10 @@ def _number_members(memberships: pl.LazyFrame, keys: list[str], member: str) -> 
 
 
 def _member_sets(memberships: pl.LazyFrame, keys: list[str], member: str) -> pl.LazyFrame:
-    """Return one row per id, with the partition columns, id, and the id's set of members as a text.
+    """Return one row per id, with the set of its labels or the set of its clusters as text.
 
-    `member` is 'label' or 'cluster'. The text lists the numbers of the labels or clusters in
-    ascending order.
+    `member` is 'label' or 'cluster'. The result also has the partition columns and id. The text
+    lists the numbers of the labels or clusters in ascending order.
     """
     numbered = _number_members(memberships, keys, member)
     numbers = pl.col(member).sort().cast(pl.String)
@@ -99,10 +102,10 @@ def _member_sets(memberships: pl.LazyFrame, keys: list[str], member: str) -> pl.
 
 @dataclass(frozen=True)
 class Covers:
-    """The labels and clusters of all ids, and the frames that are computed from these.
+    """The labels and clusters of all ids, and the frames that are computed from them.
 
-    `labels` and `clusters` have one row per membership, as _read_memberships returns them. `keys`
-    maps the inner names of the partition columns (key_0, ...) to the user's.
+    `labels` and `clusters` are results of _read_memberships, with one row per membership. `keys`
+    maps the internal names of the partition columns (key_0, ...) to the user's names.
     """
 
     labels: pl.LazyFrame
@@ -111,15 +114,16 @@ class Covers:
 
     @cached_property
     def by(self) -> list[str]:
-        """The inner names of the partition columns."""
+        """The internal names of the partition columns."""
         return list(self.keys)
 
     @cached_property
     def groups(self) -> pl.LazyFrame:
         """One row per group of ids that have the same labels and clusters.
 
-        The columns are the partition columns; label_set and cluster_set, two texts, of which one is
-        NULL if the ids are in only one frame; and n, the number of ids.
+        The columns are the partition columns, label_set, cluster_set and n, the number of ids in
+        the group. label_set and cluster_set are texts, and one of them is NULL if the ids are in
+        only one frame.
         """
         nothing = pl.lit(None, pl.String)
         labels = _member_sets(self.labels, self.by, "label")
@@ -137,10 +141,11 @@ class Covers:
 
     @cached_property
     def counts(self) -> pl.LazyFrame:
-        """One row per partition in either frame, or one row if there are no partition columns.
+        """One row per partition of either frame, or a single row if there are no partition columns.
 
-        The columns are the partition columns; n, the number of ids in both frames; n_only_labels
-        and n_only_clusters, the numbers of ids in only one frame; and n_dropped.
+        n is the number of ids that are in both frames, n_only_labels and n_only_clusters are the
+        numbers of ids that are in only one frame, and n_dropped is the number of rows with a NULL.
+        The result also has the partition columns.
         """
         n = pl.col("n")
         no_labels, no_clusters = (pl.col(f"{x}_set").is_null() for x in ("label", "cluster"))
@@ -159,11 +164,11 @@ class Covers:
         return sum_by(pl.concat(parts), self.by, sums).cache()
 
     def _profiles(self, member: str) -> pl.LazyFrame:
-        """Return one row per profile of the ids in both frames.
+        """Return one row per profile among the ids that are in both frames.
 
-        The columns are the partition columns; set, the profile as a text; profile, the number of
-        the profile; and n, the number of ids. `member` is 'label' or 'cluster', and is the prefix
-        of the column names set and profile.
+        If `member` is 'label', the columns are the partition columns, label_set (the profile as
+        text), label_profile (the number of the profile) and n (the number of ids). If `member` is
+        'cluster', the columns cluster_set and cluster_profile replace label_set and label_profile.
         """
         present = pl.col("label_set").is_not_null() & pl.col("cluster_set").is_not_null()
         groups = self.groups.filter(present).group_by(*self.by, f"{member}_set")
@@ -173,20 +178,20 @@ class Covers:
 
     @cached_property
     def label_profiles(self) -> pl.LazyFrame:
-        """One row per label profile: the partition columns, label_set, label_profile and n."""
+        """One row per label profile, with the columns that _profiles returns."""
         return self._profiles("label")
 
     @cached_property
     def cluster_profiles(self) -> pl.LazyFrame:
-        """One row per cluster profile: the partition columns, cluster_set, cluster_profile, n."""
+        """One row per cluster profile, with the columns that _profiles returns."""
         return self._profiles("cluster")
 
     @cached_property
     def cell_members(self) -> pl.LazyFrame:
-        """One row per cell and pair of a label and a cluster in the profiles of the cell.
+        """One row per cell, label in its label profile and cluster in its cluster profile.
 
-        The columns are the partition columns; label_profile and cluster_profile, which identify the
-        cell; n, the number of ids in the cell; label; and cluster.
+        The columns are the partition columns, label_profile, cluster_profile, n, label and cluster.
+        label_profile and cluster_profile identify the cell, and n is the number of ids in the cell.
         """
         cells = self.groups.join(self.label_profiles.drop(*self.by, "n"), on="label_set")
         cells = cells.join(self.cluster_profiles.drop(*self.by, "n"), on="cluster_set")
@@ -196,17 +201,17 @@ class Covers:
 
     @cached_property
     def label_members(self) -> pl.LazyFrame:
-        """One row per label profile and member: the partition columns, profile, member and n."""
+        """One row per label profile and label in it, as _profile_members returns them."""
         return _profile_members(self.label_profiles, self.by, "label")
 
     @cached_property
     def cluster_members(self) -> pl.LazyFrame:
-        """One row per cluster profile and member: the partition columns, profile, member and n."""
+        """One row per cluster profile and cluster in it, as _profile_members returns them."""
         return _profile_members(self.cluster_profiles, self.by, "cluster")
 
     @cached_property
     def _n_pairs(self) -> pl.LazyFrame:
-        """One row with the number of pairs that the joins of profiles and of cells return."""
+        """One row with the number of pairs that the joins of profiles and of cells produce."""
         parts = [
             frame.group_by(by).agg(times=pl.len())
             for frame, by in (
@@ -224,24 +229,24 @@ class Covers:
 
     @cached_property
     def label_pairs(self) -> pl.LazyFrame:
-        """The pairs of label profiles with a common label, as _profile_pairs returns them."""
+        """The pairs of label profiles that share a label, as _profile_pairs returns them."""
         return _profile_pairs(self._with_size_check(self.label_members), self.by)
 
     @cached_property
     def cluster_pairs(self) -> pl.LazyFrame:
-        """The pairs of cluster profiles with a common cluster, as _profile_pairs returns them."""
+        """The pairs of cluster profiles that share a cluster, as _profile_pairs returns them."""
         return _profile_pairs(self._with_size_check(self.cluster_members), self.by)
 
     @cached_property
     def cell_pairs(self) -> pl.LazyFrame:
-        """One row per ordered pair of cells that have a common label and a common cluster.
+        """One row per ordered pair of cells that share a label and a cluster.
 
-        Pairs of a cell with itself are included. The columns are the partition columns;
-        label_profile and cluster_profile of the first cell; label_profile_2 and cluster_profile_2
-        of the second cell; n and n_2, the numbers of ids in the two cells; and shared_labels and
-        shared_clusters, the numbers of labels and clusters that the cells share. Cells are joined
-        on pairs of a label and a cluster, so the join finds shared_labels times shared_clusters
-        common pairs.
+        Pairs of a cell with itself are included. label_profile and cluster_profile identify the
+        first cell, and label_profile_2 and cluster_profile_2 identify the second cell. n and n_2
+        are the numbers of ids in the two cells, and shared_labels and shared_clusters are the
+        numbers of labels and clusters that the cells share. The result also has the partition
+        columns. Cells are joined on pairs of a label and a cluster, so the join returns
+        shared_labels times shared_clusters rows for each pair of cells.
         """
         cells = ["label_profile", "cluster_profile", "n"]
         others = self.cell_members.select(
@@ -266,7 +271,7 @@ _MAX_PROFILE_PAIRS = 20_000_000
 
 
 def _check_profile_pairs(n_pairs: pl.DataFrame) -> None:
-    """Raise an error if the number of pairs, which is the only value in the frame, is too large."""
+    """Raise an error if the number of pairs, the only value in `n_pairs`, is too large."""
     pairs = int(n_pairs.item() or 0)
     if pairs > _MAX_PROFILE_PAIRS:
         raise ClusterEvalError(
@@ -277,16 +282,16 @@ def _check_profile_pairs(n_pairs: pl.DataFrame) -> None:
 
 
 def _numbers(member: str) -> pl.Expr:
-    """Return an expression that converts sets of `member` from texts to lists of numbers.
+    """Return an expression that converts a column of sets from texts to lists of numbers.
 
-    `member` is 'label' or 'cluster'.
+    `member` is 'label' for the column label_set, or 'cluster' for the column cluster_set.
     """
     numbers = pl.col(f"{member}_set").str.split(",").cast(pl.List(pl.Int64))
     return numbers.alias(member)
 
 
 def _profile_members(profiles: pl.LazyFrame, keys: list[str], member: str) -> pl.LazyFrame:
-    """Return one row per profile and member, with the columns `keys`, profile, member and n.
+    """Return one row per profile and member, with the partition columns, profile, member and n.
 
     A member is a label or a cluster in the profile.
     """
@@ -295,11 +300,11 @@ def _profile_members(profiles: pl.LazyFrame, keys: list[str], member: str) -> pl
 
 
 def _profile_pairs(members: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
-    """Return one row per ordered pair of profiles that have a common member.
+    """Return one row per ordered pair of profiles that have a member in common.
 
-    Pairs of a profile with itself are included. The columns are the partition columns; profile and
-    profile_2, the two profiles; n and n_2, the numbers of ids that have these profiles; and shared,
-    the number of common members.
+    Pairs of a profile with itself are included. profile and profile_2 are the two profiles, n and
+    n_2 are the numbers of ids that have these profiles, and shared is the number of members that
+    the profiles have in common. The result also has the partition columns.
     """
     others = members.select("member", profile_2="profile", n_2="n")
     pairs = members.join(others, on="member")
@@ -314,11 +319,11 @@ def read_covers(
     partition_by: Keys,
     results: Sequence[str],
 ) -> Covers:
-    """Check the user's arguments, and return the labels and clusters of ids.
+    """Check the user's arguments, and return the labels and clusters of the ids.
 
-    `frames` holds the user's arguments frame_labels and frame_clusters, and `members` holds the
-    arguments label and cluster by name. `results` are the names of the other columns of the final
-    result, which no partition column may have.
+    `frames` contains the user's arguments frame_labels and frame_clusters, and `members` maps the
+    names label and cluster to the user's columns. `results` lists the other columns of the final
+    result, with which the names of partition columns must not conflict.
     """
     parameters = ("frame_labels", "frame_clusters")
     lazy = [check_is_frame(frame, name) for frame, name in zip(frames, parameters, strict=True)]
@@ -339,11 +344,11 @@ def read_covers(
 
 
 def _cover_sizes(members: pl.LazyFrame, covers: Covers, member: str) -> pl.LazyFrame:
-    """Return one row per label or cluster, with the partition columns, number, size and total.
+    """Return one row per label, or one row per cluster, with its number and its size.
 
-    `member`, which is 'label' or 'cluster', is the name of the column with the number of the label
-    or cluster, and the prefix of the column with its size, such as label_size. total is the number
-    of ids in the partition.
+    If `member` is 'label', the columns are the partition columns, label (its number), label_size
+    and total. If `member` is 'cluster', the columns cluster and cluster_size replace label and
+    label_size. total is the number of ids in the partition.
     """
     sizes = members.group_by(*covers.by, "member").agg(pl.col("n").sum().alias(f"{member}_size"))
     total = covers.counts.select(*covers.by, total="n")
@@ -351,13 +356,14 @@ def _cover_sizes(members: pl.LazyFrame, covers: Covers, member: str) -> pl.LazyF
 
 
 def cover_pairs(covers: Covers) -> pl.LazyFrame:
-    """Return pairs of a label and a cluster.
+    """Return the pairs of a label and a cluster that share ids or in which one of them is large.
 
-    The columns are the partition columns; label; cluster; shared, the number of common ids;
-    label_size; cluster_size; and total, the number of ids in the partition. A pair without common
-    ids is left out unless its label or cluster has more than half of all ids, because only such a
-    large set can be informative about ids outside of it. There are few such large sets: fewer
-    labels than twice the mean number of labels of an id, and likewise for clusters.
+    The columns are the partition columns, label, cluster, shared, label_size, cluster_size and
+    total. shared is the number of ids that the label and the cluster share, and total is the number
+    of ids in the partition. A pair that shares no ids is left out unless its label or its cluster
+    has more than half of all ids, because only such a large set can be informative about ids
+    outside of it. There are few large sets: the number of large labels is less than twice the mean
+    number of labels per id, and the same bound holds for clusters.
     """
     keys = covers.by
     labels = _cover_sizes(covers.label_members, covers, "label")
@@ -377,7 +383,7 @@ def cover_pairs(covers: Covers) -> pl.LazyFrame:
 
 
 def _all_pairs(labels: pl.LazyFrame, clusters: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
-    """Return all pairs of a label and a cluster of the same partition."""
+    """Return all pairs of a label and a cluster in the same partition."""
     if keys:
         return labels.join(clusters, on=keys, nulls_equal=True)
     return labels.join(clusters, how="cross")

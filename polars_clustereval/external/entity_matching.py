@@ -1,11 +1,11 @@
 """Measures of entity resolution.
 
 Labels are the true entities, and each cluster is a set of records that were resolved to the same
-entity. The closest cluster of a label is the cluster with the highest Jaccard index, which is the
-number of common rows divided by the number of rows in at least one of the two. A merge distance is
-the cost of turning the clusters into the labels, for which clusters are first split into
-contingency cells, and the cells are then merged. The module contingency explains n, copies and the
-sizes.
+entity. The closest cluster of a label is the cluster with the highest Jaccard index. The Jaccard
+index of a label and a cluster is the number of rows in both, divided by the number of rows in at
+least one of them. A merge distance is the cost of splitting the clusters into contingency cells and
+then merging the cells into the labels. The module contingency explains the columns n, copies,
+label_size and cluster_size.
 """
 
 from __future__ import annotations
@@ -46,35 +46,36 @@ _EDIT_COSTS = ("unit", "product", "entropy")
 def cell_jaccard(row: Row) -> pl.Expr:
     """Return the Jaccard index n / (label_size + cluster_size - n) of a cell's label and cluster.
 
-    `row(name)` is a column of the contingency cells: n, label_size or cluster_size.
+    `row(name)` returns a column of the contingency cells: n, label_size or cluster_size.
     """
     either = row("label_size") + row("cluster_size") - row("n")
     return to_double(row("n")) / to_double(either)
 
 
 def closest_label_terms(row: Row) -> Terms:
-    """Return {fixed_closest_labels: the best Jaccard index of a label, in fixed point}.
+    """Return fixed_closest_labels, the best Jaccard index of a label, in fixed point.
 
-    `row(name)` is a column of a frame with one row per label. The column label_jaccard is the
+    `row(name)` returns a column of a frame with one row per label. The column label_jaccard is the
     maximum of cell_jaccard over the cells of the label. Callers sum the result over labels.
     """
     return {"fixed_closest_labels": to_fixed_point(row("label_jaccard"))}
 
 
 def closest_cluster_terms(row: Row) -> Terms:
-    """Return {fixed_closest_clusters: the best Jaccard index of a cluster, in fixed point}.
+    """Return fixed_closest_clusters, the best Jaccard index of a cluster, in fixed point.
 
-    `row(name)` is a column of a frame with one row per cluster. The column cluster_jaccard is the
-    maximum of cell_jaccard over the cells of the cluster. If a row represents several singletons,
-    cluster_jaccard is the sum of the singletons' indices. Callers sum the result over clusters.
+    `row(name)` returns a column of a frame with one row per cluster. The column cluster_jaccard is
+    the maximum of cell_jaccard over the cells of the cluster. If a row represents several
+    singletons, cluster_jaccard is the sum of their Jaccard indices. Callers sum the result over
+    clusters.
     """
     return {"fixed_closest_clusters": to_fixed_point(row("cluster_jaccard"))}
 
 
 def closest_terms(row: Row) -> Terms:
-    """Return closest_labels and closest_clusters as Float64 expressions by name.
+    """Return closest_labels and closest_clusters as Float64 expressions.
 
-    `row(name)` is a fixed-point sum over a partition, fixed_closest_labels or
+    `row(name)` returns a fixed-point sum over a partition: fixed_closest_labels or
     fixed_closest_clusters.
     """
     names = ("closest_labels", "closest_clusters")
@@ -84,8 +85,8 @@ def closest_terms(row: Row) -> Terms:
 def resolution_statistics(label: Column, cluster: Column) -> StructLists:
     """Return the statistics that closest_scores needs, as one struct per group of rows.
 
-    The struct is the only element of a list. Its fields are total, n_labels, n_clusters,
-    closest_labels and closest_clusters.
+    Each group of rows has a list with a single struct, whose fields are total, n_labels,
+    n_clusters, closest_labels and closest_clusters.
     """
     terms = {
         "n_labels": element_field("is_first_of_label"),
@@ -101,10 +102,11 @@ def resolution_statistics(label: Column, cluster: Column) -> StructLists:
 
 
 def _closest_jaccards(row: Row) -> Terms:
-    """Return label_jaccard and cluster_jaccard of a cell, by name.
+    """Return expressions for label_jaccard and cluster_jaccard of a cell.
 
-    They are the maximum of cell_jaccard over the cells of the same label, and over the cells of the
-    same cluster. `row(name)` is a field of cells_as_list.
+    label_jaccard is the maximum of cell_jaccard over the cells with the same label, and
+    cluster_jaccard is the maximum over the cells with the same cluster. `row(name)` returns a field
+    of cells_as_list.
     """
     jaccard = cell_jaccard(row)
     return {
@@ -116,10 +118,10 @@ def _closest_jaccards(row: Row) -> Terms:
 def edit_statistics(label: Column, cluster: Column) -> StructLists:
     """Return the statistics that merge_distance needs, as one struct per group of rows.
 
-    The struct is the only element of a list. Its fields are total, n_labels, n_clusters and
-    n_cells, the numbers of rows, labels, clusters and cells; fp and fn, counts of pairs of rows;
-    and hl and hc, the entropies in nats of the label given the cluster and of the cluster given the
-    label.
+    Each group of rows has a list with a single struct, whose fields total, n_labels, n_clusters and
+    n_cells are the numbers of rows, labels, clusters and cells. The fields fp and fn are counts of
+    pairs of rows. The field hl is the entropy of the label given the cluster, and hc is the entropy
+    of the cluster given the label, in nats.
     """
     terms = {
         "n_labels": element_field("is_first_of_label"),
@@ -147,11 +149,11 @@ def edit_statistics(label: Column, cluster: Column) -> StructLists:
 
 
 def closest_scores(row: Row, beta: float = 1.0) -> Terms:
-    """Return closest_cluster_precision, closest_cluster_recall and closest_cluster_f_score by name.
+    """Return expressions for the precision, the recall and the F score of the closest clusters.
 
-    `row(name)` is a statistic of a partition: n_labels, n_clusters, closest_labels or
-    closest_clusters. The last two are the sums of the best Jaccard indices over all labels and over
-    all clusters. beta is the weight of recall in the F score.
+    `row(name)` returns a statistic of a partition: n_labels, n_clusters, closest_labels or
+    closest_clusters. closest_labels and closest_clusters are the sums of the best Jaccard indices
+    over all labels and over all clusters. beta is the weight of recall in the F score.
     """
     precision = row("closest_clusters") / to_double(row("n_clusters"))
     recall = row("closest_labels") / to_double(row("n_labels"))
@@ -163,19 +165,19 @@ def closest_scores(row: Row, beta: float = 1.0) -> Terms:
 
 
 def k_measure_terms(row: Row) -> Terms:
-    """Return {k_measure: the geometric mean of B-cubed precision and recall}.
+    """Return k_measure, the geometric mean of B-cubed precision and recall.
 
-    `row(name)` is a statistic of matching_scores. Each root is taken separately, because the
-    product of the two factors could underflow.
+    `row(name)` returns a statistic that matching_scores needs. The square root of each factor is
+    taken separately, because the product of the two factors could underflow.
     """
     scores = matching_scores(row)
     return {"k_measure": scores["bcubed_precision"].sqrt() * scores["bcubed_recall"].sqrt()}
 
 
 def overlap_scores(row: Row) -> Terms:
-    """Return talburt_wang_index and basic_merge_distance by name.
+    """Return expressions for talburt_wang_index and basic_merge_distance.
 
-    `row(name)` is a statistic of a partition: n_labels, n_clusters and n_cells.
+    `row(name)` returns a statistic of a partition: n_labels, n_clusters or n_cells.
     """
     labels, clusters, cells = row("n_labels"), row("n_clusters"), row("n_cells")
     index = ratio((to_double(labels) * to_double(clusters)).sqrt(), cells)
@@ -188,11 +190,12 @@ def overlap_scores(row: Row) -> Terms:
 def _edit_cost(row: Row, cost: str, groups: str, pairs: str, entropy: str) -> pl.Expr:
     """Return the cost of splitting all groups into cells, or of merging all cells into groups.
 
-    A group is a label or a cluster. `cost` is one of _EDIT_COSTS, all of which have the form h(x +
-    y) - h(x) - h(y). Therefore the order of the splits does not matter: the costs add up to the sum
-    of h over the groups minus the sum of h over the cells. `groups`, `pairs` and `entropy` are
-    names of statistics that `row` returns. They stand for the number of groups, the number of pairs
-    of rows in the same group but in different cells, and the entropy of the cell given the group.
+    A group is a label or a cluster. `cost` is one of _EDIT_COSTS. Each of these costs has the form
+    h(x + y) - h(x) - h(y) for parts of x and y rows. Therefore, the order of the splits does not
+    matter, and the costs add up to the sum of h over the groups minus the sum of h over the cells.
+    `groups`, `pairs` and `entropy` are names of statistics that `row` returns. These three
+    statistics are the number of groups, the number of pairs of rows in the same group but in
+    different cells, and the entropy of the cell given the group.
     """
     costs = {
         "unit": to_double(row("n_cells") - row(groups)),
@@ -203,11 +206,11 @@ def _edit_cost(row: Row, cost: str, groups: str, pairs: str, entropy: str) -> pl
 
 
 def merge_distance(row: Row, split_cost: str, merge_cost: str) -> Terms:
-    """Return {generalized_merge_distance: the cost of all splits and merges}.
+    """Return generalized_merge_distance, the cost of all splits and merges.
 
-    `row(name)` is a statistic of a partition, which is one of the fields of edit_statistics.
+    `row(name)` returns a statistic of a partition, which is a field of edit_statistics.
     `split_cost` and `merge_cost` are options of generalized_merge_distance. Raise an error if one
-    of them is invalid.
+    of these options is invalid.
     """
     check_choice("split_cost", split_cost, _EDIT_COSTS)
     check_choice("merge_cost", merge_cost, _EDIT_COSTS)
@@ -255,9 +258,9 @@ def _closest_expression(label: Column, cluster: Column, name: str, beta: float =
 
 
 def closest_cluster_precision(label: Column, cluster: Column) -> pl.Expr:
-    """Mean over the clusters of their best Jaccard index with any label.
+    """Mean of the clusters' best Jaccard indices with any label.
 
-    Each cluster counts the same, whatever its size.
+    All clusters have the same weight, regardless of their size.
 
     Facts
     -----
@@ -283,9 +286,9 @@ def closest_cluster_precision(label: Column, cluster: Column) -> pl.Expr:
 
 
 def closest_cluster_recall(label: Column, cluster: Column) -> pl.Expr:
-    """Mean over the labels of their best Jaccard index with any cluster.
+    """Mean of the labels' best Jaccard indices with any cluster.
 
-    Each label counts the same, whatever its size.
+    All labels have the same weight, regardless of their size.
 
     Facts
     -----
@@ -313,8 +316,8 @@ def closest_cluster_recall(label: Column, cluster: Column) -> pl.Expr:
 def closest_cluster_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
     """Weighted harmonic mean of closest_cluster_precision and closest_cluster_recall.
 
-    It is (1 + beta^2) P R / (beta^2 P + R), where P is the precision and R the recall. With
-    beta > 1, recall weighs more.
+    The score is (1 + beta^2) P R / (beta^2 P + R), where P is the precision and R is the recall. If
+    beta > 1, recall weighs more than precision.
 
     Facts
     -----
@@ -330,7 +333,8 @@ def closest_cluster_f_score(label: Column, cluster: Column, *, beta: float = 1.0
     Parameters
     ----------
     beta : float
-        Weight of recall relative to precision, at least 0; 2 counts recall as twice as important.
+        Weight of recall relative to precision, at least 0. A value of 2 makes recall twice as
+        important as precision.
 
     Raises
     ------
@@ -356,8 +360,8 @@ def _overlap_expression(label: Column, cluster: Column, name: str) -> pl.Expr:
 def talburt_wang_index(label: Column, cluster: Column) -> pl.Expr:
     """Geometric mean of the numbers of labels and clusters, divided by the number of cells.
 
-    It is sqrt(labels x clusters) / cells, where a cell is a pair of a label and a cluster with
-    common rows.
+    The index is sqrt(labels x clusters) / cells, where a cell is a pair of a label and a cluster
+    that have rows in common.
 
     Facts
     -----
@@ -384,8 +388,8 @@ def talburt_wang_index(label: Column, cluster: Column) -> pl.Expr:
 def basic_merge_distance(label: Column, cluster: Column) -> pl.Expr:
     """Number of splits and merges that turn the clusters into the labels.
 
-    It is 2 cells - labels - clusters. All splits come first, so rows with different labels are
-    never merged.
+    The distance is 2 cells - labels - clusters, where cells is the number of contingency cells. All
+    splits come first, so rows with different labels are never merged.
 
     Facts
     -----
@@ -420,9 +424,10 @@ def generalized_merge_distance(
 
     Splitting a cluster into x and y rows, or merging clusters of x and y rows, costs 1 ('unit'), x
     · y ('product') or (x + y) ln(x + y) - x ln x - y ln y ('entropy'). All splits come first, so
-    rows with different labels are never merged, and the order of the splits and of the merges does
-    not matter. With 'unit' for both costs, this is basic_merge_distance; with 'product', it is fp +
-    fn, half of mirkin_metric; with 'entropy', it is n times variation_of_information.
+    rows with different labels are never merged. The order of the splits and the order of the merges
+    do not matter. If both costs are 'unit', the distance is basic_merge_distance. If both costs are
+    'product', the distance is fp + fn, which is half of mirkin_metric. If both costs are 'entropy',
+    the distance is n times variation_of_information.
 
     Facts
     -----

@@ -68,11 +68,11 @@ _EXACT_SCORES = ("exact_match_precision", "exact_match_recall", "exact_match_f_s
 def resolution_totals(table: ContingencyTable) -> pl.LazyFrame:
     """Return one row per partition of `table`, with all statistics that the report needs.
 
-    The columns are the partition columns; total, n_dropped and n_noise, numbers of rows; n_labels,
-    n_clusters and n_cells; tp, fp, fn and tn, counts of pairs of rows, and these counts as shares
-    of all pairs; mi, hl and hc, the mutual information and the conditional entropies; and the
-    statistics of B-cubed, exact matches, LEA, closest clusters and the number of contingency
-    tables.
+    total, n_dropped and n_noise are numbers of rows, and n_labels, n_clusters and n_cells are the
+    numbers of labels, clusters and contingency cells. tp, fp, fn and tn are counts of pairs of
+    rows, which the result also has as shares of all pairs. mi, hl and hc are the mutual information
+    and the conditional entropies. The other columns are the partition columns and the statistics of
+    B-cubed, exact matches, LEA, closest clusters and the number of contingency tables.
     """
     labels, clusters = _labels_with_jaccard(table), _clusters_with_jaccard(table)
     counts = table.join_partitions(
@@ -97,7 +97,7 @@ def resolution_totals(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _labels_with_jaccard(table: ContingencyTable) -> pl.LazyFrame:
-    """Return table.label_sizes with label_jaccard, the best Jaccard index with any cluster."""
+    """Return table.label_sizes with label_jaccard, each label's best Jaccard index."""
     by = [*table.keys, "label"]
     jaccards = table.sized_cells.select(*by, jaccard=cell_jaccard(pl.col))
     best = jaccards.group_by(by).agg(label_jaccard=pl.col("jaccard").max())
@@ -105,10 +105,10 @@ def _labels_with_jaccard(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _clusters_with_jaccard(table: ContingencyTable) -> pl.LazyFrame:
-    """Return table.cluster_sizes with cluster_jaccard, the best Jaccard index with any label.
+    """Return table.cluster_sizes with cluster_jaccard, each cluster's best Jaccard index.
 
     All noise singletons of a partition are represented by one row, in which cluster is NULL and
-    cluster_jaccard is the sum of the singletons' indices.
+    cluster_jaccard is the sum of their Jaccard indices.
     """
     by = [*table.keys, "cluster"]
     jaccards = table.sized_cells.select(*by, "copies", jaccard=cell_jaccard(pl.col))
@@ -124,10 +124,10 @@ def _clusters_with_jaccard(table: ContingencyTable) -> pl.LazyFrame:
 def _count_sizes(
     table: ContingencyTable, sizes: pl.LazyFrame, size: str, counts: pl.LazyFrame
 ) -> pl.LazyFrame:
-    """Return one row per partition and size of labels or clusters, with the columns of `counts`.
+    """Return one row per partition and size of a label or a cluster, with the columns of `counts`.
 
     `sizes` is table.label_sizes or table.cluster_sizes, and `size` is the name of the column with
-    the size. copies is the number of labels or clusters of that size.
+    the size. In the result, copies is the number of labels or clusters of that size.
     """
     histogram = sizes.group_by(*table.keys, size).agg(pl.col("copies").sum())
     return table.join_partitions(histogram, counts)
@@ -139,7 +139,7 @@ def _count_cells_by_size(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _cell_sum_terms() -> Terms:
-    """Return the columns that are summed over the contingency cells of a partition, by name."""
+    """Return expressions for the columns that are summed over the cells of a partition."""
     return {
         **cell_pair_terms(pl.col),
         **cell_information_terms(pl.col),
@@ -149,34 +149,33 @@ def _cell_sum_terms() -> Terms:
 
 
 def _label_sum_terms() -> Terms:
-    """Return the columns that are summed over the labels of a partition, by name."""
+    """Return expressions for the columns that are summed over the labels of a partition."""
     labels = {"n_labels": pl.col("copies")}
     return labels | label_pair_terms(pl.col) | closest_label_terms(pl.col)
 
 
 def _cluster_sum_terms() -> Terms:
-    """Return the columns that are summed over the clusters of a partition, by name."""
+    """Return expressions for the columns that are summed over the clusters of a partition."""
     clusters = {"n_clusters": pl.col("copies")}
     return clusters | cluster_pair_terms(pl.col) | closest_cluster_terms(pl.col)
 
 
 def _shares_of_pairs(row: Row) -> Terms:
-    """Return tp_share, fp_share, fn_share and tn_share of a partition, by name."""
+    """Return expressions for tp_share, fp_share, fn_share and tn_share of a partition."""
     shares = pair_share_terms(row)
     return {name: shares[name] for name in ("tp_share", "fp_share", "fn_share", "tn_share")}
 
 
 def _row_sums(row: Row) -> Terms:
-    """Return precision_rows, recall_rows and similar_rows of a partition, by name."""
+    """Return expressions for precision_rows, recall_rows and similar_rows of a partition."""
     sums = matching_terms(row)
     return {name: sums[name] for name in ("precision_rows", "recall_rows", "similar_rows")}
 
 
 def resolution_scores(split_cost: str, merge_cost: str, beta: float) -> Terms:
-    """Return all measures of the report by name, as expressions that read resolution_totals.
+    """Return expressions for all measures of the report, based on the columns of resolution_totals.
 
-    The parameters are options of entity_resolution_report. Raise an error if one of them is
-    invalid.
+    The parameters are options of entity_resolution_report. Raise an error if an option is invalid.
     """
     distance = merge_distance(pl.col, split_cost, merge_cost)
     weight = check_beta(beta)
@@ -217,37 +216,45 @@ def entity_resolution_report(
     beta: float = 1.0,
     metrics: Sequence[str] | None = None,
 ) -> Frame:
-    """All measures of entity resolution for one or many clusterings, from one pass over the rows.
+    """All measures of entity resolution for one or more clusterings, in one pass over the rows.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The records. A LazyFrame is read when you collect the result, and streams.
+        The records. A LazyFrame is read as a stream when you collect the result.
     label, cluster : str or Expr
-        True entity and assigned entity, of any groupable type. Rows with a NULL in one of them are
-        left out.
+        The true entity and the assigned entity. Any type that can be grouped is allowed. Rows with
+        a NULL label or cluster are left out.
     split_cost, merge_cost : {'unit', 'product', 'entropy'}
-        The cost of splitting a cluster, and of merging two clusters, in generalized_merge_distance.
+        The cost of splitting a cluster, and the cost of merging two clusters, in
+        generalized_merge_distance.
     beta : float
-        Weight of recall in the F scores, at least 0; exact_match_f_score does not use it.
+        Weight of recall in the F scores except exact_match_f_score, at least 0.
     weight, partition_by, noise, noise_as : as in external_report
     metrics : sequence of str, optional
-        Columns to return after the partition columns, in this order; by default all. The work
-        that only other columns need is skipped.
+        Columns to return after the partition columns, in this order. By default, all columns are
+        returned. Work that is needed only for other columns is skipped.
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the number of
-        rows that are counted; n_dropped, the number of rows with a NULL label or cluster; n_noise,
-        the number of noise rows; n_labels; n_clusters; and one column per measure, with the name of
-        its expression, which is NULL if the measure is undefined. If there are no rows, n is 0 and
-        every measure is NULL; with partition_by, the result is empty.
+        Same kind as `frame`, one row per partition, sorted by partition. The result has the
+        partition columns and these columns:
+
+        - n: the number of rows that are counted.
+        - n_dropped: the number of rows with a NULL label or cluster.
+        - n_noise: the number of noise rows.
+        - n_labels, n_clusters: the numbers of labels and of clusters.
+        - one column per measure, which has the name of its expression, and is NULL if the measure
+          is undefined.
+
+        If there are no rows, n is 0 and every measure is NULL, or the result is empty if you pass
+        partition_by.
 
     Raises
     ------
     ClusterEvalError
-        For the same reasons as external_report.
+        For the same reasons as in external_report.
 
     Notes
     -----

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def cell_difference_terms(row: Row) -> Terms:
     """Return the columns size_product, mean and difference of a contingency cell.
 
-    `row` takes a name and returns the column. size_product is label_size x cluster_size. mean is
+    `row` returns the column with a given name. size_product is label_size x cluster_size. mean is
     size_product / total, which would be the expected number of rows if label and cluster were
     independent. difference is n - mean, computed from exact integers.
     """
@@ -48,11 +48,11 @@ def cell_difference_terms(row: Row) -> Terms:
 
 
 def cell_information_terms(row: Row) -> Terms:
-    """Return the columns fixed_deviance, size_products, fixed_hl, fixed_hc of a contingency cell.
+    """Return the columns fixed_deviance, size_products, fixed_hl and fixed_hc of a cell.
 
     information_terms computes the mutual information and the conditional entropies from the sums of
-    these columns over cells. The sums are exact, because columns whose names begin with `fixed` are
-    in fixed point. `row` takes a name and returns the column: n, copies (how often the cell
+    the returned columns over cells. These sums are exact, because columns whose names begin with
+    `fixed` are in fixed point. `row` returns a column by its name: n, copies (how often the cell
     counts), label_size, cluster_size, size_product (the product of the two sizes), mean (the number
     of rows expected by chance) or difference (n - mean).
     """
@@ -70,8 +70,8 @@ def cell_information_terms(row: Row) -> Terms:
 def information_terms(row: Row) -> Terms:
     """Return the columns mi (mutual information), hl = H(label|cluster) and hc = H(cluster|label).
 
-    They are statistics of a partition, in nats. `row` takes a name and returns the column: total,
-    the number of rows, or one of the sums of cell_information_terms over the nonempty cells. An
+    mi, hl and hc are statistics of a partition, in nats. `row` returns a column by its name: total
+    (the number of rows) or one of the sums of cell_information_terms over the nonempty cells. An
     empty cell also has a deviance, which is the number of rows expected in the cell.
     """
     n = to_double(row("total"))
@@ -84,17 +84,17 @@ def information_terms(row: Row) -> Terms:
 
 
 def information_statistics(label: Column, cluster: Column) -> StructLists:
-    """Return total, mi, hl = H(label|cluster) and hc = H(cluster|label), one struct per group."""
+    """Return a struct per group with total, mi, hl = H(label|cluster) and hc = H(cluster|label)."""
     cells = cells_as_list(label, cluster).add_stages(cell_difference_terms)
     sums = cells.sum_terms(cell_information_terms(element_field))
     return sums.select({"total": element_field("total"), **information_terms(element_field)})
 
 
 def entropy_scores(row: Row) -> Terms:
-    """Return the entropies and the mutual information of a partition by name.
+    """Return expressions for the entropies and the mutual information of a partition.
 
-    `row` takes a name and returns the column: mi (mutual information), hl = H(label | cluster) or
-    hc = H(cluster | label).
+    `row` returns a column by its name: mi (mutual information), hl = H(label | cluster) or hc =
+    H(cluster | label).
     """
     mi, hl, hc = row("mi"), row("hl"), row("hc")
     return {
@@ -168,7 +168,7 @@ def cluster_entropy(label: Column, cluster: Column) -> pl.Expr:
 
 
 def joint_entropy(label: Column, cluster: Column) -> pl.Expr:
-    """Entropy of the pairs of label and cluster in nats.
+    """Joint entropy of label and cluster in nats.
 
     Facts
     -----
@@ -197,7 +197,7 @@ def joint_entropy(label: Column, cluster: Column) -> pl.Expr:
 def label_entropy_given_cluster(label: Column, cluster: Column) -> pl.Expr:
     """Entropy of the labels given the cluster, in nats.
 
-    It is the mean over the clusters of the entropy of their labels, weighted by cluster size.
+    The entropies of the labels within each cluster are averaged, weighted by cluster size.
 
     Facts
     -----
@@ -223,7 +223,7 @@ def label_entropy_given_cluster(label: Column, cluster: Column) -> pl.Expr:
 def cluster_entropy_given_label(label: Column, cluster: Column) -> pl.Expr:
     """Entropy of the clusters given the label, in nats.
 
-    It is the mean over the labels of the entropy of their clusters, weighted by label size.
+    The entropies of the clusters within each label are averaged, weighted by label size.
 
     Facts
     -----

@@ -1,24 +1,25 @@
 """The expected mutual information of random labelings with the same sizes.
 
-The expectation is taken over all permutations of the rows. It is the sum of E[deviance(x, ab / n)]
-/ n over all pairs of a label size a and a cluster size b. Here n is the number of rows, and the
-overlap x is the number of rows that the label and the cluster share, which has a hypergeometric
-distribution. A pair of sizes that occurs several times is computed once, and weighted by its
-multiplicity.
+The expectation is taken over all permutations of the rows. The expected mutual information is the
+sum of E[deviance(x, ab / n)] / n over all pairs of a label size a and a cluster size b. Here n is
+the number of rows. The overlap x is the number of rows that the label and the cluster share, and
+has a hypergeometric distribution. A pair of sizes that occurs several times is computed once, and
+weighted by its multiplicity.
 
 The probabilities of overlaps are computed in Loader's saddle-point form, in which no digits cancel.
-The values of x over which the sum runs are called nodes. If the standard deviation of x is 6 or
-more, the probabilities are a smooth function of x. By Poisson's summation formula, the sum over
-every stride-th x, times stride, then has the same value to 1e-15. Therefore a pair needs at most
-about 140 nodes, whatever n is. Sums with stride 1 are named `fine`, and other sums are named
-`strided`.
+The overlaps over which a sum runs are called nodes. If the standard deviation of x is 6 or more,
+the probabilities are a smooth function of x. By Poisson's summation formula, the sum of a smooth
+function over every stride-th x, times stride, equals the full sum to within 1e-15. Therefore, a
+pair of sizes needs at most about 140 nodes, regardless of n. The names of sums with stride 1 begin
+with `fine`, and those of other sums begin with `strided`.
 
-The terms of the pairs are also smooth functions of both sizes. Therefore, many sizes are replaced
-by a few nodes, with multiplicities for which the sum stays the same. This bounds the number of
-pairs.
+The terms of the pairs are also smooth functions of both sizes. Therefore, a few nodes replace many
+sizes, with multiplicities chosen so that the sum stays the same. This replacement bounds the number
+of pairs of sizes.
 
 mi is the mutual information, hl is the entropy of the label given the cluster, and hc is the
-entropy of the cluster given the label. emi, ehl and ehc are the expectations of mi, hl and hc.
+entropy of the cluster given the label. emi, ehl and ehc are the expectations of mi, hl and hc for
+random labelings.
 """
 
 from __future__ import annotations
@@ -63,9 +64,9 @@ if TYPE_CHECKING:
 def _mean_entropy_above_chance(row: Row, average_method: str) -> pl.Expr:
     """Return the mean entropy minus the expected mutual information, M - emi.
 
-    This is the denominator of the adjusted mutual information. M is a mean of the label entropy mi
-    + hl and the cluster entropy mi + hc, and `average_method` is the kind of mean: 'arithmetic',
-    'geometric', 'min' or 'max'. `row` takes the name of a column and returns the column: mi (mutual
+    The result is the denominator of the adjusted mutual information. M is a mean of the label
+    entropy mi + hl and the cluster entropy mi + hc, and `average_method` is the kind of mean:
+    'arithmetic', 'geometric', 'min' or 'max'. `row` returns a column by its name: mi (mutual
     information), hl (entropy of the label given the cluster), hc (entropy of the cluster given the
     label), ehl or ehc. emi, ehl and ehc are the expectations of mi, hl and hc for random labelings.
     Subtracting emi would lose digits, so the result is computed from ehl = mi + hl - emi and ehc =
@@ -85,11 +86,11 @@ def _mean_entropy_above_chance(row: Row, average_method: str) -> pl.Expr:
 def _mutual_info_above_chance(row: Row) -> pl.Expr:
     """Return the numerator of the adjusted mutual information, mi - emi.
 
-    `row` takes the name of a column and returns the column: mi (mutual information), hl (entropy of
-    the label given the cluster), hc (entropy of the cluster given the label), or emi, ehl and ehc,
-    which are the expectations of mi, hl and hc for random labelings. The difference mi - emi equals
-    ehl - hl and ehc - hc. Of these three differences, the one with the smallest terms is the most
-    exact. This choice matters if most rows are singletons.
+    `row` returns a column by its name: mi (mutual information), hl (entropy of the label given the
+    cluster), hc (entropy of the cluster given the label), or emi, ehl and ehc, which are the
+    expectations of mi, hl and hc for random labelings. The difference mi - emi equals both ehl - hl
+    and ehc - hc. Of these three equal differences, the one with the smallest terms is the most
+    accurate. The choice of the difference matters if most rows are singletons.
     """
     emi, ehl, ehc = row("emi"), row("ehl"), row("ehc")
     return (
@@ -105,14 +106,14 @@ def adjusted_mutual_info(row: Row, average_method: str) -> pl.Expr:
     """Return the adjusted mutual information (mi - emi) / (M - emi), or 1 for equal partitions.
 
     M is a mean of the label entropy mi + hl and the cluster entropy mi + hc, and `average_method`
-    is the kind of mean: 'arithmetic', 'geometric', 'min' or 'max'. `row` takes the name of a column
-    and returns the column: mi (mutual information), hl (entropy of the label given the cluster), hc
-    (entropy of the cluster given the label), or emi, ehl and ehc, which are the expectations of mi,
-    hl and hc for random labelings.
+    is the kind of mean: 'arithmetic', 'geometric', 'min' or 'max'. `row` returns a column by its
+    name: mi (mutual information), hl (entropy of the label given the cluster), hc (entropy of the
+    cluster given the label), or emi, ehl and ehc, which are the expectations of mi, hl and hc for
+    random labelings.
 
-    If the quotient is 0 / 0, the result is 0 if mi is 0, as in scikit-learn, and NULL otherwise.
-    The latter occurs with 'min' if one side has only singletons, in which case scikit-learn returns
-    rounding errors around 1.
+    If the quotient is 0 / 0, the result is 0 when mi is 0, as in scikit-learn, and NULL otherwise.
+    The result is NULL with 'min' if all labels or all clusters are singletons. In this case,
+    scikit-learn returns a value near 1 that depends on rounding errors.
     """
     mean_entropy = _mean_entropy_above_chance(row, average_method)
     # Rounding may take the ratio above 1.
@@ -157,7 +158,7 @@ _STIELTJES_TERMS = (
 def stirling_error(x: pl.Expr) -> pl.Expr:
     """Return ln(x!) - [(x + 1/2) ln x - x + ln(2 pi) / 2] for whole x > 0, or 0 for x = 0.
 
-    This is the error of Stirling's formula for ln(x!).
+    The result is the error of Stirling's formula for ln(x!).
     """
     fraction = x
     for term in reversed(_STIELTJES_TERMS[1:]):
@@ -171,8 +172,8 @@ def stirling_error(x: pl.Expr) -> pl.Expr:
 def stirling_scale(x: pl.Expr) -> pl.Expr:
     """Return 2 pi x for whole x > 0, or 1 for x = 0.
 
-    For x > 0, its square root is the first factor in Stirling's approximation of x!, which is
-    sqrt(2 pi x) (x / e)^x.
+    For x > 0, the square root of the result is the first factor in Stirling's approximation of x!,
+    which is sqrt(2 pi x) (x / e)^x.
     """
     return (2 * pi * x).clip(1.0)
 
@@ -181,8 +182,8 @@ def _overlap_limits(row: Row) -> Terms:
     """Return the columns n, a, b, mean, deviation, least and most for a pair of sizes.
 
     `row` returns the columns total, label_size and cluster_size by name, and n, a and b are these
-    columns as Float64. The overlap is the number of rows that a label of a rows and a cluster of b
-    rows share if n rows are permuted at random. mean, deviation, least and most are the mean, the
+    columns as Float64. The overlap is the number of rows that a label of size a and a cluster of
+    size b share if n rows are permuted at random. mean, deviation, least and most are the mean, the
     standard deviation, the smallest possible value and the largest possible value of the overlap.
     """
     n = to_double(row("total"))
@@ -203,15 +204,15 @@ def _overlap_node_range(row: Row) -> Terms:
     """Return the columns center, stride and reach, which define where a sum is evaluated.
 
     The overlap is the number of rows that a label and a cluster share if the rows are permuted at
-    random. `row` takes a name and returns a column: the overlap's mean, deviation (standard
+    random. `row` returns a statistic of the overlap by its name: mean, deviation (standard
     deviation), least (smallest possible value) or most (largest possible value).
 
     center is a whole number near the mean. The sum is evaluated at center and at every stride-th
-    overlap on both sides of it, up to the distance reach; overlaps beyond that have a probability
-    of less than 1e-15. stride is 1 if the deviation is less than 6. Otherwise the probabilities are
-    so smooth that the sum over every stride-th overlap, times stride, has the same value. The
-    constant 8 in the code accounts for small clusters, whose overlap is skewed to the right like a
-    Poisson variable.
+    overlap on both sides of center, up to the distance reach. Overlaps beyond this distance have a
+    probability of less than 1e-15. stride is 1 if the deviation is less than 6. For larger
+    deviations, the probabilities are so smooth that the sum over every stride-th overlap, times
+    stride, has the same value as the full sum. The constant 8 in the code accounts for small
+    clusters, for which the overlap is skewed to the right like a Poisson variable.
     """
     deviation = row("deviation")
     center = row("mean").floor()
@@ -229,7 +230,7 @@ def _overlap_node_counts(row: Row) -> Terms:
     The nodes are the overlaps (numbers of shared rows) at which a sum is evaluated: center and
     every stride-th overlap on both sides, up to the distance reach. below is the number of nodes
     that are smaller than center, and n_nodes is the number of all nodes. offset is center minus the
-    mean overlap, computed from exact integers. `row` takes a name and returns the column: total,
+    mean overlap, computed from exact integers. `row` returns a column by its name: total,
     label_size, cluster_size, or a column of _overlap_limits or _overlap_node_range.
     """
     total, a, b = widen(row("total")), widen(row("label_size")), widen(row("cluster_size"))
@@ -246,11 +247,12 @@ def _overlap_node_counts(row: Row) -> Terms:
 def _probability_factors(row: Row) -> Terms:
     """Return the columns scale, errors and node_share for a pair of sizes.
 
-    Consider the probability that a label of a rows and a cluster of b rows share x of n rows. It is
-    a ratio of factorials, which are computed by Stirling's formula. The factorials of a, n - a, b,
-    n - b and n do not depend on x. They contribute the factor scale and the exponent errors to the
-    probability. node_share is multiplicity x stride / n, by which each probability is multiplied in
-    the expected mutual information. `row` returns n, a, b, multiplicity and stride by name.
+    Consider the probability that a label of size a and a cluster of size b share x of n rows. This
+    probability is a ratio of factorials, which are computed with Stirling's formula. The factorials
+    of a, n - a, b, n - b and n do not depend on x. These factorials contribute the factor scale and
+    the exponent errors to the probability. In the expected mutual information, each probability is
+    multiplied by node_share, which is multiplicity x stride / n. `row` returns n, a, b,
+    multiplicity and stride by name.
     """
     n, a, b = row("n"), row("a"), row("b")
     scale = stirling_scale(a) * stirling_scale(n - a) * stirling_scale(b)
@@ -278,12 +280,12 @@ _NODE_COLUMNS = (
 
 
 def _node_overlaps(row: Row) -> Terms:
-    """Return the columns x1 and d of a node: the overlap, and the overlap minus its mean.
+    """Return the columns x1 and d of a node, the overlap and the overlap minus its mean.
 
     A node is an overlap (number of rows that a label and a cluster share) at which a sum is
-    evaluated. d is exact. `row` takes a name and returns the column: node, the number of the node
-    from 0; below, the number of the node at center; center, the overlap at that node; stride, the
-    distance between neighboring nodes; or offset, center minus the mean.
+    evaluated. The difference d is exact. `row` returns a column by its name: node (the number of
+    the node, from 0), below (the number of the node at center), center (the overlap at that node),
+    stride (the distance between neighboring nodes) or offset (center minus the mean).
     """
     step = row("stride") * (to_double(row("node")) - row("below"))
     return {"x1": row("center") + step, "d": step + row("offset")}
@@ -292,8 +294,8 @@ def _node_overlaps(row: Row) -> Terms:
 def _node_tables(row: Row) -> Terms:
     """Return the columns x2, x3 and x4 of a 2 x 2 table, and the means m1 .. m4 of x1 .. x4.
 
-    `row` takes a name and returns the column. Of n rows, x1 rows have both a label of a rows and a
-    cluster of b rows, x2 rows have only the label, x3 rows have only the cluster, and x4 rows have
+    `row` returns a column by its name. For a label of size a and a cluster of size b, x1 of the n
+    rows have both, x2 rows have only the label, x3 rows have only the cluster, and x4 rows have
     neither. m1 .. m4 are the means of x1 .. x4 for random permutations of the rows.
     """
     n, a, b, x1 = row("n"), row("a"), row("b"), row("x1")
@@ -314,8 +316,8 @@ _TABLE_CELLS = (1, 2, 3, 4)
 def _node_deviances(row: Row) -> Terms:
     """Return the columns d1 .. d4, the deviances x ln(x / m) + m - x of the cells of a 2 x 2 table.
 
-    `row` takes a name and returns the column: the cells x1 .. x4, the means m1 .. m4 of the cells,
-    or the difference d = x1 - m1.
+    `row` returns a column by its name: the cells x1 .. x4, the means m1 .. m4 of the cells, or the
+    difference d = x1 - m1.
     """
     signs = {1: 1, 2: -1, 3: -1, 4: 1}
     return {
@@ -327,9 +329,9 @@ def _node_weights(row: Row) -> Terms:
     """Return the column weight, by which the deviance of an overlap is multiplied in the sum emi.
 
     emi is the expected mutual information. The weight is probability x multiplicity x stride / n.
-    The probability is computed in Loader's form, in which no digits cancel. `row` takes a name and
-    returns the column: the cells x1 .. x4 of the 2 x 2 table, the deviances d1 .. d4 of the cells,
-    or scale, errors and node_share of _probability_factors.
+    The probability is computed in Loader's form, in which no digits cancel. `row` returns a column
+    by its name: the cells x1 .. x4 of the 2 x 2 table, the deviances d1 .. d4 of the cells, or
+    scale, errors and node_share of _probability_factors.
     """
     scale = stirling_scale(row("x1"))
     for i in _TABLE_CELLS[1:]:
@@ -346,9 +348,9 @@ def _node_terms(row: Row) -> Terms:
     emi is weight x d1, the term of the overlap in the expected mutual information. strided_emi
     equals emi if stride > 1, and is 0 otherwise. If stride is 1, fine_ehl is the term of the
     overlap in the expected entropy of the label given the cluster, and fine_ehc is the term in the
-    expected entropy of the cluster given the label. For other strides, both are 0, because these
-    entropies are then computed from strided_emi. `row` takes a name and returns the column: weight,
-    d1, x1, stride, or the sizes a and b of label and cluster.
+    expected entropy of the cluster given the label. For other strides, fine_ehl and fine_ehc are 0,
+    because the expected entropies are computed from strided_emi. `row` returns a column by its
+    name: weight, d1, x1, stride, or the sizes a and b of label and cluster.
     """
     weight, x1, fine = row("weight"), row("x1"), row("stride") == 1
     ehl = weight * x1 * log_ratio(row("b"), x1.clip(1.0))
@@ -364,12 +366,12 @@ def _node_terms(row: Row) -> Terms:
 def _strided_terms(row: Row) -> Terms:
     """Return the columns strided_ehl and strided_ehc for a pair of sizes.
 
-    Consider all pairs of a label and a cluster with these sizes. If stride > 1, strided_ehl is the
-    sum of their terms in the entropy of the labels, and strided_ehc is the sum of their terms in
-    the entropy of the clusters. Otherwise, both are 0. Subtract the terms of the expected mutual
-    information to get the terms of the expected conditional entropies. `row` takes a name and
-    returns the column: n, the number of rows; the sizes a and b; stride; or multiplicity, the
-    number of such pairs.
+    Consider all pairs of a label and a cluster with the given sizes. If stride > 1, strided_ehl is
+    the sum of the terms of these pairs in the entropy of the labels, and strided_ehc is the
+    corresponding sum in the entropy of the clusters. If stride is 1, strided_ehl and strided_ehc
+    are 0. To get the terms of the expected conditional entropies, subtract the terms of the
+    expected mutual information. `row` returns a column by its name: n, the number of rows; the
+    sizes a and b; stride; or multiplicity, the number of such pairs.
     """
     n, a, b, fine = row("n"), row("a"), row("b"), row("stride") == 1
     share = row("multiplicity") * (a / n) * (b / n)
@@ -383,8 +385,8 @@ def expected_entropy_terms(row: Row) -> Terms:
     """Return the columns ehl and ehc of a partition, computed from the sums _EXPECTED_SUMS.
 
     For random labelings, ehl is the expected entropy of the label given the cluster, and ehc is the
-    expected entropy of the cluster given the label. `row` takes a name and returns the sum. ehl has
-    two parts, fine_ehl and strided_ehl - strided_emi, and ehc has two corresponding parts.
+    expected entropy of the cluster given the label. `row` returns a sum by its name. ehl is
+    fine_ehl + strided_ehl - strided_emi, and ehc is fine_ehc + strided_ehc - strided_emi.
     """
     return {
         "ehl": row("fine_ehl") + (row("strided_ehl") - row("strided_emi")),
@@ -409,7 +411,7 @@ _SIZE_COLUMNS = ["total", "label_size", "cluster_size"]
 
 
 def expected_totals(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per partition: the partition columns, emi, ehl and ehc, in nats.
+    """Return one row per partition, with the partition columns, and emi, ehl and ehc in nats.
 
     For random labelings with the sizes in `table`, emi is the expected mutual information, ehl is
     the expected entropy of the label given the cluster, and ehc is the expected entropy of the
@@ -426,8 +428,9 @@ def _expected_sums(table: ContingencyTable) -> pl.LazyFrame:
     expected mutual information of random labelings. expected_entropy_terms computes the expected
     entropies ehl (of the label given the cluster) and ehc (of the cluster given the label) from the
     other five sums. For pairs of small sizes, fine_ehl and fine_ehc are the complete terms. For
-    other pairs, the sums include only every k-th overlap. For these pairs, strided_ehl and
-    strided_ehc are terms of the unconditional entropies, from which strided_emi must be subtracted.
+    pairs of large sizes, the sums include only every stride-th overlap. For such pairs, strided_ehl
+    and strided_ehc are terms of the unconditional entropies, from which strided_emi must be
+    subtracted.
     """
     pairs = _size_pairs(table)
     if not table.keys:
@@ -447,7 +450,7 @@ def _sum_size_pairs(pairs: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
 
     The sums add up the columns of _node_terms and _strided_terms. `pairs` has one row per pair of a
     label size and a cluster size, with total (the number of all rows), label_size, cluster_size and
-    multiplicity (how often the pair occurs). If `by` is empty, the result is one row.
+    multiplicity (how often the pair occurs). If `by` is empty, the result has one row.
     """
     pairs = add_stages(pairs, *_SIZE_PAIR_STAGES).cache()
     # A join creates the nodes in batches of the engine's size; explode would create batches 30
@@ -502,15 +505,15 @@ _MAX_OCTAVE_SIZES = 32
 
 
 def _reduce_sizes(sizes: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
-    """Return `sizes` with fewer rows: 18 nodes replace many sizes from 64 to 128, and so on.
+    """Return `sizes` with fewer rows, in which a few nodes replace many sizes.
 
-    `sizes` has one row per partition (columns `keys`) and size of a label or cluster, with the
-    columns size, a number of rows, and multiplicity, the number of labels or clusters that have
-    this size. If a partition has more than 32 sizes between 64 and 128, 128 and 256, and so on,
-    these sizes are replaced by the nodes, which are 18 whole numbers in that range. The
+    `sizes` has one row per partition (columns `keys`) and size of a label or cluster. The column
+    multiplicity is the number of labels or clusters that have the size. An octave is a range of
+    sizes: 64 to 128, 128 to 256, and so on. If a partition has more than 32 sizes in an octave,
+    these sizes are replaced by the nodes, which are 18 whole numbers in the octave. The
     multiplicities of the nodes are real numbers. For any polynomial of degree 17, the sum over the
-    nodes equals the sum over the sizes. For the terms of the expected mutual information, the two
-    sums are equal to 1e-14. This replacement bounds the number of pairs of a label size and a
+    nodes equals the sum over the sizes. For the terms of the expected mutual information, these two
+    sums agree to within 1e-14. This replacement bounds the number of pairs of a label size and a
     cluster size.
     """
     size, by = pl.col("size"), [*keys, "unit"]
@@ -527,8 +530,8 @@ def _reduce_sizes(sizes: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
 def _replace_by_nodes(sizes: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
     """Return 18 rows for each group of `by`, the nodes that replace the sizes in the group.
 
-    `by` has the names of the partition columns and the name unit. A group has the sizes of a
-    partition from 64 unit to 128 unit. `sizes` has one row per size, with the columns size and
+    `by` lists the partition columns and the column unit. A group contains the sizes of a partition
+    from 64 times unit to 128 times unit. `sizes` has one row per size, with the columns size and
     multiplicity (how often the size occurs). The result has the columns `by`, size (the node, which
     is a number in OCTAVE_NODES times unit) and multiplicity.
     """
@@ -536,9 +539,9 @@ def _replace_by_nodes(sizes: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
     def node_weights(row: Row) -> Terms:
         """Return the columns weight_0 .. weight_17, which divide a size among the 18 nodes.
 
-        They are the barycentric weights, at the size, of the polynomial through the nodes, before
-        they are divided by the sum of the weights. `row` takes a name and returns the column size
-        or unit.
+        The columns are the barycentric weights of the polynomial through the nodes, evaluated at
+        the size and not yet divided by their sum. `row` returns the column size or unit by its
+        name.
         """
         # If a size equals a node, that node gets all the weight: the others get 1e30 times less.
         distances = [to_double(row("size")) / row("unit") - node for node in OCTAVE_NODES]
@@ -567,20 +570,20 @@ _STRIDED_SUMS = ("strided_ehl", "strided_ehc")
 def _sum_strided_terms(row: Row) -> Terms:
     """Return strided_ehl and strided_ehc of _strided_terms, summed over a list of size pairs.
 
-    Each struct in the list is a pair of a label size and a cluster size, and `row` takes a name and
-    returns the field of the struct. All structs in a list get the same sums.
+    Each struct in the list is a pair of a label size and a cluster size, and `row` returns a field
+    of the struct by its name. All structs in a list get the same sums.
     """
     return {name: term.sum() for name, term in _strided_terms(row).items()}
 
 
 def expected_sums_as_list(cells: StructLists, carried: Terms) -> StructLists:
-    """Return lists of one struct per group of rows, which holds `carried` and _EXPECTED_SUMS.
+    """Return one struct per group of rows, which contains `carried` and _EXPECTED_SUMS.
 
-    The sums add up the terms of _node_terms and _strided_terms. One of the sums, emi, is the
-    expected mutual information. `cells` has a list for each group, with one struct per contingency
-    cell (see cells_as_list). `carried` maps names to expressions, each of which aggregates such a
-    list to one value. The result includes these values because an expression has no variables, so
-    that values that are used together with the sums must be in the same struct.
+    The sums add up the terms of _node_terms and _strided_terms. The sum emi is the expected mutual
+    information. `cells` has a list for each group, with one struct per contingency cell (see
+    cells_as_list). `carried` maps names to expressions, each of which aggregates the list of a
+    group to one value. An expression has no variables, so values that are used together with the
+    sums must be in the same struct.
     """
     pairs = cells.select({**carried, **_size_pairs_as_list()}).add_stages(*_SIZE_PAIR_STAGES)
     names = (*carried, *_STRIDED_SUMS)
@@ -593,10 +596,9 @@ def expected_sums_as_list(cells: StructLists, carried: Terms) -> StructLists:
 def _size_pairs_as_list() -> Terms:
     """Return the fields label_size, cluster_size and multiplicity for all pairs of sizes.
 
-    The result is an argument for StructLists.select on a list of contingency cells (see
-    cells_as_list). Each expression returns one element per pair of a distinct label size and a
-    distinct cluster size. multiplicity is the number of pairs of a label and a cluster that have
-    these sizes.
+    Pass the result to StructLists.select for lists of contingency cells (see cells_as_list). Each
+    expression returns one element per pair of a distinct label size and a distinct cluster size.
+    multiplicity is the number of pairs of a label and a cluster that have these sizes.
     """
     labels, clusters = label_field("label_size"), cluster_field("cluster_size")
     # unique and unique_counts both keep the order of first appearance.
@@ -632,9 +634,9 @@ def _nodes_as_list(pairs: StructLists, carried: tuple[str, ...]) -> StructLists:
 
 
 def expected_mutual_info(label: Column, cluster: Column) -> pl.Expr:
-    """Mean mutual information of random labelings with the same sizes, in nats.
+    """Expected mutual information of random labelings with the same sizes, in nats.
 
-    The mean is taken over all permutations of the rows.
+    The expectation is taken over all permutations of the rows.
 
     Facts
     -----
@@ -645,8 +647,8 @@ def expected_mutual_info(label: Column, cluster: Column) -> pl.Expr:
     Special cases : 0 for a single label or a single cluster. NULL if there are no rows.
     Source : Vinh, Epps and Bailey (2009), Information theoretic measures for clusterings
         comparison: is a correction for chance necessary?, doi:10.1145/1553374.1553511.
-    Cost : On top of that, a sum is computed for each distinct pair of a label size and a cluster
-        size, which is by far the slowest part.
+    Cost : A sum is also computed for each distinct pair of a label size and a cluster size, which
+        is by far the slowest part.
     Names elsewhere : scikit-learn: cluster.expected_mutual_information
     SQL : clustereval.expected_mutual_info(label, cluster)
 

@@ -1,4 +1,4 @@
-"""findings: what the user should know about a clustering with labels, in words and numbers."""
+"""Findings about a clustering with labels, in words and numbers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def external_findings(
     noise: Any = None,
     noise_as: NoiseAs | None = None,
 ) -> Frame:
-    """What you should know about how a clustering agrees with the labels, in words and numbers.
+    """Findings about how well a clustering agrees with the labels, in words and numbers.
 
     Parameters
     ----------
@@ -41,35 +41,45 @@ def external_findings(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per finding, sorted by partition, then by severity with the
-        worst first, then by size with the largest first: the partition columns; severity
-        ('problem', 'warning' or 'note'); code; cluster and label, which the finding is about (NULL
-        if it is not about a cluster or a label); n, the number of rows that the finding is about;
-        value, the number from which the finding follows; and finding, the text. The codes are
+        Same kind as `frame`, one row per finding. The rows are sorted by partition, then by
+        severity with the worst first, then by size with the largest first. The result has the
+        partition columns and these columns:
 
-        - dropped_rows: there are rows without a label or a cluster; value is the share of these
-          rows. If it is half of all rows or more, this is a problem.
-        - noise_rows: there are noise rows; value is the share of these rows.
+        - severity: 'problem', 'warning' or 'note'.
+        - code: one of the codes below.
+        - cluster, label: the cluster and the label that the finding is about, or NULL if there is
+          none.
+        - n: the number of rows that the finding is about.
+        - value: the number on which the finding is based.
+        - finding: the text of the finding.
+
+        The codes are
+
+        - dropped_rows: some rows have no label or no cluster. value is the share of these rows. A
+          share of one half or more is a problem.
+        - noise_rows: some rows are noise. value is the share of noise rows.
         - one_cluster: all rows are in one cluster.
-        - giant_cluster: a cluster has more than 80 % of the rows; value is its share of the rows.
-        - mixed_cluster: the most frequent label of a cluster (in the column label) has less than 80
-          % of its rows; value is the purity of the cluster. If the purity is below one half, this
+        - giant_cluster: a cluster has more than 80 % of the rows. value is the share of rows in
+          this cluster.
+        - mixed_cluster: fewer than 80 % of the rows in a cluster have its most frequent label,
+          which is in the column label. value is the purity of the cluster. A purity below one half
           is a problem.
-        - split_label: the most frequent cluster of a label (in the column cluster) has less than 80
-          % of its rows; value is the recall of the label. If the recall is below one half, this is
-          a problem.
+        - split_label: fewer than 80 % of the rows with a label are in its most frequent cluster,
+          which is in the column cluster. value is the recall of the label. A recall below one half
+          is a problem.
 
-        If nothing is found, the result is empty.
+        If there are no findings, the result is empty.
 
     Raises
     ------
     ClusterEvalError
-        For the same reasons as external_report.
+        For the same reasons as in external_report.
 
     Notes
     -----
     The limits are conventions, not statistical tests. If you prefer other limits, judge the
-    findings by their value. In SQL: ``FROM clustereval.external_findings(tbl, label, cluster)``.
+    findings by the column value. In SQL: ``FROM clustereval.external_findings(tbl, label,
+    cluster)``.
 
     Examples
     --------
@@ -104,7 +114,7 @@ def external_findings(
 
 
 def _rows_of_partitions(table: ContingencyTable, noise_as: str | None) -> pl.LazyFrame:
-    """Return one row per partition: its row counts, n_clusters and total_noise."""
+    """Return one row per partition, with its row counts, n_clusters and total_noise."""
     keys = list(table.keys)
     copies = {"n_clusters": pl.col("copies")}
     counts = table.sum_by_partition(table.cluster_sizes, copies)
@@ -120,9 +130,9 @@ def _find_divided(
 ) -> pl.LazyFrame:
     """Return a finding for each cluster, or for each label, whose rows are divided.
 
-    `side` is the column to report on, 'cluster' or 'label', and `other` is the other of the two.
-    `place` and `code` are arguments of make_finding. `words` is the text that follows the share of
-    the largest part.
+    `side` is the column to report on, 'cluster' or 'label', and `other` is the other column.
+    `place` and `code` are passed to make_finding. `words` is the text that follows the share of the
+    largest part in the finding.
     """
     by = [*table.keys, side]
     sizes = getattr(table, f"{side}_sizes")

@@ -1,6 +1,7 @@
-"""Metrics as functions of a few statistics, and their derivatives, for standard errors.
+"""Metrics as functions of a few statistics, with the derivatives needed for standard errors.
 
-The module relative.intervals uses them. A metric is a function of the statistics of its family:
+The module relative.intervals uses these functions and derivatives. A metric is a function of the
+statistics of its family:
 
 ===========  ================  ==============  ==  ===========================
 family       first             second          third
@@ -56,7 +57,7 @@ class Quotient(NamedTuple):
         return not isinstance(self.bottom, pl.Expr)
 
     def fields(self) -> Terms:
-        """Return top, bottom, and their slopes t0 to t2 and b0 to b2, as expressions by name."""
+        """Return expressions for top and bottom, and for their slopes t0 to t2 and b0 to b2."""
         terms = {"top": self.top, "bottom": self.bottom}
         terms |= {f"t{i}": self.top_slopes[i] for i in range(3)}
         terms |= {f"b{i}": self.bottom_slopes[i] for i in range(3)}

@@ -1,4 +1,4 @@
-"""graph: tables that describe the clusters of a graph, such as a graph of linked records."""
+"""Tables that describe the clusters of a graph, such as a graph of linked records."""
 
 from __future__ import annotations
 
@@ -90,59 +90,70 @@ def graph_report(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The nodes, one row per id. A row without a cluster is left out, and so is every edge to it.
-        A LazyFrame is read when you collect the result.
+        The nodes, one row per id. Rows without a cluster are left out, along with all of their
+        edges. A LazyFrame is read when you collect the result.
     id, cluster : str or Expr
-        Columns of frame: the node, and its cluster. Each id has one row with a cluster.
+        The columns of `frame` with the id and the cluster of each node. An id must not have several
+        rows with a cluster.
     edges : DataFrame or LazyFrame
-        The edges, which are undirected. Rows with the same two ids, in either order, are one edge,
-        and their weights are added.
+        The undirected edges. Rows with the same two ids, in either order, count as one edge, and
+        their weights are added.
     left, right : str or Expr
-        Columns of edges: the ids of the two ends, of the same type as id. An edge is left out if
-        one of its ends is NULL or has no cluster.
+        The columns of `edges` with the ids of the two ends, which must have the same type as id. An
+        edge is left out if one of its ends is NULL or has no cluster.
     weight : str or Expr, optional
-        A column of edges: finite numbers >= 0. By default, each row has weight 1.
+        A column of `edges` with finite numbers >= 0. By default, each row has weight 1.
     partition_by : str, Expr or sequence of these, optional
-        Columns of both frames. Each partition is a separate graph, in which an edge joins two nodes
-        of the same partition. NULL is also a partition.
+        Columns of both frames, whose groups are evaluated separately. Each partition is a separate
+        graph, in which an edge joins two nodes of the same partition. NULL is also a partition.
     noise : object, optional
         The value of cluster that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Whether noise counts as an ordinary cluster, noise nodes are left out, or each noise node
-        counts as a cluster.
+        Whether noise counts as an ordinary cluster, is left out, or counts as one cluster per node.
     resolution : float
         The parameter gamma of the modularity, at least 0. A larger value favors more clusters.
     metrics : sequence of str, optional
-        Columns to return after the partition columns, in this order; by default all. The work
-        that only other columns need is skipped.
+        Columns to return after the partition columns, in this order. By default, all columns are
+        returned. Work that is needed only for other columns is skipped.
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition: the partition columns; n_nodes; n_dropped, the
-        rows without a cluster; n_noise, the noise nodes; n_clusters; n_edges; n_self_loops;
-        n_dropped_edges, the rows of edges that are left out; n_duplicate_edges, the rows that
-        repeat an edge; modularity (range up to 1, best high); coverage (range [0, 1], best high),
-        the share of the weight of edges within clusters; performance (range [0, inf), best high),
-        the share of pairs of nodes that are joined within a cluster, or not joined and in different
-        clusters; mean_conductance (range [0, 1], best low) and worst_conductance (range [0, 1],
-        best low) of the clusters; and inter_cluster_edge_share (range [0, 1], best low), the share
-        of edges between clusters. If no weight is above 0, all scores except performance and
-        inter_cluster_edge_share are NULL.
+        Same kind as `frame`, one row per partition. The result has the partition columns and these
+        columns:
+
+        - n_nodes: the number of nodes.
+        - n_dropped: the number of rows without a cluster.
+        - n_noise: the number of noise nodes.
+        - n_clusters: the number of clusters.
+        - n_edges: the number of edges.
+        - n_self_loops: the number of self-loops.
+        - n_dropped_edges: the number of rows of `edges` that are left out.
+        - n_duplicate_edges: the number of rows of `edges` that repeat an edge.
+        - modularity (range up to 1, best high): the modularity of the clusters.
+        - coverage (range [0, 1], best high): the share of the edge weight that is within clusters.
+        - performance (range [0, inf), best high): the share of pairs of nodes that are joined
+          within a cluster, or not joined and in different clusters.
+        - mean_conductance (range [0, 1], best low): the mean conductance of the clusters.
+        - worst_conductance (range [0, 1], best low): the largest conductance of a cluster.
+        - inter_cluster_edge_share (range [0, 1], best low): the share of edges between clusters.
+
+        If no weight is above 0, all scores except performance and inter_cluster_edge_share are
+        NULL.
 
     Raises
     ------
     ClusterEvalError
         If a column does not exist, if ids and ends have different types, or if an option is
-        unknown; and, when you collect the result, if an id is NULL or has several rows with a
-        cluster, if a weight is negative, NULL or not finite, or if the sum of the weights
-        overflows.
+        unknown. When you collect the result, the error is also raised if an id is NULL or has
+        several rows with a cluster, if a weight is negative, NULL or not finite, or if the sum of
+        the weights overflows.
 
     Notes
     -----
     As in networkx, a self-loop adds two to the degree of its node, and one to the number of edges
-    within its cluster. With many self-loops, performance can therefore exceed 1. In SQL: ``FROM
-    clustereval.graph_report(tbl, id, cluster, edges, "left", "right")``.
+    within its cluster. Therefore, performance can exceed 1 in a graph with many self-loops. In SQL:
+    ``FROM clustereval.graph_report(tbl, id, cluster, edges, "left", "right")``.
 
     References
     ----------
@@ -193,27 +204,34 @@ def graph_cluster_report(
     Parameters
     ----------
     max_diameter_nodes : int
-        The diameter is NULL for clusters with more nodes than this number, because computing a
-        diameter takes a search from every node. With 0, no diameters are computed.
+        The diameter is NULL for clusters with more nodes than this limit, because computing a
+        diameter requires a search from every node. If the limit is 0, no diameters are computed.
     frame, id, cluster, edges, left, right, weight, partition_by, noise : as in graph_report
     noise_as : as in graph_report
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per cluster, sorted by partition and cluster: the partition
-        columns; cluster; n_nodes; n_edges, the number of edges within the cluster, and weight,
-        their total weight; n_cut_edges, the number of edges to other clusters, and cut_weight,
-        their total weight; density, the number of edges divided by the number of pairs of nodes;
-        centralization (Freeman's, which is 1 for a star); conductance; n_components (if there are
-        several, the cluster is not connected); n_bridges, the number of edges whose removal would
-        split a component; and diameter, which is NULL if there are several components. A value that
-        would be 0/0 is NULL. Noise that counts as singletons is not listed.
+        Same kind as `frame`, one row per cluster, sorted by partition and cluster. The result has
+        the partition columns, cluster, and these columns:
+
+        - n_nodes: the number of nodes.
+        - n_edges, weight: the number of edges within the cluster, and their total weight.
+        - n_cut_edges, cut_weight: the number of edges to other clusters, and their total weight.
+        - density: the number of edges within the cluster divided by the number of pairs of nodes.
+        - centralization: Freeman's degree centralization, which is 1 for a star.
+        - conductance: the conductance of the cluster.
+        - n_components: the number of connected components, which is 1 if the cluster is connected.
+        - n_bridges: the number of edges whose removal would split a component.
+        - diameter: the number of edges between the two nodes that are farthest apart, or NULL if
+          the cluster has several components.
+
+        A value that would be 0/0 is NULL. Noise nodes that count as singletons are not listed.
 
     Raises
     ------
     ClusterEvalError
-        For the same reasons as graph_report.
+        For the same reasons as in graph_report.
 
     Notes
     -----
@@ -272,22 +290,27 @@ def graph_node_report(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per node, sorted by partition and id: the partition columns;
-        id; cluster (NULL for noise that counts as singletons); degree, the number of its edges;
-        weighted_degree, the sum of their weights; node_degree, the number of its edges within its
-        cluster; node_centrality, which is node_degree divided by the number of other nodes in the
-        cluster, or NULL for a cluster of one node; and n_bridges, the number of its edges that are
-        bridges.
+        Same kind as `frame`, one row per node, sorted by partition and id. The result has the
+        partition columns, id, and these columns:
+
+        - cluster: the cluster of the node, or NULL for noise that counts as singletons.
+        - degree: the number of edges of the node.
+        - weighted_degree: the sum of the weights of the node's edges.
+        - node_degree: the number of edges to nodes in the same cluster.
+        - node_centrality: node_degree divided by the number of other nodes in the cluster, or NULL
+          for a cluster of one node.
+        - n_bridges: the number of edges of the node that are bridges.
 
     Raises
     ------
     ClusterEvalError
-        For the same reasons as graph_report.
+        For the same reasons as in graph_report.
 
     Notes
     -----
-    node_degree and node_centrality are the same as in splink. A self-loop adds two to a degree.
-    In SQL: ``FROM clustereval.graph_node_report(tbl, id, cluster, edges, "left", "right")``.
+    node_degree and node_centrality are the same as in splink. A self-loop adds two to the degree of
+    its node. In SQL: ``FROM clustereval.graph_node_report(tbl, id, cluster, edges, "left",
+    "right")``.
 
     References
     ----------
@@ -341,7 +364,7 @@ def graph_edge_report(
     noise: object = None,
     noise_as: NoiseAs | None = None,
 ) -> Frame:
-    """Edges of a graph, and whether a cluster would fall apart without them.
+    """Edges of a graph, and whether removing an edge would split its cluster.
 
     Parameters
     ----------
@@ -351,21 +374,25 @@ def graph_edge_report(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per edge between two ids that have a cluster, sorted by
-        partition, left and right: the partition columns; left and right, the two ids, the lower one
-        first; weight, the sum of the weights of its rows; n_rows, the number of these rows;
-        cluster, which is NULL for an edge between clusters; and is_bridge, whether removing the
-        edge would split a component of the cluster, which is NULL for an edge between clusters.
+        Same kind as `frame`, one row per edge between two ids that have a cluster. The rows are
+        sorted by partition, left and right. The result has the partition columns and these columns:
+
+        - left, right: the two ids, with the lower id first.
+        - weight: the total weight of the edge, summed over its rows in `edges`.
+        - n_rows: the number of rows of the edge in `edges`.
+        - cluster: the cluster of both ids, or NULL for an edge between clusters.
+        - is_bridge: whether removing the edge would split a component of the cluster, or NULL for
+          an edge between clusters.
 
     Raises
     ------
     ClusterEvalError
-        For the same reasons as graph_report.
+        For the same reasons as in graph_report.
 
     Notes
     -----
-    Bridges are found by a breadth-first search, which takes one step per level. In DuckDB, this
-    search is therefore slow if a cluster is a chain of many thousands of nodes. In SQL: ``FROM
+    Bridges are found by a breadth-first search, which takes one step per level. Therefore, the
+    search is slow in DuckDB if a cluster is a chain of many thousands of nodes. In SQL: ``FROM
     clustereval.graph_edge_report(tbl, id, cluster, edges, "left", "right")``.
 
     References

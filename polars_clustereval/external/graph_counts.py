@@ -1,14 +1,14 @@
-"""The nodes, edges, degrees and clusters of a graph, and statistics that are computed from these.
+"""The nodes, edges, degrees and clusters of a graph, and statistics that are computed from them.
 
-The graph is a frame of edges, each between the ids `left` and `right`, in either order. Rows with
-the same two ids are one edge, and their weights are added. A self-loop is an edge from an id to
-itself. As in networkx, a self-loop adds two to the degree of its node. The nodes are those ids of a
-second frame that have a cluster. An edge is left out, and counted as dropped, if one of its ends is
-in no cluster.
+The graph is a frame of edges, each of which joins the ids `left` and `right`, in either order. Rows
+with the same two ids count as one edge, and their weights are added. A self-loop is an edge from an
+id to itself. As in networkx, a self-loop adds two to the degree of its node. The nodes are the ids
+of a second frame that have a cluster. An edge is left out, and counted as dropped, if one of its
+ends is not in any cluster.
 
-Nodes and clusters have numbers, which are shorter than ids, so that joining and grouping by them is
-cheaper. The number of a cluster is the number of one of its nodes. An inner edge joins two nodes in
-the same cluster, and a cut edge joins nodes in two clusters.
+Nodes and clusters have numbers, which are shorter than ids and therefore faster to join and to
+group by. The number of a cluster is the number of one of its nodes. An inner edge joins two nodes
+in the same cluster, and a cut edge joins two nodes in different clusters.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _NODES = 2**32
 
 @dataclass(frozen=True, kw_only=True)
 class GraphColumns:
-    """The columns of the two frames of nodes and edges, as the user passes them."""
+    """The columns of the frames of nodes and edges, as the user passes them."""
 
     id: Column
     cluster: Column
@@ -90,9 +90,9 @@ def check_max_diameter_nodes(number: object) -> None:
 
 
 def _check_end_types(nodes: pl.LazyFrame, edges: pl.LazyFrame, keys: dict[str, str]) -> None:
-    """Raise an error if the ids in the two frames, or the partition columns, differ in type.
+    """Raise an error if the ids or the partition columns of the two frames differ in type.
 
-    All types of whole numbers count as the same.
+    All integer types count as the same type.
     """
     types, others = nodes.collect_schema(), edges.collect_schema()
     for end in ("left", "right"):
@@ -112,12 +112,12 @@ def _check_end_types(nodes: pl.LazyFrame, edges: pl.LazyFrame, keys: dict[str, s
 def _read_edges(
     frame: object, columns: GraphColumns, keys: dict[str, str]
 ) -> tuple[pl.LazyFrame, pl.LazyFrame | None]:
-    """Return the rows of the frame of edges, and a frame with the first invalid weight.
+    """Return the rows of the frame of edges, and a frame that describes invalid weights.
 
-    `frame` is the user's argument edges, and `keys` maps the inner names of the partition columns
-    to the user's. The first result has the partition columns, left, right and weight. The second
-    result has the first weight that is not a number >= 0, or is None if there is no column of
-    weights.
+    `frame` is the user's argument edges, and `keys` maps the internal names of the partition
+    columns to the user's names. The first result has the partition columns, left, right and weight.
+    The second result has the first weight that is not a finite number >= 0 and the number of such
+    weights, or is None if there is no column of weights.
     """
     lazy = check_is_frame(frame, "edges")
     check_column_names(list(keys.values()), "edges: partition_by", lazy.collect_schema().names())
@@ -141,7 +141,7 @@ def _read_edges(
 
 
 def _edge_weight_error(got: str) -> ClusterEvalError:
-    """Return the error for an invalid edge weight, of which `got` is the value or type as text."""
+    """Return the error for an invalid edge weight, where `got` is its value or type as text."""
     return ClusterEvalError(
         f"weight: expected finite numbers >= 0, got {got}; leave out edges without a weight, or "
         "give them one"
@@ -149,14 +149,20 @@ def _edge_weight_error(got: str) -> ClusterEvalError:
 
 
 def _check_edge_weights(facts: pl.DataFrame) -> None:
-    """Raise an error if `facts`, one row with the first invalid weight and a count, has one."""
+    """Raise an error if there are invalid edge weights.
+
+    `facts` has one row, with the first invalid weight and the number of invalid weights.
+    """
     value, n = facts.row(0)
     if n:
         raise _edge_weight_error(show_value(value))
 
 
 def _check_weight_sums(facts: pl.DataFrame) -> None:
-    """Raise an error if `facts`, a frame of one value, says that a sum of weights is not finite."""
+    """Raise an error if a sum of weights is not finite.
+
+    `facts` has a single value, which is False if a sum is not finite.
+    """
     if not facts.item():
         raise ClusterEvalError(
             "weight: expected weights with a finite sum over all edges, got a sum that overflows; "
@@ -165,7 +171,11 @@ def _check_weight_sums(facts: pl.DataFrame) -> None:
 
 
 def _check_node_ids(facts: pl.DataFrame) -> None:
-    """Raise an error if `facts`, a frame of one row, has an id that is NULL or has several rows."""
+    """Raise an error if an id with a cluster is NULL or has several rows.
+
+    `facts` has one row: the number of rows with a NULL id, an id with several rows, and whether
+    there is such an id.
+    """
     n_null, twice, is_twice = facts.row(0)
     if n_null:
         raise ClusterEvalError(
@@ -187,8 +197,8 @@ def read_graph(
 ) -> Graph:
     """Check the user's arguments, and return the graph.
 
-    `frame` has the nodes and their clusters. `results` are the names of the other columns of the
-    final result, which no partition column may have.
+    `frame` contains the nodes and their clusters. `results` lists the other columns of the final
+    result, with which the names of partition columns must not conflict.
     """
     lazy = check_frame(frame)
     check_noise_as(options.noise, options.noise_as)
@@ -224,11 +234,11 @@ def read_graph(
 
 
 def is_dense(row_min_neighbors: pl.Expr, n_nodes: pl.Expr) -> pl.Expr:
-    """Return whether a cluster has so many edges that it must be connected and without bridges.
+    """Return whether a cluster has so many edges that it must be connected and have no bridges.
 
     The condition is that every node has at least two neighbors, and is joined to at least half of
-    the nodes (rounded down). Chartrand (1966) proves that to divide such a cluster, you have to
-    remove at least as many edges as the smallest number of neighbors of a node.
+    the nodes (rounded down). Chartrand (1966) proves that to split such a cluster, you must remove
+    at least as many edges as the node with the fewest neighbors has.
     """
     return (row_min_neighbors >= 2) & (row_min_neighbors >= n_nodes // 2)
 
@@ -236,8 +246,9 @@ def is_dense(row_min_neighbors: pl.Expr, n_nodes: pl.Expr) -> pl.Expr:
 def _conductance(row_total: pl.Expr) -> pl.Expr:
     """Return the conductance of a cluster, given the weight of all edges in the partition.
 
-    It is the weight of the cluster's cut edges divided by the volume of the cluster or of the rest
-    of the graph, whichever is smaller. The volume is the sum of the weighted degrees.
+    The conductance is the weight of the cluster's cut edges divided by the volume of the cluster or
+    of the rest of the graph, whichever is smaller. The volume of a set of nodes is the sum of their
+    weighted degrees.
     """
     inner, cut = pl.col("weight"), pl.col("cut_weight")
     rest = pl.max_horizontal(2 * (row_total - inner) - cut, cut)
@@ -246,12 +257,13 @@ def _conductance(row_total: pl.Expr) -> pl.Expr:
 
 @dataclass(frozen=True)
 class Graph:
-    """A graph with clusters, and the frames that are computed from the graph.
+    """A graph with clusters, and the frames that are computed from it.
 
-    `rows` has one row per row of the user's nodes: the partition columns, id and cluster. `ends`
-    has one row per row of the edges: the partition columns, left, right and weight. `keys` maps the
-    inner names of the partition columns (key_0, ...) to the user's. `options` says what marks noise
-    and how noise is counted. `id_type` is the type of the ids in the user's frame.
+    `rows` contains the user's rows of nodes, with the partition columns, id and cluster. `ends`
+    contains the user's rows of edges, with the partition columns, left, right and weight. `keys`
+    maps the internal names of the partition columns (key_0, ...) to the user's names. `options`
+    specifies which value marks noise and how noise is counted. `id_type` is the type of the ids in
+    the user's frame.
     """
 
     rows: pl.LazyFrame
@@ -262,11 +274,11 @@ class Graph:
 
     @cached_property
     def ids(self) -> pl.LazyFrame:
-        """One row per id: the partition columns, id, cluster, times, n_dropped, is_noise, node.
+        """One row per id, with the columns id, cluster, times, n_dropped, is_noise and node.
 
         times is the number of rows of the id that have a cluster, and n_dropped is the number of
-        its other rows. Collecting the frame raises an error if an id with a cluster is NULL or
-        occurs twice.
+        other rows of the id. The result also has the partition columns. Collecting the frame raises
+        an error if an id with a cluster is NULL or occurs twice.
         """
         schema = self.rows.collect_schema()
         cluster = pl.col("cluster")
@@ -291,9 +303,10 @@ class Graph:
 
     @cached_property
     def nodes(self) -> pl.LazyFrame:
-        """One row per node: the partition columns, id, cluster, node (its number) and cluster_no.
+        """One row per node, with the columns id, cluster, node and cluster_no.
 
-        cluster is NULL for noise nodes that count as singletons.
+        node is the number of the node, and cluster_no is the number of its cluster. cluster is NULL
+        for noise nodes that count as singletons. The result also has the partition columns.
         """
         noise_as = self.options.noise_as
         ids = self.ids.filter(pl.col("times") > 0)
@@ -310,13 +323,13 @@ class Graph:
 
     @cached_property
     def joined_edges(self) -> pl.LazyFrame:
-        """One row per edge, with n_rows (rows in the user's frame) and the sum of weight.
+        """One row per edge, with the number n_rows of its rows and their total weight.
 
-        The other columns are the partition columns; low and high, the nodes of the edge, the lower
-        one first; and low_cluster and high_cluster, the numbers of their clusters. In each
-        partition, one row represents all edges with an end in no cluster. In this row, low is NULL.
-        Collecting the frame raises an error unless twice the sum of the weights is finite, because
-        the volume of a cluster can be that large.
+        low and high are the nodes of the edge, with the lower node first, and low_cluster and
+        high_cluster are the numbers of their clusters. The result also has the partition columns.
+        In each partition, a row in which low is NULL represents all edges with an end that is not
+        in any cluster. Collecting the frame raises an error unless twice the sum of the weights is
+        finite, because the volume of a cluster can be that large.
         """
         rows = self.ends
         for end, number, cluster in (("left", "one", "of_one"), ("right", "two", "of_two")):
@@ -350,7 +363,7 @@ class Graph:
 
     @cached_property
     def edges(self) -> pl.LazyFrame:
-        """The rows of joined_edges with both ends in clusters, and with is_inner and is_loop."""
+        """The rows of joined_edges with both ends in clusters, with is_inner and is_loop added."""
         return self.joined_edges.filter(pl.col("pair").is_not_null()).with_columns(
             is_inner=pl.col("low_cluster") == pl.col("high_cluster"),
             is_loop=pl.col("low") == pl.col("high"),
@@ -358,12 +371,12 @@ class Graph:
 
     @cached_property
     def degrees(self) -> pl.LazyFrame:
-        """One row per node that has an edge: node, cluster_no, and sums over the edges of the node.
+        """One row per node that has an edge, with node, cluster_no and sums over the node's edges.
 
-        The sums are inner_degree and inner_weight, the number and weight of the node's inner edges,
-        in which self-loops count twice; cut_degree and cut_weight, the number and weight of the
-        node's cut edges; and n_neighbors, the number of other nodes in the same cluster that have
-        an edge to the node.
+        inner_degree and inner_weight are the number and the weight of the node's inner edges, in
+        which self-loops count twice. cut_degree and cut_weight are the number and the weight of the
+        node's cut edges. n_neighbors is the number of other nodes in the same cluster that have an
+        edge to the node.
         """
         columns = ("weight", "is_inner", "is_loop")
         ends = pl.concat(
@@ -395,12 +408,14 @@ class Graph:
 
     @cached_property
     def clusters(self) -> pl.LazyFrame:
-        """One row per cluster: the partition columns, cluster, cluster_no, n_nodes and sums.
+        """One row per cluster, with the partition columns, cluster, cluster_no, n_nodes and sums.
 
-        The sums are n_edges and weight, the number and weight of the inner edges; n_links, the
-        number of inner edges that are not self-loops; n_cut_edges and cut_weight; max_degree, the
-        largest number of inner edges of a node; min_neighbors and max_neighbors; total, the weight
-        of all edges in the partition; and conductance.
+        n_edges and weight are the number and the weight of the inner edges, and n_links is the
+        number of inner edges that are not self-loops. n_cut_edges and cut_weight are the number and
+        the weight of the cut edges. max_degree is the largest number of inner edges of a node.
+        min_neighbors and max_neighbors are the smallest and the largest number of neighbors of a
+        node. total is the weight of all edges in the partition. The last column is the conductance
+        of the cluster.
         """
         by_number = self.nodes.group_by("cluster_no")
         kept = (pl.col(name).first() for name in (*self.keys, "cluster"))
@@ -436,8 +451,8 @@ class Graph:
     def links_of(self, chosen: pl.LazyFrame) -> pl.LazyFrame:
         """Return the links in the chosen clusters, in the form that graph_paths takes.
 
-        Links are the inner edges that are not self-loops. `chosen` is a frame with the column
-        cluster_no, the numbers of the chosen clusters.
+        Links are the inner edges that are not self-loops. `chosen` is a frame with the numbers of
+        the chosen clusters in the column cluster_no.
         """
         links = self.edges.filter(pl.col("is_inner") & ~pl.col("is_loop"))
         links = links.select(pl.col("low_cluster").alias("cluster_no"), "low", "high")
@@ -445,10 +460,10 @@ class Graph:
 
     @cached_property
     def tree_edges(self) -> pl.LazyFrame:
-        """One row per edge of a spanning forest of the clusters: the link's columns and is_bridge.
+        """One row per edge of a spanning forest of the clusters, with is_bridge.
 
-        Clusters for which is_dense is True are left out, because they have no bridges. Clusters of
-        two nodes need no search.
+        The result also has the columns of links_of. Clusters for which is_dense is True are left
+        out, because they have no bridges. Clusters of two nodes need no search.
         """
         n_nodes = pl.col("n_nodes")
         open_clusters = self.clusters.filter(
@@ -461,10 +476,10 @@ class Graph:
 
     @cached_property
     def components(self) -> pl.LazyFrame:
-        """The rows of `clusters` with n_bridges and n_components, the number of connected parts.
+        """The rows of `clusters` with the numbers of bridges and of connected parts.
 
-        The number of parts follows from the spanning forest, which has one edge fewer than nodes in
-        each part.
+        The new columns are n_bridges and n_components. The number of connected parts follows from
+        the spanning forest, in which each part has one edge fewer than it has nodes.
         """
         counts = self.tree_edges.group_by("cluster_no").agg(
             n_tree_edges=pl.len().cast(pl.Int64), n_bridges=pl.col("is_bridge").sum()
@@ -481,8 +496,8 @@ class Graph:
     def diameters(self, max_nodes: int) -> pl.LazyFrame:
         """Return cluster_no and diameter for connected clusters of at most max_nodes nodes.
 
-        Two cases need no search. A complete graph has diameter 1. Any other graph has diameter 2 if
-        one of its nodes is a neighbor of all other nodes.
+        No search is needed for a complete graph, which has diameter 1, or for another graph in
+        which one node is a neighbor of all other nodes, which has diameter 2.
         """
         n, is_small = pl.col("n_nodes"), pl.col("n_nodes") <= max_nodes
         known = self.components.filter(is_small & (pl.col("n_components") == 1)).select(
@@ -502,9 +517,10 @@ class Graph:
     def row_counts(self) -> pl.LazyFrame:
         """Return one row per partition with the numbers of rows that reports show separately.
 
-        The columns are the partition columns; n_dropped, the number of rows without a cluster;
-        n_noise; n_dropped_edges, the number of rows in the frame of edges that have an end in no
-        cluster; and n_duplicate_edges, the number of rows that repeat an edge.
+        n_dropped is the number of rows without a cluster, and n_noise is the number of noise nodes.
+        n_dropped_edges is the number of rows of edges with an end that is not in any cluster, and
+        n_duplicate_edges is the number of rows that repeat an edge. The result also has the
+        partition columns.
         """
         by, rows = list(self.keys), pl.col("n_rows")
         is_dropped = pl.col("pair").is_null()
@@ -521,7 +537,7 @@ class Graph:
     def sums(self, resolution: float) -> pl.LazyFrame:
         """Return one row per partition, with counts and scores for all clusters together.
 
-        The columns are n_clusters, n_nodes, n_edges, n_self_loops, modularity, coverage,
+        The result has the columns n_clusters, n_nodes, n_edges, n_self_loops, modularity, coverage,
         performance, mean_conductance, worst_conductance and inter_cluster_edge_share.
         """
         weight, total = pl.col("weight"), pl.col("total")

@@ -1,9 +1,9 @@
 """Searches in the graphs of clusters: spanning forests, bridges and diameters.
 
-Nodes are whole numbers from 0. A link is an edge between two different nodes in a cluster. A frame
-of links has the columns cluster_no, low (the lower node) and high, and has no link twice. A part is
-a set of nodes that links connect, and a spanning forest has a tree for each part. A bridge is a
-link whose removal would divide a part in two.
+Nodes are numbered from 0. A link is an edge between two different nodes in the same cluster. A
+frame of links has the columns cluster_no, low (the lower node) and high (the higher node), and
+contains each link only once. A part is a set of nodes that are connected by links, and a spanning
+forest has one tree for each part. A bridge is a link whose removal would divide a part in two.
 
 Docstrings give the shapes of arrays in terms of n nodes, m links and c clusters.
 """
@@ -29,7 +29,7 @@ _BLOCK = 4_000_000
 
 
 def _join_ranges(starts: Integers, counts: Integers) -> Integers:
-    """Return k ranges of numbers in one array, given `starts` (k,) and `counts` (k,)."""
+    """Return k ranges of whole numbers in one array, given `starts` (k,) and `counts` (k,)."""
     before = np.cumsum(counts) - counts
     return np.asarray(np.repeat(starts - before, counts) + np.arange(counts.sum()))
 
@@ -44,10 +44,10 @@ class _Adjacency(NamedTuple):
     neighbors: Integers
 
     def expand(self, nodes: Integers) -> Iterator[tuple[Integers, Integers]]:
-        """Yield blocks of pairs of the position of a node in `nodes` and a neighbor of the node.
+        """Yield the positions of nodes in `nodes`, paired with their neighbors, in blocks.
 
-        Each pair of a node and a neighbor is in one block. A block has about _BLOCK neighbors, or
-        all neighbors of a single node.
+        Each pair of a node and one of its neighbors is in exactly one block. A block has about
+        _BLOCK neighbors, or all neighbors of a single node.
         """
         counts = self.starts[nodes + 1] - self.starts[nodes]
         ends = np.cumsum(counts)
@@ -86,9 +86,10 @@ def _take_firsts(values: Integers, marks: Integers) -> Booleans:
 
 
 class _Forest(NamedTuple):
-    """A spanning forest: the nodes in each level, and the parent of each node (-1 for roots).
+    """A spanning forest, given by the nodes in each level and the parent of each node.
 
-    Level 0 has the roots. The children of a node are next to each other in the next level.
+    Level 0 contains the roots, which have parent -1. The children of a node are next to each other
+    in the next level.
     """
 
     levels: list[Integers]
@@ -125,7 +126,8 @@ def _grow_forest(adjacency: _Adjacency, roots: Integers) -> _Forest:
 def _number_nodes(forest: _Forest) -> tuple[Integers, Integers]:
     """Return two arrays (n,): the preorder number of each node, and the size of its subtree.
 
-    The numbers of the nodes in a subtree are consecutive, and the root has the lowest of them.
+    The numbers of the nodes in a subtree are consecutive, and the root of the subtree has the
+    lowest number.
     """
     levels, parents = forest
     sizes = np.ones(parents.size, np.int64)
@@ -144,9 +146,10 @@ def _number_nodes(forest: _Forest) -> tuple[Integers, Integers]:
 def _find_bridges(low: Integers, high: Integers, forest: _Forest) -> Booleans:
     """Return a mask (n,) of the nodes whose edge to the parent is a bridge.
 
-    The edge is a bridge unless a link that is not in the forest leads from the subtree of the node
-    to a node outside the subtree. The preorder number of such a node is outside the range of
-    numbers in the subtree. `low` (m,) and `high` (m,) are the ends of the links.
+    The edge from a node to its parent is a bridge unless a link that is not in the forest leads
+    from the subtree of the node to a node outside the subtree. The preorder number of a node
+    outside the subtree is outside the range of the numbers in the subtree. `low` (m,) and `high`
+    (m,) are the ends of the links.
     """
     levels, parents = forest
     numbers, sizes = _number_nodes(forest)
@@ -189,7 +192,7 @@ def _tree_edges_of(links: pl.DataFrame) -> pl.DataFrame:
 
 
 def find_tree_edges(links: pl.LazyFrame) -> pl.LazyFrame:
-    """Return one row per edge of a spanning forest of the links, with is_bridge.
+    """Return the edges of a spanning forest of the links, with the column is_bridge.
 
     The forest contains every bridge. The result also has the columns of `links`.
     """
@@ -205,9 +208,10 @@ def find_tree_edges(links: pl.LazyFrame) -> pl.LazyFrame:
 class _Searches(NamedTuple):
     """Breadth-first searches, each of which starts from 64 nodes in its own copy of a cluster.
 
-    The fields are the number of each search (s,), the first node in the copy of each search (s,),
-    the search to which each node belongs (n,), the number of neighbors of each node (n,), and the
-    neighbors of all nodes (2m,), node by node.
+    For each of s searches, numbers (s,) is the number of the search, and firsts (s,) is the first
+    node in its copy of a cluster. For each of n nodes, owners (n,) is the search to which the node
+    belongs, and degrees (n,) is the number of its neighbors. neighbors (2m,) lists the neighbors of
+    all nodes, node by node.
     """
 
     numbers: Integers
@@ -236,8 +240,8 @@ def _longest_paths(adjacency: _Adjacency, firsts: Integers) -> Integers:
     """Return the diameters (c,) of the clusters, given the first node of each cluster (c + 1,).
 
     For k = 1, 2, ..., a search finds the nodes that are at most k links away from each of 64 start
-    nodes. For this purpose, each node stores one bit for each start node. Searches with about
-    _BLOCK neighbors in total run together.
+    nodes. Each node stores one bit for each start node of a search. Searches with about _BLOCK
+    neighbors in total run together.
     """
     sizes, n_neighbors = np.diff(firsts), np.diff(adjacency.starts[firsts])
     n_searches = -(-sizes // 64)
@@ -313,7 +317,7 @@ def _diameters_of(links: pl.DataFrame) -> pl.DataFrame:
 def measure_diameters(links: pl.LazyFrame) -> pl.LazyFrame:
     """Return cluster_no and diameter for each cluster, given the links of connected clusters.
 
-    The diameter is the number of links between the two nodes that are furthest apart.
+    The diameter is the number of links between the two nodes that are farthest apart.
     """
     schema = pl.Schema({"cluster_no": pl.Int64(), "diameter": pl.Int64()})
     return links.select(LINK_COLUMNS).map_batches(_diameters_of, schema=schema, **_WHOLE_INPUT)

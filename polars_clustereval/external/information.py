@@ -1,7 +1,7 @@
-"""Scores that are computed from mutual information and entropies, some corrected for chance.
+"""Scores that are based on mutual information and entropies, some corrected for chance.
 
-The scores are ratios of sums, whose terms are the mutual information mi and the two conditional
-entropies hl and hc.
+The scores are sums and ratios of three terms: the mutual information mi and the two conditional
+entropies hl = H(label | cluster) and hc = H(cluster | label).
 """
 
 from __future__ import annotations
@@ -44,10 +44,11 @@ NORMALIZED_AVERAGES = (*_AVERAGES, "joint")
 
 
 def adjusted_information_statistics(label: Column, cluster: Column) -> StructLists:
-    """Return one struct per group, with total (the number of rows), mi, hl, hc, emi, ehl and ehc.
+    """Return the statistics for the adjusted mutual information, one struct per group of rows.
 
-    mi is the mutual information, hl = H(label | cluster) and hc = H(cluster | label). emi, ehl and
-    ehc are the expectations of mi, hl and hc for random labelings with the same sizes.
+    The fields are total (the number of rows), mi, hl, hc, emi, ehl and ehc. mi is the mutual
+    information, hl is H(label | cluster), and hc is H(cluster | label). emi, ehl and ehc are the
+    expectations of mi, hl and hc for random labelings with the same group sizes.
     """
     cells = cells_as_list(label, cluster).add_stages(cell_difference_terms)
     totals = {name: term.sum() for name, term in cell_information_terms(element_field).items()}
@@ -58,10 +59,11 @@ def adjusted_information_statistics(label: Column, cluster: Column) -> StructLis
 
 
 def _v_measure_score(row: Row, beta: float) -> pl.Expr:
-    """Return (1 + beta) h c / (beta h + c) for homogeneity h and completeness c, 0 if h = c = 0.
+    """Return the V-measure (1 + beta) h c / (beta h + c), or 0 if h = c = 0.
 
-    h is mi / (mi + hl), and c is mi / (mi + hc). `row` takes a name and returns the column: mi
-    (mutual information), hl = H(label | cluster) or hc = H(cluster | label).
+    h is the homogeneity mi / (mi + hl), and c is the completeness mi / (mi + hc). `row` takes the
+    name of a column and returns that column: mi (mutual information), hl = H(label | cluster) or hc
+    = H(cluster | label).
     """
     mi, hl, hc = row("mi"), row("hl"), row("hc")
     score = ratio((1 + beta) * mi, mi + hl + beta * (mi + hc))
@@ -69,11 +71,12 @@ def _v_measure_score(row: Row, beta: float) -> pl.Expr:
 
 
 def _normalized_mutual_info_score(row: Row, average_method: str) -> pl.Expr:
-    """Return mi divided by a mean of the label entropy mi + hl and the cluster entropy mi + hc.
+    """Return the mutual information divided by a mean of the label and the cluster entropy.
 
-    `average_method` names the mean. If it is 'joint', the divisor is the joint entropy. `row` takes
-    a name and returns the column: mi (mutual information), hl = H(label | cluster) or hc =
-    H(cluster | label).
+    The label entropy is mi + hl, and the cluster entropy is mi + hc. `average_method` names the
+    mean. If it is 'joint', the divisor is the joint entropy. `row` takes the name of a column and
+    returns that column: mi (mutual information), hl = H(label | cluster) or hc = H(cluster |
+    label).
     """
     mi, hl, hc = row("mi"), row("hl"), row("hc")
     scores = {
@@ -90,9 +93,9 @@ def _normalized_mutual_info_score(row: Row, average_method: str) -> pl.Expr:
 def _adjusted_information_scores(row: Row, average_method: str) -> Terms:
     """Return the columns adjusted_mutual_info_score and expected_mutual_info.
 
-    `row` takes a name and returns the column: mi, hl, hc, emi, ehl or ehc of
-    adjusted_information_statistics. `average_method` names the mean of the entropies in the first
-    score.
+    `row` takes the name of a column of adjusted_information_statistics (mi, hl, hc, emi, ehl or
+    ehc) and returns that column. `average_method` names the mean of the entropies in
+    adjusted_mutual_info_score.
     """
     score = adjusted_mutual_info(row, average_method)
     return {"adjusted_mutual_info_score": score, "expected_mutual_info": row("emi")}
@@ -101,13 +104,13 @@ def _adjusted_information_scores(row: Row, average_method: str) -> Terms:
 def information_scores(
     row: Row, average_method: str = "arithmetic", beta: float = 1.0, *, adjusted: bool = False
 ) -> Terms:
-    """Return a column for each score of this module, from the statistics of a partition.
+    """Return a column for each score of this module, computed from a partition's statistics.
 
-    `row` takes a name and returns the column: mi (mutual information), hl = H(label | cluster) or
-    hc = H(cluster | label). If `adjusted` is True, `row` also returns emi, ehl and ehc, which are
-    the expectations of mi, hl and hc, and the result includes the adjusted and the expected mutual
-    information. `average_method` applies to the normalized and the adjusted mutual information, and
-    `beta` to the V-measure.
+    `row` takes the name of a column and returns that column: mi (mutual information), hl = H(label
+    | cluster) or hc = H(cluster | label). If `adjusted` is True, `row` also returns emi, ehl and
+    ehc, which are the expectations of mi, hl and hc. The result then includes the adjusted and the
+    expected mutual information. `average_method` applies to the normalized and the adjusted mutual
+    information, and `beta` applies to the V-measure.
     """
     mi, hl, hc = row("mi"), row("hl"), row("hc")
     larger = pl.max_horizontal(hl, hc)
@@ -133,8 +136,9 @@ def _information_expression(
 ) -> pl.Expr:
     """Return the score `name` as an expression on two columns.
 
-    `scores` is a function that returns several scores by name, including `name`. It takes a
-    function that takes a name and returns that field of information_statistics.
+    `scores` is a function that returns several scores, and `name` is the name of one of them. The
+    argument of `scores` is a function that takes the name of a field of information_statistics and
+    returns that field.
     """
     return information_statistics(label, cluster).score(scores, name)
 
@@ -142,10 +146,10 @@ def _information_expression(
 def normalized_mutual_info_score(
     label: Column, cluster: Column, *, average_method: NormalizedMethod = "arithmetic"
 ) -> pl.Expr:
-    """Mutual information divided by a mean of the two entropies.
+    """Mutual information divided by a mean of the label entropy and the cluster entropy.
 
     average_method names the mean: 'arithmetic', 'geometric', 'min', 'max', or 'joint' for the joint
-    entropy. For random clusters, this score increases with the number of clusters, while
+    entropy. For random clusters, this score increases with the number of clusters, but
     adjusted_mutual_info_score does not.
 
     Facts
@@ -166,12 +170,13 @@ def normalized_mutual_info_score(
     Parameters
     ----------
     average_method : str
-        Mean of the entropies: 'arithmetic', 'geometric', 'min', 'max', or 'joint' (joint entropy).
+        How the two entropies are averaged: 'arithmetic', 'geometric', 'min', 'max', or 'joint' for
+        the joint entropy.
 
     Raises
     ------
     ClusterEvalError
-        If average_method is none of these.
+        If average_method is unknown.
 
     Examples
     --------
@@ -191,11 +196,12 @@ def normalized_mutual_info_score(
 def adjusted_mutual_info_score(
     label: Column, cluster: Column, *, average_method: AverageMethod = "arithmetic"
 ) -> pl.Expr:
-    """Mutual information corrected for chance, divided by a mean entropy corrected in the same way.
+    """Normalized mutual information corrected for chance.
 
-    It is (MI - E) / (M - E), where E is the expectation of MI for random labelings, and M is the
-    mean of the entropies that average_method names: 'arithmetic', 'geometric', 'min' or 'max'.
-    Random labelings have score 0 on average.
+    The score is (MI - E) / (M - E), where MI is the mutual information, E is the expectation of MI
+    for random labelings, and M is a mean of the label entropy and the cluster entropy.
+    average_method names the mean: 'arithmetic', 'geometric', 'min' or 'max'. Random labelings have
+    a score of 0 on average.
 
     Facts
     -----
@@ -208,8 +214,7 @@ def adjusted_mutual_info_score(
         NULL if there are no rows.
     Source : Vinh, Epps and Bailey (2010), Information theoretic measures for clusterings
         comparison, JMLR 11:2837-2854.
-    Cost : On top of that, it has the cost of expected_mutual_info, which is by far the slowest
-        part.
+    Cost : In addition, expected_mutual_info is computed, which is by far the slowest part.
     Names elsewhere : scikit-learn: adjusted_mutual_info_score
     Differs : scikit-learn before 0.22, and aricode, take the larger entropy.
     SQL : clustereval.adjusted_mutual_info_score(label, cluster, average_method := 'max')
@@ -217,12 +222,12 @@ def adjusted_mutual_info_score(
     Parameters
     ----------
     average_method : str
-        Mean of the entropies: 'arithmetic', 'geometric', 'min' or 'max'.
+        How the two entropies are averaged: 'arithmetic', 'geometric', 'min' or 'max'.
 
     Raises
     ------
     ClusterEvalError
-        If average_method is none of these.
+        If average_method is unknown.
 
     Examples
     --------
@@ -292,8 +297,8 @@ def completeness_score(label: Column, cluster: Column) -> pl.Expr:
 def v_measure_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
     """Weighted harmonic mean of homogeneity and completeness.
 
-    It is (1 + beta) h c / (beta h + c), where h is the homogeneity and c the completeness. With
-    beta > 1, completeness weighs more. With beta = 1, the score equals
+    The V-measure is (1 + beta) h c / (beta h + c), where h is the homogeneity and c is the
+    completeness. With beta > 1, completeness has more weight. With beta = 1, the score equals
     normalized_mutual_info_score.
 
     Facts
@@ -356,7 +361,9 @@ def variation_of_information(label: Column, cluster: Column) -> pl.Expr:
 
 
 def normalized_variation_of_information(label: Column, cluster: Column) -> pl.Expr:
-    """Variation of information divided by the joint entropy, a metric on partitions.
+    """Variation of information divided by the joint entropy.
+
+    The normalized variation of information is a metric on partitions.
 
     Facts
     -----
@@ -379,9 +386,9 @@ def normalized_variation_of_information(label: Column, cluster: Column) -> pl.Ex
 
 
 def normalized_information_distance(label: Column, cluster: Column) -> pl.Expr:
-    """1 - MI / M, where MI is the mutual information and M the larger of the two entropies.
+    """1 - MI / M, where MI is the mutual information and M is the larger of the two entropies.
 
-    It is a metric on partitions.
+    The normalized information distance is a metric on partitions.
 
     Facts
     -----

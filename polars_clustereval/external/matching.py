@@ -1,13 +1,13 @@
 """Indices of the best one-to-one matching of labels and clusters.
 
 A matching pairs each label with at most one cluster and each cluster with at most one label. The
-best matching has the largest sum of the weights of its cells. There are several kinds of weights,
-and each kind has its own best matching. Polars computes the contingency table, and numpy finds the
-matchings.
+best matching is the one whose cells have the largest sum of weights. There are several kinds of
+weights, and each kind has its own best matching. Polars computes the contingency table, and numpy
+finds the matchings.
 
-If each noise row counts as a cluster, such a singleton has only one label, and the label is matched
-with at most one singleton. Therefore all singletons with the same label are treated as a single
-column, in which no other label has a cell.
+If each noise row counts as a cluster of its own, that cluster has only one label, and a label is
+matched with at most one such cluster. Therefore, all such clusters with the same label are treated
+as a single column of the table, in which no other label has a cell.
 """
 
 from __future__ import annotations
@@ -38,9 +38,11 @@ if TYPE_CHECKING:
 
 
 def _weight_terms(row: Row) -> Terms:
-    """Return the weights of a cell, by the names of the sums of matched weights.
+    """Return a column for each kind of weight of a contingency cell.
 
-    `row(name)` is a column of the contingency cells: n rows, label_size and cluster_size.
+    The columns have the names of the sums of weights over the matched cells, such as matched_rows.
+    `row` takes the name of a column of the contingency cells and returns that column: n (the number
+    of rows), label_size or cluster_size.
     """
     n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
     return {
@@ -55,10 +57,10 @@ _WEIGHTS = tuple(_weight_terms(pl.col))
 
 
 def _matched_totals(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per partition, with the sum over the best matching for each kind of weight.
+    """Return the total weight of the best matching of each partition, for each kind of weight.
 
-    The columns are the partition columns and the names in _weight_terms. Partitions without cells
-    are left out. If there are no partition columns, there is always one row.
+    The columns are the partition columns and the names that _weight_terms returns. Partitions
+    without cells are left out. If there are no partition columns, there is always one row.
     """
     keys = list(table.keys)
     rows = table.label_sizes.select(*keys, "label").with_row_index("row")
@@ -91,10 +93,10 @@ def _matched_totals(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _sum_matched_weights(cells: pl.DataFrame) -> pl.DataFrame:
-    """Return one row per partition_no, with the sum over the best matching for each kind of weight.
+    """Return the total weight of the best matching per partition_no, for each kind of weight.
 
-    `cells` has the columns partition_no, row and column, which are numbers from 0, and the columns
-    that _weight_terms returns.
+    In `cells`, the columns partition_no, row and column are numbers that start at 0, and the other
+    columns are the weights that _weight_terms returns.
     """
     problems, rows, columns = (cells[name].to_numpy() for name in ("partition_no", "row", "column"))
     n_problems = int(problems.max()) + 1 if problems.size else 0
@@ -106,11 +108,12 @@ def _sum_matched_weights(cells: pl.DataFrame) -> pl.DataFrame:
 
 
 def _ranked_rows(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per partition with expected_rows, which the pair sets index needs.
+    """Return the column expected_rows, which the pair sets index needs, for each partition.
 
-    Labels and clusters are ranked by size. For each rank, take the size of the label with this rank
-    or the size of the cluster with this rank, whichever is smaller. expected_rows is the sum of
-    these sizes. Noise rows that count as singletons have the last ranks.
+    Labels are ranked by size, and so are clusters. For each rank, the size of the label with this
+    rank is compared with the size of the cluster with this rank. expected_rows is the sum of the
+    smaller of these two sizes over all ranks. Noise rows that count as singletons come last in the
+    ranking.
     """
     keys = list(table.keys)
     labels = _rank_by_size(table.label_sizes, keys, "label_size")
@@ -133,9 +136,10 @@ def _ranked_rows(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _rank_by_size(sizes: pl.LazyFrame, keys: list[str], size: str) -> pl.LazyFrame:
-    """Return `keys`, `size`, and rank, which is 1 for the largest size in a partition.
+    """Return the rank of each size in its partition, in descending order of size.
 
-    `keys` are the partition columns, and `size` is the column of sizes. Equal sizes get different
+    The columns are `keys`, `size` and rank, and the largest size has rank 1. `keys` lists the
+    partition columns, and `size` is the name of the column of sizes. Equal sizes get different
     ranks.
     """
     rank = pl.col(size).rank("ordinal", descending=True)
@@ -144,10 +148,11 @@ def _rank_by_size(sizes: pl.LazyFrame, keys: list[str], size: str) -> pl.LazyFra
 
 
 def _matching_scores(row: Row, beta: float) -> Terms:
-    """Return the scores of matching_report by name, as expressions.
+    """Return an expression for each score of matching_report.
 
-    `row(name)` is a statistic of a partition: total, n_labels, n_clusters, expected_rows, or one of
-    the sums that _weight_terms names. beta is the weight of recall in the F score.
+    `row` takes the name of a statistic of a partition and returns its column: total, n_labels,
+    n_clusters, expected_rows, or a total weight such as matched_rows. `beta` is the weight of
+    recall in ceaf_f_score.
     """
     size = pl.max_horizontal(row("n_labels"), row("n_clusters"))
     shares, sets = row("matched_label_shares"), row("matched_set_shares")
@@ -196,44 +201,50 @@ def matching_report(
         Weight of recall in ceaf_f_score, at least 0.
     frame, label, cluster, weight, partition_by, noise, noise_as : as in external_report
     metrics : sequence of str, optional
-        Columns to return after the partition columns, in this order; by default all. The work
-        that only other columns need is skipped.
+        Columns to return after the partition columns, in this order. By default, all columns are
+        returned. Work that is needed only for other columns is skipped.
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the number of
-        rows that are counted; n_dropped, the number of rows with a NULL label or cluster; n_noise,
-        the number of noise rows; n_labels; n_clusters; and:
+        Same kind as `frame`, one row per partition, sorted by partition. The first columns are the
+        partition columns, n, n_dropped, n_noise, n_labels and n_clusters. n is the number of rows
+        that are counted, n_dropped is the number of rows with a NULL label or cluster, and n_noise
+        is the number of noise rows. The other columns are:
 
-        - clustering_accuracy (range [0, 1], best 1), the share of rows in matched cells. It is also
-          known as mention-based CEAF.
-        - normalized_clustering_accuracy (range [-0.5, 1], best 1), (s - 1) / (k - 1), where s is
-          the sum over the labels of the share of their rows in matched cells, and k is the number
-          of labels or of clusters, whichever is larger.
-        - pair_sets_index (range [0, 1], best 1), (s - E) / (k - E), or 0 if that is negative, where
-          s is the sum of n / max(sizes) over the matched sets, and E is the expectation of s for
-          random sets of these sizes.
-        - ceaf_precision (range [0, 1], best 1) and ceaf_recall (range [0, 1], best 1), the sum of
-          the F1 scores of the matched sets, divided by n_clusters and by n_labels; and ceaf_f_score
-          (range [0, 1], best 1), their harmonic mean.
+        - clustering_accuracy (range [0, 1], best 1), the share of rows in matched cells. This index
+          is also known as mention-based CEAF.
+        - normalized_clustering_accuracy (range [-0.5, 1], best 1), which is (s - 1) / (k - 1). Here
+          s is the sum over the labels of the share of their rows in matched cells, and k is the
+          number of labels or of clusters, whichever is larger.
+        - pair_sets_index (range [0, 1], best 1), which is (s - E) / (k - E), or 0 if that is
+          negative. Here s is the sum, over the matched pairs of a label and a cluster, of their
+          number of common rows divided by the larger of their sizes. E is the expectation of s for
+          random sets of these sizes, and k is the number of labels or of clusters, whichever is
+          larger.
+        - ceaf_precision (range [0, 1], best 1), the sum of the F1 scores of the matched pairs,
+          divided by n_clusters.
+        - ceaf_recall (range [0, 1], best 1), the sum of the F1 scores of the matched pairs, divided
+          by n_labels.
+        - ceaf_f_score (range [0, 1], best 1), the weighted harmonic mean of ceaf_precision and
+          ceaf_recall.
 
         With one label and one cluster, all indices are 1. If there are no rows, n is 0 and every
-        index is NULL; with partition_by, the result is empty.
+        index is NULL, or the result is empty if you pass partition_by.
 
     Raises
     ------
     ClusterEvalError
-        For the same reasons as external_report; and, when you collect the result, if more than
-        4,000,000 pairs of a label and a cluster depend on each other.
+        For the same reasons as external_report. Collecting the result also raises this error if
+        more than 4,000,000 pairs of a label and a cluster depend on each other.
 
     Notes
     -----
     Most labels and clusters are matched immediately, because the weight of their common cell is at
-    least the sum of two weights: that of the best other cell of the label, and that of the best
-    other cell of the cluster. The remaining cells are divided into parts that share no label or
-    cluster, and each part is solved by the Hungarian method. In the worst case, its time grows with
-    the third power of the number of labels in a part.
+    least the sum of two other weights: the largest weight of another cell of the label, and the
+    largest weight of another cell of the cluster. The remaining cells are divided into parts that
+    share no label or cluster, and each part is solved by the Hungarian method. In the worst case,
+    the time of the Hungarian method grows with the third power of the number of labels in a part.
 
     In SQL: ``FROM clustereval.matching_report(tbl, label, cluster)``.
 

@@ -1,16 +1,16 @@
 """Indices that are computed from four counts of unordered pairs of rows.
 
-A pair of rows counts as
+Each pair of rows counts as one of these four:
 
-* tp: same label, same cluster;
-* fp: same cluster, different label;
-* fn: same label, different cluster;
-* tn: different in both.
+* tp: the two rows have the same label and the same cluster.
+* fp: the two rows have the same cluster but different labels.
+* fn: the two rows have the same label but different clusters.
+* tn: the two rows have different labels and different clusters.
 
-`links` counts triples of a row, another row with the same label, and another row in the same
-cluster. The second and the third row may be the same row. Products are computed in double precision
-from the counts divided by the number of all pairs, because products of the exact counts could
-overflow.
+`links` is the number of triples that consist of a row, another row with the same label, and another
+row in the same cluster. The second and the third row of a triple may be the same row. Products are
+computed in double precision from shares, which are the counts divided by the number of all pairs,
+because products of the exact counts could overflow.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ if TYPE_CHECKING:
 
 
 def cell_link_terms(row: Row) -> Terms:
-    """Return {links: n (label_size - 1) (cluster_size - 1) copies} of a cell, as Int128.
+    """Return links = n (label_size - 1) (cluster_size - 1) copies of a cell, as Int128.
 
-    `row(name)` is a column of the contingency cells: n, the number of rows; copies, the number of
-    equal cells; label_size; or cluster_size. Summed over all cells, links is the number of triples
-    of a row, another row with the same label, and another row in the same cluster. The multinomial
-    adjusted Rand index needs this number.
+    `row` takes the name of a column of the contingency cells and returns that column: n (the number
+    of rows), copies (the number of equal cells), label_size or cluster_size. The sum of links over
+    all cells is the number of triples that consist of a row, another row with the same label, and
+    another row in the same cluster. The multinomial adjusted Rand index needs this number.
     """
     # The factors are widened first, because the product of two sizes may exceed Int64.
     with_label = widen(row("n")) * (row("label_size") - 1)
@@ -56,12 +56,13 @@ def cell_link_terms(row: Row) -> Terms:
 
 
 def pair_share_terms(row: Row) -> Terms:
-    """Return tp_share, fp_share, fn_share, tn_share and links_share as Float64 expressions by name.
+    """Return the pair counts and links as shares of all pairs, in Float64.
 
-    The first four are the pair counts divided by the number of all pairs, and the last is links
-    (see cell_link_terms) divided by the square of that number. Products of shares cannot overflow,
-    but products of the exact counts could. `row(name)` is a statistic of a partition: tp, fp, fn,
-    tn or links. If the partition has a single row, the shares are NaN.
+    tp_share, fp_share, fn_share and tn_share are the pair counts divided by the number of all
+    pairs. links_share is links (see cell_link_terms) divided by the square of the number of all
+    pairs. Products of shares cannot overflow, but products of the exact counts could. `row` takes
+    the name of a statistic of a partition (tp, fp, fn, tn or links) and returns its column. If the
+    partition has a single row, the shares are NaN.
     """
     tp, fp, fn, tn = (row(name) for name in ("tp", "fp", "fn", "tn"))
     pairs = to_double(tp + fp + fn + tn)
@@ -75,11 +76,10 @@ def pair_share_terms(row: Row) -> Terms:
 
 
 def pair_statistics(label: Column, cluster: Column) -> StructLists:
-    """Return the statistics of pairs of rows for two columns, as one struct per group of rows.
+    """Return the pair counts of labels and clusters, as one struct per group of rows.
 
     The struct is the only element of a list. Its fields are total (the number of rows), tp, fp, fn,
-    tn, links (see cell_link_terms), and tp_share, fp_share, fn_share, tn_share and links_share (see
-    pair_share_terms).
+    tn, links (see cell_link_terms), and the shares that pair_share_terms returns.
     """
     terms = {
         **cell_pair_terms(element_field),
@@ -100,7 +100,8 @@ def pair_statistics(label: Column, cluster: Column) -> StructLists:
 def pair_shares(row: Row) -> list[pl.Expr]:
     """Return the four pair counts [tp, fp, fn, tn], each divided by the number of all pairs.
 
-    `row(name)` is a statistic of a partition: tp_share, fp_share, fn_share or tn_share.
+    `row` takes the name of a statistic of a partition and returns its column: tp_share, fp_share,
+    fn_share or tn_share.
     """
     return [row(name) for name in ("tp_share", "fp_share", "fn_share", "tn_share")]
 
@@ -108,8 +109,8 @@ def pair_shares(row: Row) -> list[pl.Expr]:
 def _one_if_equal(row: Row, score: pl.Expr) -> pl.Expr:
     """Return `score`, or 1 if label and cluster agree on every pair of rows (fp + fn = 0).
 
-    scikit-learn also does this, because the formula of `score` is 0 / 0 for trivial partitions.
-    `row(name)` is a pair count, fp or fn.
+    scikit-learn also returns 1 in this case, because the formula of `score` is 0 / 0 for trivial
+    partitions. `row` takes the name of a pair count (fp or fn) and returns its column.
     """
     return pl.when(row("fp") + row("fn") == 0).then(1.0).otherwise(score)
 
@@ -119,16 +120,18 @@ def _adjusted_rand_score(row: Row) -> pl.Expr:
 
     For equal trivial partitions, the result is NULL or NaN. The index is 2 (tp tn - fn fp) / ((tp +
     fn) (fn + tn) + (tp + fp) (fp + tn)). The denominator is a sum of products, so no digits cancel.
-    `row(name)` is a pair count divided by the number of all pairs, tp_share to tn_share.
+    `row` takes the name of a pair share (tp_share, fp_share, fn_share or tn_share) and returns its
+    column.
     """
     tp, fp, fn, tn = pair_shares(row)
     return ratio(2 * (tp * tn - fn * fp), (tp + fn) * (fn + tn) + (tp + fp) * (fp + tn))
 
 
 def _fowlkes_mallows_score(row: Row) -> pl.Expr:
-    """Return sqrt(tp / (tp + fp) x tp / (tp + fn)), or, as in scikit-learn, 0 if tp is 0.
+    """Return the Fowlkes-Mallows score, or 0 if tp is 0, as scikit-learn does.
 
-    `row(name)` is a pair count, tp, fp or fn.
+    The score is sqrt(tp / (tp + fp) x tp / (tp + fn)). `row` takes the name of a pair count (tp, fp
+    or fn) and returns its column.
     """
     tp = to_double(row("tp"))
     score = (tp / to_double(row("tp") + row("fp"))).sqrt() * (
@@ -140,8 +143,8 @@ def _fowlkes_mallows_score(row: Row) -> pl.Expr:
 def _pair_f_score(row: Row, beta: float) -> pl.Expr:
     """Return the F score of pair precision tp / (tp + fp) and pair recall tp / (tp + fn).
 
-    `row(name)` is a pair count, tp, fp or fn. With beta > 1, recall weighs more. The result is NULL
-    for 0 / 0.
+    With beta > 1, recall has more weight. If the F score is 0 / 0, the result is NULL. `row` takes
+    the name of a pair count (tp, fp or fn) and returns its column.
     """
     weighted = (1 + beta * beta) * to_double(row("tp"))
     return ratio(weighted, weighted + beta * beta * to_double(row("fn")) + to_double(row("fp")))
@@ -152,8 +155,8 @@ def _adjusted_fowlkes_mallows_score(row: Row) -> pl.Expr:
 
     E is sqrt(p q), where p is the share of pairs with the same label, and q is the share of pairs
     in the same cluster. 1 - E is computed as ((1 - p) + p (1 - q)) / (1 + E), in which no digits
-    cancel if E is near 1. `row(name)` is a pair count divided by the number of all pairs, tp_share
-    to tn_share.
+    cancel if E is near 1. `row` takes the name of a pair share (tp_share, fp_share, fn_share or
+    tn_share) and returns its column.
     """
     tp, fp, fn, tn = pair_shares(row)
     expected = ((tp + fn) * (tp + fp)).sqrt()
@@ -166,9 +169,10 @@ def _adjusted_fowlkes_mallows_score(row: Row) -> pl.Expr:
 def _multinomial_adjusted_rand_score(row: Row) -> pl.Expr:
     """Return the multinomial adjusted Rand index, or NULL for fewer than 4 rows and for 0 / 0.
 
-    The expected agreement is estimated from two pairs of rows that share no row. If the formula is
-    multiplied out, the leading terms are those of adjusted_rand_score, and all other terms are
-    smaller by a factor of n. `row(name)` is a field of pair_statistics.
+    The expected agreement is estimated from two pairs of rows that have no row in common. If the
+    formula is multiplied out, the leading terms are those of adjusted_rand_score, and all other
+    terms are smaller by a factor of n. `row` takes the name of a field of pair_statistics and
+    returns that field.
     """
     tp, fp, fn, tn = pair_shares(row)
     n, links = to_double(row("total")), row("links_share")
@@ -184,10 +188,11 @@ def _multinomial_adjusted_rand_score(row: Row) -> pl.Expr:
 
 
 def _is_multinomial_score_undefined(row: Row) -> pl.Expr:
-    """Return whether the multinomial adjusted Rand index is 0 / 0, which is decided in integers.
+    """Return whether the multinomial adjusted Rand index is 0 / 0, using exact integers.
 
-    The score is 0 / 0 for two equal trivial partitions, and for some other partitions of four rows.
-    `row(name)` is a field of pair_statistics: total (the number of rows), tp, fp, fn, tn or links.
+    The index is 0 / 0 for two equal trivial partitions, and for some other partitions of four rows.
+    `row` takes the name of a field of pair_statistics and returns that field: total (the number of
+    rows), tp, fp, fn, tn or links.
     """
     tp, fp, fn, tn = (row(name) for name in ("tp", "fp", "fn", "tn"))
     trivial = (fp + fn == 0) & ((tp == 0) | (tn == 0))
@@ -197,11 +202,11 @@ def _is_multinomial_score_undefined(row: Row) -> pl.Expr:
 
 
 def pair_scores(row: Row, beta: float = 1.0) -> Terms:
-    """Return the scores that are computed from pair counts alone, as expressions by name.
+    """Return an expression for each score that is computed from pair counts alone.
 
     The scores are rand_score, adjusted_rand_score, fowlkes_mallows_score, pair_precision,
-    pair_recall, pair_f_score, jaccard_index and mirkin_metric. `row(name)` is a field of
-    pair_statistics. beta is the weight of recall in pair_f_score.
+    pair_recall, pair_f_score, jaccard_index and mirkin_metric. `row` takes the name of a field of
+    pair_statistics and returns that field. `beta` is the weight of recall in pair_f_score.
     """
     tp, fp, fn, tn = (row(name) for name in ("tp", "fp", "fn", "tn"))
     return {
@@ -217,9 +222,10 @@ def pair_scores(row: Row, beta: float = 1.0) -> Terms:
 
 
 def adjusted_pair_scores(row: Row) -> Terms:
-    """Return adjusted_fowlkes_mallows_score and multinomial_adjusted_rand_score by name.
+    """Return expressions for the adjusted Fowlkes-Mallows score and the multinomial ARI.
 
-    `row(name)` is a field of pair_statistics, such as total or tp_share.
+    The scores are adjusted_fowlkes_mallows_score and multinomial_adjusted_rand_score. `row` takes
+    the name of a field of pair_statistics, such as total or tp_share, and returns that field.
     """
     has_pairs = row("total") > 1
     fowlkes_mallows = _adjusted_fowlkes_mallows_score(row)
@@ -239,9 +245,9 @@ def pair_expression(
 ) -> pl.Expr:
     """Return a score as an expression on two columns, with the alias `name`.
 
-    `scores` is a function such as pair_scores, which returns several scores by name, from which
-    `name` selects one. It takes a function that takes a name and returns that field of
-    pair_statistics.
+    `scores` is a function such as pair_scores that returns several scores, and `name` is the name
+    of one of them. The argument of `scores` is a function that takes the name of a field of
+    pair_statistics and returns that field.
     """
     return pair_statistics(label, cluster).score(scores, name)
 
@@ -249,8 +255,9 @@ def pair_expression(
 def rand_score(label: Column, cluster: Column) -> pl.Expr:
     """Rand index: the share of pairs of rows on which label and cluster agree.
 
-    It is (tp + tn) / all pairs. If there are many small clusters, the index is always large,
-    because most pairs are apart in both; adjusted_rand_score corrects for that.
+    The Rand index is (tp + tn) / all pairs. If there are many small clusters, the index is always
+    large, because most pairs of rows differ in both label and cluster. adjusted_rand_score corrects
+    for this effect.
 
     Facts
     -----
@@ -282,10 +289,10 @@ def rand_score(label: Column, cluster: Column) -> pl.Expr:
 
 
 def adjusted_rand_score(label: Column, cluster: Column) -> pl.Expr:
-    """Rand index RI corrected for chance, (RI - E) / (1 - E).
+    """Rand index corrected for chance.
 
-    E is the expectation of RI for random labelings with the same sizes. Random labelings have score
-    0 on average.
+    The score is (RI - E) / (1 - E), where RI is the Rand index, and E is the expectation of RI for
+    random labelings with the same group sizes. Random labelings have a score of 0 on average.
 
     Facts
     -----
@@ -319,7 +326,7 @@ def adjusted_rand_score(label: Column, cluster: Column) -> pl.Expr:
 def fowlkes_mallows_score(label: Column, cluster: Column) -> pl.Expr:
     """Geometric mean of pair precision and pair recall.
 
-    It is tp / sqrt((tp + fp) (tp + fn)).
+    The score is tp / sqrt((tp + fp) (tp + fn)).
 
     Facts
     -----
@@ -406,9 +413,9 @@ def pair_recall(label: Column, cluster: Column) -> pl.Expr:
 def pair_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
     """Weighted harmonic mean of pair precision and pair recall.
 
-    It is (1 + beta^2) P R / (beta^2 P + R), where P is the pair precision and R the pair recall.
-    With beta > 1, recall weighs more. With beta = 1, it is the index of Czekanowski, Dice and
-    Sorensen.
+    The F score is (1 + beta^2) P R / (beta^2 P + R), where P is the pair precision and R is the
+    pair recall. With beta > 1, recall has more weight. With beta = 1, the F score is the index of
+    Czekanowski, Dice and Sorensen.
 
     Facts
     -----
@@ -426,7 +433,8 @@ def pair_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Exp
     Parameters
     ----------
     beta : float
-        Weight of recall relative to precision, at least 0; 2 counts recall as twice as important.
+        Weight of recall relative to precision, at least 0. A value of 2 makes recall twice as
+        important as precision.
 
     Raises
     ------
@@ -449,9 +457,9 @@ def pair_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Exp
 
 
 def jaccard_index(label: Column, cluster: Column) -> pl.Expr:
-    """Share of the pairs together by label or by cluster that are together by both.
+    """Share of pairs with the same label and cluster among pairs with the same label or cluster.
 
-    It is tp / (tp + fp + fn).
+    The index is tp / (tp + fp + fn).
 
     Facts
     -----
@@ -479,7 +487,7 @@ def jaccard_index(label: Column, cluster: Column) -> pl.Expr:
 def mirkin_metric(label: Column, cluster: Column) -> pl.Expr:
     """Number of ordered pairs of rows on which label and cluster disagree.
 
-    It is 2 (fp + fn), and is a metric on partitions.
+    The value 2 (fp + fn) is a metric on partitions.
 
     Facts
     -----
@@ -507,8 +515,9 @@ def mirkin_metric(label: Column, cluster: Column) -> pl.Expr:
 def adjusted_fowlkes_mallows_score(label: Column, cluster: Column) -> pl.Expr:
     """Fowlkes-Mallows score corrected for chance.
 
-    It is (FM - E) / (1 - E), where E is the expectation of the score FM for random labelings with
-    the same sizes. Random labelings have score 0 on average.
+    The score is (FM - E) / (1 - E), where FM is the Fowlkes-Mallows score, and E is the expectation
+    of FM for random labelings with the same group sizes. Random labelings have a score of 0 on
+    average.
 
     Facts
     -----
@@ -535,8 +544,9 @@ def adjusted_fowlkes_mallows_score(label: Column, cluster: Column) -> pl.Expr:
 def multinomial_adjusted_rand_score(label: Column, cluster: Column) -> pl.Expr:
     """Adjusted Rand index under a multinomial model (MARI).
 
-    adjusted_rand_score treats the sizes of labels and clusters as fixed. Here these sizes are also
-    random, and the correction is unbiased. Random labelings have score 0 on average.
+    adjusted_rand_score treats the sizes of labels and clusters as fixed.
+    multinomial_adjusted_rand_score treats these sizes as random too, and its correction is
+    unbiased. Random labelings have a score of 0 on average.
 
     Facts
     -----

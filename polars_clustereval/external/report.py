@@ -83,12 +83,13 @@ def external_statistics(
 
     `labels` is the result of _labels_with_best_match, if the caller has already computed it.
 
-    The columns are the partition columns; total, n_dropped and n_noise, numbers of rows; n_labels,
-    n_clusters and the other statistics of matching labels and clusters; tp, fp, fn and tn, counts
-    of pairs of rows, and links; the shares that pair_share_terms computes from these; and mi, hl
-    and hc, the mutual information, the entropy of the label given the cluster, and the entropy of
-    the cluster given the label. If `adjusted`, the result also has emi, ehl and ehc, the
-    expectations of mi, hl and hc for random labelings.
+    The first columns are the partition columns. total, n_dropped and n_noise are numbers of rows.
+    The columns of MATCHING_COUNTS and matching_terms are the statistics of matching labels and
+    clusters. tp, fp, fn and tn are counts of pairs of rows, and links is a count of triples of
+    rows. pair_share_terms computes shares from these counts. mi is the mutual information, hl is
+    the entropy of the label given the cluster, and hc is the entropy of the cluster given the
+    label. If `adjusted` is True, the result also has emi, ehl and ehc, the expectations of mi, hl
+    and hc for random labelings.
     """
     totals = table.join_partitions(
         table.row_counts,
@@ -114,17 +115,19 @@ def external_statistics(
 def _cells_with_differences(table: ContingencyTable) -> pl.LazyFrame:
     """Return one row per contingency cell, with the number of rows expected under independence.
 
-    Three columns are added to those of table.sized_cells. The column mean is the expected number of
-    rows, difference is n - mean, and size_product is label_size x cluster_size.
+    The result has three more columns than table.sized_cells. mean is the expected number of rows,
+    difference is n - mean, and size_product is label_size x cluster_size.
     """
     return add_stages(table.sized_cells, cell_difference_terms)
 
 
 def _labels_with_best_match(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per label, with label_size, label_majority_n, copies and best_match_rows.
+    """Return one row per label, with its size, its majority count and its best match.
 
-    The first three are columns of table.label_sizes. best_match_rows is the size of the label times
-    the label's best F1 score with any cluster, which is a term of class_f_measure.
+    The columns are the partition columns, label, label_size, label_majority_n, copies and
+    best_match_rows. label_size, label_majority_n and copies are columns of table.label_sizes.
+    best_match_rows, a term of class_f_measure, is the size of the label times the label's best F1
+    score with any cluster.
     """
     by = [*table.keys, "label"]
     matches = table.sized_cells.select(*by, "n", "label_size", match_rows=label_match_rows(pl.col))
@@ -137,10 +140,11 @@ def _labels_with_best_match(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _all_cell_terms() -> Terms:
-    """Return the columns that the report sums over the contingency cells of a partition, by name.
+    """Return the columns that the report sums over the contingency cells of a partition.
 
-    They are cell_pairs (ordered pairs of rows), links, exact_matches, and the terms of the
-    information scores and of B-cubed. The expressions read the columns of _cells_with_differences.
+    The columns are cell_pairs (the number of ordered pairs of rows), links, exact_matches, and the
+    terms of the information scores and of B-cubed. The expressions read the columns of
+    _cells_with_differences.
     """
     return {
         **cell_pair_terms(pl.col),
@@ -151,28 +155,30 @@ def _all_cell_terms() -> Terms:
 
 
 def _all_label_terms() -> Terms:
-    """Return the columns that the report sums over the labels of a partition, by name.
+    """Return the columns that the report sums over the labels of a partition.
 
-    They are label_pairs (ordered pairs of rows), n_labels, in_majority_clusters (rows) and
-    fixed_matched_rows. The expressions read the columns of _labels_with_best_match.
+    The columns are label_pairs (the number of ordered pairs of rows), n_labels,
+    in_majority_clusters (a number of rows) and fixed_matched_rows. The expressions read the columns
+    of _labels_with_best_match.
     """
     return {**label_pair_terms(pl.col), **label_matching_terms(pl.col)}
 
 
 def _all_cluster_terms() -> Terms:
-    """Return the columns that the report sums over the clusters of a partition, by name.
+    """Return the columns that the report sums over the clusters of a partition.
 
-    They are cluster_pairs (ordered pairs of rows), n_clusters and in_majority_labels (rows). The
-    expressions read the columns of ContingencyTable.cluster_sizes.
+    The columns are cluster_pairs (the number of ordered pairs of rows), n_clusters and
+    in_majority_labels (a number of rows). The expressions read the columns of
+    ContingencyTable.cluster_sizes.
     """
     return {**cluster_pair_terms(pl.col), **cluster_matching_terms(pl.col)}
 
 
 def external_scores(average_method: str, beta: float, *, adjusted: bool) -> Terms:
-    """Return all scores of external_report by name, as expressions on a partition's statistics.
+    """Return an expression for each score of external_report.
 
     The expressions read the columns of external_statistics. `average_method`, `beta` and `adjusted`
-    are options of external_report. Raise an error if one of them is invalid.
+    are options of external_report. Raise an error if one of these options is invalid.
     """
     check_report_options(average_method, beta, adjusted=adjusted)
     return {
@@ -199,9 +205,9 @@ def score_partitions(
 ) -> pl.LazyFrame:
     """Return the rows of external_statistics for `table`, with a column for each score.
 
-    `scores` is the result of external_scores, and `adjusted` is the option that the caller passed
-    to external_scores. `labels` is the parameter of external_statistics. The scores of a partition
-    without rows are NULL.
+    `scores` is the result of external_scores or a part of it. `adjusted` tells whether any score
+    needs the expected mutual information. `labels` is passed on to external_statistics. The scores
+    of a partition without rows are NULL.
     """
     has_rows = pl.col("total") > 0
     terms = {name: pl.when(has_rows).then(score) for name, score in scores.items()}
@@ -209,7 +215,7 @@ def score_partitions(
 
 
 def check_report_options(average_method: str, beta: float, *, adjusted: bool) -> None:
-    """Raise an error if one of these options of external_report is invalid.
+    """Raise an error if an option of external_report is invalid.
 
     'joint' is a valid average_method only if `adjusted` is False, because the adjusted mutual
     information is not defined for the joint entropy.
@@ -249,13 +255,13 @@ def external_report(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The rows to evaluate. A LazyFrame is read when you collect the result, and streams.
+        The rows to evaluate. A LazyFrame is read as a stream when you collect the result.
     label, cluster : str or Expr
-        True class and assigned cluster, of any groupable type. Rows with a NULL in one of them are
-        left out.
+        True class and assigned cluster. Any type that can be grouped is allowed. Rows with a NULL
+        label or cluster are left out.
     weight : str or Expr, optional
-        How many times each row counts, as a whole number >= 0. The weights are checked before
-        anything else is computed.
+        How many times each row counts, a whole number >= 0. The weights are checked before anything
+        else is computed.
     partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately. NULL is also a group.
     noise : object, optional
@@ -263,32 +269,33 @@ def external_report(
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Whether noise counts as an ordinary cluster, is left out, or counts as one cluster per row.
     average_method : {'arithmetic', 'geometric', 'min', 'max', 'joint'}
-        Mean of the entropies in the normalized and adjusted mutual information. 'joint' is only for
-        the normalized mutual information, and needs adjusted=False.
+        How the entropies are averaged in the normalized and adjusted mutual information. 'joint' is
+        only for the normalized mutual information, and requires adjusted=False.
     beta : float
-        Weight of recall in pair_f_score and bcubed_f_score, and of completeness in v_measure_score;
-        at least 0.
+        Weight of recall in pair_f_score and bcubed_f_score, and of completeness in v_measure_score.
+        The weight must be at least 0.
     adjusted : bool
-        False leaves out adjusted_mutual_info_score and expected_mutual_info, the two slowest
+        Pass False to leave out adjusted_mutual_info_score and expected_mutual_info, the two slowest
         metrics.
     metrics : sequence of str, optional
-        Columns to return after the partition columns, in this order; by default all. The work
-        that only other columns need is skipped.
+        Columns to return after the partition columns, in this order. By default, all columns are
+        returned. Work that is needed only for other columns is skipped.
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the number of
-        rows that are counted; n_dropped, the number of rows with a NULL label or cluster; n_noise,
-        the number of noise rows; n_labels; n_clusters; and one column per metric, with the name of
-        its expression, which is NULL if the metric is undefined. If there are no rows, n is 0 and
-        every metric is NULL; with partition_by, the result is empty.
+        Same kind as `frame`, one row per partition, sorted by partition. The columns are the
+        partition columns, n, n_dropped, n_noise, n_labels, n_clusters and one column per metric. n
+        is the number of rows that are counted, n_dropped is the number of rows with a NULL label or
+        cluster, and n_noise is the number of noise rows. The column of a metric has the name of its
+        expression, and is NULL if the metric is undefined. If there are no rows, n is 0 and every
+        metric is NULL, or the result is empty if you pass partition_by.
 
     Raises
     ------
     ClusterEvalError
         If a column does not exist or cannot be grouped, if a weight is not a whole number >= 0, if
-        noise is not a value of the type of cluster, or if an option is unknown.
+        noise does not have the type of cluster, or if an option is invalid.
 
     Notes
     -----
@@ -342,12 +349,14 @@ def external_cluster_report(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per cluster, sorted by partition and cluster: the partition
-        columns; cluster; n, the number of its rows; n_labels; majority_label, its most frequent
-        label (the lowest label in a tie); majority_n, the number of its rows with that label;
-        purity = majority_n / n; entropy, the entropy of its labels in nats; and joined_pairs, the
-        number of pairs of its rows with different labels. With noise_as 'singletons', one row, in
-        which cluster is NULL and n is 1, represents all singletons.
+        Same kind as `frame`, one row per cluster, sorted by partition and cluster. The columns are
+        the partition columns, cluster, n, n_labels, majority_label, majority_n, purity, entropy and
+        joined_pairs. n is the number of rows in the cluster. majority_label is the most frequent
+        label in the cluster (the lowest label in a tie), and majority_n is the number of rows in
+        the cluster with that label. purity is majority_n / n. entropy is the entropy of the labels
+        in the cluster, in nats. joined_pairs is the number of pairs of rows in the cluster that
+        have different labels. With noise_as 'singletons', a single row represents all singletons.
+        In that row, cluster is NULL and n is 1.
 
     Raises
     ------
@@ -404,11 +413,13 @@ def external_label_report(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per label, sorted by partition and label: the partition
-        columns; label; n, the number of its rows; n_clusters; majority_cluster, the cluster with
-        most of its rows (the lowest cluster in a tie); majority_n, the number of its rows in that
-        cluster; recall = majority_n / n; entropy, the entropy of its clusters in nats; and
-        split_pairs, the number of pairs of its rows in different clusters.
+        Same kind as `frame`, one row per label, sorted by partition and label. The columns are the
+        partition columns, label, n, n_clusters, majority_cluster, majority_n, recall, entropy and
+        split_pairs. n is the number of rows with the label. majority_cluster is the cluster with
+        most of these rows (the lowest cluster in a tie), and majority_n is the number of rows with
+        the label in that cluster. recall is majority_n / n. entropy is the entropy of the clusters
+        of these rows, in nats. split_pairs is the number of pairs of rows with the label that are
+        in different clusters.
 
     Raises
     ------
@@ -451,14 +462,15 @@ SIDE_COLUMNS = ("size", "n_cells", "majority", "majority_n", "share", "entropy",
 def describe_side(
     table: ContingencyTable, sizes: pl.LazyFrame, side: str, other: str
 ) -> pl.LazyFrame:
-    """Return one row per partition and value of the column `side`, which is 'label' or 'cluster'.
+    """Return one row per label of each partition, or one row per cluster.
 
-    `other` is the other of the two columns, and `sizes` is table.label_sizes or
-    table.cluster_sizes, depending on `side`. The columns are the partition columns, the column
-    `side`, and SIDE_COLUMNS: size (the number of rows), n_cells (the number of different values of
-    `other` in these rows), majority (the most frequent of these values), majority_n (the number of
-    rows with that value), share (majority_n / size), entropy (of the values of `other`, in nats)
-    and divided_pairs (the number of pairs of rows with different values of `other`).
+    `side` is the column that the rows describe, 'label' or 'cluster', and `other` is the other of
+    the two columns. `sizes` is table.label_sizes or table.cluster_sizes, depending on `side`. The
+    columns are the partition columns, the column `side`, and SIDE_COLUMNS. size is the number of
+    rows, and n_cells is the number of different values of `other` in these rows. majority is the
+    most frequent of these values, and majority_n is the number of rows with that value. share is
+    majority_n / size. entropy is the entropy of the values of `other`, in nats. divided_pairs is
+    the number of pairs of rows with different values of `other`.
     """
     by, n, size = [*table.keys, side], pl.col("n"), pl.col("size")
     sizes = sizes.select(*by, "n_cells", size=f"{side}_size", majority_n=f"{side}_majority_n")
@@ -503,24 +515,25 @@ def bcubed_samples(
     Parameters
     ----------
     id : str or Expr, optional
-        Identifier of each row; by default the number of the row in the frame, from 0. If several
-        sources use the same ids, pass a struct of source and id.
+        Identifier of each row. By default, the identifier is the number of the row in the frame,
+        from 0. If several sources use the same ids, pass a struct of source and id.
     frame, label, cluster, partition_by, noise, noise_as : as in external_report
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per scored row, sorted by partition and id: the partition
-        columns; id; label; cluster; bcubed_precision, the share of the rows of its cluster that
-        have its label; and bcubed_recall, the share of the rows with its label that are in its
-        cluster. The means of these two columns are the scores bcubed_precision and bcubed_recall.
-        For a noise row that counts as a singleton, cluster is NULL.
+        Same kind as `frame`, one row per scored row, sorted by partition and id. The columns are
+        the partition columns, id, label, cluster, bcubed_precision and bcubed_recall.
+        bcubed_precision is the share of the rows in the row's cluster that have the row's label.
+        bcubed_recall is the share of the rows with the row's label that are in the row's cluster.
+        The means of these two columns are the scores bcubed_precision and bcubed_recall of
+        external_report. For a noise row that counts as a singleton, cluster is NULL.
 
     Raises
     ------
     ClusterEvalError
-        For the same reasons as external_report; and, when you collect the result, if an id has
-        several rows.
+        For the same reasons as external_report. Collecting the result also raises this error if an
+        id has several rows.
 
     Notes
     -----
@@ -562,14 +575,16 @@ def size_records(
     *,
     count_unlabeled: bool = False,
 ) -> tuple[pl.LazyFrame, dict[str, str]]:
-    """Return (rows, keys): the counted rows of `frame` with the sizes of groups, and their keys.
+    """Return the counted rows of `frame` with the sizes of their groups, and the partition keys.
 
-    The columns of rows are the partition columns, id, label, cluster, label_size and cluster_size
-    (the numbers of rows with the same label, and in the same cluster), and n (the number of rows
-    with both). For a noise row that counts as a singleton, cluster is NULL. keys maps the inner
-    names of the partition columns to the user's. `record` is the user's column of identifiers, or
-    None for row numbers, and `results` are the names of the other columns of the final result. With
-    `count_unlabeled`, rows without a label are included in cluster_size.
+    The result is a pair (rows, keys). The columns of rows are the partition columns, id, label,
+    cluster, label_size, cluster_size and n. label_size is the number of rows with the same label,
+    cluster_size is the number of rows in the same cluster, and n is the number of rows with the
+    same label in the same cluster. For a noise row that counts as a singleton, cluster is NULL.
+    keys maps the inner names of the partition columns to the user's names. `record` is the user's
+    column of identifiers, or None for row numbers. `results` lists the names of the other columns
+    of the final result. If `count_unlabeled` is True, rows without a label are included in
+    cluster_size.
     """
     rows, keys = _read_records(frame, label, cluster, record, options, results)
     noisy = is_noise(rows, options.noise)
@@ -600,7 +615,10 @@ def size_records(
 
 
 def _check_record_ids(repeated: pl.DataFrame) -> None:
-    """Raise an error if `repeated`, the ids that have several rows in a partition, is not empty."""
+    """Raise an error if an id has several rows in a partition.
+
+    `repeated` has one row with such an id, or no rows if there is no such id.
+    """
     if repeated.height:
         raise ClusterEvalError(
             "id: expected one row per id, got several rows of id "
@@ -616,11 +634,11 @@ def _read_records(
     options: LabelOptions,
     results: Sequence[str],
 ) -> tuple[pl.LazyFrame, dict[str, str]]:
-    """Check the arguments of size_records, and return (rows, keys).
+    """Check the arguments of size_records, and return the rows and the partition keys.
 
-    rows has the partition columns, label, cluster and id, which is the user's column `record`, or
-    the row number from 0 if `record` is None. keys maps the inner names of the partition columns to
-    the user's.
+    The result is a pair (rows, keys). The columns of rows are the partition columns, label, cluster
+    and id. id is the user's column `record`, or the row number from 0 if `record` is None. keys
+    maps the inner names of the partition columns to the user's names.
     """
     lazy = check_frame(frame)
     check_noise_as(options.noise, options.noise_as)

@@ -3,7 +3,7 @@
 The majority label of a cluster is the most frequent label in the cluster. The majority cluster of a
 label is the cluster that has most of the label's rows. The best match of a label is the cluster
 with which the label has the highest F1 score. A label and a cluster match exactly if they have the
-same rows. The module contingency explains n, copies and the sizes.
+same rows. The module contingency explains the columns n, copies, label_size and cluster_size.
 """
 
 from __future__ import annotations
@@ -27,24 +27,25 @@ if TYPE_CHECKING:
 
 
 def label_match_rows(row: Row) -> pl.Expr:
-    """Return label_size times 2 n / (sum of the sizes), the F1 score of a cell's label and cluster.
+    """Return the F1 score of the label and the cluster of a cell, times label_size.
 
-    `row(name)` is a column of the contingency cells: n rows, label_size or cluster_size. Take the
-    maximum of the result over the cells of each label. The sum of these maxima over all labels is
-    the numerator of class_f_measure.
+    The F1 score is 2 n / (label_size + cluster_size). `row` takes the name of a column of the
+    contingency cells and returns that column: n (the number of rows), label_size or cluster_size.
+    The numerator of class_f_measure is the sum, over all labels, of the largest result among the
+    cells of the label.
     """
     n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
     return to_double(label_size) * (2 * to_double(n) / to_double(label_size + cluster_size))
 
 
 def cell_matching_terms(row: Row) -> Terms:
-    """Return fixed_precision_rows, fixed_recall_rows, fixed_similar_rows and exact_matches by name.
+    """Return the matching terms of a contingency cell, which callers sum over cells.
 
-    The first three are B-cubed precision, B-cubed recall and element-centric similarity, summed
-    over the rows of a contingency cell, in fixed point. exact_matches is copies if label and
-    cluster have the same rows, and 0 otherwise. Callers sum the result over cells. `row(name)` is a
-    column of the cells: n, the number of rows; copies, the number of equal cells; label_size; or
-    cluster_size.
+    fixed_precision_rows, fixed_recall_rows and fixed_similar_rows are B-cubed precision, B-cubed
+    recall and element-centric similarity, summed over the rows of the cell, in fixed point.
+    exact_matches is copies if label and cluster have the same rows, and 0 otherwise. `row` takes
+    the name of a column of the contingency cells and returns that column: n (the number of rows),
+    copies (the number of equal cells), label_size or cluster_size.
     """
     n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
     larger = pl.max_horizontal(label_size, cluster_size)
@@ -59,12 +60,12 @@ def cell_matching_terms(row: Row) -> Terms:
 
 
 def label_matching_terms(row: Row) -> Terms:
-    """Return n_labels, in_majority_clusters and fixed_matched_rows of a label, by name.
+    """Return the matching terms of a label, which callers sum over labels.
 
-    n_labels is 1, in_majority_clusters is the number of the label's rows in its majority cluster
-    (label_majority_n), and fixed_matched_rows is best_match_rows (the maximum of label_match_rows)
-    in fixed point. Callers sum the result over labels. `row(name)` is a column of a frame with one
-    row per label, in which copies is 1.
+    n_labels is 1. in_majority_clusters is the number of the label's rows in its majority cluster
+    (label_majority_n). fixed_matched_rows is best_match_rows, which is the maximum of
+    label_match_rows, in fixed point. `row` takes the name of a column of a frame with one row per
+    label, in which copies is 1, and returns that column.
     """
     return {
         "n_labels": row("copies"),
@@ -74,12 +75,12 @@ def label_matching_terms(row: Row) -> Terms:
 
 
 def cluster_matching_terms(row: Row) -> Terms:
-    """Return n_clusters and in_majority_labels of a cluster, by name.
+    """Return the matching terms of a cluster, which callers sum over clusters.
 
     n_clusters is copies, and in_majority_labels is the number of rows with the majority label of
-    the cluster, cluster_majority_n x copies. Callers sum the result over clusters. `row(name)` is a
-    column of a frame of clusters; copies is 1, or the number of noise rows if a single row
-    represents all noise rows that are singletons.
+    the cluster, cluster_majority_n x copies. `row` takes the name of a column of a frame of
+    clusters and returns that column. In this frame, copies is 1, or the number of noise rows if a
+    single row represents all noise rows that are singletons.
     """
     return {
         "n_clusters": row("copies"),
@@ -88,9 +89,10 @@ def cluster_matching_terms(row: Row) -> Terms:
 
 
 def matching_terms(row: Row) -> Terms:
-    """Return matched_rows, precision_rows, recall_rows and similar_rows as Float64 by name.
+    """Return the fixed-point sums of matching terms as Float64.
 
-    `row(name)` is a fixed-point sum over a partition, such as fixed_matched_rows.
+    The columns are matched_rows, precision_rows, recall_rows and similar_rows. `row` takes the name
+    of a fixed-point sum over a partition, such as fixed_matched_rows, and returns its column.
     """
     return {
         name: from_fixed_point(row(f"fixed_{name}"))
@@ -126,11 +128,12 @@ def matching_statistics(label: Column, cluster: Column) -> StructLists:
 
 
 def _majority_terms(row: Row) -> Terms:
-    """Return label_majority_n, cluster_majority_n and best_match_rows of a cell, by name.
+    """Return the majority counts and the best match for the label and cluster of a cell.
 
-    label_majority_n is the maximum of n over the cells with the same label, cluster_majority_n is
-    the maximum of n over the cells with the same cluster, and best_match_rows is the maximum of
-    label_match_rows over the cells with the same label. `row(name)` is a field of cells_as_list.
+    label_majority_n is the maximum of n over the cells with the same label, and cluster_majority_n
+    is the maximum of n over the cells with the same cluster. best_match_rows is the maximum of
+    label_match_rows over the cells with the same label. `row` takes the name of a field of
+    cells_as_list and returns that field.
     """
     label, cluster = row("label"), row("cluster")
     return {
@@ -148,7 +151,7 @@ def _majority_terms(row: Row) -> Terms:
 def f_score(precision: pl.Expr, recall: pl.Expr, beta: float) -> pl.Expr:
     """Return the F score of precision and recall, or 0 if both are 0.
 
-    With beta > 1, recall weighs more.
+    With beta > 1, recall has more weight.
     """
     square = beta * beta
     score = ratio((1 + square) * precision * recall, square * precision + recall)
@@ -156,15 +159,15 @@ def f_score(precision: pl.Expr, recall: pl.Expr, beta: float) -> pl.Expr:
 
 
 def matching_scores(row: Row, beta: float = 1.0) -> Terms:
-    """Return the scores of matching, from purity to exact_match_f_score, as expressions by name.
+    """Return an expression for each matching score, from purity to exact_match_f_score.
 
-    `row(name)` is a statistic of a partition. total, n_labels and n_clusters are the numbers of
-    rows, labels and clusters. in_majority_labels is the number of rows with the majority label of
-    their cluster, in_majority_clusters is the number of rows in the majority cluster of their
-    label, and exact_matches is the number of clusters with the same rows as a label.
-    precision_rows, recall_rows and similar_rows are B-cubed precision, B-cubed recall and
-    element-centric similarity, summed over the rows. matched_rows is the best F1 score of the row's
-    label with any cluster, also summed over the rows. beta is the weight of recall in
+    `row` takes the name of a statistic of a partition and returns its column. total, n_labels and
+    n_clusters are the numbers of rows, labels and clusters. in_majority_labels is the number of
+    rows with the majority label of their cluster, in_majority_clusters is the number of rows in the
+    majority cluster of their label, and exact_matches is the number of clusters with the same rows
+    as a label. precision_rows, recall_rows and similar_rows are B-cubed precision, B-cubed recall
+    and element-centric similarity, summed over the rows. matched_rows is the sum over the rows of
+    the best F1 score of the row's label with any cluster. `beta` is the weight of recall in
     bcubed_f_score.
     """
     labels, clusters, exact = row("n_labels"), row("n_clusters"), row("exact_matches")
@@ -251,7 +254,7 @@ def inverse_purity(label: Column, cluster: Column) -> pl.Expr:
 
 
 def class_f_measure(label: Column, cluster: Column) -> pl.Expr:
-    """Best F1 score of any cluster for the label of a row, averaged over the rows.
+    """Best F1 score of the label of a row with any cluster, averaged over the rows.
 
     The F1 score of a label and a cluster is 2 n / (a + b), where a is the number of rows with the
     label, b is the number of rows in the cluster, and n is the number of rows in both.
@@ -280,10 +283,11 @@ def class_f_measure(label: Column, cluster: Column) -> pl.Expr:
 
 
 def split_join_distance(label: Column, cluster: Column) -> pl.Expr:
-    """Number of rows to move to turn each partition into the other, added over both directions.
+    """Number of rows to move to turn each partition into the other, summed over both directions.
 
-    It is 2 n minus the rows with the majority label of their cluster, minus the rows in the
-    majority cluster of their label. It is a metric on partitions.
+    The distance is 2 n, minus the number of rows with the majority label of their cluster, minus
+    the number of rows in the majority cluster of their label. The split-join distance is a metric
+    on partitions.
 
     Facts
     -----
@@ -311,7 +315,7 @@ def split_join_distance(label: Column, cluster: Column) -> pl.Expr:
 def bcubed_precision(label: Column, cluster: Column) -> pl.Expr:
     """Share of a row's cluster that has the same label as the row, averaged over the rows.
 
-    The row itself is included in its cluster.
+    The row itself counts as part of its cluster.
 
     Facts
     -----
@@ -338,9 +342,9 @@ def bcubed_precision(label: Column, cluster: Column) -> pl.Expr:
 
 
 def bcubed_recall(label: Column, cluster: Column) -> pl.Expr:
-    """Share of the rows with a row's label that are in its cluster, averaged over the rows.
+    """Share of the rows with a row's label that are in the row's cluster, averaged over the rows.
 
-    The row itself is included among the rows with its label.
+    The row itself counts as one of the rows with its label.
 
     Facts
     -----
@@ -369,8 +373,8 @@ def bcubed_recall(label: Column, cluster: Column) -> pl.Expr:
 def bcubed_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr:
     """Weighted harmonic mean of B-cubed precision and recall.
 
-    It is (1 + beta^2) P R / (beta^2 P + R), where P is the precision and R the recall. With
-    beta > 1, recall weighs more.
+    The F score is (1 + beta^2) P R / (beta^2 P + R), where P is the B-cubed precision and R is the
+    B-cubed recall. With beta > 1, recall has more weight.
 
     Facts
     -----
@@ -386,7 +390,8 @@ def bcubed_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.E
     Parameters
     ----------
     beta : float
-        Weight of recall relative to precision, at least 0; 2 counts recall as twice as important.
+        Weight of recall relative to precision, at least 0. A value of 2 makes recall twice as
+        important as precision.
 
     Raises
     ------
@@ -407,11 +412,12 @@ def bcubed_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.E
 
 
 def element_centric_similarity(label: Column, cluster: Column) -> pl.Expr:
-    """Overlap of a row's label and cluster / the larger of the two, averaged over the rows.
+    """Overlap of a row's label and cluster, divided by the larger one, averaged over the rows.
 
-    It is (1/n) times the sum of n_ij^2 / max(a_i, b_j) over the cells of the contingency table,
-    where the cell has n_ij rows, its label a_i rows and its cluster b_j rows. For partitions, the
-    element-centric similarity has this value whatever its parameter alpha is.
+    The similarity is (1/n) times the sum of n_ij^2 / max(a_i, b_j) over the cells of the
+    contingency table, where a cell has n_ij rows, its label has a_i rows, and its cluster has b_j
+    rows. For partitions, this formula holds for every value of the parameter alpha of the
+    element-centric similarity.
 
     Facts
     -----

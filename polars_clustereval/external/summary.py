@@ -1,4 +1,4 @@
-"""summary: the external metrics in long form, which is easier for people to read."""
+"""summary: the external metrics in long form, with one row per metric."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ def external_summary(
     frame, label, cluster, weight, partition_by, noise, noise_as : as in external_report
     average_method, beta, adjusted : as in external_report
     metrics : sequence of str, optional
-        Names of the metrics whose rows are returned; by default all.
+        Names of the metrics to return. By default, all metrics are returned.
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition and metric, sorted by partition and in the order
-        of external_report: the partition columns; metric, the name of the metric; value, which is
-        NULL if the metric is undefined; best, the best value as text (a number, 'high' or 'low'),
-        which is NULL if no value is best; and meaning, which says in a few words what the metric
-        measures.
+        Same kind as `frame`, one row per partition and metric, sorted by partition and then in the
+        order of external_report. The columns are the partition columns, metric, value, best and
+        meaning. metric is the name of the metric, and value is its value, which is NULL if the
+        metric is undefined. best is the best value as text: a number, 'high' or 'low', or NULL if
+        no value is best. meaning says in a few words what the metric measures.
 
     Raises
     ------

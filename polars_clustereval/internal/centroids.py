@@ -1,6 +1,6 @@
-"""centroids: reads points, and computes the centers of clusters and the distances to them.
+"""centroids: reads points, and computes the centers of clusters and the distances to the centers.
 
-The class VectorForm describes the vectors raw_x, x, m, v, c and g of a row or cluster.
+See the class VectorForm for the meaning of the vectors raw_x, x, m, v, c and g.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PointOptions:
-    """Options of the internal indices, after all checks that do not need any rows."""
+    """Options of the internal indices, already checked as far as possible without any rows."""
 
     distance: Distance
     center: Center
@@ -120,8 +120,8 @@ class Points:
     """The rows of a frame as points, with the centers and spreads of their clusters.
 
     A row is `complete` if it has a vector and a cluster, `kept` if it is complete and is not
-    dropped as noise, and `noisy` if it is complete and noise. Each pass over the rows reads the
-    user's frame again.
+    dropped as noise, and `noisy` if it is complete and marked as noise. Each pass over the rows
+    reads the user's frame again.
     """
 
     rows: pl.LazyFrame
@@ -145,52 +145,55 @@ class Points:
 
     @property
     def partition_keys(self) -> list[str]:
-        """The inner names of the partition columns, key_0, key_1, ..., which `rows` has."""
+        """The inner names of the partition columns in `rows`, which are key_0, key_1, ..."""
         return list(self.keys)
 
     @property
     def cluster_keys(self) -> list[str]:
-        """The columns that identify a cluster: partition columns, cluster and any singleton_no."""
+        """The columns that identify a cluster: the partition columns and `own_keys`."""
         return [*self.keys, *self.own_keys]
 
     @property
     def own_keys(self) -> list[str]:
-        """The columns that identify a cluster within its partition: cluster and any singleton_no.
+        """The columns that identify a cluster in its partition: cluster, and possibly singleton_no.
 
-        singleton_no exists if each noise point counts as a cluster.
+        The column singleton_no exists only if each noise point counts as a cluster of its own.
         """
         return ["cluster", "singleton_no"] if self.has_singletons else ["cluster"]
 
     @property
     def distance(self) -> Distance:
-        """The distance by which points are compared, with the order p of minkowski."""
+        """The distance that is used to compare points, including the order p for minkowski."""
         return self.form.distance
 
     @property
     def squares_add_up(self) -> bool:
-        """Whether the total sum of squares is within + between, for this distance and center."""
+        """Whether the sums of squares within and between clusters add up to the total.
+
+        The sums add up for euclidean and sqeuclidean distances if the centers are means.
+        """
         return self.distance.name in ("euclidean", "sqeuclidean") and self.center == "mean"
 
     @cached_property
     def kept_rows(self) -> pl.LazyFrame:
-        """The rows that are evaluated: with a vector and a cluster, and not dropped as noise."""
+        """The evaluated rows, which have a vector and a cluster and are not dropped as noise."""
         return self.rows.filter("kept")
 
     def vector_columns(self, prefix: str) -> list[str]:
-        """Return the names of the columns that hold one of the vectors of a row.
+        """Return the names of the columns that hold the vector named `prefix`.
 
-        `prefix` is the name of the vector, such as x for the point or c for the center of a
-        cluster. VectorForm lists all vectors.
+        For example, x is the point itself, and c is the center of its cluster. The class VectorForm
+        lists all vectors.
         """
         return self.form.columns(prefix)
 
     def with_vectors(self, *, is_eager: bool) -> Points:
         """Return the points with the vector x in each row, and with the subtracted origins.
 
-        `form.add_points` computes the columns of x. If the user's frame is in memory (`is_eager`),
-        the origins of its partitions are computed now. If all of them are 0, which is the usual
-        case, the points are not moved. Otherwise the origins are joined to the rows, and are
-        computed on collection.
+        `form.add_points` computes the columns of x. If `is_eager` is true, as for frames in memory,
+        the origins of the partitions are computed now. If all origins are 0, which is the usual
+        case, the points are not moved. Otherwise the origins are joined to the rows. If `is_eager`
+        is false, the origins are always joined, and are computed on collection.
         """
         form, rows, keys = self.form, self.rows, self.partition_keys
         if not form.is_moved:
@@ -207,10 +210,10 @@ class Points:
         return replace(self, rows=form.add_points(rows), origins=origins)
 
     def with_user_centers(self, clusters: pl.LazyFrame) -> pl.LazyFrame:
-        """Return `clusters`, some rows of `centers`, with each center c as the list `centroid`.
+        """Return `clusters` with the center c of each cluster as a list in the column `centroid`.
 
-        The list is in the user's coordinates: the factors of the weights are divided out, and the
-        origin is added back.
+        The rows of `clusters` are rows of `centers`. Centroids are in the user's coordinates: the
+        factors of the weights are divided out, and the origin is added back.
         """
         if self.origins is not None:
             clusters = join_partitions(clusters, self.partition_keys, self.origins)
@@ -218,10 +221,10 @@ class Points:
 
     @cached_property
     def centers(self) -> pl.LazyFrame:
-        """One row per cluster: cluster_keys, size, mean or median m, variances v, and center c.
+        """One row per cluster: its key columns, size, mean or median m, variances v and center c.
 
-        size is the number of kept points of the cluster. The vectors m, v and c have the columns of
-        VectorForm.
+        size is the number of kept points of the cluster. VectorForm describes the columns of the
+        vectors m, v and c.
         """
         centers = self.form.center_clusters(
             self.kept_rows, self.cluster_keys, self.partition_keys, self.center
@@ -230,7 +233,7 @@ class Points:
 
     @cached_property
     def all_centers(self) -> pl.LazyFrame:
-        """One row per cluster: the columns of `centers`, and g, the center of its partition."""
+        """One row per cluster: the columns of `centers`, and the center g of its partition."""
         centers = self.form.add_partition_centers(
             self.centers, self.kept_rows, self.partition_keys, self.center
         )
@@ -238,14 +241,14 @@ class Points:
 
     @cached_property
     def spreads(self) -> pl.LazyFrame:
-        """One row per cluster: cluster_keys, numbers of rows, and sums of distances to centers.
+        """One row per cluster: its key columns, row counts, and sums of distances to centers.
 
-        The counts are n (kept points), n_dropped (rows without a vector or cluster), n_noise, and
-        n_invalid (above 0 if a kept point has no finite distance, or if the sum of the distances is
-        not finite). Three columns describe the distances from the kept points to the center of the
-        cluster: the sum (distances), the sum of squares (ssw) and the maximum (radius).
-        overall_distances is the sum of the distances from the kept points to the center of the
-        partition. Rows whose cluster is NULL are counted in a separate row.
+        n counts the kept points, n_dropped the rows without a vector or cluster, and n_noise the
+        noise points. n_invalid is above 0 if a kept point has no finite distance, or if the sum of
+        the squared distances is not finite. Three columns describe the distances from the kept
+        points to the center of the cluster: the sum (distances), the sum of squares (ssw) and the
+        maximum (radius). overall_distances is the sum of the distances from the kept points to the
+        center of the partition. Rows with a NULL cluster are counted in a row of their own.
         """
         keys = self.cluster_keys
         targets = self.all_centers.select(
@@ -282,9 +285,9 @@ class Points:
 
     @cached_property
     def clusters(self) -> pl.LazyFrame:
-        """One row per cluster with points: columns of `all_centers` and `spreads`, and two others.
+        """One row per cluster with points: columns of `all_centers` and `spreads`, and two more.
 
-        The two other columns are mean_distance, the mean distance from the cluster's points to its
+        The additional columns are mean_distance, the mean distance from the cluster's points to its
         center, and number, which is unique in the frame. The columns n_dropped, n_noise and
         n_invalid are left out.
         """
@@ -300,10 +303,11 @@ class Points:
     def row_counts(self) -> pl.LazyFrame:
         """One row per partition: n, n_dropped, n_noise, n_dims, n_clusters and n_singletons.
 
-        A partition is a group of partition_by; without partition_by, all rows are one partition. n
-        is the number of kept points, n_dropped the number of rows without a vector or cluster, and
+        A partition is a group of rows with equal values in the columns partition_by. n is the
+        number of kept points, n_dropped the number of rows without a vector or cluster, and
         n_singletons the number of clusters with a single point. Partitions without kept points are
-        left out; without partition columns, there is always one row.
+        left out. Without partition_by, all rows form one partition, and the result always has one
+        row.
         """
         n = pl.col("n")
         terms = {
@@ -320,9 +324,9 @@ class Points:
         return counts.filter(pl.col("n_clusters") > 0) if self.keys else counts
 
     def precompute(self) -> Points:
-        """Return the same points with all_centers and spreads already collected, for reuse.
+        """Return the same points, with all_centers and spreads already collected for reuse.
 
-        Raise the error that fault_error returns if any point has no finite distance.
+        If any point has no finite distance, raise the error that fault_error returns.
         """
         if isinstance(self.form, LongVectors):
             # If the two were collected together, the engine would read the points once for both
@@ -337,7 +341,7 @@ class Points:
         return self.with_frames(all_centers=centers.lazy(), spreads=spreads.lazy())
 
     def with_frames(self, **frames: pl.LazyFrame) -> Points:
-        """Return the same points, with each of `frames` stored as the cached property of that name.
+        """Return the same points, with `frames` stored as the cached properties of these names.
 
         Spreads that `without_distances` has stored are kept.
         """
@@ -348,11 +352,11 @@ class Points:
         return points
 
     def without_distances(self) -> Points:
-        """Return the same points with spreads computed without any distance to a center.
+        """Return the same points, with spreads that are computed without distances to centers.
 
-        Use it for indices that need no such distances: the columns distances, ssw, radius and
-        overall_distances are NULL. The spreads have an additional column zeros, the number of kept
-        points that are zero vectors.
+        Use this method for indices that need no distances to centers. The columns distances, ssw,
+        radius and overall_distances are NULL. The spreads have an additional column, zeros, which
+        is the number of kept points that are zero vectors.
         """
         norm, size, kept = pl.col("norm"), pl.col("size"), pl.col("kept")
         moments = self.form.moment_terms(self.center)
@@ -385,23 +389,23 @@ class Points:
         return points
 
     def with_fault_check(self, frame: pl.LazyFrame) -> pl.LazyFrame:
-        """Return the frame with a check that is run when the frame is collected.
+        """Return `frame` with a check that runs when the frame is collected.
 
-        The check raises the error that fault_error returns if any kept point has no finite
-        distance.
+        If any kept point has no finite distance, the check raises the error that fault_error
+        returns.
         """
         if self.is_checked:
             return frame
 
         def raise_fault(n_invalid: pl.DataFrame) -> None:
-            """Raise the error that fault_error returns unless `n_invalid`, one number, is 0."""
+            """Raise the error that fault_error returns unless the number in `n_invalid` is 0."""
             if n_invalid.item():
                 raise self.fault_error()
 
         return raise_on_collect(frame, self.spreads.select(pl.col("n_invalid").sum()), raise_fault)
 
     def with_id_check(self, frame: pl.LazyFrame) -> pl.LazyFrame:
-        """Return `frame` with a check on collection that no id occurs twice in a partition."""
+        """Return `frame` with a check, made on collection, that no partition has an id twice."""
         counts = self.kept_rows.group_by(*self.keys, "id").agg(rows=pl.len())
         repeated = counts.filter(pl.col("rows") > 1).sort("id", nulls_last=True).head(1)
         return raise_on_collect(frame, repeated, _raise_repeated_id)
@@ -409,8 +413,8 @@ class Points:
     def fault_error(self) -> ClusterEvalError:
         """Return the error for vectors that have no finite distances.
 
-        The error says what is wrong with the vectors, and in how many rows. To find this out, the
-        rows are read again.
+        The error says what is wrong with the vectors and how many rows are at fault. The rows are
+        read again to find the faults.
         """
         rows, form = self.kept_rows, self.form
         if isinstance(form, LongVectors):
@@ -426,12 +430,12 @@ class Points:
         order: Sequence[str] = (),
         metrics: Sequence[str] | None = None,
     ) -> Frame:
-        """Return the result `lazy` as the kind of frame that the user passed as `frame`.
+        """Return the result `lazy` as the same kind of frame as `frame`, which the user passed.
 
-        The result has the user's partition columns, is sorted by them and by the columns `order`,
-        and has no column singleton_no. Collecting the result raises an error if any point has no
-        finite distance. `metrics` are the columns to return after the partition columns; None
-        returns all.
+        The result has the user's partition columns, but no column singleton_no. The rows are sorted
+        by the partition columns and then by the columns `order`. Collecting the result raises an
+        error if any point has no finite distance. `metrics` lists the columns to return after the
+        partition columns. If `metrics` is None, all columns are returned.
         """
         names = [*self.keys, *order]
         rows = self.with_fault_check(lazy)
@@ -445,7 +449,7 @@ class Points:
 
 
 def _raise_repeated_id(repeated: pl.DataFrame) -> None:
-    """Raise an error if `repeated` has a row, which holds an id and the number of its rows."""
+    """Raise an error if `repeated` has a row: an id, and the number of rows with this id."""
     if repeated.height:
         row = repeated.row(0, named=True)
         raise ClusterEvalError(
@@ -469,12 +473,12 @@ def read_points(
     is_eager: bool = False,
     **given: Any,
 ) -> Points:
-    """Return the rows of a user's frame as points, after a check of all arguments.
+    """Check all arguments, and return the rows of the user's frame as points.
 
-    `given` has further arguments for read_rows. Set `needs_origins` to False if only distances are
-    computed. In that case, the points are not moved: far from 0, means and squares lose digits, but
-    distances do not. If `is_eager` is true, the rows are read once now to find the origins of the
-    partitions, even if they come from a LazyFrame.
+    `given` holds further arguments for read_rows. If only distances are computed, set
+    `needs_origins` to False. The points are then not moved: unlike means and squares, distances
+    lose no digits far from 0. If `is_eager` is true, the rows are read once now to find the origins
+    of the partitions, even if the frame is a LazyFrame.
     """
     points = read_rows(frame, vector, cluster, options, **given)
     form = replace(points.form, is_moved=points.form.is_moved and needs_origins)
@@ -493,14 +497,14 @@ def read_rows(
     inner_key: pl.Expr | None = None,
     needs_wide: bool = False,
 ) -> Points:
-    """Return the rows of a user's frame as points without the vector x; check all arguments first.
+    """Check all arguments, and return the rows of the user's frame as points without the vector x.
 
-    `results` are the names of the columns of the caller's result, and partition columns must not
-    have these names. `row_id` becomes the column id of `Points.rows`. It is either an expression
-    that has already been checked, or "number", which stands for the number of the row in the frame,
+    `results` lists the columns of the caller's result, and partition columns must not have these
+    names. `row_id` becomes the column id of `Points.rows`. `row_id` is either an expression that
+    has already been checked, or "number", which stands for the row number in the frame, counted
     from 0. `inner_key`, an expression that has already been checked, becomes the last partition
     column and keeps its own name. If `needs_wide` is true, each coordinate has a column of its own,
-    however many there are.
+    even if vectors are long.
     """
     lazy = check_frame(frame)
     keys = check_partition_keys(lazy, options.partition_by, results)
@@ -537,9 +541,9 @@ def read_rows(
 
 
 def _noise_flag(lazy: pl.LazyFrame, cluster: pl.Expr, noise: object) -> pl.Expr:
-    """Return whether the cluster of each row is the value `noise`; False for NULL.
+    """Return whether the cluster of each row equals `noise`, which is False for a NULL cluster.
 
-    Raise an error if `noise` is not a value of the type of the expression `cluster`.
+    Raise an error if `noise` does not have the type of the expression `cluster`.
     """
     if noise is None:
         return pl.lit(False)
@@ -549,11 +553,11 @@ def _noise_flag(lazy: pl.LazyFrame, cluster: pl.Expr, noise: object) -> pl.Expr:
 def _choose_form(
     coordinates: Coordinates, options: PointOptions, *, needs_wide: bool
 ) -> VectorForm:
-    """Return the form of the vectors, with the factors of the weights.
+    """Return the form in which vectors are stored, with the factors of the weights.
 
-    The form is LongVectors if vectors have many coordinates, centers are means and the caller does
-    not need one column per coordinate (`needs_wide`), else WideVectors. Raise an error unless there
-    is one weight per coordinate.
+    The form is LongVectors if vectors have many coordinates, centers are means, and `needs_wide` is
+    false. Otherwise the form is WideVectors, with one column per coordinate. Raise an error unless
+    there is one weight per coordinate.
     """
     dims, distance = len(coordinates.exprs), options.distance
     # Vectors without coordinates have a single NULL instead, to which no weight belongs.
@@ -570,11 +574,12 @@ def _choose_form(
 
 
 def _flag_rows(rows: pl.LazyFrame, noise_as: NoiseAs | None) -> pl.LazyFrame:
-    """Return the rows with the flags complete, kept and noisy, which class Points describes.
+    """Return the rows with the flags complete, kept and noisy, which the class Points explains.
 
-    `rows` has the columns cluster, has_vector and noisy; the last is also set for rows without a
-    vector. With noise_as 'singletons', the result also has row, an index from 0, and singleton_no,
-    which is row + 1 for noise and 0 otherwise; in this case, cluster is NULL for noise.
+    `rows` has the columns cluster, has_vector and noisy, where noisy is also set for rows without a
+    vector. With noise_as 'singletons', the cluster of noise rows is set to NULL, and the columns
+    row and singleton_no are added. row counts the rows from 0, and singleton_no is row + 1 for
+    noise and 0 for other rows.
     """
     has_vector = pl.col("has_vector").fill_null(False)
     rows = rows.with_columns(complete=pl.col("cluster").is_not_null() & has_vector)
@@ -619,10 +624,10 @@ def centroids(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per cluster, sorted by partition and cluster: the partition
-        columns; cluster; n, the number of its points; and centroid, a list with one number per
-        coordinate. With noise_as 'singletons', each noise point has a row of its own, where cluster
-        is NULL.
+        Same kind as `frame`, one row per cluster, sorted by partition and cluster. The columns are
+        the partition columns, cluster, n and centroid. n is the number of points of the cluster,
+        and centroid is a list with one number per coordinate. With noise_as 'singletons', each
+        noise point has a row of its own, in which cluster is NULL.
 
     Raises
     ------

@@ -1,20 +1,19 @@
 """determinants: indices that are computed from determinants of scatter matrices.
 
-If vectors are long, numpy factors all points of a partition together (kernels.factorization). For
-shorter vectors, scatter matrices are computed as sums of products, with one column for each pair of
-coordinates. Polars aggregates these columns, and numpy eliminates the resulting matrices, of which
-there is at most one per cluster. The squares of nearly collinear columns lose twice as many digits
-as the columns themselves. If an elimination finds such columns, the points are read once more. For
-every point, the combinations of coordinates that result from the elimination are computed. These
-combinations are nearly orthogonal, and their products are summed. The determinant does not change.
+For long vectors, numpy factors the matrix of all points of a partition (kernels.factorization). For
+short vectors, scatter matrices are computed as sums of products, with one column for each pair of
+coordinates. Polars sums these columns, and numpy computes the determinants of the resulting
+matrices by elimination. The squares of nearly collinear columns lose twice as many digits as the
+columns themselves. If an elimination finds such columns, the points are read once more. For every
+point, the combinations of coordinates that the elimination has found are computed. The combinations
+are nearly orthogonal, and the determinant does not change if their products are summed instead.
 
 W is the scatter matrix within the clusters of a partition, B is the scatter matrix between them,
-and W_C is the scatter matrix of cluster C. `by` are the partition columns. For coordinate i, the
-columns are x_i, the coordinate of a row; m_i, the mean of a cluster; r_i, a correction of that
-mean; and u_i, a unit by which products are scaled. s_i_j is a sum of products of the coordinates i
-and j in these units, and w_i_j and b_i_j are entries of W and B. Combination i is a weighted sum of
-the coordinates, with the coefficients a_i_0, a_i_1, ..., and 1 for coordinate i itself. l_i, the
-length of coordinate i, is the square root of the scatter of this coordinate.
+and W_C is the scatter matrix of cluster C. `by` lists the partition columns. x_i is coordinate i of
+a row, m_i its mean over a cluster, r_i a correction of this mean, and u_i the unit by which it is
+divided. s_i_j is a sum of products of coordinates i and j in these units, and w_i_j and b_i_j are
+entries of W and B. Combination i is coordinate i plus a sum of the preceding coordinates, weighted
+by a_i_0, a_i_1, ... The length l_i of coordinate i is the square root of its scatter.
 """
 
 from __future__ import annotations
@@ -80,14 +79,13 @@ _BYTES_PER_POINT, _BYTES_PER_CLUSTER = 2048, 8192
 
 
 def _summed_totals(points: Points) -> pl.LazyFrame:
-    """Return one row per partition: det_ratio and the other indices of determinant_report.
+    """Return one row per partition, with det_ratio and the other indices of determinant_report.
 
-    Without partition columns there is always one row.
-
-    The points are read three times: for means, for means of the residuals, and for products. They
-    are read once more if products of combinations are needed (_refine_scatter). If a cluster has no
-    more points than dimensions, its scatter matrix is singular. In that case, the matrices of the
-    clusters are not needed, and W is summed directly over the points.
+    Without partition columns, the result always has one row. The points are read three times: for
+    the means, for the means of the residuals, and for the products. If products of combinations are
+    needed, the points are read once more. If a cluster has no more points than dimensions, its
+    scatter matrix is singular. The matrices of single clusters are then not needed, and W is summed
+    directly over the points.
     """
     keys, columns = points.partition_keys, points.vector_columns("x")
     by, n_dims = keys or ["__ce_whole"], len(columns)
@@ -138,7 +136,7 @@ def _coordinates(n_dims: int) -> list[pl.Expr]:
 
 
 def _coordinate_pairs(n_dims: int) -> list[tuple[int, int]]:
-    """Return the pairs (i, j), i <= j, of coordinates: the upper triangle of a matrix."""
+    """Return all pairs (i, j) of coordinates with i <= j, the upper triangle of a matrix."""
     return [(i, j) for i in range(n_dims) for j in range(i, n_dims)]
 
 
@@ -158,16 +156,16 @@ def _coefficient_columns(n_dims: int) -> list[str]:
 
 
 def _cluster_means(rows: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFrame:
-    """Return one row per cluster: n, the mean m_i + r_i of each coordinate i, and a matrix key.
+    """Return for each cluster its size n, its means m_i + r_i, and the key of its scatter matrix.
 
-    `rows` are points with n = 1 and coordinates x_i; `by` are the partition columns. Means are
-    computed twice, because at coordinates of 1e8, the first mean is off by 1e-8. The second mean,
-    r_i, is the mean of the residuals x_i - m_i.
+    `rows` has the points, with n = 1 and coordinates x_i, and `by` lists the partition columns.
+    Means are computed twice, because for coordinates near 1e8, the first mean is off by 1e-8. The
+    second mean, r_i, is the mean of the residuals x_i - m_i.
 
-    Scatter matrices are summed per cluster (own_matrices is true) if all clusters of the partition
-    have more points than dimensions, and otherwise per partition. matrix_cluster and
-    matrix_singleton_no identify the matrix in its partition; both are NULL if there is one matrix
-    for the partition. u_i is the unit of coordinate i in the matrix (_power_of_two_unit).
+    If all clusters of a partition have more points than dimensions, own_matrices is true, and each
+    cluster has its own scatter matrix. Otherwise the partition has a single matrix. matrix_cluster
+    and matrix_singleton_no identify a matrix in its partition, and are NULL for a single matrix.
+    u_i is the unit of coordinate i in the matrix (see _power_of_two_unit).
     """
     cluster = [*by, "cluster", "singleton_no"]
     # This is cached, because a second evaluation may yield means that differ in the last digit.
@@ -185,11 +183,10 @@ def _cluster_means(rows: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFra
 
 
 def _means_and_spans(n_dims: int) -> list[pl.Expr]:
-    """Return the aggregates m_i, the mean of coordinate i, and u_i, the largest deviation from it.
+    """Return the mean m_i of each coordinate i, and its largest deviation u_i from the mean.
 
-    The aggregates are computed over the coordinates x_i of the points of a cluster. Means are
-    clamped to the range of the values, because rounding would otherwise give a constant coordinate
-    a variance.
+    m_i and u_i are aggregates over the points of a cluster. Means are clamped to the range of the
+    values, because rounding would otherwise give a constant coordinate a variance.
     """
     columns = []
     for i in range(n_dims):
@@ -205,8 +202,7 @@ def _power_of_two_unit(span: str, by: list[str]) -> pl.Expr:
 
     The unit is the largest power of 2 that does not exceed the coordinate's largest deviation from
     the mean, which is in the column `span`. Division by a power of 2 causes no rounding error.
-    Clusters without own_matrices share the largest unit of their partition, which the columns `by`
-    identify.
+    Clusters without own_matrices share the largest unit of their partition (columns `by`).
     """
     shared = pl.when("own_matrices").then(span).otherwise(pl.col(span).max().over(by))
     return pl.lit(2.0).pow(shared.log(2).floor()).clip(lower_bound=2.0**-500)
@@ -215,7 +211,7 @@ def _power_of_two_unit(span: str, by: list[str]) -> pl.Expr:
 def _join_clusters(rows: pl.LazyFrame, clusters: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
     """Return the points `rows` with the columns of their clusters, except n.
 
-    `clusters` is the result of _cluster_means; `by` are the partition columns.
+    `clusters` is the result of _cluster_means, and `by` lists the partition columns.
     """
     return join_small(rows, [*by, "cluster", "singleton_no"], clusters.drop("n"))
 
@@ -231,7 +227,7 @@ def _centered(i: int) -> pl.Expr:
 
 
 def _fixed_point_product(x: pl.Expr, y: pl.Expr) -> pl.Expr:
-    """Return the product x y as an Int128, so that its sums are exact, or NULL if it is too large.
+    """Return the product x y as an Int128, which can be summed exactly, or NULL if it is too large.
 
     x and y are Float64 numbers in fixed-point units, such as the result of _scale_coordinate.
     """
@@ -241,12 +237,12 @@ def _fixed_point_product(x: pl.Expr, y: pl.Expr) -> pl.Expr:
 def _scatter_matrices(
     rows: pl.LazyFrame, clusters: pl.LazyFrame, by: list[str], n_dims: int
 ) -> pl.LazyFrame:
-    """Return one row per scatter matrix: sums s_i_j of products of centered coordinates i and j.
+    """Return one row per scatter matrix, with the sums s_i_j of products of centered coordinates.
 
-    The sums are in units of u_i u_j. u_i and the number n of points are also columns. There is one
-    matrix per cluster or per partition. The partition columns `by`, own_matrices, matrix_cluster
-    and matrix_singleton_no identify it, as in `clusters`, the result of _cluster_means. `rows` are
-    points with coordinates x_i.
+    The sums are in units of u_i u_j. The units u_i and the number of points n are also columns.
+    There is one matrix per cluster or per partition. `by`, own_matrices, matrix_cluster and
+    matrix_singleton_no identify a matrix. `clusters` is the result of _cluster_means, which
+    explains these columns, and `rows` has the points, with coordinates x_i.
     """
     matrix = [*by, "own_matrices", "matrix_cluster", "matrix_singleton_no"]
     units = _coordinate_columns("u", n_dims)
@@ -260,9 +256,9 @@ def _scatter_matrices(
 
 
 def _scale_coordinate(i: int) -> pl.Expr:
-    """Return coordinate i of a point minus the mean of its cluster, in fixed point, as column x_i.
+    """Return coordinate i of a point minus the mean of its cluster as the fixed-point column x_i.
 
-    The unit is u_i / 2^_FRACTION_BITS.
+    The unit of this column is u_i / 2^_FRACTION_BITS.
     """
     return (_centered(i) / pl.col(f"u_{i}") * 2.0**_FRACTION_BITS).alias(f"x_{i}")
 
@@ -274,10 +270,10 @@ def _product_sums(
     product: Callable[[pl.Expr, pl.Expr], pl.Expr] = mul,
     at_a_time: int = _BYTES_PER_POINT // 8,
 ) -> pl.LazyFrame:
-    """Return the sums s_i_j, i <= j, of x_i x_j over each group of rows with equal columns `by`.
+    """Return the sums s_i_j (i <= j) of the products x_i x_j over each group of the columns `by`.
 
-    `product` is the function that multiplies two coordinates. In each step, a block of `at_a_time`
-    products is summed.
+    `product` is the function that multiplies two coordinates. At most `at_a_time` products are
+    summed in one step.
     """
     pairs = _coordinate_pairs(n_dims)
     blocks = [pairs[i : i + at_a_time] for i in range(0, len(pairs), at_a_time)]
@@ -296,9 +292,9 @@ def _product_sums(
 
 
 def _scatter_entries(name: str, n_dims: int) -> list[pl.Expr]:
-    """Return the entries s_i_j u_i u_j, i <= j, of scatter matrices, under the names name_i_j.
+    """Return the entries s_i_j u_i u_j (i <= j) of scatter matrices as columns name_i_j.
 
-    The frame's columns s_i_j are sums of products of coordinates in the units u_i and u_j.
+    s_i_j is the sum of products of coordinates i and j in the units u_i and u_j.
     """
     return [
         (pl.col(f"s_{i}_{j}") * pl.col(f"u_{i}") * pl.col(f"u_{j}")).alias(f"{name}_{i}_{j}")
@@ -307,10 +303,10 @@ def _scatter_entries(name: str, n_dims: int) -> list[pl.Expr]:
 
 
 def _within_scatter(matrices: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFrame:
-    """Return one row per partition: the entries w_i_j of W, the scatter within its clusters.
+    """Return one row per partition, with the entries w_i_j of W, the scatter within its clusters.
 
     W is the sum of the partition's scatter matrices, in the units of the coordinates. `matrices` is
-    the result of _scatter_matrices; `by` are the partition columns.
+    the result of _scatter_matrices, and `by` lists the partition columns.
     """
     largest = (pl.col(f"u_{i}").max().over(by).alias(f"t_{i}") for i in range(n_dims))
     # Units are powers of 2, so the conversion to the larger unit causes no rounding error.
@@ -329,9 +325,9 @@ def _within_scatter(matrices: pl.LazyFrame, by: list[str], n_dims: int) -> pl.La
 
 
 def _own_scatter(matrices: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFrame:
-    """Return one row per cluster that has own_matrices: its key, n, and the entries w_i_j of W_C.
+    """Return for each cluster with own_matrices its key, its size n, and the entries w_i_j of W_C.
 
-    `matrices` is the result of _scatter_matrices; `by` are the partition columns.
+    `matrices` is the result of _scatter_matrices, and `by` lists the partition columns.
     """
     key = (pl.col(f"matrix_{name}").alias(name) for name in ("cluster", "singleton_no"))
     entries = _scatter_entries("w", n_dims)
@@ -339,11 +335,11 @@ def _own_scatter(matrices: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyF
 
 
 def _mean_differences(clusters: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFrame:
-    """Return one row per cluster: its key, n, and in x_i its mean minus the partition's mean.
+    """Return for each cluster its key, its size n, and in x_i its mean minus the partition's mean.
 
-    `clusters` is the result of _cluster_means; `by` are the partition columns. The mean of the
-    clusters' means is computed twice to keep its digits; the second mean is the mean of the
-    differences from the first.
+    `clusters` is the result of _cluster_means, and `by` lists the partition columns. To keep its
+    digits, the partition's mean is computed twice. The second mean is the mean of the differences
+    from the first mean.
     """
     n, dims, key = pl.col("n"), range(n_dims), (*by, "cluster", "singleton_no")
     middles = clusters.group_by(by).agg(
@@ -366,10 +362,10 @@ def _mean_differences(clusters: pl.LazyFrame, by: list[str], n_dims: int) -> pl.
 def _between_scatter(
     differences: pl.LazyFrame, within: pl.LazyFrame, by: list[str], n_dims: int
 ) -> pl.LazyFrame:
-    """Return one row per partition: the entries b_i_j of B, the scatter between its clusters.
+    """Return one row per partition, with the entries b_i_j of B, the scatter between its clusters.
 
     The entries refer to the combinations of coordinates in `within`, the result of
-    _add_combinations for W. `differences` is the result of _mean_differences; `by` are the
+    _add_combinations for W. `differences` is the result of _mean_differences, and `by` lists the
     partition columns.
     """
     coefficients = within.select(*by, *_coefficient_columns(n_dims))
@@ -380,7 +376,7 @@ def _between_scatter(
 def _weighted_product_sums(
     differences: pl.LazyFrame, by: list[str], x: list[pl.Expr]
 ) -> pl.LazyFrame:
-    """Return the sums b_i_j of n x_i x_j over the clusters of each partition, with columns `by`."""
+    """Return the sums b_i_j of n x_i x_j over the clusters of each partition (columns `by`)."""
     weighted = differences.select(*by, *(a * pl.col("n").sqrt() for a in x))
     names = dict(zip(_pair_columns("s", len(x)), _pair_columns("b", len(x)), strict=True))
     sums = _product_sums(weighted, by, len(x), at_a_time=_BYTES_PER_CLUSTER // 8)
@@ -395,10 +391,11 @@ def _total_log_det(
     by: list[str],
     n_dims: int,
 ) -> pl.LazyFrame:
-    """Return one row per partition: total_log_det, which is ln |T|, or NaN if T is singular.
+    """Return total_log_det for each partition, which is ln |T|, or NaN if T is singular.
 
-    `rows` are points with coordinates x_i. `clusters`, `within` and `differences` are the results
-    of _cluster_means, _within_scatter and _mean_differences. `by` are the partition columns.
+    T is the scatter matrix of all points `rows`, which have the coordinates x_i. `clusters`,
+    `within` and `differences` are the results of _cluster_means, _within_scatter and
+    _mean_differences, and `by` lists the partition columns.
     """
     between = _weighted_product_sums(differences, by, _coordinates(n_dims))
     sums = (
@@ -420,10 +417,10 @@ def _total_log_det(
 
 
 def _scott_symons(scatters: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFrame:
-    """Return scott_symons_index, one row per partition whose clusters have own_matrices.
+    """Return scott_symons_index for each partition in which the clusters have own_matrices.
 
-    The index is NaN if one of these matrices is singular. `scatters` is the result of
-    _refine_scatter for these clusters; `by` are the partition columns.
+    The index is NaN if the matrix of any cluster is singular. `scatters` is the result of
+    _refine_scatter for these clusters, and `by` lists the partition columns.
     """
     terms = scatters.map_batches(
         lambda frame: frame.select(*by, term=_scott_symons_terms(frame, n_dims)),
@@ -439,7 +436,7 @@ def _scott_symons(scatters: pl.LazyFrame, by: list[str], n_dims: int) -> pl.Lazy
 
 
 def _combinations(x: list[pl.Expr]) -> list[pl.Expr]:
-    """Return the combinations of the coordinates x with coefficients a_i_j, under the names x_i."""
+    """Return the combinations of the coordinates x with the coefficients a_i_j, as columns x_i."""
     return [
         sum((pl.col(f"a_{i}_{j}") * x[j] for j in range(i)), x[i]).alias(f"x_{i}")
         for i in range(len(x))
@@ -449,9 +446,9 @@ def _combinations(x: list[pl.Expr]) -> list[pl.Expr]:
 def _add_combinations(scatters: pl.LazyFrame, n_dims: int) -> pl.LazyFrame:
     """Return the scatter matrices w_i_j with the columns is_delicate, l_i and a_i_j.
 
-    The combinations of a delicate matrix (_choose_combinations) are those of its elimination. The
-    combinations of other matrices are the coordinates themselves, and a_i_j is 0. The determinant
-    of the transformation is 1, even if the coefficients are rounded.
+    For a delicate matrix (see _choose_combinations), the combinations are those of its elimination.
+    For other matrices, the combinations are the coordinates themselves, and every a_i_j is 0. The
+    determinant of the transformation is 1, even if the coefficients are rounded.
     """
     names = [*_coordinate_columns("l", n_dims), *_coefficient_columns(n_dims)]
     added = {"is_delicate": pl.Boolean()} | dict.fromkeys(names, pl.Float64())
@@ -467,10 +464,10 @@ def _refine_scatter(
 ) -> pl.LazyFrame:
     """Return `scatters` with the entries w_i_j computed for the combinations of coordinates.
 
-    `scatters` is a result of _add_combinations. There is one matrix per group of points, that is,
-    per cluster or per partition, and the columns `key` identify the group. `rows` are points with
-    coordinates x_i, which are read only for delicate matrices, and `clusters` is the result of
-    _cluster_means.
+    `scatters` is a result of _add_combinations. `scatters` has one matrix per group of points, that
+    is, per cluster or per partition, and the columns `key` identify the group. `rows` has the
+    points with coordinates x_i, which are needed only for delicate matrices. `clusters` is the
+    result of _cluster_means.
     """
     delicate = scatters.filter("is_delicate").select(*key, *_coefficient_columns(n_dims))
     by = [name for name in key if name not in ("cluster", "singleton_no")]
@@ -489,7 +486,7 @@ def _refine_scatter(
 
 
 def _stack_matrices(frame: pl.DataFrame, name: str, n_dims: int) -> Floats:
-    """Return the symmetric matrices (rows, d, d) with the entries name_i_j, i <= j, of each row."""
+    """Return one symmetric matrix per row (rows, d, d), with the entries name_i_j for i <= j."""
     i, j = np.triu_indices(n_dims)
     stack = np.empty((frame.height, n_dims, n_dims))
     stack[:, i, j] = stack[:, j, i] = frame.select(_pair_columns(name, n_dims)).to_numpy()
@@ -497,7 +494,7 @@ def _stack_matrices(frame: pl.DataFrame, name: str, n_dims: int) -> Floats:
 
 
 def _choose_combinations(frame: pl.DataFrame, n_dims: int) -> dict[str, pl.Series]:
-    """Return the columns is_delicate, l_i and a_i_j of scatter matrices w_i_j.
+    """Return the columns is_delicate, l_i and a_i_j for scatter matrices with the entries w_i_j.
 
     A matrix is delicate if a pivot has lost many digits and no coordinate is constant.
     """
@@ -517,7 +514,7 @@ def _choose_combinations(frame: pl.DataFrame, n_dims: int) -> dict[str, pl.Serie
 
 
 def _eliminate_refined(frame: pl.DataFrame, n_dims: int) -> Iterator[Step]:
-    """Yield the steps of eliminating the matrices in `frame`, which has rows of _refine_scatter."""
+    """Yield the elimination steps for the matrices in `frame`, a result of _refine_scatter."""
     lengths = frame.select(_coordinate_columns("l", n_dims)).to_numpy()
     coefficients = np.tile(np.eye(n_dims), (frame.height, 1, 1))
     for i, j in zip(*np.tril_indices(n_dims, -1), strict=True):
@@ -527,27 +524,26 @@ def _eliminate_refined(frame: pl.DataFrame, n_dims: int) -> Iterator[Step]:
 
 
 def _log_dets(frame: pl.DataFrame, n_dims: int) -> Floats:
-    """Return ln |W| for the matrix W in each row of _refine_scatter, NaN if W is singular."""
+    """Return ln |W| for the matrix W in each row of _refine_scatter, or NaN if W is singular."""
     with np.errstate(all="ignore"):
         logs = (np.log(step.pivots) for step in _eliminate_refined(frame, n_dims))
         return sum(logs, np.zeros(frame.height))
 
 
 def _scott_symons_terms(frame: pl.DataFrame, n_dims: int) -> pl.Series:
-    """Return n ln |W_C / n| for each cluster, NaN if its scatter matrix W_C is singular.
+    """Return n ln |W_C / n| for each cluster, or NaN if its scatter matrix W_C is singular.
 
-    A row of the frame is a cluster, with its size n and the columns of _refine_scatter.
+    Each row of the frame describes a cluster by its size n and the columns of _refine_scatter.
     """
     n = frame["n"].to_numpy()
     return pl.Series(n * (_log_dets(frame, n_dims) - n_dims * np.log(n)))
 
 
 def _determinant_indices(frame: pl.DataFrame, n_dims: int) -> dict[str, pl.Series]:
-    """Return the index columns of determinant_report by name, NULL where a matrix is singular.
+    """Return the index columns of determinant_report by name, with NULL for singular matrices.
 
-    A row of the frame is a partition, with n, n_clusters, scott_symons_index, total_log_det, the
-    columns of _refine_scatter for W, the scatter within its clusters, and the entries b_i_j of B,
-    the scatter between them.
+    Each row of the frame describes a partition by n, n_clusters, scott_symons_index, total_log_det,
+    the columns of _refine_scatter for W, and the entries b_i_j of B.
     """
     n, n_clusters = frame["n"].to_numpy(), frame["n_clusters"].to_numpy()
     with np.errstate(all="ignore"):
@@ -575,7 +571,7 @@ def _determinant_indices(frame: pl.DataFrame, n_dims: int) -> dict[str, pl.Serie
 def _finite_exp(x: Floats) -> Floats:
     """Return exp(x) for a determinant's logarithm x, or NaN if exp(x) is not a normal Float64.
 
-    A result of 0 would mean that the matrix is singular.
+    NaN is returned instead of 0, because 0 would mean that the matrix is singular.
     """
     return np.where((x >= -708) & (x <= 709), np.exp(x), np.nan)
 
@@ -586,9 +582,9 @@ def _finite_exp(x: Floats) -> Floats:
 
 
 def _factored_totals(points: Points) -> pl.LazyFrame:
-    """Return one row per partition: det_ratio and the other indices of determinant_report.
+    """Return one row per partition, with det_ratio and the other indices of determinant_report.
 
-    numpy factors the matrix of the points of each partition. All points are in memory.
+    numpy factors the matrix of each partition's points. All points are in memory.
     """
     schema = pl.Schema(dict.fromkeys(_DETERMINANT_INDICES, pl.Float64()))
     return map_partitions(points, _factored_indices, schema)
@@ -623,29 +619,33 @@ def determinant_report(
     missing: Missing = "error",
     metrics: Sequence[str] | None = None,
 ) -> Frame:
-    """Internal indices from the determinants of scatter matrices.
+    """Internal indices that are computed from determinants of scatter matrices.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The points to evaluate, one per row. A LazyFrame is read when you collect the result; below
-        32 dimensions it streams.
+        The points to evaluate, one per row. A LazyFrame is read when you collect the result, and
+        streams below 32 dimensions.
     vector, cluster, partition_by, noise, noise_as, missing : as in internal_report
     metrics : sequence of str, optional
-        Columns to return after the partition columns, in this order; by default all. The work
-        that only other columns need is skipped.
+        Columns to return after the partition columns, in this order. By default, all columns are
+        returned. Work that only the other columns need is skipped.
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the number of
-        points that are counted; n_dropped; n_noise; n_dims; n_clusters; and, where T is the scatter
-        matrix of all points, W the scatter matrix within clusters and B the scatter matrix between
-        clusters, det_ratio = |T| / |W| (range [1, inf), best high), log_det_ratio = n ln det_ratio
-        (range [0, inf), best high), ksq_detw_index = k² |W| (range (0, inf), best low),
-        scott_symons_index = Σ n_C ln |W_C / n_C| (range unbounded, best low) and trace_wib =
-        trace(W⁻¹ B) (range [0, inf), best high). An index is NULL if one of the matrices in its
-        formula is singular, such as the matrix of a cluster with no more points than dimensions.
+        Same kind as `frame`, one row per partition, sorted. The columns are the partition columns,
+        n (the number of points that are counted), n_dropped, n_noise, n_dims, n_clusters, and
+
+        - det_ratio = |T| / |W| (range [1, inf), best high).
+        - log_det_ratio = n ln det_ratio (range [0, inf), best high).
+        - ksq_detw_index = k² |W| (range (0, inf), best low).
+        - scott_symons_index = Σ n_C ln |W_C / n_C| (range unbounded, best low).
+        - trace_wib = trace(W⁻¹ B) (range [0, inf), best high).
+
+        T is the scatter matrix of all points, and W_C that of cluster C. W is the scatter within
+        the k clusters, and B the scatter between them. An index is NULL if a matrix in its formula
+        is singular, such as W_C if cluster C has no more points than dimensions.
 
     Raises
     ------
@@ -655,12 +655,12 @@ def determinant_report(
     Notes
     -----
     The time grows with the number of points times the square of the number of dimensions. From 32
-    dimensions on, all points are in memory. If columns are nearly collinear, such as y = 2 x + ε
-    times noise, the relative error of the determinants is 1e-16 / ε to 1e-15 / ε. This error is
-    already in your coordinates, because their last digits are part of the noise. Below 32
-    dimensions, such columns take about three times as long. A matrix counts as singular if a column
-    equals a combination of other columns up to a relative error of about 1e-10 (√d 2⁻³⁴ for d
-    dimensions). The SQL macro accepts at most 500 dimensions.
+    dimensions on, all points are in memory. If columns are nearly collinear, for example y = 2 x +
+    ε times noise, the relative error of the determinants is 1e-16 / ε to 1e-15 / ε. Your
+    coordinates already contain this error, because their last digits are part of the noise. Below
+    32 dimensions, nearly collinear columns take about three times as long. A matrix counts as
+    singular if a column equals a combination of other columns up to a relative error of about 1e-10
+    (√d 2⁻³⁴ for d dimensions). The SQL macro accepts at most 500 dimensions.
     In SQL: ``FROM clustereval.determinant_report(tbl, [x, y], cluster)``.
 
     References

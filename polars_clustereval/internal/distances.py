@@ -1,4 +1,4 @@
-"""distances: distances between two vectors, and the two forms in which rows hold vectors."""
+"""distances: distances between two vectors, and the two forms in which frames store vectors."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ SMALL_SPREAD = 2.0**-10
 
 
 class Distance(NamedTuple):
-    """The name of a distance between two vectors, and the order p of minkowski."""
+    """A distance between two vectors, given by its name and the order p of minkowski."""
 
     name: str
     p: float
@@ -56,8 +56,8 @@ class Distance(NamedTuple):
     def between(self, x: Sequence[pl.Expr], y: Sequence[pl.Expr]) -> pl.Expr:
         """Return the distance between two vectors x and y.
 
-        Each vector is given as one expression per coordinate. For cosine, each must have length 1
-        or be zero. The distance is NULL or not finite if a coordinate is NULL or not finite.
+        Each vector is given as one expression per coordinate. For cosine, vectors must have length
+        1 or be zero. The distance is NULL or not finite if a coordinate is NULL or not finite.
         """
         differences = [a - b for a, b in zip(x, y, strict=True)]
         sizes = [d.abs() for d in differences]
@@ -77,28 +77,28 @@ class Distance(NamedTuple):
         return squares if self.name == "sqeuclidean" else squares.sqrt()
 
     def squared(self, d: pl.Expr) -> pl.Expr:
-        """Return what d adds to a sum of squared distances: d for sqeuclidean, else d squared."""
+        """Return the squared distance, d itself for sqeuclidean and d squared otherwise."""
         return d if self.name == "sqeuclidean" else d * d
 
     def factors(self, weights: Sequence[float]) -> list[float]:
-        """Return one factor per coordinate, from one weight per dimension.
+        """Return one factor per coordinate, computed from one weight per coordinate.
 
-        If you multiply two vectors by these factors, their unweighted distance is the weighted
-        distance of scipy.
+        If you multiply two vectors by these factors, their unweighted distance equals scipy's
+        weighted distance of the original vectors.
         """
         powers = {"cityblock": 1.0, "minkowski": 1 / self.p}
         return [weight ** powers.get(self.name, 0.5) for weight in weights]
 
 
 def _zero_if_near_parallel(d: pl.Expr) -> pl.Expr:
-    """Return the cosine distance d, or 0 below 1e-15, the rounding error of parallel vectors."""
+    """Return the cosine distance d, or 0 if d is within the rounding error of parallel vectors."""
     return pl.when(d < 1e-15).then(0.0).otherwise(d)
 
 
 def _minkowski_length(sizes: Sequence[pl.Expr], p: float) -> pl.Expr:
-    """Return (sum of sizes^p)^(1/p): the length of a vector from the sizes of its coordinates.
+    """Return the length (sum of sizes^p)^(1/p) of a vector, given the sizes of its coordinates.
 
-    The sizes are first divided by the largest of them, because the powers could overflow.
+    The sizes are first divided by the largest size, because their powers could overflow.
     """
     largest = pl.max_horizontal(sizes)
     unit = pl.when(largest > 0).then(largest).otherwise(1.0)
@@ -106,12 +106,12 @@ def _minkowski_length(sizes: Sequence[pl.Expr], p: float) -> pl.Expr:
 
 
 def _sum_terms(terms: Sequence[pl.Expr]) -> pl.Expr:
-    """Return the sum of the terms in each row, NULL if one of them is NULL."""
+    """Return the sum of the terms in each row, or NULL if any term is NULL."""
     return pl.sum_horizontal(terms, ignore_nulls=False)
 
 
 def sum_of_squares(x: Sequence[pl.Expr]) -> pl.Expr:
-    """Return the sum of the squared coordinates x of a vector, NULL if one is NULL."""
+    """Return the sum of the squared coordinates x of a vector, or NULL if any of them is NULL."""
     # A product x * x would compute x twice.
     return _sum_terms([a.pow(2) for a in x])
 
@@ -122,7 +122,7 @@ def scaled_norm(x: Sequence[pl.Expr]) -> pl.Expr:
 
 
 def check_distance(distance: object, p: float) -> Distance:
-    """Check the options `distance` and `p` of an index, and return the distance that they name.
+    """Check the options `distance` and `p` of an index, and return the Distance that they define.
 
     The letter case of the name does not matter. p, the order of minkowski, must be a number >= 1.
     """
@@ -137,7 +137,7 @@ def check_distance(distance: object, p: float) -> Distance:
 
 
 def check_weights(weights: Sequence[float] | None, distance: Distance) -> list[float] | None:
-    """Return the option `weights` of an index as floats, one per dimension; None if not given.
+    """Return the option `weights` of an index as a list of floats, or None if it is not given.
 
     Raise an error if a weight is not > 0, or if the distance is chebyshev. The number of weights is
     checked later, by weight_factors, which knows the number of dimensions.
@@ -155,11 +155,11 @@ def check_weights(weights: Sequence[float] | None, distance: Distance) -> list[f
 
 
 def weight_factors(weights: list[float] | None, distance: Distance, dims: int) -> list[float]:
-    """Return the factors, one for each of `dims` coordinates, that account for the weights.
+    """Return one factor for each of `dims` coordinates, to account for the weights.
 
-    If you multiply two vectors by these factors, their unweighted distance is the weighted
-    distance. Without weights, all factors are 1. Raise an error unless there is one weight per
-    coordinate.
+    If you multiply two vectors by these factors, their unweighted distance equals the weighted
+    distance of the original vectors. Without weights, all factors are 1. Raise an error unless
+    there is one weight per coordinate.
     """
     if weights is None:
         return [1.0] * dims
@@ -171,7 +171,7 @@ def weight_factors(weights: list[float] | None, distance: Distance, dims: int) -
 
 
 def plain_distance_name(distance: DistanceName, p: float) -> DistanceName:
-    """Return 'cityblock' or 'euclidean' for minkowski with p = 1 or 2, else `distance` as given.
+    """Return 'cityblock' or 'euclidean' for minkowski with p = 1 or 2, else `distance` unchanged.
 
     Some indices have faster algorithms for cityblock and euclidean.
     """
@@ -188,14 +188,14 @@ def plain_distance_name(distance: DistanceName, p: float) -> DistanceName:
 
 @dataclass(frozen=True)
 class VectorForm(ABC):
-    """The form in which a frame stores vectors of `dims` coordinates, and functions of its columns.
+    """The form in which a frame stores vectors of `dims` coordinates, with methods for its columns.
 
     A row has several vectors. The name of a vector is the prefix of the names of its columns. raw_x
-    has the user's own coordinates. x is the point from which distances are computed: raw_x minus
-    the origin of its partition, times the factors of the weights, and scaled to length 1 for
-    cosine. A cluster has the mean or median m of its points, the variances v of their coordinates,
-    its center c (m, or for cosine the direction of m), and the center g of all points of its
-    partition.
+    holds the user's own coordinates. x is the point from which distances are computed: raw_x minus
+    the origin of its partition, times the factors of the weights, and for cosine scaled to length
+    1. A cluster has the mean or median m of its points, the variances v of their coordinates, its
+    center c, and the center g of all points of its partition. c equals m, or for cosine the
+    direction of m.
     """
 
     dims: int
@@ -213,58 +213,58 @@ class VectorForm(ABC):
     def find_origins(
         self, rows: pl.LazyFrame, cluster_keys: list[str], partition_keys: list[str]
     ) -> pl.LazyFrame:
-        """Return one row per partition of `rows`: the origin that is subtracted from its points.
+        """Return for each partition of `rows` the origin that is subtracted from its points.
 
         `rows` has raw_x and `cluster_keys`, which include `partition_keys`. A coordinate of the
         origin is the value nearest to 0 among all points if two conditions hold: all values are on
         the same side of 0, and the spread of a cluster or of all points is small compared with this
-        value. Otherwise the coordinate is 0. Therefore an origin is never larger than the value
-        from which it is subtracted, and no digit is lost, however far away other points are. If
-        distances between the points, or sums of their squares, may overflow, the origin makes all
-        distances of the partition NULL or infinite, so that the check of distances raises an error.
+        value. Otherwise the coordinate is 0. An origin is therefore never larger than the values
+        from which it is subtracted, and no digits are lost, however far away other points are. If
+        distances or sums of squared distances may overflow, the origin makes all distances in the
+        partition NULL or infinite, so that the check of distances raises an error.
         """
 
     @abstractmethod
     def has_origins(self, origins: pl.DataFrame) -> bool:
-        """Return whether any of the `origins` is not 0, so that a partition must be moved.
+        """Return whether any origin is not 0, so that the points of a partition must be moved.
 
-        `origins` are the collected rows of `find_origins`.
+        `origins` is the collected result of `find_origins`.
         """
 
     @abstractmethod
     def columns(self, prefix: str) -> list[str]:
-        """Return the names of the columns that hold one of the vectors of a row.
+        """Return the names of the columns that hold the vector named `prefix`.
 
-        `prefix` is the name of the vector, such as x for the point or c for the center of a
-        cluster. The docstring of the class lists all vectors.
+        For example, x is the point itself, and c is the center of its cluster. The docstring of the
+        class lists all vectors.
         """
 
     def coordinates(self, prefix: str) -> list[pl.Expr]:
-        """Return the columns that hold one of the vectors of a row, as expressions.
+        """Return the columns that hold the vector named `prefix`, such as x, as expressions.
 
-        `prefix` names the vector, such as x, the point. WideVectors have one column per coordinate,
-        and LongVectors a single column of arrays.
+        WideVectors have one column per coordinate, and LongVectors have a single column of arrays.
         """
         return [pl.col(name) for name in self.columns(prefix)]
 
     @abstractmethod
     def raw_columns(self, coordinates: Coordinates) -> list[pl.Expr]:
-        """Return the user's own vectors, `coordinates`, as expressions with the names of raw_x.
+        """Return the user's own vectors, `coordinates`, as expressions for the vector raw_x.
 
-        These are raw_x_0, raw_x_1, ... in WideVectors, and one column of arrays in LongVectors.
+        The expressions are raw_x_0, raw_x_1, ... in WideVectors, and one column of arrays in
+        LongVectors.
         """
 
     @abstractmethod
     def add_points(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         """Return the rows with the vector x added, the point from which distances are computed.
 
-        x is raw_x, the user's vector, minus the origin in the same row (if `is_moved`), times
+        x is the user's vector raw_x minus the origin in the same row (if `is_moved` is true), times
         `factors`, and for cosine scaled to length 1.
         """
 
     @abstractmethod
     def distance_between(self, x: str, y: str) -> pl.Expr:
-        """Return the distance between two vectors of each row, given by their names x and y.
+        """Return the distance between the vectors named `x` and `y` in each row.
 
         For example, distance_between("x", "c") is the distance from a point to the center of its
         cluster.
@@ -278,8 +278,8 @@ class VectorForm(ABC):
     def unscale(self, prefix: str) -> pl.Expr:
         """Return the vector named `prefix`, such as the center c, in the user's coordinates.
 
-        The result is a list: the vector divided by `factors`, plus the origin in the same row (if
-        `is_moved`). The scaling to length 1 for cosine is not undone.
+        The result is a list: the vector divided by `factors`, plus the origin in the same row if
+        `is_moved` is true. The scaling to length 1 for cosine is not undone.
         """
 
     @abstractmethod
@@ -288,14 +288,15 @@ class VectorForm(ABC):
     ) -> Floats:
         """Return the vectors named `prefix`, such as x, of m rows as a float64 matrix (m, d).
 
-        `order` is the memory order of the matrix in WideVectors; LongVectors return C order.
+        `order` is the memory order of the matrix. LongVectors ignore `order` and always use C
+        order.
         """
 
     @abstractmethod
     def moment_terms(self, center: Center) -> Terms:
-        """Return the aggregates m (mean or median) and v (variances) of the points x of a cluster.
+        """Return the aggregates m (mean or median) and v (variances) over a cluster's points x.
 
-        The result maps column names to expressions. It is empty in LongVectors, whose
+        The result maps column names to expressions. In LongVectors, the result is empty, because
         center_clusters computes m and v with numpy.
         """
 
@@ -305,10 +306,9 @@ class VectorForm(ABC):
     ) -> pl.LazyFrame:
         """Return one row per cluster: its key columns, its size, and its vectors m, v and c.
 
-        m is the mean or median of the cluster's points x, v the variances of the coordinates, and c
-        the center: m, or for cosine the direction of m. `rows` are the points, in which
-        `cluster_keys` identify a cluster; `partition_keys` are the part of cluster_keys that
-        identifies its partition.
+        m is the mean or median of the cluster's points x, and v holds the variances of their
+        coordinates. The center c is m, or for cosine the direction of m. `rows` has the points. The
+        columns `cluster_keys` identify a cluster, and `partition_keys` identify its partition.
         """
 
     @abstractmethod
@@ -325,25 +325,25 @@ class VectorForm(ABC):
     def variance_terms(self) -> Terms:
         """Return by name the aggregates over a partition's clusters that variance_totals needs.
 
-        In WideVectors, the aggregates are sums of squares per coordinate, from the columns n, v, c
-        and g of the clusters. In LongVectors, they are already the totals.
+        In WideVectors, the aggregates are sums of squares per coordinate, computed from the columns
+        n, v, c and g of the clusters. In LongVectors, the aggregates are already the totals.
         """
 
     @abstractmethod
     def variance_totals(self) -> Terms:
         """Return mean_between_share and total_squares_norm of a partition, by name.
 
-        mean_between_share is the mean over coordinates of the share of the total sum of squares
-        that lies between clusters; total_squares_norm is the norm of the vector of these totals.
-        The expressions read the columns that variance_terms yields. In LongVectors, the result is
-        empty, because variance_terms already yields the totals.
+        mean_between_share is the share of the total sum of squares that lies between clusters,
+        averaged over the coordinates. total_squares_norm is the norm of the vector that has the
+        total sum of squares of each coordinate. The expressions read the columns of variance_terms.
+        In LongVectors, the result is empty, because variance_terms already yields the totals.
         """
 
 
 class WideVectors(VectorForm):
     """Vectors that are stored as one Float64 column per coordinate: x_0, x_1, ...
 
-    The engine is fastest on plain columns, which it can group, join and sum while it streams.
+    The engine is fastest with plain columns, which it can group, join and sum while it streams.
     """
 
     def columns(self, prefix: str) -> list[str]:
@@ -358,7 +358,7 @@ class WideVectors(VectorForm):
     def find_origins(
         self, rows: pl.LazyFrame, cluster_keys: list[str], partition_keys: list[str]
     ) -> pl.LazyFrame:
-        """Return one row per partition, with the columns origin_0, ..., as VectorForm defines them.
+        """Return the origin of each partition in the columns origin_0, origin_1, ...
 
         The columns are NULL if distances may overflow.
         """
@@ -371,10 +371,10 @@ class WideVectors(VectorForm):
     def origins_of_clusters(
         self, clusters: pl.LazyFrame, partition_keys: list[str]
     ) -> pl.LazyFrame:
-        """Return the result of find_origins, given the extremes of the clusters of all partitions.
+        """Return the result of find_origins, given the extremes of all clusters.
 
-        A row of `clusters` has `partition_keys`, the number of points as `size`, and the smallest
-        and largest value of each coordinate, low_0, high_0, ...
+        Each row of `clusters` has `partition_keys`, the number of points as `size`, and the
+        smallest and largest values of each coordinate as low_0, high_0, ...
         """
         totals: Terms = {"size": pl.col("size").sum()}
         for i, (a, b) in enumerate(
@@ -396,12 +396,12 @@ class WideVectors(VectorForm):
         return partitions.select(*partition_keys, **origins)
 
     def has_origins(self, origins: pl.DataFrame) -> bool:
-        """Return whether any row has a NULL or a number other than 0 in origin_0, ..."""
+        """Return whether any row has a NULL or a nonzero number in origin_0, origin_1, ..."""
         coordinates = [x.fill_null(1.0) != 0 for x in self.coordinates("origin")]
         return bool(origins.select(pl.any_horizontal(coordinates).any()).item())
 
     def add_points(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """Return the rows with x_0, x_1, ..., the points from which distances are computed.
+        """Return the rows with x_0, x_1, ..., the coordinates from which distances are computed.
 
         See VectorForm.add_points.
         """
@@ -414,30 +414,30 @@ class WideVectors(VectorForm):
         return rows.with_columns(pl.col(x) / pl.col("divisor")).drop("divisor")
 
     def _moved_coordinates(self) -> list[pl.Expr]:
-        """Return the raw coordinates minus the origin, or as they are if points are not moved."""
+        """Return the raw coordinates, minus the origin if points are moved."""
         raw = self.coordinates("raw_x")
         if not self.is_moved:
             return raw
         return [x - o for x, o in zip(raw, self.coordinates("origin"), strict=True)]
 
     def _scale(self, x: list[pl.Expr]) -> list[pl.Expr]:
-        """Return the coordinates x of a vector times the factors of the weights."""
+        """Return the coordinates x of a vector, multiplied by the factors of the weights."""
         factors = zip(x, self.factors, strict=True)
         return [a * factor if factor != 1 else a for a, factor in factors]
 
     def distance_between(self, x: str, y: str) -> pl.Expr:
         """Return the distance between two vectors of each row, as an expression of plain columns.
 
-        `x` and `y` are prefixes of columns: prefix c stands for c_0, c_1, ..., a cluster's center.
+        `x` and `y` are prefixes of columns. For example, the prefix c stands for c_0, c_1, ...
         """
         return self.distance.between(self.coordinates(x), self.coordinates(y))
 
     def norm(self, prefix: str) -> pl.Expr:
-        """Return the euclidean length of the vector in columns prefix_0, ... of each row."""
+        """Return the euclidean length of the vector in the columns prefix_0, ... of each row."""
         return scaled_norm(self.coordinates(prefix))
 
     def unscale(self, prefix: str) -> pl.Expr:
-        """Return the vector in columns prefix_0, ... in the user's coordinates (see VectorForm)."""
+        """Return the vector in the columns prefix_0, ... as a list of the user's coordinates."""
         x = [a / f for a, f in zip(self.coordinates(prefix), self.factors, strict=True)]
         if self.is_moved:
             x = [a + o for a, o in zip(x, self.coordinates("origin"), strict=True)]
@@ -446,13 +446,13 @@ class WideVectors(VectorForm):
     def to_matrix(
         self, rows: pl.DataFrame, prefix: str, order: Literal["c", "fortran"] = "c"
     ) -> Floats:
-        """Return columns prefix_0, ... of m rows as a matrix (m, d), in C or Fortran order."""
+        """Return the columns prefix_0, ... of m rows as a matrix (m, d), in C or Fortran order."""
         return rows.select(self.columns(prefix)).to_numpy(order=order)
 
     def moment_terms(self, center: Center) -> Terms:
         """Return the aggregates m_i (mean or median) and v_i (variance) of a cluster's points.
 
-        There is one aggregate of each kind per coordinate i. The result maps column names to
+        There is one aggregate of each kind for each coordinate i. The result maps column names to
         aggregates.
         """
         terms: Terms = {}
@@ -468,8 +468,8 @@ class WideVectors(VectorForm):
     def _unscaled_points(self) -> tuple[list[pl.Expr], list[float]]:
         """Return the coordinates to average, and the factors by which to multiply their means.
 
-        The coordinates times the factors are x. The factors of the weights are applied to the
-        means, so that means that are equal without weights are also equal with weights.
+        The coordinates times the factors are the points x. The factors are applied only to the
+        means, so means that are equal without weights are also equal with weights.
         """
         if self.distance.name == "cosine" or set(self.factors) == {1.0}:
             return self.coordinates("x"), [1.0] * self.dims
@@ -482,10 +482,10 @@ class WideVectors(VectorForm):
         partition_keys: list[str],  # noqa: ARG002 -- long vectors need them here
         center: Center,
     ) -> pl.LazyFrame:
-        """Return one row per cluster: keys, size, and columns m_i, v_i and c_i per coordinate i.
+        """Return one row per cluster: its keys, its size, and m_i, v_i and c_i for each coordinate.
 
-        m is the mean or median of the cluster's points x in `rows`, v their variance, and c the
-        center: m, or for cosine the direction of m. The aggregation runs in the engine.
+        m is the mean or median of the cluster's points x in `rows`, and v is their variance. The
+        center c is m, or for cosine the direction of m. The engine computes the aggregates.
         """
         size = pl.len().cast(pl.Int64)
         centers = rows.group_by(cluster_keys).agg(size=size, **self.moment_terms(center))
@@ -496,8 +496,9 @@ class WideVectors(VectorForm):
     ) -> pl.LazyFrame:
         """Return the clusters with columns g_i, the center of all points of their partition.
 
-        `centers` is the result of center_clusters for the points `rows`. The mean follows from the
-        means and sizes of the clusters; the median needs another pass over the points.
+        `centers` is the result of center_clusters for the points `rows`. The overall mean follows
+        from the means and sizes of the clusters. The overall median needs another pass over the
+        points.
         """
         if center == "median":
             middles = zip(self.columns("o"), *self._unscaled_points(), strict=True)
@@ -519,9 +520,9 @@ class WideVectors(VectorForm):
     def add_directions(self, frame: pl.LazyFrame, given: str, name: str) -> pl.LazyFrame:
         """Return the rows with a copy of one vector under another name.
 
-        `given` and `name` are prefixes of columns: columns m_0, m_1, ... are copied to c_0, c_1,
-        ... For cosine, the copy is scaled to length 1, so that it is the direction of a mean or
-        median.
+        `given` and `name` are the names of the vectors. For example, m_0, m_1, ... are copied to
+        c_0, c_1, ... For cosine, the copy is scaled to length 1, so that it is the direction of a
+        mean or median.
         """
         vector = self.coordinates(given)
         if self.distance.name == "cosine":
@@ -531,7 +532,7 @@ class WideVectors(VectorForm):
         return directed.drop("divisor", strict=False)
 
     def variance_terms(self) -> Terms:
-        """Return the sums of squares within (w_i) and between (b_i) clusters per coordinate i.
+        """Return the sums of squares of each coordinate i within (w_i) and between (b_i) clusters.
 
         The result maps names to aggregates of the columns n, v, c and g over the clusters of a
         partition.
@@ -546,8 +547,8 @@ class WideVectors(VectorForm):
         """Return mean_between_share and total_squares_norm of a partition, from w_i and b_i.
 
         w_i and b_i are the sums of squares of coordinate i within and between the clusters of the
-        partition. mean_between_share is the mean over coordinates of b / (w + b), NULL if a
-        coordinate is constant; total_squares_norm is the norm of the vector w + b.
+        partition. mean_between_share is the mean of b_i / (w_i + b_i) over all coordinates, or NULL
+        if a coordinate is constant. total_squares_norm is the norm of the vector w + b.
         """
         between = self.coordinates("b")
         total = [w + b for w, b in zip(self.coordinates("w"), between, strict=True)]
@@ -559,12 +560,12 @@ class WideVectors(VectorForm):
 class LongVectors(VectorForm):
     """Vectors stored as one column of arrays, which numpy sums and compares in batches of rows.
 
-    The centers of LongVectors are always means. `center_clusters` computes g and the totals of
-    variances in the same pass.
+    The centers of LongVectors are always means. `center_clusters` also computes g and the totals of
+    the variances, in the same pass.
     """
 
     def columns(self, prefix: str) -> list[str]:
-        """Return the name of the single column of arrays that holds a vector: `prefix` itself."""
+        """Return the name of the column of arrays that holds a vector, which is `prefix` itself."""
         return [prefix]
 
     def raw_columns(self, coordinates: Coordinates) -> list[pl.Expr]:
@@ -575,7 +576,7 @@ class LongVectors(VectorForm):
     def find_origins(
         self, rows: pl.LazyFrame, cluster_keys: list[str], partition_keys: list[str]
     ) -> pl.LazyFrame:
-        """Return one row per partition, with the list `origin`, as VectorForm defines it.
+        """Return the origin of each partition as a list in the column `origin`.
 
         The list is NULL if every coordinate would be 0, and infinite if distances may overflow.
         """
@@ -588,7 +589,7 @@ class LongVectors(VectorForm):
         return origins["origin"].null_count() < origins.height
 
     def add_points(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """Return the rows with a column of arrays x, the points from which distances are computed.
+        """Return the rows with the points x, from which distances are computed, as arrays.
 
         See VectorForm.add_points.
         """
@@ -600,7 +601,7 @@ class LongVectors(VectorForm):
     def distance_between(self, x: str, y: str) -> pl.Expr:
         """Return the distance between the arrays in the columns `x` and `y` of each row.
 
-        numpy computes it for a batch of rows at a time.
+        numpy computes the distances for one batch of rows at a time.
         """
         return long_vectors.row_distances(pl.col(x), pl.col(y), *self.distance)
 
@@ -623,7 +624,7 @@ class LongVectors(VectorForm):
         return long_vectors.to_matrix(rows[prefix])
 
     def moment_terms(self, center: Center) -> Terms:  # noqa: ARG002
-        """Return no aggregates: center_clusters computes the means and variances with numpy."""
+        """Return no aggregates, because center_clusters computes m and v with numpy."""
         return {}
 
     def center_clusters(
@@ -633,13 +634,13 @@ class LongVectors(VectorForm):
         partition_keys: list[str],
         center: Center,  # noqa: ARG002 -- the mean
     ) -> pl.LazyFrame:
-        """Return one row per cluster: its keys, size, arrays m, v, c and g, and two scalars.
+        """Return one row per cluster: its keys, its size, arrays m, v, c and g, and two scalars.
 
-        m is the mean of the cluster's points x in `rows`, v their variances, c the center (m, or
-        for cosine the direction of m), and g the center of all points of the partition. The scalars
-        are mean_between_share and total_squares_norm of the partition, as in
-        VectorForm.variance_totals. `center` has no effect, because long vectors always use the
-        mean.
+        m is the mean of the cluster's points x in `rows`, v holds their variances, and g is the
+        center of all points of the partition. The center c is m, or for cosine the direction of m.
+        The scalars are mean_between_share and total_squares_norm of the partition, as in
+        VectorForm.variance_totals. `center` has no effect, because the centers of long vectors are
+        always means.
         """
         unit = self.distance.name == "cosine"
         return long_vectors.compute_centers(
@@ -657,7 +658,7 @@ class LongVectors(VectorForm):
         return centers
 
     def variance_terms(self) -> Terms:
-        """Return mean_between_share and total_squares_norm of a partition as aggregates, by name.
+        """Return the aggregates mean_between_share and total_squares_norm of a partition, by name.
 
         Each aggregate takes the value of the first cluster, because center_clusters gives all
         clusters of a partition the same value.
@@ -673,21 +674,20 @@ class LongVectors(VectorForm):
         return WideVectors(self.dims, self.distance, self.factors, self.is_moved)
 
     def split(self, prefix: str) -> list[pl.Expr]:
-        """Return the coordinates of the array column `prefix` as prefix_0, prefix_1, ...
+        """Return the coordinates of the array column `prefix` as columns prefix_0, prefix_1, ...
 
-        These are the columns of the same vector in WideVectors.
+        WideVectors store the same vector in these columns.
         """
         names = enumerate(self.to_wide().columns(prefix))
         return [to_double(pl.col(prefix).arr.get(i)).alias(name) for i, name in names]
 
 
 def _unit_divisor(vector: Sequence[pl.Expr]) -> pl.Expr:
-    """Return the divisor that scales a vector to length 1; NULL if its norm is not finite.
+    """Return the divisor that scales a vector to length 1, or NULL if its norm is not finite.
 
-    `vector` has one expression per coordinate. If the norm is 0, even if only because the squares
-    underflow, the divisor is infinite, so that the result of the division is a zero vector. If the
-    norm is 1 up to rounding, the divisor is 1, because the mean of equal unit vectors must be that
-    vector.
+    `vector` has one expression per coordinate. If the norm is 0, possibly because the squares
+    underflow, the divisor is infinite, so that the division yields a zero vector. If the norm is 1
+    up to rounding, the divisor is 1, because the mean of equal unit vectors must be that vector.
     """
     norm = sum_of_squares(vector).sqrt()
     divisor = pl.when(norm == 0).then(float("inf")).when((norm - 1).abs() < 1e-14).then(1.0)

@@ -55,18 +55,22 @@ _PAIR_STATISTICS_SCHEMA = pl.Schema(
 
 
 def _has_finite_squares(part: Partition) -> bool:
-    """Return whether all squared coordinates are finite; if not, to_result raises an error."""
+    """Return whether all squared coordinates are finite.
+
+    If a squared coordinate is not finite, Points.to_result raises an error later.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
         return bool(np.isfinite(part.x * part.x).all())
 
 
 def _pair_statistics(points: Points, *, generalized: bool) -> pl.LazyFrame:
-    """Return one row per partition: the statistics of dunn_index that need pairs of points.
+    """Return one row per partition, with the statistics of dunn_index that need pairs of points.
 
-    The statistics are max_diameter and min_separation. The generalized indices also need
+    max_diameter and min_separation are always computed. The generalized indices also need
     max_mean_pair, min_complete_linkage, min_average_linkage, min_mean_to_other_center and
-    min_hausdorff, which are NULL unless `generalized` is true. Names with max are maxima over
-    clusters, and names with min are minima over pairs of clusters.
+    min_hausdorff, which are NULL unless `generalized` is true. A statistic whose name begins with
+    max is a maximum over clusters, and one whose name begins with min is a minimum over pairs of
+    clusters.
     """
     keys, cluster_keys = points.partition_keys, points.cluster_keys
     c = points.vector_columns("c") if generalized else []
@@ -75,7 +79,7 @@ def _pair_statistics(points: Points, *, generalized: bool) -> pl.LazyFrame:
         points = replace(points, rows=join_small(points.rows, cluster_keys, centers, "left"))
 
     def read_centers(part: Partition | Partitions) -> Floats | None:
-        """Return the centers (k, d) of the clusters, which the generalized indices need."""
+        """Return the centers (k, d) of the clusters, or None unless `generalized` is true."""
         return points.form.to_matrix(part.rows[part.starts[:-1]], "c") if generalized else None
 
     def make_row(part: Partition) -> pl.DataFrame:
@@ -83,7 +87,7 @@ def _pair_statistics(points: Points, *, generalized: bool) -> pl.LazyFrame:
         return _pair_statistics_row(part, read_centers(part), points.distance)
 
     def make_rows(parts: Partitions) -> pl.DataFrame:
-        """Return one row for each of many partitions of few points."""
+        """Return one row per partition, for many partitions with few points."""
         values = pair_statistics(parts, read_centers(parts), points.distance)
         columns = {name: values.get(name) for name in _PAIR_STATISTICS_SCHEMA}
         statistics = pl.DataFrame(columns, schema=_PAIR_STATISTICS_SCHEMA).fill_nan(None)
@@ -100,8 +104,8 @@ def _pair_statistics_row(
 ) -> pl.DataFrame:
     """Return the row of _pair_statistics for one partition, without its partition columns.
 
-    `centers` (k, d) are the centers of the clusters; if it is None, the statistics that only the
-    generalized indices need are NULL. `distance` is the user's distance.
+    `centers` (k, d) holds the centers of the clusters. If `centers` is None, the statistics that
+    only the generalized indices need are NULL. `distance` is the user's distance.
     """
     metric, values = Metric(distance), dict[str, float | None]()
     if len(part.x) and _has_finite_squares(part):
@@ -116,7 +120,7 @@ def _pair_statistics_row(
 
 
 def _diameter_rows(part: Partition | Partitions, distance: Distance) -> pl.DataFrame:
-    """Return one row per cluster: its columns in part.rows, n (the number of points) and diameter.
+    """Return one row per cluster: its columns in part.rows, its size n, and its diameter.
 
     `part` is one partition, or many partitions with few points.
     """
@@ -131,10 +135,10 @@ def _diameter_rows(part: Partition | Partitions, distance: Distance) -> pl.DataF
 
 
 def _center_extremes(points: Points) -> pl.LazyFrame:
-    """Return one row per partition: the statistics of dunn_index that need the clusters' centers.
+    """Return one row per partition, with the statistics of dunn_index that need centers.
 
-    max_double_mean is twice the largest mean distance from a cluster's points to the cluster's
-    center; min_centroid_distance is the smallest distance between two centers.
+    max_double_mean is twice the largest mean distance from the points of a cluster to its center.
+    min_centroid_distance is the smallest distance between two centers.
     """
     keys = points.partition_keys
     means = {"max_double_mean": 2 * pl.col("mean_distance").max()}
@@ -145,10 +149,10 @@ def _center_extremes(points: Points) -> pl.LazyFrame:
 
 
 def _dunn_ratio(separation: str, diameter: str) -> pl.Expr:
-    """Return the index separation / diameter, computed from two columns; NULL where undefined.
+    """Return the index separation / diameter from two columns, or NULL where it is undefined.
 
-    The index is undefined if diameter is 0, or if n_clusters is 1 or equal to n, the number of
-    points.
+    The index is undefined if the diameter is 0, if there is only one cluster, or if every point is
+    a cluster.
     """
     n, n_clusters = pl.col("n"), pl.col("n_clusters")
     quotient = ratio(pl.col(separation), pl.col(diameter))
@@ -156,10 +160,10 @@ def _dunn_ratio(separation: str, diameter: str) -> pl.Expr:
 
 
 def _dunn_indices(*, generalized: bool) -> Terms:
-    """Return the expressions of the columns of dunn_index after the counts, by name.
+    """Return by name the expressions for the columns of dunn_index that follow the counts.
 
-    The expressions read the columns n, n_clusters, SEPARATIONS and DIAMETERS. Unless `generalized`
-    is true, the columns gdi_11 ... gdi_63 are NULL.
+    The expressions read n, n_clusters, and the columns in SEPARATIONS and DIAMETERS. Unless
+    `generalized` is true, the columns gdi_11 ... gdi_63 are NULL.
     """
     ratios = [_dunn_ratio(x, y) for x, y in product(SEPARATIONS, DIAMETERS)]
     if not generalized:
@@ -201,16 +205,17 @@ def cluster_diameters(
         The points, one per row. When you collect the result of a LazyFrame, all points are in
         memory.
     center : {'mean', 'median'}
-        The option has no effect on diameters.
+        This option has no effect on diameters.
     vector, cluster, distance, p, partition_by, noise, noise_as, weights : as in internal_report
     missing : as in internal_report
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per cluster, sorted by partition and cluster: the partition
-        columns; cluster; n, the number of its points; and diameter, which is 0 for a single point.
-        With noise_as 'singletons', each noise point has a row of its own, where cluster is NULL.
+        Same kind as `frame`, one row per cluster, sorted by partition and cluster. The columns are
+        the partition columns, cluster, n and diameter. n is the number of points of the cluster.
+        The diameter of a single point is 0. With noise_as 'singletons', each noise point has a row
+        of its own, in which cluster is NULL.
 
     Raises
     ------
@@ -219,10 +224,10 @@ def cluster_diameters(
 
     Notes
     -----
-    The diameter is exact. Two points at distances r and s from the center are at most r + s apart,
-    so that most pairs need not be measured. In many dimensions, or if most points are at the border
-    of their cluster, this excludes few pairs, and the time grows with the square of the number of
-    points.
+    The diameters are exact. Two points at distances r and s from the center are at most r + s
+    apart, so most pairs need not be measured. In many dimensions, or if most points are near the
+    border of their cluster, few pairs can be skipped, and the time grows with the square of the
+    number of points.
     In SQL: ``FROM clustereval.cluster_diameters(tbl, [x, y], cluster)``.
 
     Examples
@@ -279,36 +284,38 @@ def dunn_index(
         How each coordinate of a centroid is computed. For cosine, the centroid is the direction of
         the mean or median of the unit vectors.
     generalized : bool
-        True also computes the columns gdi_11 … gdi_63, which are NULL otherwise. These columns need
-        the distances of all pairs of points, while dunn_index needs only a few distances.
+        Whether to compute the columns gdi_11 … gdi_63, which are NULL otherwise. These columns need
+        the distances between all pairs of points, while dunn_index needs only a few distances.
     vector, cluster, distance, p, partition_by, noise, noise_as, weights : as in internal_report
     missing : as in internal_report
     metrics : sequence of str, optional
-        Columns to return after the partition columns, in this order; by default all. The work
-        that only other columns need is skipped.
+        Columns to return after the partition columns, in this order. By default, all columns are
+        returned. Work that only the other columns need is skipped.
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the number of
-        points that are counted; n_dropped; n_noise; n_clusters; and
+        Same kind as `frame`, one row per partition, sorted. The columns are the partition columns,
+        n (the number of points that are counted), n_dropped, n_noise, n_clusters, and
 
-        * dunn_index = min_separation / max_diameter;
-        * centroid_dunn_index = smallest distance between two centroids / max_diameter; some authors
-        also call it Dunn's index, and it equals gdi_41;
-        * max_diameter, the largest distance between two points in the same cluster;
-        * min_separation, the smallest distance between points of different clusters;
-        * gdi_ij = smallest δi of two clusters / largest Δj of a cluster, NULL unless generalized.
-          δ1 is the smallest distance between a point of one cluster and a point of the other, δ2
-          the largest such distance, and δ3 the mean of these distances; δ4 is the distance between
-          the two centroids, δ5 the mean distance from the points of both clusters to the centroid
-          of the other cluster, and δ6 the Hausdorff distance. Δ1 is the diameter, Δ2 the mean
-          distance between two points (0 for a single point), and Δ3 twice the mean distance from
-          the points to the centroid.
+        * dunn_index = min_separation / max_diameter.
+        * centroid_dunn_index: the smallest distance between two centroids, divided by max_diameter.
+          This index equals gdi_41, and some authors call it Dunn's index.
+        * max_diameter: the largest distance between two points in the same cluster.
+        * min_separation: the smallest distance between points in different clusters.
+        * gdi_ij: the smallest δi of two clusters, divided by the largest Δj of a cluster. gdi_ij is
+          NULL unless generalized is true.
 
-        All indices have the range [0, inf), best high. They are NULL if there is only one cluster,
-        if every point is a cluster, and if the diameter is 0. min_separation is NULL only if there
-        is only one cluster.
+        δ1 is the smallest distance between a point of one cluster and a point of the other, δ2 is
+        the largest such distance, and δ3 is the mean of all these distances. δ4 is the distance
+        between the two centroids, δ5 is the mean distance from the points of both clusters to the
+        centroid of the other cluster, and δ6 is the Hausdorff distance. Δ1 is the diameter, Δ2 is
+        the mean distance between two points (0 for a single point), and Δ3 is twice the mean
+        distance from the points to the centroid.
+
+        All indices have the range [0, inf), best high. An index is NULL if there is only one
+        cluster, if every point is a cluster, or if the diameter in its formula is 0. min_separation
+        is NULL only if there is only one cluster.
 
     Raises
     ------
@@ -317,10 +324,10 @@ def dunn_index(
 
     Notes
     -----
-    All values are exact. Bounds exclude most pairs of points, so that these need not be measured:
-    100,000 points of 8 dimensions take about a second. In many dimensions, the bounds exclude few
-    pairs, and with generalized=True all pairs are measured. In these cases, the time grows with the
-    square of the number of points, from seconds for 20,000 points to minutes for 100,000.
+    All values are exact. Bounds rule out most pairs of points, so these pairs need not be measured.
+    For example, 100,000 points in 8 dimensions take about a second. In many dimensions, the bounds
+    rule out few pairs, and with generalized=True, all pairs are measured. The time then grows with
+    the square of the number of points, from seconds for 20,000 points to minutes for 100,000.
     In SQL: ``FROM clustereval.dunn_index(tbl, [x, y], cluster)``.
 
     References

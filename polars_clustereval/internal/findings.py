@@ -1,4 +1,4 @@
-"""findings: what you should know about the clusters of points, in words and numbers."""
+"""findings: what you should know about a clustering of points, in words and numbers."""
 
 from __future__ import annotations
 
@@ -80,29 +80,38 @@ def internal_findings(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per finding, sorted by partition, then by severity with the
-        worst first, then by size with the largest first: the partition columns; severity
-        ('problem', 'warning' or 'note'); code; cluster, other_cluster and coordinate, which the
-        finding is about (each is NULL if the finding is not about one); n, the number of points
-        concerned; value, the number behind the finding; and finding, the text. The codes are
+        Same kind as `frame`, one row per finding. Findings are sorted by partition, then by
+        severity with the worst first, and then by size with the largest first. The columns are the
+        partition columns and
 
-        - dropped_rows, noise_rows, one_cluster and giant_cluster mean the same as in
+        - severity: 'problem', 'warning' or 'note'.
+        - code: the kind of finding (see the list below).
+        - cluster, other_cluster and coordinate: the clusters or the coordinate that the finding is
+          about. Columns that do not apply are NULL.
+        - n: the number of points concerned.
+        - value: the number behind the finding.
+        - finding: the text of the finding.
+
+        The codes are
+
+        - dropped_rows, noise_rows, one_cluster and giant_cluster, which have the same meaning as in
           external_findings.
-        - low_silhouette: a cluster has a mean silhouette below 0.25, where Kaufman and Rousseeuw
-          see no substantial structure; value is this mean, and other_cluster is the cluster with
-          the nearest center. If the mean is below 0, this is a problem.
-        - close_clusters: two clusters have low silhouettes, and the center of each is the nearest
-          center of the other, so they may be one cluster; value is the larger of their mean
-          silhouettes.
-        - far_point: a cluster has a point whose distance to the center is more than 10 times the
-          mean distance of the cluster's points (for sqeuclidean, the euclidean distance is more
-          than 10 times the square root of the mean); value is this ratio.
+        - low_silhouette: the mean silhouette of a cluster is below 0.25, which Kaufman and
+          Rousseeuw interpret as no substantial structure. value is the mean silhouette, and
+          other_cluster is the cluster with the nearest center. If the mean silhouette is below 0,
+          the finding is a problem.
+        - close_clusters: two clusters with low silhouettes are each other's nearest cluster, so
+          they may be a single cluster. value is the larger of their mean silhouettes.
+        - far_point: a point is more than 10 times as far from the center of its cluster as the
+          points of the cluster are on average. value is the ratio of these distances. For
+          sqeuclidean, value is the square root of the ratio.
         - dominant_coordinate: a coordinate, numbered from 1, accounts for more than 90 % of the
-          variance within clusters; value is its share. This is not reported with cosine or with
-          weights.
-        - tiny_cluster: a cluster has less than a tenth of the average size; value is this share.
+          variance within clusters. value is the share of the coordinate. Dominant coordinates are
+          not reported for cosine or with weights.
+        - tiny_cluster: a cluster has less than a tenth of the average size. value is the size of
+          the cluster divided by the average size.
 
-        If nothing is found, the result is empty.
+        If there are no findings, the result is empty.
 
     Raises
     ------
@@ -111,8 +120,8 @@ def internal_findings(
 
     Notes
     -----
-    The limits are conventions, not statistical tests. If you prefer other limits, judge the
-    findings by their value.
+    The thresholds are conventions, not statistical tests. If you prefer other thresholds, judge the
+    findings by the column value.
     In SQL: ``FROM clustereval.internal_findings(tbl, [x, y], cluster)``.
 
     References
@@ -165,19 +174,19 @@ class PointReports(NamedTuple):
     """The reports from which the findings are derived, all for the same partitions."""
 
     counts: pl.LazyFrame
-    """Of internal_report, n, n_dropped, n_noise and n_clusters."""
+    """The columns n, n_dropped, n_noise and n_clusters of internal_report."""
     clusters: pl.LazyFrame
     """The result of internal_cluster_report."""
     silhouettes: pl.LazyFrame | None
-    """Of silhouette_clusters, cluster and silhouette; None for no findings on silhouettes."""
+    """The columns cluster and silhouette of silhouette_clusters, or None to skip silhouettes."""
     states: pl.LazyFrame | None
-    """The result of cluster_states; None for no findings on coordinates."""
+    """The result of cluster_states, or None to skip the findings on coordinates."""
 
 
 def findings_of_reports(
     reports: PointReports, by: list[str], *, noise_as: str | None, distance: str
 ) -> pl.LazyFrame:
-    """Return the rows of internal_findings, from reports with the partition columns `by`."""
+    """Return the rows of internal_findings, given reports with the partition columns `by`."""
     row_counts = _points_of_partitions(reports.counts, by, noise_as)
     measured = _join_measures(reports, row_counts, by)
     sizes = measured.select(*by, "cluster", cluster_size="n")
@@ -198,7 +207,7 @@ def findings_of_reports(
 def _points_of_partitions(
     counts: pl.LazyFrame, by: list[str], noise_as: str | None
 ) -> pl.LazyFrame:
-    """Return the row counts that findings_on_sizes needs, from rows of internal_report."""
+    """Return the row counts that findings_on_sizes needs, computed from internal_report."""
     dropped = pl.col("n_noise") if noise_as == "drop" else pl.lit(0)
     total = pl.col("n").alias("total")
     return counts.select(
@@ -207,7 +216,7 @@ def _points_of_partitions(
 
 
 def _join_measures(reports: PointReports, row_counts: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    """Return one row per cluster, except noise singletons, with the values that findings use."""
+    """Return the values that the findings use, with one row per cluster but no noise singletons."""
     # The report is sorted, so row numbers have its order. Lists and structs could not be compared.
     named = reports.clusters.filter(pl.col("cluster").is_not_null())
     clusters = named.drop("centroid").with_row_index("number")
@@ -290,10 +299,9 @@ def _find_close_clusters(measured: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
 
 
 def _find_far_points(measured: pl.LazyFrame, by: list[str], *, is_squared: bool) -> pl.LazyFrame:
-    """Return the findings on clusters with a point farther away than ten times the mean distance.
+    """Return the findings on clusters with a point ten times as far from the center as the average.
 
-    If the distances are squared (`is_squared`), the ratio of two lengths is the square root of the
-    ratio of the squared distances.
+    If `is_squared` is true, distances are squared, and the square root of their ratio is used.
     """
     ratio_of_distances = ratio(pl.col("max_distance"), pl.col("mean_distance"))
     if is_squared:
@@ -315,7 +323,7 @@ def _find_far_points(measured: pl.LazyFrame, by: list[str], *, is_squared: bool)
 
 
 def _find_dominant_coordinates(states: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    """Return the findings on coordinates with nearly all of the variance within clusters."""
+    """Return the findings on coordinates that have nearly all of the variance within clusters."""
     places = pl.int_ranges(1, pl.col("m2").list.len() + 1).alias("coordinate")
     lists = states.filter(pl.col("n") > 0).select(*by, "n", "m2", places)
     variances = (

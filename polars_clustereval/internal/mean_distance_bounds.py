@@ -1,7 +1,7 @@
 """mean_distance_bounds: bounds on mean distances, and the clusters that must still be measured.
 
-x (m, d) are the queries, that is, the points whose mean distances to all k clusters are bounded; y
-are the points of a cluster. a is the mean distance from a query to its own cluster, and b is the
+x (m, d) are the queries, that is, the points whose mean distances to all k clusters are bounded. y
+are the points of a cluster. a is the mean distance from a query to its own cluster, and b is its
 mean distance to the nearest other cluster. MomentBounds and CityblockTables bound means over all
 points of a cluster. The points of a query's own cluster include the query itself, so
 find_candidates corrects the bounds on a.
@@ -69,8 +69,8 @@ SINGLE_PRECISION_ERROR = float(np.finfo(np.float32).eps)
 class MomentBounds:
     """Bounds on mean distances, computed from the moments of the clusters.
 
-    One bound is Jensen's inequality: the norm of a mean is at most the mean of the norms. The other
-    bounds follow from the triangle inequality.
+    One bound follows from Jensen's inequality, by which the norm of a mean is at most the mean of
+    the norms. The other bounds follow from the triangle inequality.
     """
 
     def __init__(
@@ -78,8 +78,8 @@ class MomentBounds:
     ) -> None:
         """Prepare bounds for the k clusters of one partition, given their moments.
 
-        The second moments tighten the lower bounds on euclidean distances. They are None for other
-        distances, and if they have not been computed.
+        Second moments tighten the lower bounds on euclidean distances. `second` is None for other
+        distances, or if second moments have not been computed.
         """
         self._clusters = clusters
         #: Whether `refine_lower` can raise the lower bounds.
@@ -101,9 +101,9 @@ class MomentBounds:
         own_cluster: Integers,
         rows: slice,  # noqa: ARG002 -- CityblockTables use it
     ) -> tuple[Floats, Floats]:
-        """Return lower and upper bounds (m, k) on mean distances from x (m, d) to clusters.
+        """Return lower and upper bounds (m, k) on the mean distances from x (m, d) to k clusters.
 
-        A column holds the bounds for one cluster, and the mean is over all points of the cluster.
+        Each column holds the bounds for one cluster. A mean is over all points of a cluster.
         own_cluster (m,) holds the indices of the points' own clusters. The lower bounds are
         tightest for clusters that can be the nearest other cluster.
         """
@@ -117,13 +117,13 @@ class MomentBounds:
         return lower * (1 - SLACK), (to_mean + mean_distances) * (1 + SLACK)
 
     def _euclidean_bounds(self, x: Floats, own_cluster: Integers) -> tuple[Floats, Floats]:
-        """Return bounds (m, k), lower and upper, on mean euclidean distances from x (m, d).
+        """Return lower and upper bounds (m, k) on mean euclidean distances from points x (m, d).
 
         The upper bound is the root of the mean squared distance, and the lower bound is the
         distance to the cluster's mean. With second moments, the variance of the squared distances
-        may yield a tighter lower bound. This bound takes most of the time, so it is computed only
-        for the own clusters of points, own_cluster (m,), and for clusters that can be the nearest
-        other cluster of a point.
+        may yield a tighter lower bound. The tighter bound takes most of the time, so it is computed
+        only for the points' own clusters, own_cluster (m,), and for clusters that can be the
+        nearest other cluster of a point.
         """
         squares = self._targets.squares(x)
         every = np.arange(self.n_clusters)
@@ -132,13 +132,13 @@ class MomentBounds:
     def near_bounds(
         self, x: Floats, own_cluster: Integers
     ) -> tuple[Integers, Integers, Floats, Floats]:
-        """Return bounds on mean euclidean distances as lower_and_upper does, for few clusters.
+        """Return the bounds of lower_and_upper for euclidean distances, but only for near clusters.
 
         A cluster is left out if none of the points x (m, d) belongs to the cluster, and if it
         cannot be the nearest other cluster of any point. If there are thousands of clusters, nearly
-        all of them are left out. The results are the numbers (c,) of the remaining clusters; own
-        (m,), which tells for each point the column of its own cluster in the bounds; and lower and
-        upper bounds (m, c).
+        all of them are left out. The result has four arrays: the numbers (c,) of the remaining
+        clusters, the column (m,) of each point's own cluster in the bounds, and the lower and upper
+        bounds (m, c).
         """
         squares = self._targets.squares(x)
         largest = squares.max(axis=1)
@@ -161,11 +161,11 @@ class MomentBounds:
         numbers: Integers,
         largest: Floats,
     ) -> tuple[Floats, Floats]:
-        """Return the result of _euclidean_bounds for the c clusters with these `numbers`.
+        """Return the result of _euclidean_bounds for the c clusters with the given `numbers`.
 
-        squares (m, c) are the squared distances from x (m, d) to the means of these clusters, own
-        (m,) are the columns of the points' own clusters, and `largest` (m,) are the largest squared
-        distances to the means of all clusters.
+        `squares` (m, c) holds the squared distances from x (m, d) to the means of these clusters,
+        and own (m,) holds the columns of the points' own clusters. `largest` (m,) is the largest
+        squared distance from each point to the mean of any cluster.
         """
         total_variances = self._total_variances[numbers]
         slack = SLACK * (largest[:, None] + total_variances)
@@ -185,9 +185,9 @@ class MomentBounds:
     def _skew_products(self, x: Floats, numbers: Integers) -> Floats:
         """Return lower bounds (m, c) on (x - mean) . skews for points x (m, d) and c clusters.
 
-        skews are the covariances of |y - mean|^2 with the cluster's points y. The product is a term
-        of the variance of |x - y|^2. The bound is the product minus the largest possible rounding
-        error.
+        The skews are the covariances of |y - mean|^2 with the cluster's points y. The product is a
+        term of the variance of |x - y|^2. The bound is the product minus the largest possible
+        rounding error.
         """
         assert self._second is not None
         skews, means = self._second.skews[numbers], self._clusters.means[numbers]
@@ -198,8 +198,8 @@ class MomentBounds:
     def refine_lower(self, x: Floats, number: int) -> Floats:
         """Return lower bounds (m,) on the mean distances from points x (m, d) to cluster `number`.
 
-        The bounds use all covariances of the cluster. This takes longer than lower_and_upper, which
-        uses only the largest variance of the cluster, but the bounds are usually tighter.
+        The bounds use all covariances of the cluster. The bounds take longer to compute than those
+        of lower_and_upper, which use only the largest variance, but are usually tighter.
         """
         assert self._second is not None
         offsets = x - self._clusters.means[number]
@@ -213,7 +213,7 @@ def _near_clusters(lower: Floats, upper: Floats, own_cluster: Integers) -> Integ
     """Return the indices of the clusters that can be the nearest other cluster of a point.
 
     `lower` and `upper` (m, k) bound the mean distances from m points to k clusters, and own_cluster
-    (m,) are the indices of the points' own clusters.
+    (m,) holds the indices of the points' own clusters.
     """
     others = upper.copy()
     take_own_means(others, own_cluster)
@@ -223,10 +223,10 @@ def _near_clusters(lower: Floats, upper: Floats, own_cluster: Integers) -> Integ
 def _root_mean_lower_bound(mean: Floats, variance: Floats) -> Floats:
     """Return a lower bound on the mean of sqrt(Z), where Z >= 0 is a random variable.
 
-    `mean` is the mean of Z, and `variance` is an upper bound on the variance of Z; both are arrays
+    `mean` holds the mean of Z, and `variance` holds an upper bound on the variance of Z, as arrays
     of the same shape. Here Z is the squared distance from a point to the points of a cluster. The
-    bound follows from sqrt(t) >= 1 + (t-1)/2 - (t-1)^2/2 at t = Z / mean. The bound is 0 if mean is
-    too small, or variance too large, for a float.
+    bound follows from sqrt(t) >= 1 + (t-1)/2 - (t-1)^2/2 with t = Z / mean. The bound is 0 if
+    `mean` is too small, or `variance` too large, for a float.
     """
     usable = (mean > TINY) & np.isfinite(variance)
     divisor = np.where(usable, mean, 1.0)
@@ -257,18 +257,18 @@ def _cityblock_bounds(x: Floats, clusters: ClusterMoments) -> tuple[Floats, Floa
 
 
 class CityblockTables:
-    """Bounds on mean cityblock distances, looked up in tables of a function of each coordinate.
+    """Bounds on mean cityblock distances, which are looked up in tables for each coordinate.
 
-    The mean of |x - y| over the points y of a cluster is convex in x. Between two nodes, it is at
-    most the chord, and at least the tangents at the nodes, which are at most `gap` below the chord.
-    Chords are computed in single precision, which takes half the time; their rounding error is
-    added to the gap.
+    The mean of |x - y| over the points y of a cluster is convex in x. Between two nodes, the mean
+    is at most the chord, and at least the tangents at the nodes, which are at most `gap` below the
+    chord. Chords are computed in single precision, which takes half the time. The rounding error of
+    the chords is added to the gap.
     """
 
     def __init__(self, coordinates: SortedCoordinates, is_query: Booleans) -> None:
-        """Tabulate, for each cluster and coordinate of a partition, the mean of |x - y| over y.
+        """Tabulate the mean of |x - y| over y for each cluster and coordinate of a partition.
 
-        is_query, with one value per point of the partition, marks the points for which bounds are
+        is_query has one value per point of the partition, and marks the points for which bounds are
         computed.
         """
         self._nodes = coordinates.nodes
@@ -288,12 +288,12 @@ class CityblockTables:
     def _chords(self, i: int, members: Sequence[Floats]) -> tuple[Floats, Floats, Floats]:
         """Return the chords of coordinate i: start values, slopes, and gaps with rounding errors.
 
-        A chord is drawn in each interval between two nodes, for each of k clusters. The chord is an
-        upper bound on the mean of |x - y| over the cluster's values y of the coordinate. `members`
-        holds these values for each cluster, sorted. Start values and slopes are arrays (intervals,
-        k). The third array (intervals, 2) has the gap, which is the most by which the chord may
-        exceed the mean, and the rounding error. Both are maxima over all clusters, which saves a
-        third of the look-ups and makes the bounds only slightly wider.
+        Each of k clusters has one chord per interval between two nodes. The chord is an upper bound
+        on the mean of |x - y| over the cluster's values y of the coordinate. `members` holds the
+        sorted values of each cluster. Start values and slopes are arrays (intervals, k). The third
+        array (intervals, 2) holds the gap, which is the most by which a chord may exceed the mean,
+        and the rounding error. Gaps and errors are maxima over all clusters, which saves a third of
+        the lookups and makes the bounds only slightly wider.
         """
         nodes = self._nodes[:, i]
         values, slopes = np.empty((2, len(nodes), len(members)))
@@ -321,11 +321,11 @@ class CityblockTables:
         own_cluster: Integers,  # noqa: ARG002 -- MomentBounds use it
         rows: slice,
     ) -> tuple[Floats, Floats]:
-        """Return bounds (m, k), lower and upper, on mean cityblock distances from x (m, d).
+        """Return lower and upper bounds (m, k) on mean cityblock distances from points x (m, d).
 
-        A column holds the bounds for one cluster, and the mean is over all points of the cluster.
-        Of all points for which bounds are computed, x has those in the slice `rows`, which is
-        needed to look up their intervals.
+        Each column holds the bounds for one cluster. A mean is over all points of a cluster. `rows`
+        is the slice of x among all points for which bounds are computed. The slice is needed to
+        look up the intervals of the points.
         """
         total = np.zeros((len(x), self._starts[0].shape[1]), np.float32)
         # These arrays are allocated only once, because allocation takes longer than everything
@@ -351,7 +351,7 @@ class CityblockTables:
 
 
 def _ratio_or_zero(part: Floats, whole: Floats) -> Floats:
-    """Return part / whole, entry by entry; 0 where whole is not positive."""
+    """Return part / whole, entry by entry, with 0 where `whole` is not positive."""
     return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
 
 
@@ -361,11 +361,11 @@ def _ratio_or_zero(part: Floats, whole: Floats) -> Floats:
 
 
 class Candidates(NamedTuple):
-    """The candidates: clusters that, by their bounds, can be the nearest other cluster of a point.
+    """The candidates, that is, the clusters that can be the nearest other cluster of a point.
 
-    a_lower, a_upper and b_upper bound a and b for each of m points. `point` and `cluster` are the
-    numbers of q pairs of a point and a candidate, sorted by point; `lower` and `upper` bound the
-    mean distance from the point to the cluster of a pair.
+    a_lower, a_upper and b_upper bound a and b for each of m points. There are q pairs of a point
+    and a candidate, sorted by point. For each pair, `point` and `cluster` are the numbers of the
+    two, and `lower` and `upper` bound the mean distance between them.
     """
 
     #: (m,)
@@ -394,10 +394,10 @@ class Candidates(NamedTuple):
     def mean_distances(self) -> MeanDistances:
         """Return the bounds on a and b, the mean distances of the m points.
 
-        a is the mean distance to the own cluster, and b is the mean distance to the nearest other
-        cluster. The lower bound on b is the smallest lower bound of the point's candidates. b is
-        NaN if there are no candidates. neighbor, the number of the nearest other cluster, is -1,
-        because it is not known.
+        a is the mean distance from a point to its own cluster, and b is the mean distance to the
+        nearest other cluster. The lower bound on b is the smallest lower bound of the point's
+        candidates. b is NaN if there are no candidates. neighbor, the number of the nearest other
+        cluster, is -1, because it is not known.
         """
         b_lower = np.full(len(self.a_lower), np.nan)
         np.fmin.at(b_lower, self.point, self.lower)
@@ -416,10 +416,10 @@ def find_candidates(
 ) -> Candidates:
     """Return for each point of x (m, d) the other clusters that may be the nearest, with bounds.
 
-    own_cluster (m,) holds the indices of the points' clusters, and `sizes` (k,) the numbers of
-    points of all clusters. `bounds` computes the bounds on mean distances. If `bounds` can refine
-    lower bounds, they are refined for points with several candidates, because this can rule out
-    some of the candidates. With refine_all, they are refined for all points, because the caller
+    own_cluster (m,) holds the indices of the points' clusters, and `sizes` (k,) holds the sizes of
+    all clusters. `bounds` computes the bounds on mean distances. If `bounds` can refine lower
+    bounds, it does so for points with several candidates, because this may rule out some of the
+    candidates. With refine_all, the lower bounds are refined for all points, because the caller
     needs the bounds themselves.
     """
 
@@ -471,22 +471,22 @@ def _refine_candidates(
     *,
     refine_all: bool,
 ) -> Candidates:
-    """Return the candidates with raised lower bounds, except pairs that the new bounds rule out.
+    """Return the candidates with raised lower bounds, without pairs that the new bounds rule out.
 
-    Candidates are pairs of a point and a cluster other than its own. The cluster is ruled out as
-    the nearest if its lower bound exceeds the upper bound of another cluster. x (m, d) are all
-    points, and own_cluster (m,) are the indices of their clusters. `bounds.refine_lower` computes
-    the new bounds. Without refine_all, new bounds are computed only for points with more than one
-    candidate. With refine_all, they are computed for all points, and also for the points' own
+    Candidates are pairs of a point and a cluster other than its own. A cluster is ruled out as the
+    nearest if its lower bound exceeds the upper bound of another cluster. x (m, d) are all points,
+    and own_cluster (m,) holds the indices of their clusters. `bounds.refine_lower` computes the new
+    bounds. Without refine_all, new bounds are computed only for points with more than one
+    candidate. With refine_all, new bounds are computed for all points, and also for the points' own
     clusters.
     """
     points_per_call = max(16, SINGLE_THREAD_MULTIPLICATIONS // x.shape[1] ** 2)
 
     def raise_lower(lower: Floats, points: Integers, clusters: Integers, pairs: Integers) -> Floats:
-        """Return a copy of the lower bounds for pairs of a point and a cluster, with some raised.
+        """Return a copy of the lower bounds for point-cluster pairs, with some of them raised.
 
         lower[i] bounds the mean distance from x[points[i]] to the cluster with the index
-        clusters[i]. `pairs` are the indices i of the bounds to raise.
+        clusters[i]. `pairs` holds the indices i of the bounds to raise.
         """
         raised = lower.copy()
 
@@ -525,11 +525,11 @@ def _refine_candidates(
 def queries_to_evaluate(widths: Floats, id_ranks: Integers, tolerance: float) -> Booleans:
     """Return for each of m points (m,) whether its silhouette must be computed exactly.
 
-    `widths` (m,) are the upper minus the lower bounds on the silhouettes; computing a silhouette
-    reduces its width to 0. The smallest number of points is chosen that makes the mean of all m
-    widths at most `tolerance`. Points with the widest intervals are chosen first. Among points with
-    equal widths, those with the smallest id_ranks come first. id_ranks (m,) are the positions of
-    the points' ids in sorted order.
+    `widths` (m,) holds the upper minus the lower bounds on the silhouettes. Computing a silhouette
+    exactly reduces its width to 0. The function chooses the smallest number of points that brings
+    the mean of all m widths down to at most `tolerance`. Points with the widest intervals are
+    chosen first. Among points with equal widths, those with the smallest id_ranks come first.
+    id_ranks (m,) holds the positions of the points' ids in sorted order.
     """
     widths = np.nan_to_num(widths)
     order = np.lexsort((id_ranks, -widths))
@@ -545,13 +545,13 @@ def queries_to_evaluate(widths: Floats, id_ranks: Integers, tolerance: float) ->
 def exact_means(
     x: Floats, own_cluster: Integers, candidates: Candidates, needed: Booleans, sums: DistanceSums
 ) -> MeanDistances:
-    """Return the mean distances of points x (m, d): exact where `needed` (m,) is true, else bounds.
+    """Return mean distances of points x (m, d): exact where `needed` (m,) is true, else bounds.
 
     Each mean distance is from a point to its own cluster or to the nearest other cluster.
     own_cluster (m,) holds the indices of the points' clusters. `candidates` has the bounds, and the
-    clusters that can be the nearest other cluster. Distances are computed only to these clusters
-    and to the own cluster. `sums` computes sums of distances to all points of a cluster. neighbor
-    is -1 for points with only bounds.
+    clusters that can be the nearest other cluster. Distances are computed only to the candidates
+    and to a point's own cluster. `sums` computes sums of distances to all points of a cluster. For
+    points that have only bounds, neighbor is -1.
     """
     points = np.flatnonzero(needed)
     clusters = own_cluster[points]
@@ -570,14 +570,14 @@ def exact_means(
 def nearest_candidate(
     x: Floats, candidates: Candidates, sums: DistanceSums, *, sign: float = 1.0
 ) -> tuple[Floats, Integers]:
-    """Return the exact mean distance (m,) to the nearest other cluster, and that cluster (m,).
+    """Return the exact mean distances (m,) to the nearest other clusters, and their indices (m,).
 
     x (m, d) are the points. For each point, `candidates` holds the clusters that can be the
-    nearest, with bounds. `sums` computes sums of distances to all points of a cluster. The clusters
-    are returned as indices (m,). For points without candidates, the distance is infinite and the
-    index is -1. The mean distance to the candidate with the smallest upper bound is computed first,
-    because it rules out most of the other candidates. The means, like the bounds, are multiplied by
-    `sign`: with -1, the furthest cluster becomes the nearest.
+    nearest, with bounds. `sums` computes sums of distances to all points of a cluster. For points
+    without candidates, the distance is infinite and the index is -1. The mean distance to the
+    candidate with the smallest upper bound is computed first, because it rules out most of the
+    other candidates. Like the bounds, the means are multiplied by `sign`. If `sign` is -1, the
+    furthest cluster becomes the nearest.
     """
     point, cluster = candidates.point, candidates.cluster
     is_first = np.bincount(point, minlength=len(x))[point] == 1
@@ -608,13 +608,13 @@ def nearest_candidate(
 def prepare_bounds_and_sums(
     part: Partition, is_query: Booleans, distance: Distance, *, with_second: bool = True
 ) -> tuple[MomentBounds | CityblockTables, DistanceSums]:
-    """Return two objects for the clusters of a partition, chosen by the distance.
+    """Return an object that bounds mean distances, and one that computes sums of distances.
 
-    The first object bounds the mean distances from points to clusters, and the second computes
-    exact sums of distances to all points of a cluster. is_query, with one value per point of the
-    partition, marks the points for which bounds or sums are needed. For cityblock, both objects
-    share sorted coordinates. with_second computes second moments, which tighten the lower bounds of
-    euclidean distances.
+    The first object bounds the mean distances from points to the clusters of a partition. The
+    second object computes exact sums of distances to all points of a cluster. is_query has one
+    value per point of the partition, and marks the points for which bounds or sums are needed. For
+    cityblock, both objects share sorted coordinates. If with_second is true, second moments are
+    computed, which tighten the lower bounds on euclidean distances.
     """
     if distance.name == "cityblock":
         coordinates = SortedCoordinates(part)
@@ -630,13 +630,13 @@ def prepare_bounds_and_sums(
 def partition_means(
     part: Partition, is_query: Booleans, distance: Distance, tolerance: float | None
 ) -> tuple[MeanDistances, Booleans]:
-    """Return the mean distances of the queries of a partition, and flags (m,) of exact results.
+    """Return the mean distances of a partition's queries, and flags (m,) that mark exact results.
 
-    The m queries are the points where is_query, one value per point of the partition, is true.
-    Without a tolerance, all mean distances are exact. With a tolerance, mean euclidean distances
-    may remain bounds, as long as the mean width (upper - lower) of all silhouettes does not exceed
-    the tolerance; exact silhouettes have width 0. Among silhouettes with equal widths, those with
-    the lowest ids are computed first.
+    The m queries are the points for which the flag in is_query is true. Without a tolerance, all
+    mean distances are exact. With a tolerance, mean euclidean distances may remain bounds, as long
+    as the mean width (upper - lower) of all silhouettes does not exceed the tolerance. Exact
+    silhouettes have width 0. Among silhouettes with equal widths, those with the lowest ids are
+    computed first.
     """
     x, own_cluster = part.x, part.numbers
     if not is_query.all():
@@ -664,12 +664,12 @@ def make_mean_distance_function(
     """Return a function of points that computes their mean distances from moments of clusters.
 
     The function takes points x (m, d) and the indices own_cluster (m,) of their clusters in the
-    partition of `moments`. It returns a, the mean distance to the own cluster, and b, the distance
-    to other clusters according to `between`. With method 'simplified', a and b are distances to
-    centers. With other methods, they are exact for sqeuclidean and cosine, and bounds for other
-    distances. The function reads no points of the clusters, so you can call it for one batch of
-    streamed points after another. For sqeuclidean and cosine, the field neighbor is computed only
-    if with_neighbor is true.
+    partition of `moments`. The function returns a, the mean distance to a point's own cluster, and
+    b, the distance to other clusters according to `between`. With method 'simplified', a and b are
+    distances to centers. With other methods, a and b are exact for sqeuclidean and cosine, and
+    bounds for other distances. The function does not read the points of the clusters, so you can
+    call it for one batch of streamed points after another. For sqeuclidean and cosine, the field
+    neighbor is computed only if with_neighbor is true.
     """
     clusters = moments.clusters
     if method == "simplified":
@@ -683,7 +683,7 @@ def make_mean_distance_function(
     bounds = MomentBounds(clusters, moments.second, distance)
 
     def bound_means(x: Floats, own_cluster: Integers) -> MeanDistances:
-        """Return bounds on mean distances from x (m, d) to own and nearest other clusters.
+        """Return bounds on the mean distances from x (m, d) to own and nearest other clusters.
 
         own_cluster (m,) holds the indices of the points' clusters.
         """

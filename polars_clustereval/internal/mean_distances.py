@@ -1,17 +1,17 @@
 """mean_distances: mean distances from points to their own cluster (a) and to other clusters (b).
 
-The means of squared distances follow exactly from the moments of the clusters. For the means of
-other distances, bounds follow from the moments (mean_distance_bounds). These means are computed
-from the points only for clusters that the bounds do not rule out: the own cluster, and the clusters
-that can be the nearest other cluster.
+The means of squared distances follow exactly from the moments of the clusters. For other distances,
+the moments yield only bounds on the means (see mean_distance_bounds). Exact means are then computed
+from the points, but only for clusters that the bounds do not rule out: a point's own cluster, and
+the clusters that can be the nearest other cluster.
 
-b is the mean distance to the nearest other cluster. With `between`, it may also be the mean
-distance to the furthest cluster, or to all points of other clusters; for these two, this module has
-no bounds (see other_means).
+b is the mean distance to the nearest other cluster. Depending on the option `between`, b may also
+be the mean distance to the furthest cluster, or to all points of other clusters. This module has no
+bounds for these two cases (see other_means).
 
-x (m, d) are the points whose means are computed, and own_cluster (m,) are the numbers of their
-clusters among the k clusters of the partition. y (n, d) are the points of one cluster, and sizes
-(k,) are the numbers of points of the clusters.
+x (m, d) are the points for which mean distances are computed, and own_cluster (m,) holds the
+numbers of their clusters among the k clusters of the partition. y (n, d) are the points of one
+cluster, and sizes (k,) holds the sizes of the clusters.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ SILHOUETTE_COLUMNS = ("a", "b", "lower", "upper")
 
 
 class MeanDistances(NamedTuple):
-    """Bounds (m,) on a and b, which the module docstring defines, for each of m points.
+    """Bounds (m,) on the mean distances a and b of m points (see the module docstring).
 
     neighbor is the number of the cluster to which b is the distance. If there is no other cluster,
     neighbor is -1 and b is NaN. neighbor is also -1 if b is the mean over all other clusters.
@@ -64,14 +64,14 @@ class MeanDistances(NamedTuple):
 
     @property
     def is_exact(self) -> bool:
-        """Whether a and b are known exactly, that is, their lower and upper bounds coincide."""
+        """Whether a and b are known exactly, that is, whether their bounds coincide."""
         return self.a_lower is self.a_upper and self.b_lower is self.b_upper
 
     def silhouettes(self, sizes: Floats | Integers) -> tuple[Floats, Floats]:
         """Return lower and upper bounds, each (m,), on the silhouettes of the m points.
 
-        `sizes` (m,) are the numbers of points in the clusters of these points. The silhouette of a
-        point that is alone in its cluster is 0.
+        `sizes` (m,) holds the sizes of the points' clusters. The silhouette of a point that is
+        alone in its cluster is 0.
         """
         alone = sizes == 1
         lower = np.where(alone, 0.0, _silhouette_values(self.a_upper, self.b_lower))
@@ -84,9 +84,9 @@ class MeanDistances(NamedTuple):
     ) -> Floats:
         """Return four rows (4, m): a, b, and the lower and upper bounds on the silhouettes.
 
-        `sizes` (m,) are the numbers of points in the clusters of the points. a and b are NaN where
-        they are not known exactly; b is also NaN if there is no other cluster. The silhouettes are
-        NaN unless is_clustering is true. is_clustering, a single value or (m,), tells whether the
+        `sizes` (m,) holds the sizes of the points' clusters. a and b are NaN where they are not
+        known exactly. b is also NaN if there is no other cluster. The silhouettes are NaN unless
+        is_clustering is true. is_clustering, a single flag or one per point (m,), tells whether the
         partition has more than one cluster, and fewer clusters than points.
         """
         lower, upper = (np.where(is_clustering, s, np.nan) for s in self.silhouettes(sizes))
@@ -98,7 +98,7 @@ class MeanDistances(NamedTuple):
 
 
 def _silhouette_values(a: Floats, b: Floats) -> Floats:
-    """Return the silhouettes (b - a) / max(a, b) for mean distances a and b; 0 if both are 0."""
+    """Return the silhouettes (b - a) / max(a, b) for mean distances a and b, or 0 if a = b = 0."""
     largest = np.maximum(a, b)
     return np.divide(b - a, largest, out=np.zeros_like(largest), where=largest != 0)
 
@@ -135,7 +135,7 @@ class SecondMoments(NamedTuple):
 
     @property
     def largest_variances(self) -> Floats:
-        """Largest variance (k,) of each cluster in any direction, inf if covariances overflow."""
+        """Largest variance (k,) of each cluster in any direction; inf if covariances overflow."""
         finite = np.isfinite(self.covariances).all(axis=(1, 2))
         largest = np.full(len(self.covariances), np.inf)
         largest[finite] = np.linalg.eigvalsh(self.covariances[finite])[:, -1]
@@ -147,7 +147,7 @@ def cluster_moments(part: Partition, distance: Distance) -> ClusterMoments:
 
     The moments are computed from the points of the partition, which are in memory. The mean
     distance from the points to the mean of their cluster is computed only for chebyshev and
-    minkowski, because their bounds need it; for other distances it is 0.
+    minkowski, because their bounds need it. For other distances, the mean distance is set to 0.
     """
     needs_distances = distance.name in ("chebyshev", "minkowski")
 
@@ -175,8 +175,8 @@ def second_moments(part: Partition, clusters: ClusterMoments) -> SecondMoments:
     """Return the SecondMoments of a partition's clusters, computed from their points y.
 
     The second moments are the covariances of y, the covariances of |y - mean|^2 with y (skews), and
-    the variance of |y - mean|^2 (tails). The second moments tighten the lower bounds on mean
-    euclidean distances. `clusters` holds the means of the same clusters.
+    the variance of |y - mean|^2 (tails). Second moments tighten the lower bounds on mean euclidean
+    distances. `clusters` holds the means of the same clusters.
     """
     k, dims = clusters.means.shape
     moments = SecondMoments(np.empty((k, dims, dims)), np.empty((k, dims)), np.empty(k))
@@ -191,7 +191,7 @@ def second_moments(part: Partition, clusters: ClusterMoments) -> SecondMoments:
 
 
 class PartitionMoments(NamedTuple):
-    """Moments of the k clusters of one partition, numbered from `start` among all clusters."""
+    """Moments of the k clusters of one partition, whose numbers begin with `start`."""
 
     start: int
     clusters: ClusterMoments
@@ -208,7 +208,7 @@ def stream_moments(
     The table has one row per cluster: the columns that identify it, its center and spread, and
     `number`, which counts the clusters of all partitions from 0. The moments hold the same
     statistics (sizes, means, variances, ...) as arrays. The points stream, so they are never all in
-    memory. If with_second is true, they stream a second time, to compute the second moments.
+    memory. If with_second is true, the points stream again to compute the second moments.
     """
     clusters = points.clusters.drop("number")
     if points.distance.name != "cosine":
@@ -226,9 +226,9 @@ def stream_moments(
 def _extract_moments(points: Points, part: pl.DataFrame) -> PartitionMoments:
     """Return the moments of one partition, converted from the columns of a frame to arrays.
 
-    `part` has one row per cluster of the partition, the rows of the table of stream_moments:
-    number, size, mean_distance (from the points to their mean), zeros (the number of zero vectors)
-    and vectors. `points` tells in which columns the vectors are stored.
+    `part` has the rows of one partition in the table of stream_moments. The columns are number,
+    size, mean_distance (from the points to their mean), zeros (the number of zero vectors) and the
+    vectors. `points` tells in which columns the vectors are stored.
     """
 
     def vector_matrix(kind: str) -> Floats:
@@ -252,7 +252,7 @@ def _extract_moments(points: Points, part: pl.DataFrame) -> PartitionMoments:
 def join_cluster_numbers(rows: pl.LazyFrame, by: list[str], table: pl.DataFrame) -> pl.LazyFrame:
     """Return `rows`, one row per point, with the number of the point's cluster as `number`.
 
-    The table has one row per cluster, with its number (see stream_moments); `by` are the columns
+    `table` has one row per cluster, with its number (see stream_moments). `by` lists the columns
     that identify a cluster in both frames.
     """
     return join_small(rows, by, table.lazy().select(*by, "number"))
@@ -263,13 +263,13 @@ def _add_second_moments(
 ) -> list[PartitionMoments]:
     """Return the moments of each partition with second moments, after another pass over the points.
 
-    The table has one row per cluster: the columns that identify it, and its number (see
-    stream_moments). `moments` are the moments of all partitions.
+    `table` has one row per cluster: the columns that identify the cluster, and its number (see
+    stream_moments). `moments` holds the moments of all partitions.
     """
     sums = _SecondMomentSums(moments, points.form.dims)
 
     def add_to_second_moments(batch: pl.DataFrame) -> pl.DataFrame:
-        """Add a batch of points to the sums; return an empty frame as the result of the stream."""
+        """Add a batch of points to the sums, and return an empty frame for the stream."""
         with np.errstate(all="ignore"):
             sums.add(points.form.to_matrix(batch, "x"), batch["number"].to_numpy())
         return batch.select("number").clear()
@@ -284,11 +284,11 @@ def _add_second_moments(
 class _SecondMomentSums:
     """Sums over the points of each cluster, from which the second moments are computed.
 
-    The clusters are those of all partitions. Batches of points may be added from any thread.
+    The sums cover the clusters of all partitions. Batches of points may be added from any thread.
     """
 
     def __init__(self, moments: list[PartitionMoments], dims: int) -> None:
-        """Start with sums of 0 for each cluster; points have `dims` coordinates.
+        """Start with sums of 0 for each cluster of points with `dims` coordinates.
 
         `moments` has the sizes, means and variances of the clusters of each partition.
         """
@@ -302,7 +302,7 @@ class _SecondMomentSums:
         self._lock = Lock()
 
     def add(self, x: Floats, numbers: Integers) -> None:
-        """Add the products of coordinates of points x (m, d) to the sums of their clusters.
+        """Add the products of the coordinates of points x (m, d) to the sums of their clusters.
 
         `numbers` (m,) are the numbers of the points' clusters among the clusters of all partitions.
         """
@@ -320,7 +320,7 @@ class _SecondMomentSums:
     def add_to_moments(self) -> list[PartitionMoments]:
         """Return the moments of each partition, with the second moments that follow from the sums.
 
-        All points must be added before this call.
+        All points must have been added before this call.
         """
         with_second = []
         for moments in self._moments:
@@ -340,12 +340,12 @@ class _SecondMomentSums:
 class SquaredMeans:
     """Exact mean squared distances: the squared distance to the mean, plus the total variance.
 
-    The mean and the variance are those of the cluster. Matrices are (k, m), with one row per
-    cluster and one column per point, so that operations on all points run along the rows.
+    The mean and the variance are those of the cluster. Matrices have the shape (k, m), with one row
+    per cluster and one column per point, so that operations on all points run along the rows.
     """
 
     def __init__(self, clusters: ClusterMoments, distance: Distance, between: Between) -> None:
-        """Prepare the k clusters of a partition; `distance` must be sqeuclidean or cosine."""
+        """Prepare the k clusters of a partition for `distance`, either sqeuclidean or cosine."""
         self._clusters = clusters
         self._between = between
         self._is_cosine = distance.name == "cosine"
@@ -363,7 +363,7 @@ class SquaredMeans:
         self._constants = np.einsum("ij,ij->i", offsets, offsets) + self._total_variances
 
     def means(self, x: Floats, own_cluster: Integers, *, with_neighbor: bool) -> MeanDistances:
-        """Return exact a and b: mean distances from x (m, d) to own and other clusters.
+        """Return the exact mean distances a and b from points x (m, d) to own and other clusters.
 
         own_cluster (m,) holds the indices of the points' clusters. The field neighbor is meaningful
         only if with_neighbor is true, which takes longer.
@@ -406,13 +406,13 @@ class SquaredMeans:
         return MeanDistances(a, a, b, b, neighbor)
 
     def _reduce_others(self, means: Floats, own_cluster: Integers) -> tuple[Floats, Integers]:
-        """Return the distance (m,) and index (m,) that reduce_others finds in `means` (m, k)."""
+        """Return the distances (m,) and indices (m,) that reduce_others finds in `means` (m, k)."""
         return reduce_others(means, own_cluster, self._clusters.sizes, self._between)
 
     def _zero_vectors(self, x: Floats) -> Integers:
-        """Return the indices of the points x (m, d) that are zero vectors; none for sqeuclidean.
+        """Return the indices of the zero vectors among points x (m, d), or none for sqeuclidean.
 
-        The cosine distances from these points to all other points are not computed, but set to 1.
+        The cosine distance from a zero vector to any other point is not computed, but set to 1.
         """
         possible = self._is_cosine and self._clusters.n_zero_vectors.any()
         return np.flatnonzero(~x.any(axis=1)) if possible else np.arange(0)
@@ -422,7 +422,7 @@ class SquaredMeans:
 
         own_cluster (m,) holds the indices of these clusters. The mean is over all points of a
         cluster, including the point itself. The computation uses differences of coordinates, which
-        lose no digits, unlike the product of matrices that `means` computes first.
+        lose no digits, unlike the matrix product that `means` computes first.
         """
         offsets = x - self._clusters.means[own_cluster]
         squares = np.einsum("ij,ij->i", offsets, offsets)
@@ -430,10 +430,10 @@ class SquaredMeans:
         return squares + self._total_variances[own_cluster]
 
     def _recompute_others(self, x: Floats, own_cluster: Integers) -> tuple[Floats, Integers]:
-        """Return the mean squared distances (m,) to other clusters, and the indices (m,) of these.
+        """Return the mean squared distances (m,) to other clusters, and their indices (m,).
 
         own_cluster (m,) holds the indices of the clusters of the points x (m, d). The computation
-        uses differences of coordinates, which lose no digits, unlike the product of matrices that
+        uses differences of coordinates, which lose no digits, unlike the matrix product that
         `means` computes first.
         """
         squares = np.zeros((len(x), len(self._constants)))
@@ -446,9 +446,9 @@ class SquaredMeans:
 def exclude_self(means: Floats, sizes: Floats) -> Floats:
     """Return the mean distances (m,) from points to the other points of their clusters.
 
-    `means` (m,) are the mean distances from the points to all points of their clusters, including
-    the distance 0 from each point to itself. `sizes` (m,) are the numbers of points of these
-    clusters. The result is 0 for a point that is alone in its cluster.
+    `means` (m,) holds the mean distances from the points to all points of their clusters, including
+    the distance 0 from each point to itself. `sizes` (m,) holds the sizes of these clusters. The
+    result is 0 for a point that is alone in its cluster.
     """
     return np.where(sizes == 1, 0.0, means * sizes / np.maximum(sizes - 1, 1))
 
@@ -463,9 +463,9 @@ def simplified_means(
 ) -> MeanDistances:
     """Return the distances from points x (m, d) to the centers of their own and of other clusters.
 
-    The simplified silhouette uses these distances instead of mean distances. own_cluster (m,) holds
-    the indices of the points' clusters, `sizes` (k,) the numbers of points of the clusters, and
-    `centers` (k, d) their centers. a is 0 for a point that is alone in its cluster.
+    The simplified silhouette uses distances to centers instead of mean distances. own_cluster (m,)
+    holds the indices of the points' clusters. `sizes` (k,) and `centers` (k, d) hold the sizes and
+    the centers of the clusters. a is 0 for a point that is alone in its cluster.
     """
     means = distance_matrix(x, centers, distance)
     a = np.where(sizes[own_cluster] == 1, 0.0, take_own_means(means, own_cluster))
@@ -476,8 +476,8 @@ def simplified_means(
 def take_own_means(means: Floats, own_cluster: Integers) -> Floats:
     """Return from each row of `means` (m, k) the entry (m,) in the column own_cluster (m,).
 
-    In `means`, these entries are then overwritten by infinity, so that the smallest entry of a row
-    is the mean distance to the nearest other cluster.
+    These entries of `means` are then replaced with infinity, so that the smallest entry of a row is
+    the mean distance to the nearest other cluster.
     """
     points = np.arange(len(means))
     a = means[points, own_cluster]
@@ -501,16 +501,16 @@ class DistanceSums:
     """Sums of the distances from points to all points of a cluster of one partition."""
 
     def __init__(self, part: Partition, distance: Distance) -> None:
-        """Prepare the points of each cluster of the partition as targets of the distance."""
+        """Prepare the points of each cluster as targets to which distances are computed."""
         self.sizes = part.sizes.astype(float)
         self._points = part.x
         self._targets = [TargetPoints(y, distance) for y in part.members]
 
     def pair_sums(self, x: Floats, points: Integers, clusters: Integers) -> Floats:
-        """Return for q pairs the sum (q,) of distances from a point to the points of a cluster.
+        """Return for q pairs the sums (q,) of distances from a point to the points of a cluster.
 
-        Pair i consists of the point x[points[i]] and the cluster with the index clusters[i]. x is
-        (m, d), and `points` and `clusters` are (q,).
+        Pair i consists of the point x[points[i]] and the cluster with the index clusters[i]. x has
+        the shape (m, d), and `points` and `clusters` have the shape (q,).
         """
         sums = np.empty(len(points))
 
@@ -567,7 +567,7 @@ class SortedCoordinates:
         The first array (d, n) has the sorted values of each coordinate. The second array (n,) has
         the sum of the cityblock distances from each point to all points of the cluster. The third
         array (d, n) tells, for each coordinate of each point, which interval between two of
-        self.nodes contains the coordinate; the intervals are numbered from 0.
+        self.nodes contains the coordinate. Intervals are numbered from 0.
         """
         columns, sums = np.array(points.T, order="C"), np.zeros(len(points))
         intervals = np.empty(columns.shape, np.uint8)
@@ -584,8 +584,8 @@ class SortedCoordinates:
 def sort_order(x: Floats) -> Integers:
     """Return the indices that sort the numbers x, like argsort, but in a third of the time.
 
-    x is sorted first as integers of 16 bits, for which numpy uses a radix sort, and then exactly:
-    numpy's stable sort is fast for nearly sorted numbers.
+    x is first sorted as 16-bit integers, for which numpy uses a radix sort. The result is then
+    sorted exactly, because numpy's stable sort is fast for nearly sorted numbers.
     """
     if not len(x):
         return np.arange(0)
@@ -600,9 +600,9 @@ def sort_order(x: Floats) -> Integers:
 def absolute_sums(y: Floats, x: Floats, below: Integers | None = None) -> Floats:
     """Return for each number in x (m,) the sum of its absolute differences from the numbers y (n,).
 
-    The result is computed from running sums of y, instead of m n differences. Both x and y must be
-    sorted. `below` (m,) holds for each x the number of y less than x; values equal to x may or may
-    not be counted. If `below` is None, it is computed by binary search.
+    The result is computed from running sums of y, instead of from m n differences. Both x and y
+    must be sorted. `below` (m,) holds, for each number in x, how many numbers in y are smaller.
+    Equal numbers may or may not be counted. If `below` is None, it is computed by binary search.
     """
     # Numbers are taken relative to the median, so that equal numbers sum to exactly 0, and an
     # outlier costs no digits.
@@ -633,13 +633,13 @@ class SortedDistanceSums(DistanceSums):
     def own_sums(self, x: Floats, points: Integers, clusters: Integers) -> Floats:  # noqa: ARG002
         """Return the sums (q,) of the distances from q points to all points of their own clusters.
 
-        `points` (q,) are indices of queries. The sums were computed when the coordinates were
+        `points` (q,) holds indices of queries. The sums were computed when the coordinates were
         sorted, so x and clusters are not used.
         """
         return np.asarray(self._own_sums[points])
 
     def _cluster_sums(self, x: Floats, number: int) -> Floats:
-        """Return sums (m,) of cityblock distances from x (m, d) to points of cluster `number`."""
+        """Return sums (m,) of cityblock distances from x (m, d) to the points of a cluster."""
         sums = np.zeros(len(x))
         columns = np.ascontiguousarray(x.T)
         for column, members in zip(columns, self._coordinates.columns[number], strict=True):
@@ -658,13 +658,13 @@ def call_by_cluster(
     work_per_pair: int,
     points_per_call: int | None = None,
 ) -> None:
-    """Call a function, in threads, with all pairs of a point and a cluster, grouped by cluster.
+    """Call a function in threads for all pairs of a point and a cluster, grouped by cluster.
 
-    Pair i, of q pairs, is the point with the index points[i] and the cluster with the index
-    clusters[i], which is below n_clusters. The function is called with the index of a cluster, the
-    indices of the points paired with it, and the indices i of these pairs, at most
-    `points_per_call` pairs at a time. work_per_pair is roughly how many numbers the function
-    processes for a pair.
+    Pair i consists of the point with the index points[i] and the cluster with the index
+    clusters[i], which is less than n_clusters. Each call passes the index of a cluster, the indices
+    of points paired with this cluster, and the indices i of these pairs. A call has at most
+    `points_per_call` pairs. work_per_pair is roughly the number of values that the function
+    processes for each pair.
     """
     # numpy uses a radix sort for 16-bit integers.
     keys = clusters.astype(np.uint16) if n_clusters < 2**16 else clusters

@@ -1,8 +1,8 @@
 """other_means: exact mean distances if b is not the distance to the nearest other cluster.
 
 b is the mean distance to all points of other clusters together, or to the points of the furthest
-cluster. x (m, d) are the queries, that is, the points whose means are computed, and own_cluster
-(m,) are the indices of their clusters among the k clusters of the partition.
+cluster. x (m, d) are the queries, that is, the points for which mean distances are computed, and
+own_cluster (m,) holds the indices of their clusters among the k clusters of the partition.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _PAIRS_PER_BLOCK = 2**20
 def other_partition_means(
     part: Partition, is_query: Booleans, distance: Distance, between: Between
 ) -> MeanDistances:
-    """Return exact mean distances of the queries of a partition, unless `between` is 'nearest'.
+    """Return exact mean distances of a partition's queries if `between` is not 'nearest'.
 
-    `between` is 'mean_other' or 'furthest'. The m queries are the points where is_query, one value
-    per point of the partition, is true.
+    `between` is 'mean_other' or 'furthest'. The m queries are the points for which is_query is
+    true. is_query has one value per point of the partition.
     """
     x, own_cluster = part.x[is_query], part.numbers[is_query]
     bounds, sums = prepare_bounds_and_sums(part, is_query, distance, with_second=False)
@@ -53,10 +53,10 @@ def other_partition_means(
 
 
 def _means_to_all_others(x: Floats, own_cluster: Integers, sums: DistanceSums) -> Floats:
-    """Return the mean distances (m,) from x (m, d) to all points of other clusters, NaN if none.
+    """Return mean distances (m,) from x (m, d) to all points of other clusters, or NaN if none.
 
-    The distances to all other clusters are added up. Subtracting the sum over the own cluster from
-    the sum over all points would lose digits.
+    The sums of distances to the other clusters are added up. Subtracting the sum over a point's own
+    cluster from the sum over all points would lose digits.
     """
     totals = np.empty(len(x))
     step = max(1, _PAIRS_PER_BLOCK // len(sums.sizes))
@@ -75,7 +75,7 @@ def _find_furthest(
 ) -> Candidates:
     """Return for each point of x (m, d) the other clusters that may be the furthest.
 
-    A cluster can be the furthest if its upper bound is at least the largest lower bound of the
+    A cluster may be the furthest if its upper bound is at least the largest lower bound of the
     other clusters. The partition has n_clusters clusters. The bounds in the result are bounds on
     the negative mean distances, so that the furthest cluster becomes the nearest.
     """

@@ -1,8 +1,9 @@
-"""pairwise: indices that need the distances of all pairs of points, or nearest neighbors.
+"""pairwise: indices that need the distances between all pairs of points, or nearest neighbors.
 
 n points form n (n - 1) / 2 pairs, so max_points limits the number of points. If the two points of a
-pair are in the same cluster, their distance is called a distance within clusters, otherwise a
-distance between clusters. `within` and `between` are arrays of these distances.
+pair are in the same cluster, their distance is called a distance within clusters. Otherwise it is
+called a distance between clusters. The arrays `within` and `between` hold the two kinds of
+distances.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ _TIE_TOLERANCE = 1e-10
 def _check_whole_number(name: str, x: float, least: int) -> int:
     """Return x, the user's value of the parameter `name`, as an int.
 
-    Raise an error unless it is a whole number >= `least`.
+    Raise an error unless x is a whole number >= `least`.
     """
     if not (is_number(x) and least <= float(x) < 1e15 and float(x) == int(x)):
         raise ClusterEvalError(f"{name}: expected a whole number >= {least}, got {show_value(x)}")
@@ -66,8 +67,8 @@ def _check_pairable(rows: pl.LazyFrame, points: Points, max_points: int) -> pl.L
     """Return `rows`, the points of all partitions, with checks that run on collection.
 
     Before any pair is measured, the checks raise an error if any point has no finite distance, or
-    if a partition has more than max_points points. `points` are the same points, from which the
-    partitions are counted.
+    if a partition has more than max_points points. `points` holds the same points, from which the
+    size of each partition is computed.
     """
     greatest = points.row_counts.select(pl.col("n").max())
     check = partial(_check_max_points, max_points=max_points)
@@ -96,10 +97,10 @@ def _check_max_points(largest_size: pl.DataFrame, max_points: int) -> None:
 
 
 class _PairDistances(NamedTuple):
-    """The distances of all pairs of points of one partition, and its connectivity index.
+    """The distances between all pairs of points of one partition, and its connectivity index.
 
-    `within` (pairs,) are the distances of pairs in the same cluster, and `between` the distances of
-    all other pairs.
+    `within` (pairs,) holds the distances of pairs in the same cluster, and `between` (pairs,) holds
+    the distances of all other pairs.
     """
 
     within: Floats
@@ -108,11 +109,11 @@ class _PairDistances(NamedTuple):
 
 
 def _measure_pairs(part: Partition, points: Points, n_neighbors: int) -> _PairDistances:
-    """Return the distances of all pairs of points of one partition, and its connectivity index.
+    """Return the distances between all pairs of points of a partition, and its connectivity index.
 
-    Connectivity is a sum over the nearest neighbors of each point: the j-th nearest, with j up to
-    n_neighbors, adds 1 / j if it is not in the cluster of the point. `part` has the coordinates,
-    and `points` has the distance and the factors of the coordinates.
+    Connectivity is a sum over the n_neighbors nearest neighbors of each point. The j-th nearest
+    neighbor adds 1 / j if it belongs to a different cluster than the point. `part` has the
+    coordinates, and `points` has the distance and the factors of the coordinates.
     """
     x, numbers, n = _scale_points(part.x, points), part.numbers, len(part.x)
     n_within = int((part.sizes * (part.sizes - 1) // 2).sum())
@@ -138,11 +139,11 @@ def _measure_pairs(part: Partition, points: Points, n_neighbors: int) -> _PairDi
 
 
 def _scale_points(x: Floats, points: Points) -> Floats:
-    """Return points x (m, d), the user's own coordinates, times the factors of the weights.
+    """Return the user's points x (m, d), multiplied by the factors of the weights.
 
-    For cosine, the result is also scaled to length 1. The computation is the same as in DuckDB, so
-    that both engines round in the same way. The result is in Fortran order, so the values of a
-    coordinate are consecutive in memory.
+    For cosine, the points are also scaled to length 1. The computation is the same as in DuckDB, so
+    both engines round identically. The result is in Fortran order, so the values of a coordinate
+    are consecutive in memory.
     """
     x = np.asfortranarray(x * np.array(points.form.factors))
     if points.distance.name == "cosine":
@@ -158,10 +159,10 @@ def _connectivity(
 ) -> float:
     """Return the sum of 1 / rank over the nearest neighbors that are in another cluster.
 
-    For each point, n_neighbors < n neighbors are used. Neighbors at the same distance share their
-    ranks. d (m, n) are the distances from m points to all n points of the partition, where the
-    distance from a point to itself is infinite. in_other_cluster (m, n) is true for pairs of points
-    in different clusters.
+    For each point, the n_neighbors nearest of the other points are used. Neighbors at the same
+    distance share their ranks. d (m, n) holds the distances from m points to all n points of the
+    partition, where the distance from a point to itself is infinite. in_other_cluster (m, n) is
+    true for pairs of points in different clusters.
     """
     reach = np.partition(d, n_neighbors - 1, axis=1)[:, n_neighbors - 1 : n_neighbors]
     slack = 1e-14 if distance.name == "cosine" else 0.0
@@ -177,14 +178,14 @@ def _connectivity(
 
 
 def _replace_by_rank_keys(d: Floats, distance: Distance) -> None:
-    """Replace the distances d by their rank_keys, in place and in blocks, to save memory."""
+    """Replace the distances d with their rank keys, in place and in blocks to save memory."""
     for start in range(0, len(d), DISTANCES_PER_BLOCK):
         block = slice(start, start + DISTANCES_PER_BLOCK)
         d[block] = rank_keys(d[block], distance)
 
 
 def _concordance_counts(within: Floats, between: Floats) -> tuple[int, int]:
-    """Return how many comparisons of distances within and between are concordant or discordant.
+    """Return the numbers of concordant and of discordant comparisons of distances.
 
     `within` and `between` are sorted rank keys of the distances within and between clusters. A
     comparison is concordant if the distance within clusters is smaller than the distance between
@@ -224,8 +225,8 @@ def _c_index_sums(within: Floats, between: Floats) -> dict[str, float]:
     """Return by name the differences S - least and greatest - least, whose quotient is the C index.
 
     `within` and `between` are the sorted distances within and between clusters. S is the sum of the
-    N distances within clusters; least is the sum of the N smallest of all distances, and greatest
-    the sum of the N largest.
+    N distances within clusters. least is the sum of the N smallest of all distances, and greatest
+    is the sum of the N largest of all distances.
     """
     n_within, n_between = len(within), len(between)
     i = _count_within_least(within, between, n_within)
@@ -247,7 +248,7 @@ def _c_index_sums(within: Floats, between: Floats) -> dict[str, float]:
 
 
 def _rank_statistics(part: Partition, points: Points, n_neighbors: int) -> pl.DataFrame:
-    """Return one row for a partition: the columns _RANK_STATISTICS, NULL if undefined.
+    """Return a row with the _RANK_STATISTICS of a partition, which are NULL if undefined.
 
     Connectivity uses the n_neighbors nearest neighbors of each point. `points` has the distance and
     the factors of the coordinates.
@@ -267,7 +268,7 @@ def _rank_statistics(part: Partition, points: Points, n_neighbors: int) -> pl.Da
 def _single_rank_statistics(
     within: Floats, between: Floats, distance: Distance
 ) -> dict[str, float | None]:
-    """Return the statistics of a partition by name: _RANK_STATISTICS except connectivity.
+    """Return the _RANK_STATISTICS of a partition by name, except connectivity.
 
     `within` and `between` are the distances of all pairs within and between clusters. Both arrays
     are overwritten.
@@ -294,10 +295,10 @@ def _rank_statistics_of_many(parts: Partitions, points: Points, n_neighbors: int
 
 
 def _pair_sizes(points: Points) -> pl.LazyFrame:
-    """Return one row per partition: n_within_pairs and n_between_pairs, as Decimal.
+    """Return n_within_pairs and n_between_pairs of each partition, as Decimal.
 
-    The two columns are the numbers of pairs of points in the same cluster, and in different
-    clusters.
+    n_within_pairs counts the pairs of points in the same cluster, and n_between_pairs counts the
+    pairs of points in different clusters.
     """
     n = pl.col("n")
     within, pairs = count_pairs(n).sum(), count_pairs(n.sum())
@@ -357,36 +358,41 @@ def pairwise_report(
     missing: Missing = "error",
     metrics: Sequence[str] | None = None,
 ) -> Frame:
-    """Internal indices that need the distances of all pairs of points.
+    """Internal indices that need the distances between all pairs of points.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
         The points to evaluate, one per row. A LazyFrame is read when you collect the result. All
-        points are in memory, together with the distances of one partition at a time, which take 8
-        bytes per pair.
+        points are in memory, together with the distances of one partition at a time (8 bytes per
+        pair).
     n_neighbors : int
-        Number of nearest neighbors of each point that connectivity uses, at least 1. If there are
-        fewer other points, it uses all of them.
+        Number of nearest neighbors that connectivity uses for each point, at least 1. If there are
+        fewer other points, all of them are used.
     max_points : int
         Largest number of points that a partition may have, at least 2. The time grows with the
         number of pairs, which is n (n − 1) / 2 for n points.
     vector, cluster, distance, p, partition_by, noise, noise_as, weights : as in internal_report
     missing : as in internal_report
     metrics : sequence of str, optional
-        Columns to return after the partition columns, in this order; by default all. The work
-        that only other columns need is skipped.
+        Columns to return after the partition columns, in this order. By default, all columns are
+        returned. Work that only the other columns need is skipped.
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the number of
-        points that are counted; n_dropped; n_noise; n_clusters; n_within_pairs and n_between_pairs
-        (Decimal(38, 0)); c_index (range [0, 1], best 0), gamma (range [-1, 1], best 1), tau (range
-        [-m, m], best high, where m^2 = 2 w b / (t (t - 1)) for w pairs within clusters, b pairs
-        between clusters, and t = w + b), g_plus (range [0, 2/3], best 0), mcclain_rao (range [0,
-        inf), best low), point_biserial (range unbounded, best low) and connectivity (range [0,
-        inf), best 0).
+        Same kind as `frame`, one row per partition, sorted. The columns are the partition columns,
+        n (the number of points that are counted), n_dropped, n_noise, n_clusters, n_within_pairs
+        and n_between_pairs (both Decimal(38, 0)), and
+
+        - c_index (range [0, 1], best 0).
+        - gamma (range [-1, 1], best 1).
+        - g_plus (range [0, 2/3], best 0).
+        - tau (range [-m, m], best high), where m^2 = 2 w b / (t (t - 1)) for w pairs within
+          clusters, b pairs between clusters, and t = w + b.
+        - mcclain_rao (range [0, inf), best low).
+        - point_biserial (range unbounded, best low).
+        - connectivity (range [0, inf), best 0).
 
         All indices except connectivity are NULL if there is only one cluster, or if every point is
         a cluster. connectivity is NULL if there are fewer than two points. c_index is also NULL if
@@ -403,18 +409,19 @@ def pairwise_report(
     Let S and N be the sum and the number of the distances within clusters (W), between clusters (B)
     and in total (T). Compare every distance within clusters with every distance between clusters:
     s⁺ counts the comparisons in which the distance between clusters is larger, and s⁻ those in
-    which it is smaller. Then c_index = (S_W − S_min) / (S_max − S_min), where S_min and S_max are
-    the sums of the N_W smallest and the N_W largest distances; gamma = (s⁺ − s⁻) / (s⁺ + s⁻);
-    g_plus = 2 s⁻ / (N_T (N_T − 1)); tau = (s⁺ − s⁻) / √(N_W N_B N_T (N_T − 1) / 2); mcclain_rao =
-    (S_W / N_W) / (S_B / N_B); point_biserial = (S_W / N_W − S_B / N_B) √(N_W N_B) / N_T, not
-    divided by the standard deviation of the distances; connectivity = Σ 1 / j over the j-th nearest
-    neighbors that belong to another cluster. Neighbors at the same distance share their ranks: each
-    adds the mean of 1 / j over these ranks, where ranks beyond n_neighbors add 0 instead of 1 / j.
+    which it is smaller. Then c_index is (S_W − S_min) / (S_max − S_min), where S_min and S_max are
+    the sums of the N_W smallest and the N_W largest distances. gamma is (s⁺ − s⁻) / (s⁺ + s⁻),
+    g_plus is 2 s⁻ / (N_T (N_T − 1)), and tau is (s⁺ − s⁻) / √(N_W N_B N_T (N_T − 1) / 2).
+    mcclain_rao is (S_W / N_W) / (S_B / N_B). point_biserial is (S_W / N_W − S_B / N_B) √(N_W N_B) /
+    N_T, and is not divided by the standard deviation of the distances. connectivity is the sum of
+    1 / j over the j-th nearest neighbors that belong to another cluster. Neighbors at the same
+    distance share their ranks. Each of them adds the mean of 1 / j over these ranks, where a rank
+    beyond n_neighbors adds 0 instead of 1 / j.
 
     For ranks and neighbors, two distances count as equal if their first 12 digits are equal. For
-    euclidean, these are the digits of the squared distances, and for minkowski those of the powers.
-    Therefore 0.1 equals 0.4 − 0.3. In SQL: ``FROM clustereval.pairwise_report(tbl, [x, y],
-    cluster)``.
+    euclidean, these are the digits of the squared distances, and for minkowski those of the powers
+    of the distances. For example, 0.4 − 0.3 equals 0.1.
+    In SQL: ``FROM clustereval.pairwise_report(tbl, [x, y], cluster)``.
 
     References
     ----------

@@ -1,6 +1,6 @@
 """point_silhouettes: the silhouettes of queries, computed from their mean distances.
 
-A query is a point whose silhouette is computed; see silhouette_queries.
+A query is a point whose silhouette is computed (see silhouette_queries).
 """
 
 from __future__ import annotations
@@ -35,14 +35,15 @@ if TYPE_CHECKING:
 def point_silhouettes(
     points: Points, options: SilhouetteOptions, level: str, *, with_neighbor: bool
 ) -> pl.LazyFrame:
-    """Return one row per query; the queries are all points, or the points of a sample.
+    """Return one row per query, where the queries are all points or the points of a sample.
 
-    The columns are those that identify the cluster; a and b, which are NULL if only their bounds
-    are known; lower and upper, the bounds on the silhouette; is_exact; and reference_variance.
-    reference_variance is the variance of the mean silhouette of the point's group, as far as it is
-    due to the random choice of references. The group is the point itself, its cluster or its
-    partition if `level` is 'point', 'cluster' or 'partition'. If with_neighbor is true, there are
-    also id and neighbor, the cluster to which b is the distance.
+    Each row has the columns that identify the cluster, the mean distances a and b, the bounds lower
+    and upper on the silhouette, is_exact, and reference_variance. a and b are NULL if only their
+    bounds are known. reference_variance is the part of the variance of a group's mean silhouette
+    that is due to the random choice of references. The group of a point is the point itself, its
+    cluster or its partition, depending on whether `level` is 'point', 'cluster' or 'partition'. If
+    with_neighbor is true, there are also the columns id and neighbor, the cluster to which b is the
+    distance.
     """
     schema = _silhouette_schema(points)
     if options.draws_references(points.distance):
@@ -67,7 +68,7 @@ def point_silhouettes(
 
 
 def _silhouette_schema(points: Points) -> pl.Schema:
-    """Return the schema of silhouettes: id, cluster, neighbor, and the columns of numbers."""
+    """Return the schema of a frame of silhouettes: id, cluster, neighbor, and numeric columns."""
     types = points.rows.select("id", "cluster").collect_schema()
     single = {"singleton_no": pl.Int64()} if points.has_singletons else {}
     return pl.Schema(
@@ -84,13 +85,13 @@ def _silhouette_schema(points: Points) -> pl.Schema:
 
 
 def _as_series(rows: Floats) -> list[pl.Series]:
-    """Return the rows (4, m) as Series named a, b, lower and upper, with NULL for NaN."""
+    """Return the four rows (4, m) as Series named a, b, lower and upper, with NULL for NaN."""
     named = zip(SILHOUETTE_COLUMNS, rows, strict=True)
     return [pl.Series(name, values).fill_nan(None) for name, values in named]
 
 
 def _gather_neighbors(labels: pl.Series, indices: Integers) -> pl.Series:
-    """Return the labels of the clusters with these indices (m,) as Series neighbor, NULL for -1."""
+    """Return the labels at these indices (m,) as the Series neighbor, with NULL for -1."""
     numbers = pl.Series(indices).cast(pl.Int64)
     return labels.gather(numbers.set(numbers < 0, None)).alias("neighbor")
 
@@ -100,9 +101,9 @@ def _evaluate_partition(
 ) -> pl.DataFrame:
     """Return one row per query of a partition: its silhouette, or bounds on the silhouette.
 
-    The queries are the points where is_query is true. `schema` has the columns of the result. With
-    a tolerance, euclidean silhouettes may remain bounds, as long as the mean width (upper - lower)
-    of all silhouettes does not exceed the tolerance. Exact silhouettes have width 0.
+    The queries are the points where is_query is true. `schema` is the schema of the result. With a
+    tolerance, euclidean silhouettes may remain bounds, as long as the mean width (upper - lower) of
+    all silhouettes does not exceed the tolerance. Exact silhouettes have width 0.
     """
     is_query = part.rows["is_query"].to_numpy()
     if not is_query.any():
@@ -123,7 +124,7 @@ def _estimate_partition(
     """Return the estimated silhouettes of the queries of a partition, one row per query.
 
     The queries are the points where is_query is true. `part` has the queries and the references of
-    the clusters, and the columns is_query, is_reference and size. `level` is the level of
+    the clusters, with the columns is_query, is_reference and size. `level` is the level of
     reference_variance, as in point_silhouettes.
     """
     if not part.rows["is_query"].any():
@@ -158,8 +159,8 @@ def _silhouette_rows(
 ) -> pl.DataFrame:
     """Return a row for each of the m queries, with its silhouette in four columns.
 
-    `neighbor` (m,) has the indices of the neighbor clusters, or -1 if there is none. `columns`
-    (4, m) has the values of SILHOUETTE_COLUMNS, and `is_exact` (m,) says which are exact.
+    `neighbor` (m,) has the indices of the neighbor clusters, or -1 where there is none. `columns`
+    (4, m) has the values of SILHOUETTE_COLUMNS, and `is_exact` (m,) marks exact silhouettes.
     """
     first_points = np.where(neighbor < 0, -1, part.starts[neighbor])
     neighbors = _gather_neighbors(part.rows["cluster"], first_points)
@@ -173,9 +174,9 @@ def _stream_silhouettes(
 ) -> pl.LazyFrame:
     """Return `queries`, one row per point, with a, b, lower, upper and is_exact.
 
-    The values are computed while the points stream. lower and upper bound the silhouette;
-    with_neighbor adds neighbor, the cluster to which b is the distance. The clusters are first
-    reduced to moments, such as means. Method 'bounds' yields only bounds.
+    The values are computed while the points stream. lower and upper are bounds on the silhouette.
+    with_neighbor adds the column neighbor, the cluster to which b is the distance. The clusters are
+    first reduced to moments, such as means. Method 'bounds' yields only bounds.
     """
     distance = points.distance
     with_second = options.method == "bounds" and distance.name == "euclidean"
@@ -199,7 +200,7 @@ def _stream_silhouettes(
     order: Literal["c", "fortran"] = "fortran" if is_squared_distance(points.distance) else "c"
 
     def silhouettes_of_batch(batch: pl.DataFrame) -> pl.DataFrame:
-        """Return the silhouettes of a batch of points x, each with its cluster's number."""
+        """Return the silhouettes of a batch of points, which has the numbers of their clusters."""
         numbers = batch["number"].to_numpy()
         x = points.form.to_matrix(batch, "x", order)
         values = np.empty((len(SILHOUETTE_COLUMNS), len(numbers)))

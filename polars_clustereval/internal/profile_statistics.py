@@ -1,8 +1,8 @@
 """profile_statistics: counts, means and spreads of columns of any type, by cluster.
 
-A value is a number (dates are days since 1970-01-01), a category (text and truth values), or
-missing. A share of rows is the mean of a column of zeros and ones. Numbers are read twice: for the
-means of clusters, and for the deviations from these means.
+A value is a number (dates are days since 1970-01-01), a category (text or a truth value), or
+missing. A share of rows is the mean of a column of zeros and ones. Numbers are read twice: first
+for the means of the clusters, and then for the deviations from these means.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class ProfileCall(NamedTuple):
         return [*self.keys, "column_no"]
 
     def places(self, *, of_categories: bool) -> list[int]:
-        """Return the positions, from 0, of the category columns or of all other columns."""
+        """Return the positions, counted from 0, of the category columns or of all other columns."""
         kinds = self.kinds.values()
         return [i for i, kind in enumerate(kinds) if (kind == "category") == of_categories]
 
@@ -86,8 +86,8 @@ def read_columns(
 ) -> ProfileCall:
     """Check the arguments of a profile, and return them as a ProfileCall.
 
-    `options` are weight, partition_by, noise and noise_as. `results` are the names of the columns
-    of the caller's result, and partition columns must not have these names.
+    `options` holds weight, partition_by, noise and noise_as. `results` lists the columns of the
+    caller's result, and partition columns must not have these names.
     """
     lazy = check_frame(frame)
     check_noise_of_clusters(options["noise"], options["noise_as"])
@@ -109,7 +109,7 @@ def read_columns(
 
 
 def _kind_of_values(name: str, dtype: pl.DataType) -> _Kind:
-    """Return the kind of values in a column; raise an error for a type that has no profile."""
+    """Return the kind of values in a column, or raise an error for a type without a profile."""
     if dtype.is_numeric():
         return "number"
     if isinstance(dtype, pl.Date | pl.Datetime):
@@ -123,7 +123,7 @@ def _kind_of_values(name: str, dtype: pl.DataType) -> _Kind:
 
 
 def _read_value(name: str, dtype: pl.DataType) -> pl.Expr:
-    """Return the values of a column as Float64 or text; dates are days since 1970-01-01."""
+    """Return the values of a column as text or Float64, with dates as days since 1970-01-01."""
     x = column_named(name)
     if dtype.is_numeric():
         return to_double(x)
@@ -140,10 +140,13 @@ def _read_value(name: str, dtype: pl.DataType) -> pl.Expr:
 def sum_numbers(call: ProfileCall) -> pl.LazyFrame:
     """Return one row per cluster and column of numbers, with sums over the numbers.
 
-    The columns are the cluster and column_no; n and n_missing, the numbers of rows with and without
-    a value; total, the sum of the numbers; low and high; n_invalid, how many numbers are not
-    finite, and invalid, one of these as text; center, the mean except for rounding errors, and
-    shift, a correction of center; and m2, the sum of squared deviations from the mean.
+    The columns are the cluster, column_no, and
+
+    - n and n_missing: the numbers of rows with and without a value.
+    - total, low and high: the sum, the minimum and the maximum of the numbers.
+    - n_invalid and invalid: how many numbers are not finite, and one of them as text.
+    - center and shift: the mean up to rounding errors, and a correction of center.
+    - m2: the sum of squared deviations from the mean.
     """
     places = call.places(of_categories=False)
     sums: Terms = {}
@@ -176,7 +179,7 @@ def _named(terms: Terms, i: int) -> Terms:
 
 
 def _sums_of_values(x: pl.Expr, n: pl.Expr) -> Terms:
-    """Return the aggregates of numbers x with weights n that the first pass computes."""
+    """Return the aggregates that the first pass computes for numbers x with weights n."""
     is_invalid = ~x.is_finite()
     return {
         "n": n.filter(x.is_not_null()).sum().cast(pl.Int64),
@@ -196,7 +199,7 @@ def _center_of_sums(i: int) -> pl.Expr:
 
 
 def _sums_of_deviations(deviation: pl.Expr) -> Terms:
-    """Return the aggregates of the deviations from a center that the second pass computes."""
+    """Return the aggregates that the second pass computes for the deviations from a center."""
     n = to_double(pl.col("n"))
     return {
         "moved": (n * deviation).sum(),
@@ -235,13 +238,16 @@ def check_numbers(call: ProfileCall, sums: pl.LazyFrame, result: pl.LazyFrame) -
 def compare_numbers(call: ProfileCall, sums: pl.LazyFrame) -> pl.LazyFrame:
     """Return one row per cluster and column of numbers, given `sums`, the result of sum_numbers.
 
-    The columns are the cluster, column_no and n; the mean and m2; and deviation, the mean minus the
-    origin of the column in the partition, which preserves the digits of differences if values are
-    far from 0. For all clusters together, there are the number of rows (all_n), the sum of squared
-    deviations from the overall mean (all_m2), and the sum of squared deviations of the clusters'
-    means from the overall mean (between_squares). For the other clusters together, there are the
-    mean (rest_mean) and the mean minus the origin (rest_deviation), which are NULL if the other
-    clusters have no rows.
+    The columns are the cluster, column_no, and
+
+    - n, mean and m2: the number of values, their mean, and the sum of squared deviations from it.
+    - deviation: the mean minus the origin of the column in the partition. This difference preserves
+      digits if values are far from 0.
+    - all_n and all_m2: the number of values in all clusters together, and the sum of their squared
+      deviations from the overall mean.
+    - between_squares: the sum of squared deviations of the clusters' means from the overall mean.
+    - rest_mean and rest_deviation: the mean of the other clusters together, and this mean minus the
+      origin. rest_mean and rest_deviation are NULL if the other clusters have no rows.
     """
     n, low, high = pl.col("n"), pl.col("low"), pl.col("high")
     center, deviation = pl.col("center"), pl.col("deviation")
@@ -292,7 +298,7 @@ def _add_rests(call: ProfileCall, centered: pl.LazyFrame) -> pl.LazyFrame:
     """Return `centered` with rest_mean and rest_deviation, the means of the other clusters.
 
     For each cluster, the sums over the clusters before it and after it are added. Subtracting the
-    cluster from the sum over all clusters would lose digits if the other clusters are small.
+    cluster from the sum over all clusters would lose digits if the other clusters were small.
     """
     size = pl.col("size")
     terms: Terms = {}
@@ -321,16 +327,17 @@ def _add_rests(call: ProfileCall, centered: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def share_excess(n: pl.Expr, all_of: pl.Expr, cluster_n: pl.Expr, all_n: pl.Expr) -> pl.Expr:
-    """Return n all_n - all_of cluster_n exactly, which is 0 if a category has its overall share.
+    """Return the exact difference n all_n - all_of cluster_n.
 
     A cluster has cluster_n rows, of which n have the category. All clusters together have all_n
-    rows, of which all_of have the category.
+    rows, of which all_of have the category. The difference is 0 if the category has the same share
+    in the cluster as in all clusters together.
     """
     return widen(n) * widen(all_n) - widen(all_of) * widen(cluster_n)
 
 
 def count_categories(call: ProfileCall) -> pl.LazyFrame | None:
-    """Return one row per cluster, column and category (NULL if missing) with n, the row count.
+    """Return the number of rows n of each cluster, column and category (NULL if missing).
 
     The result is None if there are no columns of categories.
     """
@@ -346,7 +353,7 @@ def count_categories(call: ProfileCall) -> pl.LazyFrame | None:
 def sum_bases(
     call: ProfileCall, numbers: pl.LazyFrame | None, cells: pl.LazyFrame | None
 ) -> pl.LazyFrame:
-    """Return one row per cluster and column: n and n_missing, the rows with and without a value.
+    """Return n and n_missing, the rows with and without a value, for each cluster and column.
 
     `numbers` is the result of sum_numbers, and `cells` is the result of count_categories.
     """
@@ -365,11 +372,13 @@ def count_shares(
 ) -> pl.LazyFrame:
     """Return one row per cluster, column and category that occurs or is expected in the cluster.
 
-    A category is expected in a cluster if it would have at least _LEAST_EXPECTED rows there if its
-    share were the same in all clusters. The columns are the cluster, column_no and category;
-    is_missing, which is True for the missing values of a column that has any; the numbers of rows
-    of the category in the cluster (n) and in all clusters (all_of); and the numbers of rows that
-    could have the category in the cluster (cluster_n) and in all clusters (all_n).
+    A category is expected in a cluster if equal shares in all clusters would give it at least
+    _LEAST_EXPECTED rows there. The columns are the cluster, column_no, category, and
+
+    - is_missing: True for the missing values of a column that has any.
+    - n and all_of: the numbers of rows with the category in the cluster and in all clusters.
+    - cluster_n and all_n: the numbers of rows that could have the category in the cluster and in
+      all clusters.
     """
     of_column = call.of_column
     n, n_missing = pl.col("n"), pl.col("n_missing")
@@ -410,11 +419,11 @@ def count_shares(
 def associate_categories(
     call: ProfileCall, cells: pl.LazyFrame, bases: pl.LazyFrame
 ) -> pl.LazyFrame:
-    """Return n_categories and Cramér's V of category and cluster, one row per column of categories.
+    """Return n_categories and Cramér's V of category and cluster for each column of categories.
 
     cramers_v is NULL unless there are at least two categories and two clusters. The number of rows
     expected in empty cells is the number of all rows minus the number expected in the other cells.
-    This number is kept as an exact integer, which is divided last.
+    To stay exact, the difference is computed with integers and divided last.
     """
     n, all_of, cluster_n = pl.col("n"), pl.col("all_of"), pl.col("cluster_n")
     all_n = pl.col("all_n")

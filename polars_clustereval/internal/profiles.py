@@ -30,11 +30,12 @@ if TYPE_CHECKING:
 
 
 def _v_test(difference: pl.Expr, n: pl.Expr, all_n: pl.Expr, all_m2: pl.Expr) -> pl.Expr:
-    """Return the v-test of `difference`, the mean of n of all_n rows minus the mean of the rest.
+    """Return the v-test of `difference`, the mean of n rows minus the mean of all other rows.
 
-    `all_m2` is the sum of squared deviations of all rows from their mean. The v-test is the mean of
-    the n rows minus the mean of all rows, divided by the standard deviation of the mean of n rows
-    drawn without replacement. It is NULL if there are no other rows, and if all values are equal.
+    There are `all_n` rows, and `all_m2` is the sum of their squared deviations from their mean. The
+    v-test is the mean of the n rows minus the mean of all rows, divided by the standard deviation
+    of the mean of n rows drawn without replacement. The v-test is NULL if there are no other rows,
+    or if all values are equal.
     """
     rows = to_double(widen(n) * widen(all_n - n)) * to_double(all_n - 1)
     return difference * ratio(rows, to_double(all_n) * all_m2).sqrt()
@@ -43,13 +44,13 @@ def _v_test(difference: pl.Expr, n: pl.Expr, all_n: pl.Expr, all_m2: pl.Expr) ->
 def _numbers_and_categories(
     call: ProfileCall,
 ) -> tuple[pl.LazyFrame | None, pl.LazyFrame | None]:
-    """Return the results of sum_numbers and count_categories, each None if no column needs it."""
+    """Return the results of sum_numbers and count_categories, or None where no column needs one."""
     has_numbers = bool(call.places(of_categories=False))
     return sum_numbers(call).cache() if has_numbers else None, count_categories(call)
 
 
 def _profiled_columns(call: ProfileCall) -> pl.LazyFrame:
-    """Return one row per column: column_no, column_name and kind."""
+    """Return one row per profiled column, with column_no, column_name and kind."""
     rows = [(i, name, kind) for i, (name, kind) in enumerate(call.kinds.items())]
     schema = {"column_no": pl.Int32, "column_name": pl.String, "kind": pl.String}
     return pl.LazyFrame(rows, schema, orient="row")
@@ -85,14 +86,15 @@ def cluster_profile(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The rows to describe. A LazyFrame streams when you collect the result, and is read twice for
-        numbers, and once for each column of categories.
+        The rows to describe. When you collect the result, a LazyFrame streams twice for numbers and
+        once for each column of categories.
     columns : str or sequence of str
-        Names of the columns to describe. A column may hold numbers; dates and times, which are
-        converted to days since 1970-01-01; or categories, that is, text, enumerations or truth
-        values.
+        Names of the columns to describe. A column may hold numbers, dates and times, or categories.
+        Dates and times are converted to days since 1970-01-01. Categories are text, enumerations or
+        truth values.
     cluster : str or Expr
-        Assigned cluster, of any groupable type. Rows where it is NULL are left out.
+        The assigned cluster, of any type that can be grouped. Rows with a NULL cluster are left
+        out.
     noise_as : {'cluster', 'drop'}, needed with noise
         Whether noise counts as an ordinary cluster or is left out.
     weight, partition_by, noise : as in external_report
@@ -100,33 +102,33 @@ def cluster_profile(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, sorted by partition, cluster, and the absolute value of v_test, the
-        largest first: the partition columns, cluster, column_name, kind, category, n, mean, std,
-        rest_mean, difference and v_test. kind is one of
+        Same kind as `frame`, sorted by partition, cluster, and the absolute value of v_test, with
+        the largest first. The columns are the partition columns, cluster, column_name, kind,
+        category, n, mean, std, rest_mean, difference and v_test. kind is one of
 
         - 'number' and 'date': one row per cluster and column that has values in the cluster. n is
-          the number of rows with a value; mean and std describe the cluster, and rest_mean is the
+          the number of rows with a value. mean and std describe the cluster, and rest_mean is the
           mean of all other clusters.
         - 'category': one row per cluster and category, if the category occurs in the cluster, or if
-          at least 5 rows of it would be expected there. n is the number of rows with the category;
+          at least 5 of its rows would be expected there. n is the number of rows with the category.
           mean and rest_mean are the shares of the category, from 0 to 1, among the rows that have
           any category.
         - 'missing': one row per cluster for each column with NULLs. n is the number of rows without
-          a value; mean and rest_mean are the shares of such rows among all rows.
+          a value. mean and rest_mean are the shares of such rows among all rows.
 
-        std is the square root of the sum of squared deviations divided by n; for shares it is NULL.
+        std is the square root of the sum of squared deviations divided by n, or NULL for shares.
         difference is mean - rest_mean, and v_test is the test value of the difference. If the
         clusters are unrelated to the column, v_test is approximately standard normal, so an
         absolute value above 2 is unlikely to be due to chance. If the column was used to make the
         clusters, use v_test only to rank columns. rest_mean, difference and v_test are NULL if
-        there are no other rows; v_test is also NULL if all values are equal. If there are no rows,
+        there are no other rows. v_test is also NULL if all values are equal. If there are no rows,
         the result is empty.
 
     Raises
     ------
     ClusterEvalError
-        For the same reasons as external_report; and if a column does not exist, is given twice, has
-        another type, or has numbers that are not finite or that overflow when squared.
+        For the same reasons as external_report, and if a column does not exist, is given twice, has
+        an unsupported type, or has numbers that are not finite or that overflow when squared.
 
     Notes
     -----
@@ -193,7 +195,7 @@ def _profile_numbers(call: ProfileCall, compared: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _profile_shares(call: ProfileCall, shares: pl.LazyFrame) -> pl.LazyFrame:
-    """Return the rows of cluster_profile for categories and missing values, given count_shares."""
+    """Return the rows of cluster_profile for categories and missing values, given their shares."""
     n, all_of = pl.col("n"), pl.col("all_of")
     cluster_n, all_n = pl.col("cluster_n"), pl.col("all_n")
     rest_n = all_n - cluster_n
@@ -246,20 +248,22 @@ def column_profile(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per column, sorted by partition and association, the strongest
-        first: the partition columns; column_name; kind ('number', 'date' or 'category'); n, the
-        number of rows with a value; n_missing, the number of rows without a value; n_categories;
-        and
+        Same kind as `frame`, one row per column, sorted by partition and association, with the
+        strongest association first. The columns are the partition columns, column_name, and
 
-        - eta_squared (0 to 1): the correlation ratio, for numbers and dates. It is the share of
-          their sum of squares that lies between the clusters. It is NULL for categories, and if
-          there are fewer than two different values or two clusters.
-        - cramers_v (0 to 1): for categories, Cramér's V of category and cluster. It is NULL for
-          numbers, and if there are fewer than two categories or two clusters.
-        - association: the square root of eta_squared, or cramers_v. The two are comparable.
+        - kind: 'number', 'date' or 'category'.
+        - n and n_missing: the numbers of rows with and without a value.
+        - n_categories: the number of categories, or NULL for numbers and dates.
+        - eta_squared (0 to 1): the correlation ratio of numbers or dates, which is the share of
+          their sum of squares that lies between the clusters. eta_squared is NULL for categories,
+          and if there are fewer than two different values or fewer than two clusters.
+        - cramers_v (0 to 1): Cramér's V of category and cluster. cramers_v is NULL for numbers and
+          dates, and if there are fewer than two categories or fewer than two clusters.
+        - association: the square root of eta_squared for numbers and dates, or cramers_v for
+          categories. The two measures are comparable.
 
-        If there are no rows, n is 0 and every measure is NULL; with partition_by, the result is
-        empty.
+        If there are no rows, n is 0 and every measure is NULL. With partition_by, the result is
+        empty if there are no rows.
 
     Raises
     ------
@@ -319,7 +323,7 @@ def column_profile(
 
 
 def _partitions_of(call: ProfileCall) -> list[pl.LazyFrame]:
-    """Return a list with one frame, the partitions, or an empty list without partition_by."""
+    """Return a list that holds the frame of partitions, or an empty list without partition_by."""
     return [] if call.partitions is None else [call.partitions]
 
 
@@ -329,7 +333,7 @@ def _measures_of_columns(
     cells: pl.LazyFrame | None,
     bases: pl.LazyFrame,
 ) -> list[pl.LazyFrame]:
-    """Return frames of one row per column: eta_squared of numbers, Cramér's V of categories."""
+    """Return eta_squared of numbers and Cramér's V of categories as frames, one row per column."""
     measures = []
     if numbers is not None:
         share = ratio(pl.col("between_squares"), pl.col("all_m2")).clip(None, 1.0).first()

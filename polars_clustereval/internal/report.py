@@ -1,4 +1,4 @@
-"""report: the indices that need only the centers of clusters, per clustering and per cluster."""
+"""report: indices that need only the centers of clusters, for a clustering and for each cluster."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _COUNT_COLUMNS = ("n", "n_dropped", "n_noise", "n_dims", "n_clusters", "n_single
 
 
 def report_of_clusters(points: Points, scores: Terms) -> pl.LazyFrame:
-    """Return one row per partition: its partition columns, counts, and the `scores` by name.
+    """Return one row per partition, with its partition columns, counts and `scores`.
 
-    The scores are expressions of the columns of internal_statistics. A score is NULL if it is not
-    finite, and if there are no points.
+    `scores` maps names to expressions over the columns of internal_statistics. A score is NULL if
+    it is not finite, or if there are no points.
     """
     return internal_statistics(points).select(
         *points.keys,
@@ -73,18 +73,18 @@ def internal_report(
     missing: Missing = "error",
     metrics: Sequence[str] | None = None,
 ) -> Frame:
-    """Every internal index that needs only the centers of the clusters.
+    """All internal indices that need only the centers of the clusters.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The points, one per row. A LazyFrame streams. A column of lists is read once more, to find
+        The points, one per row. A LazyFrame streams. A column of lists is read once more to find
         the length of the lists.
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns of the coordinates.
     cluster : str or Expr
-        Assigned cluster. Rows where it is NULL are left out, and so are rows where vector, or every
-        column of vector, is NULL.
+        The assigned cluster. Rows with a NULL cluster are left out, as are rows in which vector, or
+        every column of vector, is NULL.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
         The name of a scipy distance, in any letter case. A zero vector has the cosine distance 1 to
         every vector.
@@ -102,34 +102,36 @@ def internal_report(
     weights : sequence of float, optional
         A number > 0 for each dimension, as in scipy. Weights are not allowed with chebyshev.
     missing : {'error', 'drop'}
-        Whether a NULL coordinate is an error, or the row is left out.
+        Whether a NULL coordinate raises an error, or the row is left out.
     metrics : sequence of str, optional
-        Columns to return after the partition columns, in this order; by default all. The work
-        that only other columns need is skipped.
+        Columns to return after the partition columns, in this order. By default, all columns are
+        returned. Work that only the other columns need is skipped.
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the number of
-        points that are counted; n_dropped, the number of rows without a vector or cluster; n_noise;
-        n_dims; n_clusters; n_singletons; and one column per index, which is NULL if the index is
-        undefined (calinski_harabasz_score and davies_bouldin_score for fewer than 2 clusters, or if
-        every point is a cluster). Sums of squares are computed from the chosen distance. The sums
-        within and between clusters add up to the total only for euclidean and sqeuclidean with
-        center='mean'; otherwise sst, explained_variance, ratkowsky_lance_index and sd_scattering
-        are NULL. If there are no rows, n is 0 and every index is NULL; with partition_by, the
-        result is empty.
+        Same kind as `frame`, one row per partition, sorted. The columns are the partition columns,
+        n, n_dropped, n_noise, n_dims, n_clusters, n_singletons, and one column per index. n is the
+        number of points that are counted, and n_dropped is the number of rows without a vector or
+        cluster. An index is NULL if it is undefined. For example, calinski_harabasz_score and
+        davies_bouldin_score are undefined if there are fewer than 2 clusters, or if every point is
+        a cluster. Sums of squares are computed from the chosen distance. The sums within and
+        between clusters add up to the total only for euclidean and sqeuclidean with center='mean'.
+        For other distances and centers, sst, explained_variance, ratkowsky_lance_index and
+        sd_scattering are NULL. If there are no rows, n is 0 and every index is NULL. With
+        partition_by, the result is empty if there are no rows.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, if vector does not hold numbers, if noise is not a value of the
-        type of cluster, or if an option is unknown; and, when you collect the result, if a
-        coordinate is NULL, NaN or infinite, or if vectors differ in length.
+        If a column does not exist, if vector does not hold numbers, if noise does not have the type
+        of cluster, or if an option is unknown. When you collect the result, an error is also raised
+        if a coordinate is NULL, NaN or infinite, or if vectors differ in length.
 
     Notes
     -----
-    ``describe("ssw")`` shows the definition, the range and the source of an index by its name.
+    To see the definition, the range and the source of an index, call ``describe`` with its name, as
+    in ``describe("ssw")``.
     In SQL: ``FROM clustereval.internal_report(tbl, [x, y], cluster)``.
 
     Examples
@@ -185,13 +187,20 @@ def internal_cluster_report(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per cluster, sorted by partition and cluster: the partition
-        columns; cluster; n, the number of its points; centroid; ssw, the sum of the squared
-        distances from the points to the centroid; mean_distance and max_distance, the mean and the
-        largest distance from the points to the centroid; nearest_cluster, the cluster with the
-        nearest centroid (the lowest cluster in a tie); and nearest_distance, the distance to that
-        centroid. The last two are NULL if there is only one cluster. With noise_as 'singletons',
-        each noise point has a row of its own, where cluster is NULL.
+        Same kind as `frame`, one row per cluster, sorted by partition and cluster. The columns are
+        the partition columns, cluster, and
+
+        - n: the number of points of the cluster.
+        - centroid: a list with one number per coordinate.
+        - ssw: the sum of the squared distances from the points to the centroid.
+        - mean_distance and max_distance: the mean and the largest distance from the points to the
+          centroid.
+        - nearest_cluster: the cluster with the nearest centroid, or the lowest such cluster in a
+          tie.
+        - nearest_distance: the distance between the centroids of the two clusters.
+
+        nearest_cluster and nearest_distance are NULL if there is only one cluster. With noise_as
+        'singletons', each noise point has a row of its own, in which cluster is NULL.
 
     Raises
     ------

@@ -1,8 +1,8 @@
 """scatter: indices computed from the centers of clusters, as in ``sql/internal/scatter.sql``.
 
 The indices need the distance from each point to its own center or, in neighbor_report, to every
-center. A gap is the distance between two centers. The class VectorForm describes the vectors x, v,
-c and g of a row.
+center. A gap is the distance between two centers. The class VectorForm explains the vectors x, v, c
+and g.
 """
 
 from __future__ import annotations
@@ -46,12 +46,15 @@ if TYPE_CHECKING:
 def centroid_gaps(points: Points) -> pl.LazyFrame:
     """Return statistics of the gaps of each cluster, for partitions with several clusters.
 
-    There is one row per cluster. The columns are the partition columns and the cluster's number;
-    the smallest (least), largest (most_gap) and total (gap_sum) distance from its center to the
-    other centers of the partition; nearest_cluster, the label of the nearest center, the lowest in
-    a tie; and the overlap of Davies and Bouldin, which is the maximum of (sum of both clusters'
-    mean distances) / distance between the centers. As in scikit-learn, centers that coincide are
-    ignored in the overlap.
+    There is one row per cluster. The columns are the partition columns, the cluster's number, and
+
+    - least, most_gap and gap_sum: the smallest, the largest and the total distance from the center
+      of the cluster to the other centers of the partition.
+    - nearest_cluster: the label of the cluster with the nearest center, or the lowest label in a
+      tie.
+    - overlap: the overlap of Davies and Bouldin, which is the maximum of (sum of both clusters'
+      mean distances) / distance between the centers. As in scikit-learn, centers that coincide are
+      ignored.
     """
     keys = points.partition_keys
     columns = (*keys, "cluster", "number", "mean_distance", *points.vector_columns("c"))
@@ -82,15 +85,18 @@ def centroid_gaps(points: Points) -> pl.LazyFrame:
 
 
 def _spread_totals(points: Points) -> pl.LazyFrame:
-    """Return one row per partition: its partition columns, and sums over its clusters.
+    """Return one row per partition, with its partition columns and sums over its clusters.
 
-    The sums are ssw and ssb, the sums of squares within and between clusters; distances and
-    overall_distances, the sums of the distances from all points to their own center and to the
-    center of the partition; mean_distance_sum, the sum of the clusters' mean distances;
-    mean_square_sum, the sum of ssw / n; log_square_sum, the sum of n ln(ssw / n), NULL if an ssw is
-    0; variance_norm_sum, the sum of the norms of the clusters' variance vectors; and the columns of
-    VectorForm.variance_terms and variance_totals. All are computed in one step, so that the engine
-    can leave out the sums that a query does not select.
+    - ssw and ssb are the sums of squares within and between clusters.
+    - distances and overall_distances are the sums of the distances from all points to their own
+      center and to the center of the partition.
+    - mean_distance_sum is the sum of the clusters' mean distances.
+    - mean_square_sum is the sum of ssw / n.
+    - log_square_sum is the sum of n ln(ssw / n), or NULL if ssw is 0 for any cluster.
+    - variance_norm_sum is the sum of the norms of the clusters' variance vectors.
+
+    The columns of VectorForm.variance_terms and variance_totals are added. All sums are computed in
+    one step, so that the engine can leave out the sums that a query does not select.
     """
     n, ssw = pl.col("n"), pl.col("ssw")
     gap = points.form.distance_between("c", "g")
@@ -116,13 +122,14 @@ def _spread_totals(points: Points) -> pl.LazyFrame:
 
 
 def _gap_totals(points: Points) -> pl.LazyFrame:
-    """Return one row per partition: extremes and sums of the distances between its centers.
+    """Return one row per partition, with extremes and sums of the distances between its centers.
 
-    The columns least_gap, most_gap and least_squared_gap are the extreme distances between two
-    centers. gap_sum is the sum of all distances, with every pair counted twice. overlap_sum is the
-    sum of the overlaps of Davies and Bouldin over the clusters. inverse_gap_sum is the sum over the
-    clusters of 1 / s, where s is the sum of the distances from the cluster's center to all others.
-    It is NULL if s is 0 for a cluster.
+    least_gap and most_gap are the smallest and the largest distance between two centers, and
+    least_squared_gap is the smallest squared distance. gap_sum is the sum of the distances of all
+    pairs, with every pair counted twice. overlap_sum is the sum of the overlaps of Davies and
+    Bouldin over the clusters. inverse_gap_sum is the sum over the clusters of 1 / s, where s is the
+    sum of the distances from the cluster's center to all others. inverse_gap_sum is NULL if s is 0
+    for any cluster.
     """
     least, gap_sum = pl.col("least"), pl.col("gap_sum")
     terms = {
@@ -137,10 +144,10 @@ def _gap_totals(points: Points) -> pl.LazyFrame:
 
 
 def internal_statistics(points: Points) -> pl.LazyFrame:
-    """Return one row per partition: its row counts, and all totals that internal_scores reads.
+    """Return one row per partition, with its row counts and all totals that internal_scores reads.
 
-    The columns are those of Points.row_counts, _spread_totals and _gap_totals; the totals are NULL
-    if there are no clusters from which to compute them.
+    The columns are those of Points.row_counts, _spread_totals and _gap_totals. Totals are NULL if
+    there are no clusters from which to compute them.
     """
     statistics = points.row_counts
     for totals in (_spread_totals, _gap_totals):
@@ -154,7 +161,7 @@ def internal_statistics(points: Points) -> pl.LazyFrame:
 
 
 def _null_unless_clustering(row: Row, score: pl.Expr) -> pl.Expr:
-    """Return the score, or NULL unless 2 <= n_clusters < n, where scikit-learn raises an error.
+    """Return the score if 2 <= n_clusters < n, else NULL (scikit-learn raises an error instead).
 
     `row` returns the expression for a column of internal_statistics, given the column's name.
     """
@@ -184,8 +191,8 @@ def _scattering(row: Row) -> pl.Expr:
     """Return the Scat term of the SD and S_Dbw indices.
 
     The Scat term is the mean norm of the clusters' variance vectors, divided by the norm of the
-    variance vector of the whole partition. `row` returns the expression for a column, given the
-    column's name: n, n_clusters or a column of _spread_totals.
+    variance vector of the whole partition. `row` returns the expression for a column, given its
+    name. The columns are n, n_clusters and those of _spread_totals.
     """
     mean_norm = row("variance_norm_sum") / row("n_clusters")
     return ratio(mean_norm, row("total_squares_norm") / row("n"))
@@ -206,8 +213,8 @@ def internal_scores(row: Row, *, squares_add_up: bool) -> Terms:
     """Return the index columns of internal_report as expressions by name.
 
     `row` returns the expression for a column of internal_statistics, given the column's name.
-    squares_add_up tells whether the total sum of squares is within + between (see Points). If it is
-    not, the scores that need the total are NULL.
+    squares_add_up tells whether the sums of squares within and between clusters add up to the total
+    (see Points). If the sums do not add up, the scores that need the total are NULL.
     """
     ssw, ssb, n_clusters = row("ssw"), row("ssb"), to_double(row("n_clusters"))
     xie_beni_index = ratio(ssw / row("n"), row("least_squared_gap"))
@@ -243,10 +250,10 @@ _NEED_TOTAL_SQUARES = ("sst", "explained_variance", "ratkowsky_lance_index", "sd
 
 
 def _density_radii(points: Points) -> pl.LazyFrame:
-    """Return density_radius, within which S_Dbw counts a point as near, one row per partition.
+    """Return for each partition density_radius, within which S_Dbw counts a point as near.
 
-    The other columns are the partition columns. The radius is sqrt(sum over clusters of the norm of
-    their variance vector) / number of clusters.
+    The radius is sqrt(sum of the norms of the clusters' variance vectors) / number of clusters. The
+    other columns of the result are the partition columns.
     """
     clusters = points.clusters.select(*points.keys, variance_norm=points.form.norm("v"))
     radius = pl.col("variance_norm").sum().sqrt() / pl.len()
@@ -254,7 +261,7 @@ def _density_radii(points: Points) -> pl.LazyFrame:
 
 
 def _neighbor_totals(points: Points) -> pl.LazyFrame:
-    """Return one row per partition: wemmert_gancarski and density, which CenterNeighbors computes.
+    """Return wemmert_gancarski and density of each partition, which CenterNeighbors computes.
 
     On collection, the points stream, and the centers are in memory.
     """
@@ -300,7 +307,7 @@ _MAX_CLUSTER_PAIRS = 64_000_000
 
 
 def _check_cluster_pairs(counts: Integers) -> None:
-    """Raise an error if partitions with these numbers of clusters (q,) have too many pairs."""
+    """Raise an error if partitions with these `counts` (q,) of clusters have too many pairs."""
     pairs = sum(count**2 for count in counts.tolist())
     if pairs > _MAX_CLUSTER_PAIRS:
         raise ClusterEvalError(
@@ -311,12 +318,15 @@ def _check_cluster_pairs(counts: Integers) -> None:
 
 
 def _add_points(points: Points, clusters: pl.DataFrame, sums: CenterNeighbors) -> None:
-    """Add the kept points to the sums, batch by batch; `clusters` is in the order of the sums."""
+    """Add the kept points to the sums, batch by batch.
+
+    The rows of `clusters` are in the order of the sums.
+    """
     keys = points.cluster_keys
     numbers = clusters.select(keys).with_row_index("number")
 
     def add_to_sums(batch: pl.DataFrame) -> pl.DataFrame:
-        """Add a batch of points; return an empty frame, because a stream needs a result."""
+        """Add a batch of points, and return an empty frame, because a stream needs a result."""
         with np.errstate(all="ignore"):
             numbers = batch["number"].to_numpy().astype(np.int64)
             sums.add(points.form.to_matrix(batch, "x"), numbers)
@@ -356,18 +366,19 @@ def neighbor_report(
     frame, vector, cluster, distance, p, center, partition_by, noise : as in internal_report
     noise_as, weights, missing : as in internal_report
     metrics : sequence of str, optional
-        Columns to return after the partition columns, in this order; by default all. The work
-        that only other columns need is skipped.
+        Columns to return after the partition columns, in this order. By default, all columns are
+        returned. Work that only the other columns need is skipped.
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the number of
-        points that are counted; n_dropped; n_noise; n_dims; n_clusters; wemmert_gancarski_index
-        (range [0, 1], best 1); and s_dbw_index (range [0, inf), best 0). s_dbw_index is NULL if the
-        sums of squares within and between clusters do not add up to the total, which is the case
-        for most distances and centers. It is also NULL if no point lies near either center of a
-        pair. Both indices are NULL for a single cluster.
+        Same kind as `frame`, one row per partition, sorted. The columns are the partition columns,
+        n (the number of points that are counted), n_dropped, n_noise, n_dims, n_clusters,
+        wemmert_gancarski_index (range [0, 1], best 1), and s_dbw_index (range [0, inf), best 0).
+        s_dbw_index is NULL if the sums of squares within and between clusters do not add up to the
+        total, which is the case for most distances and centers. s_dbw_index is also NULL if a pair
+        of clusters has no points near either of its centers. Both indices are NULL if there is only
+        one cluster.
 
     Raises
     ------
@@ -377,8 +388,8 @@ def neighbor_report(
     Notes
     -----
     The time grows with the number of points times the number of clusters, and the memory with the
-    square of the number of clusters. A partition may have at most 64 million ordered pairs of
-    clusters, that is, 8,000 clusters.
+    square of the number of clusters. All partitions together may have at most 64 million ordered
+    pairs of clusters, which is the number of pairs in a single partition with 8,000 clusters.
     In SQL: ``FROM clustereval.neighbor_report(tbl, [x, y], cluster)``.
 
     References

@@ -1,6 +1,6 @@
 """silhouette: how much nearer each point is to its own cluster than to the nearest other cluster.
 
-A query is a point whose silhouette is computed; see silhouette_queries.
+A query is a point whose silhouette is computed (see silhouette_queries).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 def score_table(points: Points, options: SilhouetteOptions) -> pl.LazyFrame:
-    """Return the rows of silhouette_score, one per partition: counts and scores."""
+    """Return the rows of silhouette_score, one per partition, with counts and scores."""
     clusters = _cluster_silhouettes(points, options, "partition")
     n, mean = pl.col("n_queries"), pl.col("silhouette")
     deviation = mean - (mean * n).sum() / n.sum()
@@ -70,12 +70,16 @@ def score_table(points: Points, options: SilhouetteOptions) -> pl.LazyFrame:
 
 
 def _score_terms(options: SilhouetteOptions) -> Terms:
-    """Return the columns silhouette to std_error of silhouette_score as expressions.
+    """Return the columns of silhouette_score from silhouette to std_error as expressions.
 
-    The expressions read columns of a frame with one row per partition: n and n_clusters; n_queries
-    and n_query_clusters, the numbers of points with a silhouette and of their clusters; mean, lower
-    and upper, the means of the silhouettes and of their bounds; macro and largest, the mean and the
-    maximum of the clusters' mean silhouettes; and the columns that _std_error reads.
+    The expressions read a frame with one row per partition and these columns:
+
+    - n and n_clusters: the numbers of points and of clusters.
+    - n_queries and n_query_clusters: the number of points with a silhouette, and the number of
+      their clusters.
+    - mean, lower and upper: the means of the silhouettes and of their bounds.
+    - macro and largest: the mean and the maximum of the clusters' mean silhouettes.
+    - the columns that _std_error reads.
     """
     mean = pl.col("mean")
     has_mean = options.method != "bounds"
@@ -103,7 +107,7 @@ def _score_terms(options: SilhouetteOptions) -> Terms:
 
 
 def _std_error() -> pl.Expr:
-    """Return the standard error of the mean of sampled silhouettes; NULL if only one is sampled.
+    """Return the standard error of the mean of sampled silhouettes, or NULL for a single one.
 
     The expression reads the columns n (the number of points), n_queries (the number of sampled
     points), squares (the sum of the squared deviations of the silhouettes from their mean) and
@@ -120,11 +124,14 @@ def _cluster_silhouettes(
 ) -> pl.LazyFrame:
     """Return one row per cluster that has queries, the points whose silhouettes are computed.
 
-    The columns are those that identify the cluster; the means over its queries of a, b, silhouette
-    (the middle of lower and upper), lower and upper; n_queries, and n_exact, how many of the
-    queries have exact silhouettes; squares, the sum of the squared deviations of the silhouettes
-    from their mean; and reference_variance, the variance of the mean silhouette of the cluster or
-    of the partition, according to `level`.
+    The columns are those that identify the cluster, and
+
+    - a, b, silhouette, lower and upper: the means of these values over the cluster's queries. The
+      silhouette of a query is the middle of its lower and upper bounds.
+    - n_queries and n_exact: the number of queries, and how many of them have exact silhouettes.
+    - squares: the sum of the squared deviations of the silhouettes from their mean.
+    - reference_variance: the variance of the mean silhouette of the cluster or of the partition,
+      depending on `level`.
     """
     lower, upper = pl.col("lower"), pl.col("upper")
     rows = point_silhouettes(points, options, level, with_neighbor=False)
@@ -166,19 +173,19 @@ def silhouette_samples(
     """Silhouette of each point: how much nearer it is to its own cluster than to any other cluster.
 
     The silhouette is s = (b - a) / max(a, b), where a is the mean distance to the other points of
-    the point's own cluster, and b is the smallest mean distance to the points of another cluster,
-    unless you choose a different b with `between`. Range [-1, 1], best 1.
+    the point's own cluster, and b is the smallest mean distance to the points of another cluster.
+    You can choose a different b with `between`. Range [-1, 1], best 1.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        One point per row. For 'sqeuclidean' and 'cosine' the points stream. Otherwise, when you
-        collect the result, all points are in memory, or only the drawn points if you set
+        One point per row. For 'sqeuclidean' and 'cosine', the points stream. For other distances,
+        when you collect the result, all points are in memory, or only the drawn points if you set
         reference_size.
     id : str or Expr, optional
-        Identifier of a point; by default its row number in the frame, from 0.
+        Identifier of a point. By default, it is the row number in the frame, counted from 0.
     method : {'exact', 'sample'}
-        Whether all points are evaluated, or only a sample of them; see silhouette_score.
+        Whether to evaluate all points or only a sample of them (see silhouette_score).
     between, sample_size, reference_size, random_state : as in silhouette_score
     vector, cluster, distance, p, partition_by, noise, noise_as : as in internal_report
     weights, missing : as in internal_report
@@ -186,14 +193,17 @@ def silhouette_samples(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per point, or per sampled point, sorted by partition and id:
-        the partition columns; id; cluster; neighbor, the nearest other cluster, or the furthest
-        cluster with `between` 'furthest' (the lowest cluster in a tie, and NULL for 'mean_other');
-        a; b; silhouette; and std_error, the standard error of the silhouette that comes from
-        drawing references (NULL unless method is 'sample'). A point alone in its cluster has a = 0
-        and silhouette 0; silhouette is also 0 if a = b = 0. If there is only one cluster, neighbor,
-        b and silhouette are NULL; silhouette is also NULL if every point is a cluster. For noise
-        points that count as singletons, cluster is NULL.
+        Same kind as `frame`, one row per point or per sampled point, sorted by partition and id.
+        The columns are the partition columns, id, cluster, neighbor, a, b, silhouette and
+        std_error. neighbor is the nearest other cluster, or the furthest cluster if `between` is
+        'furthest'. In a tie, neighbor is the lowest of these clusters. For 'mean_other', neighbor
+        is NULL. std_error is the standard error of the silhouette that results from drawing
+        references, or NULL unless method is 'sample'.
+
+        A point that is alone in its cluster has a = 0 and silhouette 0. The silhouette is also 0 if
+        a = b = 0. If there is only one cluster, neighbor, b and silhouette are NULL. silhouette is
+        also NULL if every point is a cluster. For noise points that count as singletons, cluster is
+        NULL.
 
     Raises
     ------
@@ -204,8 +214,8 @@ def silhouette_samples(
     -----
     Means of squared distances follow from the moments of the clusters. For other distances,
     certified bounds rule out clusters that cannot be the nearest, or the furthest. For the
-    remaining clusters, the distances to all of their points are computed. For cityblock, only the
-    sums of these distances are computed, from running sums of sorted coordinates.
+    remaining clusters, the distances to all of their points are computed. For cityblock, only sums
+    of distances are computed, from running sums of sorted coordinates.
     In SQL: ``FROM clustereval.silhouette_samples(tbl, [x, y], cluster)``.
 
     References
@@ -276,19 +286,19 @@ def silhouette_clusters(
     """Mean silhouette of each cluster.
 
     Range [-1, 1], best 1. If the mean is below 0, the points are on average nearer to another
-    cluster.
+    cluster than to their own.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        One point per row. For 'sqeuclidean' and 'cosine' the points stream. Otherwise, when you
-        collect the result, all points are in memory, or only the drawn points if you set
+        One point per row. For 'sqeuclidean' and 'cosine', the points stream. For other distances,
+        when you collect the result, all points are in memory, or only the drawn points if you set
         reference_size.
     id : str or Expr, optional
-        Identifier of a point. A sample is drawn in the order of the ids; by default the id is the
-        row number, from 0.
+        Identifier of a point. A sample is drawn in the order of the ids. By default, the id is the
+        row number, counted from 0.
     method : {'exact', 'sample'}
-        Whether all points are evaluated, or only a sample of them; see silhouette_score.
+        Whether to evaluate all points or only a sample of them (see silhouette_score).
     between, sample_size, reference_size, random_state : as in silhouette_score
     vector, cluster, distance, p, partition_by, noise, noise_as : as in internal_report
     weights, missing : as in internal_report
@@ -296,13 +306,14 @@ def silhouette_clusters(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per cluster, sorted by partition and cluster: the partition
-        columns; cluster; n, the number of its points; a, b and silhouette, the means of these
-        values over the points (see silhouette_samples); and std_error, the standard error of
-        silhouette (NULL unless method is 'sample'). With a sample, the means are taken over the
-        sampled points of the cluster. The means are NULL if the cluster has no sampled points, and
-        std_error is NULL if only one of several points is sampled. With noise_as 'singletons', each
-        noise point has a row of its own, where cluster is NULL.
+        Same kind as `frame`, one row per cluster, sorted by partition and cluster. The columns are
+        the partition columns, cluster, n, a, b, silhouette and std_error. n is the number of points
+        of the cluster. a, b and silhouette are the means of these values over the points (see
+        silhouette_samples). With a sample, the means are taken over the sampled points of the
+        cluster, and are NULL if the cluster has no sampled points. std_error is the standard error
+        of silhouette. std_error is NULL unless method is 'sample', and also if only one of several
+        points is sampled. With noise_as 'singletons', each noise point has a row of its own, in
+        which cluster is NULL.
 
     Raises
     ------
@@ -383,85 +394,95 @@ def silhouette_score(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        One point per row. For 'sqeuclidean' and 'cosine' the points stream. Otherwise, when you
-        collect the result, all points are in memory, or only the drawn points if you set
+        One point per row. For 'sqeuclidean' and 'cosine', the points stream. For other distances,
+        when you collect the result, all points are in memory, or only the drawn points if you set
         reference_size.
     id : str or Expr, optional
-        Identifier of a point. A sample is drawn in the order of the ids; by default the id is the
-        row number, from 0.
+        Identifier of a point. A sample is drawn in the order of the ids. By default, the id is the
+        row number, counted from 0.
     method : {'exact', 'simplified', 'bounds', 'sample'}
-        'exact' uses mean distances to all points; 'simplified' uses distances to the centers
-        instead; 'bounds' computes certified bounds on the exact score from the moments of the
-        clusters; 'sample' computes the silhouettes of some points. 'simplified' and 'bounds'
-        stream.
+        'exact' uses mean distances to all points. 'simplified' uses distances to the centers
+        instead. 'bounds' computes certified bounds on the exact score from the moments of the
+        clusters. 'sample' computes the silhouettes of some of the points. With 'simplified' and
+        'bounds', the points stream.
     between : {'nearest', 'mean_other', 'furthest'}
-        How b is defined: as the smallest mean distance to the points of another cluster, as the
-        mean distance to all points of other clusters, or as the largest mean distance to the points
-        of another cluster. Method 'simplified' uses distances to centers instead, and for
-        'mean_other' weights them by the sizes of the clusters. You cannot combine 'mean_other' and
-        'furthest' with method 'bounds', tolerance or reference_size.
+        How b is defined. With 'nearest', b is the smallest mean distance to the points of another
+        cluster. With 'mean_other', b is the mean distance to all points of other clusters. With
+        'furthest', b is the largest mean distance to the points of another cluster. Method
+        'simplified' uses distances to centers instead, and weights them by the sizes of the
+        clusters for 'mean_other'. You cannot combine 'mean_other' or 'furthest' with method
+        'bounds', tolerance or reference_size.
     tolerance : float, optional
-        With method 'exact': the largest width that the interval from silhouette_lower to
-        silhouette_upper may have. For 'euclidean', only the points that are needed to reach this
-        width are evaluated, beginning with the widest bounds; for the other points, the middle of
-        their bounds is used. Other distances are always exact.
+        With method 'exact', the largest width that the interval from silhouette_lower to
+        silhouette_upper may have. For 'euclidean', only as many points are evaluated as are needed
+        to reach this width, beginning with the points that have the widest bounds. For the
+        remaining points, the middle of the bounds is used. For other distances, all silhouettes are
+        exact.
     sample_size : int, optional
-        With method 'sample': how many points are evaluated. All points are evaluated if there are
-        fewer points, or if sample_size is None and reference_size is given.
+        With method 'sample', the number of points to evaluate. All points are evaluated if there
+        are fewer, or if sample_size is None and reference_size is given.
     reference_size : int, optional
-        With method 'sample': how many points of each cluster are drawn at random, at least 2; the
-        evaluated points are compared only with these. A cluster with fewer points is used entirely.
-        By default, the evaluated points are compared with all points. With 'sqeuclidean' and
-        'cosine', this is always the case, because these means need no pairs of points.
+        With method 'sample', the number of points to draw at random from each cluster as
+        references, at least 2. The evaluated points are compared only with the references. If a
+        cluster has fewer points, all of them are references. By default, the evaluated points are
+        compared with all points. 'sqeuclidean' and 'cosine' always use all points, because their
+        means need no pairs of points.
     confidence : float
-        With method 'sample': the probability, between 0 and 1, with which silhouette_lower and
+        With method 'sample', the probability, between 0 and 1, that silhouette_lower and
         silhouette_upper enclose the exact score.
     random_state : int
-        With method 'sample': the seed. The sample is the same in every engine.
+        With method 'sample', the random seed. The sample is the same in every engine.
     vector, cluster, distance, p, partition_by, noise, noise_as : as in internal_report
     weights, missing : as in internal_report
     metrics : sequence of str, optional
-        Columns to return after the partition columns, in this order; by default all. The work
-        that only other columns need is skipped.
+        Columns to return after the partition columns, in this order. By default, all columns are
+        returned. Work that only the other columns need is skipped.
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the number of
-        points that are counted; n_dropped, the number of rows that are left out; n_noise, the
-        number of noise rows; n_clusters; n_singletons; n_evaluated, the number of points whose
-        silhouette is computed; silhouette, the mean over the points; silhouette_macro, the mean of
-        the clusters' mean silhouettes, and silhouette_max, the largest of these means;
-        silhouette_lower and silhouette_upper, which enclose the exact mean; and std_error, the
-        standard error of silhouette with method 'sample', otherwise NULL. With 'exact' and no
-        tolerance, the two limits equal silhouette; with 'simplified', they are NULL. With 'bounds',
-        silhouette, silhouette_macro and silhouette_max are NULL; with 'sample', the latter two are
-        NULL if the sample misses a cluster. All scores are NULL if there are fewer than 2 clusters,
-        or if every point is a cluster.
+        Same kind as `frame`, one row per partition, sorted. The columns are the partition columns,
+        n_clusters, n_singletons, and
+
+        - n: the number of points that are counted.
+        - n_dropped: the number of rows that are left out.
+        - n_noise: the number of noise rows.
+        - n_evaluated: the number of points whose silhouette is computed.
+        - silhouette: the mean silhouette of the points.
+        - silhouette_macro: the mean of the clusters' mean silhouettes.
+        - silhouette_max: the largest of the clusters' mean silhouettes.
+        - silhouette_lower and silhouette_upper: limits that enclose the exact mean.
+        - std_error: the standard error of silhouette with method 'sample', otherwise NULL.
+
+        With 'exact' and no tolerance, silhouette_lower and silhouette_upper equal silhouette. With
+        'simplified', both limits are NULL. With 'bounds', silhouette, silhouette_macro and
+        silhouette_max are NULL. With 'sample', silhouette_macro and silhouette_max are NULL if the
+        sample misses a cluster. All scores are NULL if there are fewer than 2 clusters, or if every
+        point is a cluster.
 
     Raises
     ------
     ClusterEvalError
-        For the same reasons as internal_report, if an option is out of its range or belongs to
-        another method, and if an id that the sample depends on occurs twice in a partition.
+        For the same reasons as internal_report, if an option is out of range or belongs to another
+        method, or if an id that the sample depends on occurs twice in a partition.
 
     Notes
     -----
     silhouette_samples explains how mean distances are computed. The limits of a sample are
-    silhouette -/+ z std_error, where z is the normal quantile; if only one of several points is
-    sampled, the limits are -1 and 1. If sampled points are compared with all points, a and b of
-    these points are exact, so the mean is unbiased. The mean of scikit-learn is biased, because it
-    computes a and b from the sample alone. The variance is (1 - m / n) s^2 / m, where s^2 is the
-    variance of m silhouettes out of n. References increase the variance: a cluster of N points, of
-    which t are references, adds (1 - t / N) t / (t - 1) times the sum of the squared influences of
-    its references. The influence of a reference is the mean over the sampled points of ds/da or
-    ds/db times the excess of the reference's distance over the mean distance, divided by t. The
-    estimates of a and b are unbiased, but the silhouette is not linear in them, and b is the
-    smallest of several estimates. To correct for this, the means of silhouettes are those of 2 s -
-    (s+ + s-) / 2, where s+ and s- are computed from mean distances that are varied by the
-    difference between two halves of the references.
-    In SQL: ``FROM clustereval.silhouette_score(tbl, [x, y], cluster)``. DuckDB before 2.0 reads the
-    option between only in quotes: ``"between" := 'furthest'``.
+    silhouette -/+ z std_error, where z is the normal quantile. If only one of several points is
+    sampled, the limits are -1 and 1. If the sampled points are compared with all points, a and b
+    are exact, so the mean is unbiased. The mean of scikit-learn is biased, because it computes a
+    and b from the sample alone. The variance of the mean is (1 - m / n) s^2 / m, where s^2 is the
+    variance of m silhouettes out of n. References increase this variance. A cluster of N points
+    with t references adds (1 - t / N) t / (t - 1) times the sum of the squared influences of its
+    references. To compute the influence of a reference, take the excess of its distance over the
+    mean distance, multiply it by ds/da or ds/db, average over the sampled points, and divide by t.
+    The estimates of a and b are unbiased, but the silhouette is biased, because it is not linear in
+    a and b, and because b is the smallest of several estimates. To correct for this bias, the
+    average of 2 s - (s+ + s-) / 2 is used instead of the average of s, where s+ and s- are computed
+    from mean distances that are varied by the difference between two halves of the references.
+    In SQL: ``FROM clustereval.silhouette_score(tbl, [x, y], cluster)``. In DuckDB before 2.0, put
+    the option between in quotes: ``"between" := 'furthest'``.
 
     References
     ----------

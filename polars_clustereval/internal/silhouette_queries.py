@@ -1,6 +1,7 @@
 """silhouette_queries: the options of silhouettes, and the points whose silhouettes are computed.
 
-Such a point is called a query. The queries are all points, or the points of a sample.
+A point whose silhouette is computed is called a query. The queries are all points, or the points of
+a sample.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class SilhouetteOptions(NamedTuple):
 
 
 def check_silhouette_options(options: SilhouetteOptions) -> SilhouetteOptions:
-    """Return the options of silhouette_score unchanged; raise an error if one is invalid."""
+    """Return the options of silhouette_score unchanged, or raise an error if one is invalid."""
     method, tolerance, size, confidence, state, references, _ = options
     check_choice("method", method, METHODS)
     if tolerance is not None and not (is_number(tolerance) and float(tolerance) > 0):
@@ -81,7 +82,7 @@ def check_silhouette_options(options: SilhouetteOptions) -> SilhouetteOptions:
 
 
 def _check_between(options: SilhouetteOptions) -> None:
-    """Raise an error if between is unknown, or if another option does not allow its value."""
+    """Raise an error if `between` is unknown, or if another option does not allow its value."""
     between, method = options.between, options.method
     check_choice("between", between, get_args(Between))
     if between == "nearest":
@@ -107,7 +108,7 @@ def check_means_options(
     reference_size: int | None,
     random_state: int,
 ) -> SilhouetteOptions:
-    """Return the options of silhouette_samples; raise an error if one is invalid."""
+    """Return the options of silhouette_samples, or raise an error if one is invalid."""
     check_choice("method", method, get_args(MeansMethod))
     return check_silhouette_options(
         SilhouetteOptions(
@@ -131,12 +132,13 @@ def read_queried_points(
     results: Sequence[str],
     inner_key: pl.Expr | None = None,
 ) -> Points:
-    """Return the user's rows as points whose column id is `key`, or else the row number from 0.
+    """Return the user's rows as points, with `key` or else the row number from 0 as the column id.
 
-    frame, vector, cluster and key are arguments of silhouette_score, where key is the argument id.
-    `results` are the names of the result's columns, which partition columns must not have.
-    inner_key is passed to read_rows. If points stream, the moments of their clusters are computed
-    now; if references are drawn from the points, the sizes of the clusters are also computed now.
+    frame, vector, cluster and key are arguments of silhouette_score, where key is called id.
+    `results` lists the columns of the caller's result, and partition columns must not have these
+    names. inner_key is passed to read_rows. If points stream, the moments of their clusters are
+    computed now. If references are drawn from the points, the sizes of the clusters are computed
+    now.
     """
     row_id: Any = "number" if key is None else check_column(frame.lazy(), key, "id")
     streams = follows_from_moments(point_options.distance, options)

@@ -1,10 +1,10 @@
 """silhouette_sampling: silhouettes of sampled points, estimated from sampled references.
 
 A query is a point whose silhouette is computed. Mean distances to a cluster are estimated from
-references, which are t of its points, drawn without replacement, or all of its points if there are
-no more than t. All queries use the same references, so the error that is due to the references does
-not average out over the queries. The variance of this error is that of a sum of influences, one for
-each reference.
+references, which are t points of the cluster, drawn without replacement. If the cluster has no more
+than t points, all of them are references. All queries use the same references, so the error that is
+due to the references does not average out over the queries. The variance of this error is that of a
+sum of influences, one for each reference.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _DISTANCES_AT_ONCE = 2**20
 
 
 def _with_places(points: Points, rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Return the rows with `place`, the position of the id in its partition, from 0."""
+    """Return the rows with `place`, the position of the id in its partition, counted from 0."""
     if points.keys or points.has_user_id:
         rows = rows.sort([*points.keys, "id"], nulls_last=True)
     place = pl.col("place").cast(pl.Int64)
@@ -57,9 +57,9 @@ def _with_places(points: Points, rows: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _sample_key(seed: int) -> pl.Expr:
-    """Return the sample key of a row, from its column place and the seed.
+    """Return the sample key of a row, which is computed from its column place and the seed.
 
-    A sample key is a pseudorandom number below PRIME, the same in every engine.
+    A sample key is a pseudorandom number below PRIME that is the same in every engine.
     """
     seed %= PRIME
     x0 = pl.col("place") % PRIME
@@ -70,7 +70,7 @@ def _sample_key(seed: int) -> pl.Expr:
 
 
 def _rank_by(key: str, by: list[str]) -> pl.Expr:
-    """Return the rank, from 1, of each row by its sample key among the rows with equal `by`."""
+    """Return the rank of each row by its sample key, from 1, within each group of columns `by`."""
     rank = pl.struct(key, "place").rank("ordinal")
     return rank.over(by) if by else rank
 
@@ -78,8 +78,8 @@ def _rank_by(key: str, by: list[str]) -> pl.Expr:
 def mark_queries(points: Points, options: SilhouetteOptions) -> Points:
     """Return the points with the column is_query, which marks those whose silhouettes are computed.
 
-    Without a sample_size, is_query is true for all points. With a sample_size, it is true for that
-    many points of each partition, namely those with the smallest sample keys for random_state.
+    Without a sample_size, is_query is true for all points. With a sample_size, is_query is true for
+    that many points of each partition: those with the smallest sample keys for random_state.
     """
     if options.sample_size is None:
         return replace(points, rows=points.rows.with_columns(is_query=pl.lit(True)))
@@ -90,12 +90,12 @@ def mark_queries(points: Points, options: SilhouetteOptions) -> Points:
 
 
 def draw_points(points: Points, options: SilhouetteOptions) -> Points:
-    """Collect the queries and references of the points now, and return them.
+    """Collect the queries and the references now, and return them as points.
 
-    No other rows are held in memory. The returned rows have is_query and is_reference; `size`, the
-    number of points of the cluster; and is_odd, whether the rank among the points of the cluster is
-    odd, which divides the references into two halves. The keys of all rows are read first, and then
-    the vectors of the drawn rows.
+    No other rows are held in memory. The returned rows have the flags is_query and is_reference,
+    the size of their cluster as `size`, and the flag is_odd. is_odd tells whether the rank of the
+    row among the points of its cluster is odd, which divides the references into two halves. The
+    keys of all rows are read first, and then the vectors of the drawn rows.
     """
     keys, n = points.partition_keys, pl.col("n")
     total = n.sum().over(keys) if keys else n.sum()
@@ -119,10 +119,11 @@ def _draw(
 ) -> pl.DataFrame | None:
     """Return the ids of queries and references, with the flags is_query and is_reference.
 
-    These are the rows with small sample keys. `keyed` has all points with both keys and the sizes
-    of their clusters and partitions. Only rows with small keys are stored and ranked. Their
-    expected number is the number that is needed, plus about `margin` standard deviations. If margin
-    is None, all rows are ranked. If these rows are not enough, the result is None.
+    The queries and references are the rows with the smallest sample keys. `keyed` has all points
+    with both keys and the sizes of their clusters and partitions. Only rows with small keys are
+    stored and ranked. The expected number of these rows is the number that is needed, plus about
+    `margin` standard deviations. If margin is None, all rows are ranked. If too few rows have been
+    ranked, the result is None.
     """
 
     def limit(size: int | None, population: str) -> pl.Expr:
@@ -161,7 +162,7 @@ def _draw(
 
 
 class _DrawnPartition(NamedTuple):
-    """The m queries and the references of one partition, in k clusters."""
+    """The m queries and the references of one partition with k clusters."""
 
     #: (m, d): the queries, sorted by cluster.
     x: Floats
@@ -186,7 +187,7 @@ class _DrawnPartition(NamedTuple):
 
 
 def _split_drawn(part: Partition, distance: Distance) -> _DrawnPartition:
-    """Return the queries and the references of a partition; a row can be one, both or neither."""
+    """Return the queries and the references of a partition, where a row can be both or neither."""
     is_query = part.rows["is_query"].to_numpy()
     is_reference = part.rows["is_reference"].to_numpy()
     starts = np.concatenate([[0], np.cumsum(is_reference)])[part.starts]
@@ -219,8 +220,9 @@ class Estimates(NamedTuple):
 def estimate_silhouettes(part: Partition, distance: Distance, level: str) -> Estimates:
     """Return the estimates for a partition's queries, from the distances to its references.
 
-    If the level is 'point', each query is a group; if it is 'cluster', the queries of a cluster are
-    a group; and if it is 'partition', all queries of the partition are a group.
+    Variances are those of the mean silhouettes of groups, which `level` defines. If the level is
+    'point', each query is a group. If the level is 'cluster', the queries of each cluster form a
+    group. If the level is 'partition', all queries of the partition form a group.
     """
     drawn = _split_drawn(part, distance)
     own_sizes = drawn.sizes[drawn.own]
@@ -238,7 +240,7 @@ def estimate_silhouettes(part: Partition, distance: Distance, level: str) -> Est
 def _own_and_nearest(means: Floats, own: Integers) -> MeanDistances:
     """Return a and b, given the mean distances (m, k) from m queries to all clusters.
 
-    own (m,) are the numbers of the queries' clusters.
+    own (m,) holds the numbers of the queries' clusters.
     """
     others = means.copy()
     a = take_own_means(others, own)
@@ -252,7 +254,8 @@ def _reference_means(drawn: _DrawnPartition) -> tuple[Floats, Floats]:
     """Return the mean distances (m, k) from queries to references, and their deviations (m, k).
 
     A deviation is half the difference between the means of the two halves of the references, times
-    the root of the share of the cluster that is not drawn. The query itself is left out of a mean.
+    the square root of the share of the cluster that is not drawn. A query that is itself a
+    reference is left out of its own means.
     """
     m, k = len(drawn.x), len(drawn.sizes)
     means, deviations = np.empty((m, k)), np.zeros((m, k))
@@ -293,7 +296,7 @@ def _silhouette_gradients(own: Floats, other: Floats) -> tuple[Floats, Floats]:
 
 
 def _reference_variances(drawn: _DrawnPartition, means: MeanDistances, level: str) -> Floats:
-    """Return the variances (m,) of Estimates, for groups of this level."""
+    """Return the `variances` (m,) of Estimates, for groups of the given level."""
     m, k = len(drawn.x), len(drawn.sizes)
     variances = np.zeros(m)
     if k < 2:
@@ -336,11 +339,12 @@ def _squared_influences(
     places: Integers,
     group: Integers,
 ) -> Floats:
-    """Return the sums of squared influences of references for each group of queries, in order.
+    """Return the sum of the squared influences of the references on each group of queries.
 
-    The influence of a reference on a group is the sum, over the queries x (m, d) of the group, of
-    the weight times the excess of the reference's distance over the mean. `places` (m,) tells which
-    reference a query itself is, or -1. group (m,) is sorted.
+    The influence of a reference on a group is a sum over the queries x (m, d) of the group: the
+    weight of the query times the excess of the reference's distance over the mean distance.
+    `places` (m,) is the number of the reference that a query itself is, or -1. `group` (m,) is the
+    group of each query, in sorted order.
     """
     starts = np.flatnonzero(np.diff(group, prepend=-1))
     squares = np.zeros(len(starts))

@@ -59,7 +59,7 @@ _NEED_MEAN_DISTANCES = ("compactness", "davies_bouldin_score", "pbm_index")
 
 
 def _sum_error(x: pl.Expr, y: pl.Expr) -> pl.Expr:
-    """Return exactly x + y - (the Float64 nearest to x + y), by Knuth's TwoSum."""
+    """Return the exact sum x + y minus the Float64 nearest to this sum, by Knuth's TwoSum."""
     total = x + y
     part = total - x
     return (x - (total - part)) + (y - part)
@@ -69,8 +69,8 @@ def _mean_terms(reference: str, shift: str, low: str, high: str) -> tuple[pl.Exp
     """Return the mean `reference` + `shift` as two numbers, mean and mean_correction.
 
     The arguments are names of columns. `low` and `high` are the smallest and the largest of the
-    averaged numbers. The result is clamped to this range if rounding takes it outside. In that
-    case, the correction is 0.
+    averaged numbers. If rounding takes the mean outside this range, the mean is clamped, and the
+    correction is 0.
     """
     a, b = pl.col(reference), pl.col(shift)
     is_inside = (a + b).is_between(pl.col(low), pl.col(high))
@@ -99,8 +99,8 @@ def _read_states(
 ) -> _States:
     """Read and check the rows of a table of states, and return them.
 
-    `results` are the names of the columns of the caller's result, and partition columns must not
-    have these names.
+    `results` lists the columns of the caller's result, and partition columns must not have these
+    names.
     """
     lazy = check_frame(frame)
     keys = check_partition_keys(lazy, partition_by, results)
@@ -127,7 +127,7 @@ def _read_states(
 
 
 def _check_type(name: str, dtype: pl.DataType) -> None:
-    """Raise an error unless a column of states has the numbers, or lists, that `name` requires."""
+    """Raise an error unless a column of states has the type that its `name` requires."""
     expected, fits = "whole numbers >= 0", dtype.is_numeric()
     if name in _LISTS:
         inner = dtype.inner if isinstance(dtype, pl.List | pl.Array) else None
@@ -140,7 +140,7 @@ def _check_type(name: str, dtype: pl.DataType) -> None:
 
 
 def _raise_fault(fault: str | None) -> None:
-    """Raise an error unless `fault`, a text that says what was expected and what came, is None."""
+    """Raise an error unless `fault`, which says what was expected and what was found, is None."""
     if fault is not None:
         raise ClusterEvalError(f"states: expected {fault}")
 
@@ -148,8 +148,8 @@ def _raise_fault(fault: str | None) -> None:
 def _check_lengths(rows: pl.LazyFrame) -> int:
     """Return the number of coordinates of states, or 0 if there are no points.
 
-    Raise an error if a count is not a whole number >= 0, or if a state that has points has no
-    cluster or a list of another length.
+    Raise an error if a count is not a whole number >= 0, or if a state with points has no cluster
+    or a list of a different length.
     """
     has_points = pl.col("n") > 0
     dims = pl.col("mean").list.len().filter(has_points).max()
@@ -171,7 +171,7 @@ def _check_lengths(rows: pl.LazyFrame) -> int:
 
 
 def _count_fault(name: str) -> pl.Expr:
-    """Return a text on what is wrong with the count in column `name`, NULL if it is valid."""
+    """Return as text what is wrong with the count in column `name`, or NULL if it is valid."""
     x = to_double(pl.col(name))
     is_count = (x >= 0) & (x < 1e15) & (x == x.floor())
     given = pl.col(name).cast(pl.String).str.to_lowercase().fill_null("NULL")
@@ -180,7 +180,7 @@ def _count_fault(name: str) -> pl.Expr:
 
 
 def _length_fault(name: str, dims: pl.Expr) -> pl.Expr:
-    """Return a text on what is wrong with the length of a list, NULL if it has `dims` numbers."""
+    """Return as text what is wrong with the length of a list, or NULL if it has `dims` numbers."""
     length = pl.col(name).list.len()
     missing = pl.lit(f"a list for each state of points in the column {name}, got NULL")
     other = pl.format(f"lists of length {{}} in the column {name}, got length {{}}", dims, length)
@@ -188,7 +188,7 @@ def _length_fault(name: str, dims: pl.Expr) -> pl.Expr:
 
 
 def _check_values(rows: pl.LazyFrame) -> None:
-    """Raise an error if a list, in a state that has points, contains an impossible number."""
+    """Raise an error if a list in a state with points contains an impossible number."""
     low, mean, high = pl.col("minimum"), pl.col("mean"), pl.col("maximum")
     order = pl.format("minimum <= mean <= maximum, got {} <= {} <= {}", low, mean, high)
     negative = pl.format("numbers >= 0 in the column m2, got {}", "m2")
@@ -202,14 +202,14 @@ def _check_values(rows: pl.LazyFrame) -> None:
 
 
 def _finite_fault(name: str) -> pl.Expr:
-    """Return a text on what is wrong with the number in column `name`, NULL if it is finite."""
+    """Return as text what is wrong with the number in column `name`, or NULL if it is finite."""
     x = pl.col(name)
     fault = pl.format(f"finite numbers in the column {name}, got {{}}", non_finite_as_text(x))
     return pl.when(~x.is_finite().fill_null(False)).then(fault)
 
 
 def _explode_states(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Return one row per coordinate i, from 0, of each state that has points."""
+    """Return one row for each coordinate i, counted from 0, of each state with points."""
     places = pl.int_ranges(0, pl.col("mean").list.len()).alias("i")
     return rows.filter(pl.col("n") > 0).with_columns(places).explode("i", *_LISTS)
 
@@ -222,7 +222,7 @@ def _explode_states(rows: pl.LazyFrame) -> pl.LazyFrame:
 def _point_moments(points: Points) -> pl.LazyFrame:
     """Return one row per cluster with points: its key columns and the columns of _LISTS.
 
-    The points are read twice: for the means, and for the deviations from the means.
+    The points are read twice: first for the means, and then for the deviations from the means.
     """
     keys = points.cluster_keys
     is_long = isinstance(points.form, LongVectors)
@@ -246,7 +246,7 @@ def _point_moments(points: Points) -> pl.LazyFrame:
 
 
 def _origin_list(points: Points) -> pl.Expr:
-    """Return the origin of a partition as a list; zeros if its points are not moved."""
+    """Return the origin of a partition as a list, which has only zeros if no points are moved."""
     form = points.form
     if isinstance(form, LongVectors):
         return pl.col("origin").fill_null(pl.lit([0.0] * form.dims))
@@ -256,8 +256,9 @@ def _origin_list(points: Points) -> pl.Expr:
 def _wide_deviations(points: Points) -> pl.LazyFrame:
     """Return one row per cluster with points, with five lists of one number per coordinate.
 
-    The lists are reference, the mean of x up to rounding errors; shift, the mean deviation from
-    reference; m2; and minimum and maximum in the user's coordinates.
+    The lists are reference, shift, m2, minimum and maximum. reference is the mean of x up to
+    rounding errors, and shift is the mean deviation from reference. minimum and maximum are in the
+    user's coordinates.
     """
     form, keys = points.form, points.cluster_keys
     means = points.centers.select(*keys, *form.columns("m"))
@@ -311,12 +312,12 @@ def _merge_states(states: _States) -> pl.LazyFrame:
 
 
 def _merge_coordinates(values: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    """Return the merged columns of _LISTS, one row per group of `by`: a cluster and a coordinate.
+    """Return the merged columns of _LISTS, with one row per cluster and coordinate (columns `by`).
 
-    `values` has these columns and n, with one row per part. The formula is that of Chan, Golub and
-    LeVeque for any number of parts: m2 = sum of m2_i + sum of n_i (mean_i - mean)^2. Before the
-    means are squared, `reference`, which is their mean up to rounding errors, is subtracted from
-    them.
+    `values` has the columns of _LISTS and n, with one row per part. The formula is that of Chan,
+    Golub and LeVeque for any number of parts: m2 = sum of m2_i + sum of n_i (mean_i - mean)^2.
+    Before the means are squared, `reference`, which is their mean up to rounding errors, is
+    subtracted from them.
     """
     n, mean, deviation = to_double(pl.col("n")), pl.col("mean"), pl.col("deviation")
     # Both uses need exactly the same references, and a second evaluation might add numbers in
@@ -353,9 +354,9 @@ def _weighted_mean(n: pl.Expr, x: pl.Expr) -> pl.Expr:
 def _points_of_states(states: _States, distance: Distance, factors: list[float]) -> Points:
     """Return the clusters of `states` as Points that have centers and spreads, but no rows.
 
-    The sums of distances are always computed for sqeuclidean: the sum of squared distances to any
-    center is the sum of squared distances to the mean, plus n times the squared distance between
-    center and mean.
+    Sums of distances are always those for sqeuclidean, which can be computed from states. The sum
+    of squared distances to any center is the sum of squared distances to the mean, plus n times the
+    squared distance between the center and the mean.
     """
     form = WideVectors(len(factors), distance, factors, is_moved=True)
     merged = _merge_states(states).cache()
@@ -377,11 +378,11 @@ def _points_of_states(states: _States, distance: Distance, factors: list[float])
 def _state_centers(
     merged: pl.LazyFrame, form: WideVectors, by: list[str], keys: list[str]
 ) -> pl.LazyFrame:
-    """Return one row per cluster: columns `by`, size, and the vectors m, v and c of `form`.
+    """Return one row per cluster: the columns `by`, size, and the vectors m, v and c of `form`.
 
-    `merged` has one state per cluster that has points. Like points, the states are moved by the
-    origin of their partition, which the columns `keys` identify, and multiplied by the factors of
-    the weights.
+    `merged` has one state per cluster with points. Like points, the states are moved by the origin
+    of their partition, and multiplied by the factors of the weights. The columns `keys` identify a
+    partition.
     """
     names = {"mean": "mean", "mean_correction": "rest", "m2": "m2", "minimum": "low"}
     columns: Terms = {"size": pl.col("n")}
@@ -401,7 +402,7 @@ def _state_centers(
 
 
 def _raise_overflow(overflows: pl.DataFrame) -> None:
-    """Raise an error if `overflows`, a frame with a single flag, is true."""
+    """Raise an error if the only value of the frame `overflows` is true."""
     if overflows.item():
         raise ClusterEvalError("states: distances overflow; scale the coordinates down")
 
@@ -424,9 +425,9 @@ def cluster_states(
 ) -> Frame:
     """Statistics of the clusters of a run, which you can save for later reports.
 
-    Later reports need only these states, and not the points. States of the same cluster can be
-    merged: if you call internal_report_from_states with the states of several parts of the data,
-    you get the internal_report of all their points.
+    Later reports need only these states, not the points. States of the same cluster can be merged.
+    If you call internal_report_from_states with the states of several parts of the data, you get
+    the internal_report of all their points.
 
     Parameters
     ----------
@@ -437,12 +438,14 @@ def cluster_states(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per cluster, sorted by partition and cluster: the partition
-        columns; cluster; n, the number of its points; n_dropped, the number of rows without a
-        vector or cluster; n_noise; and lists with one number per coordinate: mean, mean_correction,
-        m2 (the sum of squared deviations from the mean), minimum and maximum. mean +
+        Same kind as `frame`, one row per cluster, sorted by partition and cluster. The columns are
+        the partition columns, cluster, n, n_dropped, n_noise, mean, mean_correction, m2, minimum
+        and maximum. n is the number of points of the cluster, and n_dropped is the number of rows
+        without a vector or cluster. mean, mean_correction, m2, minimum and maximum are lists with
+        one number per coordinate. m2 is the sum of squared deviations from the mean. mean +
         mean_correction is the mean with more digits than one number can hold. If all rows of a
-        cluster are left out, it has n = 0 and no lists. If there are no rows, the result is empty.
+        cluster are left out, the cluster has n = 0 and no lists. If there are no rows, the result
+        is empty.
 
     Raises
     ------
@@ -484,7 +487,7 @@ def merge_cluster_states(frame: Frame, *, partition_by: Keys = None) -> Frame:
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        One table of cluster_states, or several of them concatenated. n_dropped, n_noise and
+        One result of cluster_states, or several results concatenated. n_dropped, n_noise and
         mean_correction may be missing or NULL, which counts as 0. A LazyFrame is checked and merged
         when you collect the result.
     partition_by : str, Expr or sequence of these, optional
@@ -500,8 +503,8 @@ def merge_cluster_states(frame: Frame, *, partition_by: Keys = None) -> Frame:
     ------
     ClusterEvalError
         If a column does not exist or does not hold numbers, if a count is not a whole number >= 0,
-        if lists differ in length, if a number in them is NULL, NaN or infinite, if an m2 is
-        negative, or if a mean is not between minimum and maximum.
+        if lists differ in length or contain NULL, NaN or infinite numbers, if an m2 is negative, or
+        if a mean is not between minimum and maximum.
 
     Notes
     -----
@@ -534,14 +537,14 @@ def internal_report_from_states(
     weights: Sequence[float] | None = None,
     metrics: Sequence[str] | None = None,
 ) -> Frame:
-    """The internal_report of points from the saved states of their clusters, without the points.
+    """The internal_report of points, computed from the saved states of their clusters.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        One table of cluster_states, or several of them concatenated; states of the same cluster are
-        merged. n_dropped, n_noise and mean_correction may be missing or NULL, which counts as 0. A
-        LazyFrame is checked when you collect the result.
+        One result of cluster_states, or several results concatenated. States of the same cluster
+        are merged. n_dropped, n_noise and mean_correction may be missing or NULL, which counts as
+        0. A LazyFrame is checked when you collect the result.
     distance : {'euclidean', 'sqeuclidean'}
         The name of the distance between points, in any letter case. Sums of other distances cannot
         be merged.
@@ -550,24 +553,24 @@ def internal_report_from_states(
     weights : sequence of float, optional
         A number > 0 for each dimension, as in scipy.
     metrics : sequence of str, optional
-        Columns to return after the partition columns, in this order; by default all. The work
-        that only other columns need is skipped.
+        Columns to return after the partition columns, in this order. By default, all columns are
+        returned. Work that only the other columns need is skipped.
 
     Returns
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, with the rows and columns of internal_report for all points of the
-        states. compactness, davies_bouldin_score and pbm_index need mean distances. For
-        sqeuclidean, mean distances can be merged. For euclidean, they cannot be merged, so these
-        three indices are NULL.
+        states. compactness, davies_bouldin_score and pbm_index need mean distances. Mean distances
+        can be merged for sqeuclidean but not for euclidean. For euclidean, the three indices are
+        therefore NULL.
 
     Raises
     ------
     ClusterEvalError
         If an option is unknown, if a column does not exist or does not hold numbers, if a count is
-        not a whole number >= 0, if lists differ in length, if a number in them is NULL, NaN or
-        infinite, if an m2 is negative, or if a mean is not between minimum and maximum; and, when
-        you collect the result, if distances overflow.
+        not a whole number >= 0, if lists differ in length or contain NULL, NaN or infinite numbers,
+        if an m2 is negative, or if a mean is not between minimum and maximum. When you collect the
+        result, an error is also raised if distances overflow.
 
     Notes
     -----

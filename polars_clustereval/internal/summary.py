@@ -50,16 +50,21 @@ def internal_summary(
     frame, vector, cluster, distance, p, center, partition_by, noise : as in internal_report
     noise_as, weights, missing : as in internal_report
     metrics : sequence of str, optional
-        Names of the metrics whose rows are returned; by default all.
+        Names of the metrics to return. By default, all metrics are returned.
 
     Returns
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per partition and index, sorted by partition and in the order
-        of internal_report: the partition columns; metric, the name of the index; value, which is
-        NULL if undefined; best (its best value as text: a number, 'high' or 'low'; NULL if no value
-        is best); and meaning, what it measures, in a few words. If there are no rows, every value
-        is NULL; with partition_by, the result is empty.
+        of internal_report. The columns are the partition columns and
+
+        - metric: the name of the index.
+        - value: the value of the index, or NULL if it is undefined.
+        - best: its best value as text: a number, 'high' or 'low'; NULL if no value is best.
+        - meaning: what the index measures, in a few words.
+
+        If there are no rows, every value is NULL. With partition_by, the result is empty if there
+        are no rows.
 
     Raises
     ------
@@ -68,7 +73,8 @@ def internal_summary(
 
     Notes
     -----
-    ``describe("ssw")`` shows the definition, the range and the source of an index by its name.
+    To see the definition, the range and the source of an index, call ``describe`` with its name, as
+    in ``describe("ssw")``.
     In SQL: ``FROM clustereval.internal_summary(tbl, [x, y], cluster)``.
 
     Examples

@@ -1,9 +1,9 @@
 """two_passes: centers of clusters and distances to them, from two passes over the points.
 
-For most points, sums of plain coordinates are accurate enough. For some partitions they may not be,
-for example if clusters are narrow compared with their distance from 0. The sums themselves show
-this, and the points of such partitions are read again with the precautions of Points.with_vectors.
-The class VectorForm describes the vectors c, v and g.
+For most points, sums of plain coordinates are accurate enough. For some partitions, such sums may
+not be accurate enough, for example if clusters are narrow compared with their distance from 0. The
+sums themselves show which partitions are doubtful. The points of doubtful partitions are read again
+with the precautions of Points.with_vectors. The class VectorForm explains the vectors c, v and g.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ _SMALL_GAP = 1e-9
 def read_points_in_two_passes(
     frame: Frame, vector: Vector, cluster: Column, options: PointOptions, **given: Any
 ) -> Points:
-    """Return the points of read_points for a caller that needs only statistics of clusters.
+    """Return points like read_points, for a caller that needs only statistics of clusters.
 
-    `given` has further arguments for read_rows. Use only all_centers, spreads and clusters of the
+    `given` holds further arguments for read_rows. Use only all_centers, spreads and clusters of the
     result. Collecting these frames raises an error if any point has no finite distance. The vectors
     refer to the points as they were read, which are moved in some partitions and not in others.
     """
@@ -70,7 +70,7 @@ def _join_centers(points: Points) -> pl.LazyFrame:
 
 
 def _with_table(points: Points, table: pl.LazyFrame) -> Points:
-    """Return the points with `table`, one row per cluster, instead of their frames of clusters."""
+    """Return the points with frames of clusters that come from `table`, one row per cluster."""
     centers = table.filter(pl.col("n") > 0)
     clusters = centers.with_row_index("number").with_columns(
         mean_distance=pl.col("distances") / pl.col("n")
@@ -84,9 +84,9 @@ def _with_table(points: Points, table: pl.LazyFrame) -> Points:
 
 
 def _sum_long_vectors(points: Points) -> pl.LazyFrame:
-    """Return the table of _join_centers for long vectors after one pass that adds up the vectors.
+    """Return the table of _join_centers for long vectors, after one pass that sums the vectors.
 
-    Columns that need distances to centers, or their squares, are NULL.
+    Columns that need distances to centers, or squares of these distances, are NULL.
     """
     by = [*points.cluster_keys, "kept", "complete", "noisy"]
     rows, vector = points.rows.select(*by, "x"), pl.Array(pl.Float64, points.form.dims)
@@ -115,8 +115,8 @@ _SUMS = ("distances", "ssw", "radius", "overall_distances")
 def _average_sums(batches: pl.DataFrame, points: Points, schema: pl.Schema) -> pl.DataFrame:
     """Return one row per cluster: its key columns, row counts, and the centers c and g.
 
-    `batches` are the results of long_sums.sum_batch for all batches, and `schema` is the schema of
-    the result.
+    `batches` holds the results of long_sums.sum_batch for all batches, and `schema` is the schema
+    of the result.
     """
     if batches.is_empty():
         return pl.DataFrame(schema=schema)
@@ -139,7 +139,7 @@ def _average_sums(batches: pl.DataFrame, points: Points, schema: pl.Schema) -> p
 
 
 def _measure_and_settle(table: pl.DataFrame, points: Points, plain: Points) -> pl.DataFrame:
-    """Return `table` with all columns, after a second pass over the points and after _settle.
+    """Complete `table` in a second pass over the points, and return it as settled by _settle.
 
     `table` has those columns of _sum_long_vectors that the caller needs.
     """
@@ -156,7 +156,7 @@ def _measure_and_settle(table: pl.DataFrame, points: Points, plain: Points) -> p
     numbers = clusters.select(keys).with_row_index("number")
 
     def add_to_sums(batch: pl.DataFrame) -> pl.DataFrame:
-        """Add a batch of points; return an empty frame, because a stream needs a result."""
+        """Add a batch of points, and return an empty frame, because a stream needs a result."""
         # Filtering or joining the stream would copy all vectors.
         batch = batch if batch["kept"].all() else batch.filter("kept")
         joined = batch.select(keys).join(
@@ -203,8 +203,8 @@ def _found_columns(sums: DistanceSums, clusters: pl.DataFrame, points: Points) -
 def _settle(table: pl.DataFrame, points: Points, plain: Points) -> pl.DataFrame:
     """Return `table` with the rows of doubtful partitions computed again, from moved points.
 
-    The table has a row per cluster, with statistics of the points `plain`, which are not moved;
-    `points` are the same points without the vector x. Raise an error if any point has no finite
+    `table` has one row per cluster, with statistics of the points `plain`, which are not moved.
+    `points` holds the same points without the vector x. Raise an error if any point has no finite
     distance.
     """
     keys, rows = points.partition_keys, points.rows
@@ -272,7 +272,7 @@ def _is_small(squares: Floats, of_centers: Floats) -> Booleans:
 
 
 def _squared_lengths(x: Floats, distance: Distance) -> Floats:
-    """Return what each row of x (m, d) adds to a sum of squared distances from 0, as (m,)."""
+    """Return the squared distance (m,) of each row of x (m, d) from 0."""
     lengths = measure_differences(x.copy(), *distance)
     return lengths if distance.name == "sqeuclidean" else lengths**2
 
@@ -280,9 +280,9 @@ def _squared_lengths(x: Floats, distance: Distance) -> Floats:
 def _varies_little(n: Integers, v: Floats, c: Floats) -> Booleans:
     """Return for each of k clusters (k,) whether a coordinate may be constant.
 
-    This is so if the spread of a coordinate is so small that it may be only rounding error. n (k,)
-    are the sizes of the clusters, and v and c (k, d) are their variances and centers. Sums of equal
-    numbers with few digits are exact.
+    A coordinate may be constant if its spread is so small that it may be only rounding error. n
+    (k,) holds the sizes of the clusters, and v and c (k, d) hold their variances and centers. Sums
+    of equal numbers with few digits are exact.
     """
     is_rounded = (v > 0) | (c != c.astype(np.float32))
     is_narrow = (v < SMALL_SPREAD**2 * c**2) & is_rounded
@@ -292,8 +292,9 @@ def _varies_little(n: Integers, v: Floats, c: Floats) -> Booleans:
 def _is_nearly_repeated(c: Floats, starts: Integers) -> Booleans:
     """Return for each center in c (k, d) whether it nearly equals another one in its partition.
 
-    Such centers differ only by rounding errors. `starts` (q,) are the first centers of the
-    partitions. If centers are sorted by their projections on a line, such centers are neighbors.
+    Nearly equal centers may differ only by rounding errors. `starts` (q,) has the first center of
+    each partition. The centers are sorted by their projections onto a line, so that nearly equal
+    centers are neighbors.
     """
     numbers = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(c)))
     order = np.lexsort((c @ np.sin(np.arange(1.0, c.shape[1] + 1)), numbers))

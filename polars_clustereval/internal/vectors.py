@@ -69,11 +69,11 @@ def check_missing(missing: Missing) -> Missing:
 def check_vector(
     lazy: pl.LazyFrame, vector: Vector, counts: pl.Expr, missing: Missing = "error"
 ) -> Coordinates:
-    """Return the expressions of the coordinates that a user's `vector` argument names.
+    """Return the coordinates that the user's argument `vector` names, as expressions.
 
     `vector` must name one column of lists or arrays, or several numeric columns, of `lazy`.
-    `counts` is true in rows that are evaluated if they have a vector. In these rows, the longest
-    list determines the number of coordinates of a column of lists. If `missing` is 'drop', rows
+    `counts` is true in rows that are evaluated if they have a vector. For a column of lists, the
+    longest list in these rows determines the number of coordinates. If `missing` is 'drop', rows
     with a NULL coordinate have no vector.
     """
     named = _vector_columns(lazy, vector)
@@ -104,7 +104,7 @@ def check_vector(
 
 
 def _are_columns(vector: Vector) -> bool:
-    """Return whether all parts of a vector of several columns are columns, not computations."""
+    """Return whether all parts of the argument `vector` are plain columns, not computations."""
     parts = [vector] if isinstance(vector, str | pl.Expr) else vector
     return all(isinstance(x, str) or x.meta.is_column_selection() for x in parts)
 
@@ -119,10 +119,10 @@ def _has_few_digits(dtype: pl.DataType) -> bool:
 
 
 def _vector_columns(lazy: pl.LazyFrame, vector: Vector) -> list[tuple[str, pl.Expr]]:
-    """Return the name of each column of a vector argument, with an expression named x_0, x_1, ...
+    """Return for each column of `vector` its name, and an expression that is named x_0, x_1, ...
 
     `vector` is a name, an expression, a selector or a sequence of these. Raise an error for a part
-    of another type, or for a column that `lazy` does not have.
+    of any other type, or for a column that `lazy` does not have.
     """
     parts = (
         list(vector) if isinstance(vector, Iterable) and not isinstance(vector, str) else [vector]
@@ -145,7 +145,7 @@ def _vector_columns(lazy: pl.LazyFrame, vector: Vector) -> list[tuple[str, pl.Ex
 
 
 def _root_names(part: str | pl.Expr) -> list[str]:
-    """Return the names of the columns that a name or expression reads; none for a selector."""
+    """Return the names of the columns that a name or expression reads, or none for a selector."""
     if isinstance(part, str):
         return [part]
     return [] if cs.is_selector(part) else part.meta.root_names()
@@ -198,9 +198,9 @@ def _list_coordinates(
 ) -> Coordinates:
     """Return the coordinates of a column `expr` of lists of numbers of type `inner`.
 
-    The number of coordinates is the length of the longest list in the rows with a vector where
-    `counts` is true. These rows are read while the plan is made. If a list is shorter, its missing
-    coordinates are NULL.
+    The number of coordinates is the length of the longest list among the rows that have a vector
+    and in which `counts` is true. These rows are read while the query plan is made. If a list is
+    shorter, its missing coordinates are NULL.
     """
     length = expr.list.len()
     if missing == "drop":
@@ -233,16 +233,17 @@ def _array_if_long(array: pl.Expr, inner: pl.DataType, dims: int) -> pl.Expr | N
 def _has_vector(expr: pl.Expr, maximum: pl.Expr, length: pl.Expr) -> pl.Expr:
     """Return whether each row has a vector: `expr` is not NULL, and not a list of only NULLs.
 
-    `expr` is a column of lists or arrays, `maximum` is the largest coordinate of each, and `length`
-    is the number of its coordinates. An empty vector counts as present, and is rejected later.
+    `expr` is a column of lists or arrays, `maximum` is the largest coordinate in each list, and
+    `length` is the number of its coordinates. An empty vector counts as a vector, and is rejected
+    later.
     """
     return expr.is_not_null() & (maximum.is_not_null() | (length == 0))
 
 
 def _vector_type_error(dtype: pl.DataType, is_vector_text: bool = False) -> ClusterEvalError:
-    """Return the error for a vector argument that names a column of `dtype`, not a vector type.
+    """Return the error for a vector argument that names a column of an unsuitable type, `dtype`.
 
-    `is_vector_text` tells whether it is the only column, and a text column from which vectors can
+    `is_vector_text` tells whether the argument names a single text column, from which vectors can
     be parsed.
     """
     advice = "; parse_vector makes one from text" if is_vector_text else ""
@@ -278,19 +279,22 @@ _NO_VECTOR, _TOO_LONG, _OTHER_LENGTH, _NO_LENGTH, _INDEX_OUT_OF_RANGE, _REPEATED
 
 
 def _check_size(size: int | None) -> None:
-    """Raise an error unless `size`, an option of parse_vector, is None or in 1 .. 10^9 - 1."""
+    """Raise an error unless `size`, an option of parse_vector, is None or from 1 to 10^9 - 1."""
     if size is not None and not (isinstance(size, int) and 1 <= size < 10**9):
         raise ClusterEvalError(f"size: expected a whole number >= 1, got {size}")
 
 
 def _read_texts(texts: pl.Series, size: pl.Expr) -> pl.DataFrame:
-    """Return one row per text, with the parts of its vector or its error text.
+    """Return one row per text, with the parts of the vector that the text contains.
 
-    The columns are text; vector, which is the text if it has the form of a dense or sparse vector,
-    and otherwise NULL; stated_length, the length with which a sparse text may begin, such as 4 in
-    '$4$0:1 2:3'; is_sparse; numbers, the coordinates of a dense vector, or the alternating indices
-    and coordinates of a sparse vector; length, which is the stated length or else `size`, and NULL
-    if there is neither; and indices, which is NULL for a dense vector.
+    The columns are text, is_sparse, and
+
+    - vector: the text if it has the form of a dense or sparse vector, otherwise NULL.
+    - stated_length: the length with which a sparse text may begin, such as 4 in '$4$0:1 2:3'.
+    - numbers: the coordinates of a dense vector, or the alternating indices and coordinates of a
+      sparse vector.
+    - length: the stated length, or else `size`, or NULL if there is neither.
+    - indices: the indices of a sparse vector, or NULL for a dense vector.
     """
     text, vector, numbers = pl.col("text"), pl.col("vector"), pl.col("numbers")
     tokens = vector.str.replace(_STATED_LENGTH_PATTERN, "").str.extract_all(r"[^\[\] ,:\t\r\n]+")
@@ -309,7 +313,7 @@ def _read_texts(texts: pl.Series, size: pl.Expr) -> pl.DataFrame:
 
 
 def _text_fault(size: pl.Expr) -> pl.Expr:
-    """Return the code of the first fault of a text, such as _NO_LENGTH; NULL if it has none.
+    """Return the code of the first fault of a text, such as _NO_LENGTH, or NULL if it has none.
 
     The result is an expression over the columns of _read_texts. `size` is the length that the user
     asked for, or NULL.
@@ -332,8 +336,8 @@ def _text_fault(size: pl.Expr) -> pl.Expr:
 def _text_error(facts: dict[str, Any], size: int | None) -> ClusterEvalError:
     """Return the error of parse_vector for a faulty text.
 
-    `facts` is the row of _read_texts for this text, by column name, with the code of _text_fault as
-    `fault`. `size` is the length that the user asked for, or None.
+    `facts` maps the columns of _read_texts to their values for this text, and `fault` to the code
+    of _text_fault. `size` is the length that the user asked for, or None.
     """
     text = facts["text"]
     # Long texts are cut off, because their start is enough to identify the row.
@@ -360,8 +364,9 @@ def _repeat_zero(n: pl.Expr) -> pl.Expr:
 def _fill_entries() -> pl.Expr:
     """Return the coordinates of a sparse vector up to its last entry, including zeros.
 
-    The result is an expression for list.eval, on a list of alternating indices and coordinates, in
-    any order of the indices. _pad_vector appends the zeros after the last entry.
+    The result is an expression for list.eval. The expression expects a list of alternating indices
+    and coordinates, with the indices in any order. _pad_vector appends the zeros after the last
+    entry.
     """
     index = pl.element().gather_every(2).cast(pl.Int64)
     coordinate = pl.element().gather_every(2, 1).sort_by(index)
@@ -376,7 +381,7 @@ def _pad_vector(values: pl.Expr, length: pl.Expr) -> pl.Expr:
 
 
 def _parse_texts(texts: pl.Series, size: int | None) -> pl.Series:
-    """Return the vector in each text as a list of Float64; NULL for NULL.
+    """Return the vector in each text as a list of Float64, with NULL for NULL.
 
     Raise an error for the first text that has a fault. `size` is the length that vectors must have,
     or None for any length.
@@ -392,34 +397,33 @@ def _parse_texts(texts: pl.Series, size: int | None) -> pl.Series:
 
 
 def parse_vector(vec: Column, size: int | None = None) -> pl.Expr:
-    """Parse a vector from text, dense or sparse, as Alink and libsvm write it.
+    """Parse a dense or sparse vector from text in the format of Alink or libsvm.
 
     Parameters
     ----------
     vec : str or Expr
         The text. A dense vector is a list of numbers separated by spaces or commas, such as ``0.1
-        0.2`` or ``0.1,0.2``. It may have brackets, ``[0.1, 0.2]``, as in lists of DuckDB and
-        Python. A sparse vector is a list of entries index:number in any order, such as ``0:1 2:3``,
-        where indices count from 0; the length of the vector may come first, as in ``$4$0:1 2:3``.
-        An empty text is an empty vector. nan and inf are accepted here, but not by the functions
-        that evaluate points.
+        0.2`` or ``0.1,0.2``. A dense vector may be in brackets, as in ``[0.1, 0.2]``, like a list
+        in DuckDB or Python. A sparse vector is a list of entries index:number in any order, such as
+        ``0:1 2:3``, where indices count from 0. The length of a sparse vector may come first, as in
+        ``$4$0:1 2:3``. An empty text is an empty vector. nan and inf are accepted here, but not by
+        the functions that evaluate points.
     size : int, optional
-        The length of the vectors. It is required for sparse vectors that do not state their length,
-        and for those that state a length above 2^20, because a short text could otherwise fill the
-        memory.
+        The length of the vectors. A size is required for sparse vectors that do not state their
+        length, and for sparse vectors that state a length above 2^20, because a short text could
+        otherwise fill the memory.
 
     Returns
     -------
     Expr
-        A List(Float64) under the name of the column. NULL stays NULL.
+        An expression of type List(Float64) with the name of the column. NULL stays NULL.
 
     Raises
     ------
     ClusterEvalError
-        Immediately, if size is not a whole number >= 1. When you collect the frame, if a text is
-        not a vector, if a sparse vector states no length, or a length that requires size, if an
-        index is negative, repeated or not below the length, or if the length of a vector is not
-        size.
+        If size is not a whole number >= 1. When you collect the frame, an error is also raised if a
+        text is not a vector, if a sparse vector needs size and size is not given, if an index is
+        negative, repeated or not below the length, or if the length of a vector is not size.
 
     Notes
     -----
@@ -456,7 +460,7 @@ def parse_vector(vec: Column, size: int | None = None) -> pl.Expr:
 def _check_nominal_columns(lazy: pl.LazyFrame, columns: str | Sequence[str]) -> list[str]:
     """Check the argument `columns` of vdm_encode, and return it as a list of names.
 
-    Raise the errors of check_columns_by_name, and an error if a column NAME_vdm already exists.
+    Raise the errors of check_columns_by_name, or an error if a column NAME_vdm already exists.
     """
     names = check_columns_by_name(lazy, columns)
     table_columns = lazy.collect_schema().names()
@@ -476,7 +480,7 @@ def _value_profiles(
     A profile is the list of the shares of the classes among the rows that have the value, in the
     sorted order of the partition's classes. `label`, an expression with that name, is the class of
     each row. `keys` maps inner names of the partition columns to the user's names. The columns of
-    the result are the inner names, value and profile.
+    the result are the partition columns (inner names), value and profile.
     """
     value_keys, rank, n = [*keys, "value"], pl.col("rank"), pl.col("n")
     columns = {name: column_named(key) for name, key in keys.items()}
@@ -505,7 +509,7 @@ def _add_profiles(
 ) -> pl.LazyFrame:
     """Return the rows of `lazy` with the profile of their value in `column`, as COLUMN_vdm.
 
-    `profiles` is the result of _value_profiles for this column; `keys` maps the names of its
+    `profiles` is the result of _value_profiles for this column. `keys` maps the names of its
     partition columns to those of `lazy`.
     """
     # The columns are copied under plain names, because a join would read a name such as ^a$ as a
@@ -531,7 +535,7 @@ def vdm_encode(
     *,
     partition_by: Keys = None,
 ) -> Frame:
-    """Encode each nominal value as the vector of the shares of the classes among its rows.
+    """Encode each nominal value as a vector that holds the share of each class among its rows.
 
     Parameters
     ----------
@@ -539,9 +543,9 @@ def vdm_encode(
         The rows to encode. A LazyFrame streams when you collect the result, and is read once for
         each of the columns and once for the rows themselves.
     columns : str or sequence of str
-        Names of the nominal columns, of any groupable type. NULL is a value of its own.
+        Names of the nominal columns, of any type that can be grouped. NULL is a value of its own.
     label : str or Expr
-        Class or cluster of each row. Rows where it is NULL are not counted.
+        The class or cluster of each row. Rows with a NULL label are not counted.
     partition_by : str, Expr or sequence of these, optional
         Columns whose groups are encoded separately, each over its own classes. NULL is a group of
         its own.
@@ -549,10 +553,11 @@ def vdm_encode(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, with the columns and rows of `frame`, in their order (the macro
-        returns the rows in any order). For each nominal column u, there is also a column u_vdm, the
-        list of P(c | u) over the classes c in sorted order. A row with a NULL label also gets the
-        profile of its value. If a value occurs only in rows with a NULL label, its profile is NULL.
+        Same kind as `frame`, with the columns and rows of `frame`, in the same order (the SQL macro
+        returns the rows in any order). For each nominal column u, a column u_vdm is added, which
+        holds the profile of each value: the list of P(c | u) over the classes c in sorted order. A
+        row with a NULL label also gets the profile of its value. If a value occurs only in rows
+        with a NULL label, its profile is NULL.
 
     Raises
     ------

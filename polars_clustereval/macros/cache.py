@@ -1,9 +1,9 @@
-"""A cached DuckDB database, from which macros are copied in a tenth of the time that parsing takes.
+"""A cached DuckDB database, from which macros are copied in a tenth of the time needed for parsing.
 
 DuckDB parses the SQL of the macros in 0.3 s, and copies macros from another database in 0.03 s. The
-first call of `register` writes such a database to the user's cache folder, and later calls copy the
-macros from there. If the database cannot be written or read, or is not trusted, the macros are
-parsed. The module `database` writes files in the same way.
+first call of `register` writes a database with the macros to the user's cache folder, and later
+calls copy the macros from this database. If the cached database cannot be written or read, or is
+not trusted, the macros are parsed.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def attach_cached(con: duckdb.DuckDBPyConnection, path: Path, name: str) -> None
 def cached_database(text: str, name: str) -> Path:
     """Return the path of a database with the macros in `text`, and create it if it does not exist.
 
-    `name` is the name of the database in `text`, if `text` names one. Each file is for one text and
+    If `text` names a database, `name` is the name of that database. Each file is for one text and
     one version of DuckDB, so it never has to be updated.
     """
     key = f"{sha256(text.encode()).hexdigest()[:32]}-{duckdb.__version__}"
@@ -78,10 +78,10 @@ def cached_database(text: str, name: str) -> Path:
 
 
 def write_macros(text: str, path: Path, name: str, storage_version: str) -> None:
-    """Write a database file with the macros in `text`; an interrupted call leaves no partial file.
+    """Write a database file with the macros in `text`, and leave no partial file if interrupted.
 
-    `name` is the name of the database in `text`, if `text` names one. `storage_version` is the
-    oldest version of DuckDB that can read the file, such as v1.4.0, or ``latest``.
+    If `text` names a database, `name` is the name of that database. `storage_version` is the oldest
+    version of DuckDB that can read the file, such as v1.4.0, or ``latest``.
     """
     # The file is moved to its place only when it is complete, because another process may look for
     # it.
@@ -92,7 +92,7 @@ def write_macros(text: str, path: Path, name: str, storage_version: str) -> None
 
 
 def _write_whole(text: str, path: Path, name: str, storage_version: str) -> None:
-    """Write the file for `write_macros`, and raise an error if the file is not complete."""
+    """Write a database file with the macros in `text`, and raise an error if it is not complete."""
     file, database = quote_literal(str(path)), quote_identifier(name)
     with duckdb.connect() as con:
         con.execute(f"ATTACH {file} AS {database} (STORAGE_VERSION '{storage_version}')")
@@ -101,4 +101,4 @@ def _write_whole(text: str, path: Path, name: str, storage_version: str) -> None
         # Closing the connection also writes the file, but hides the error of a full disk.
         con.execute("CHECKPOINT")
     if Path(f"{path}.wal").exists():
-        raise OSError(f"{path}: a part of the macros is in another file")
+        raise OSError(f"{path}: some of the macros are in another file")

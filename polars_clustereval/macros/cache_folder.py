@@ -1,9 +1,9 @@
-"""The package's folder in the user's cache, and the check whether a file in this folder is trusted.
+"""The package's folder in the user's cache, and a check of whether a file in it is trusted.
 
-The content of these files ends up in the user's database. Therefore the folder and its files must
-belong to the user, and no other user may be able to write to them. The name of a file contains a
-digest, which shows whether the file still has its original content. No check can protect against a
-program that can write files as the user.
+The content of the files in this folder ends up in the user's database. Therefore the folder and its
+files must belong to the user, and no other user may be able to write to them. The name of a file
+contains a digest, which shows whether the file still has its original content. No check can protect
+against a program that can write files as the user.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def open_folder() -> Path:
         if found.st_mode & 0o077:
             folder.chmod(_FOLDER_MODE)
             if folder.lstat().st_mode & 0o077:
-                raise OSError(f"{folder}: others than the user can open it")
+                raise OSError(f"{folder}: users other than the owner can open it")
     _delete_old_drafts(folder)
     return folder
 
@@ -73,14 +73,14 @@ def _find_cache() -> Path:
 def _absolute(variable: str) -> Path | None:
     """Return the path in an environment variable, or None if it is unset, empty or relative.
 
-    A relative path would stand for another folder after each change of the working directory.
+    A relative path would point to another folder whenever the working directory changes.
     """
     path = Path(os.environ.get(variable, ""))
     return path if path.is_absolute() else None
 
 
 def _find_home() -> Path:
-    """Return the user's home folder: HOME if that is absolute, or else the system's entry."""
+    """Return the user's home folder, from HOME if that is absolute, or else from the system."""
     if sys.platform == "win32":
         return Path.home()
     import pwd  # Windows has none
@@ -116,7 +116,7 @@ def find_trusted(folder: Path, key: str) -> Path | None:
 
 
 def _is_trusted(path: Path, key: str) -> bool:
-    """Return whether `path` is a private file of the user with the content given by its name."""
+    """Return whether `path` is a private file of the user with the content that its name states."""
     try:
         file = os.fdopen(os.open(path, _OPEN_FLAGS), "rb")
     except OSError:
@@ -135,13 +135,13 @@ def _is_private(found: os.stat_result) -> bool:
 
 
 def _file_name(key: str, file: BufferedReader) -> str:
-    """Return the name for a file that has the content of `file` and is written for `key`."""
+    """Return the name of a file that is written for `key` and has the content of `file`."""
     digest = file_digest(file, lambda: sha256(key.encode()))
     return f"{key}-{digest.hexdigest()[:32]}.duckdb"
 
 
 def write_trusted(folder: Path, key: str, write: Callable[[Path], None]) -> Path:
-    """Return a new file in `folder` for `key`, to which the function `write` writes the content."""
+    """Create a file in `folder` for `key`, let `write` write its content, and return its path."""
     draft = folder / f"{_DRAFT}{os.urandom(8).hex()}"
     draft.mkdir(_FOLDER_MODE)
     try:
@@ -156,7 +156,7 @@ def write_trusted(folder: Path, key: str, write: Callable[[Path], None]) -> Path
 
 
 def _move(draft: Path, path: Path) -> Path:
-    """Move a draft to `path`, whose name contains the digest of the content, and return `path`."""
+    """Move a draft to `path`, which has the content's digest in its name, and return `path`."""
     try:
         return draft.replace(path)
     except PermissionError:

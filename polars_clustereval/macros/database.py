@@ -2,8 +2,8 @@
 
 The macros are in the schema ``main``, and call each other by the name under which the database is
 attached. If this database is attached, ``clustereval.rand_score`` is a macro in the database
-``clustereval``. After a call of `register`, the same name stands for a macro in the schema
-``clustereval``. Nothing is written to the user's database.
+``clustereval``. After a call of `register`, the same name refers to a macro in the schema
+``clustereval``. Attaching writes nothing to the user's database.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ def write_database(path: str | PathLike[str], name: str = _NAME) -> None:
         File to write, in a folder that exists. An existing file is not overwritten.
     name : str
         Name under which you will attach the database. The macros call each other by this name. If
-        you attach the database under another name, calls fail: DuckDB reports that there is no
-        catalog `name`.
+        you attach the database under another name, calls fail, because DuckDB finds no catalog
+        `name`.
 
     Raises
     ------
     ClusterEvalError
-        If the file already exists, if its folder does not exist, or if `name` is empty, has control
+        If the file already exists, or if its folder does not exist. If `name` is empty, has control
         characters, or is the name of a database or schema that every connection has, such as
         ``main``.
 
@@ -61,7 +61,8 @@ def write_database(path: str | PathLike[str], name: str = _NAME) -> None:
     -----
     DuckDB 1.4 and newer can read the file, whichever version of DuckDB wrote it. If the current
     database has a schema ``clustereval`` and you attach this database as ``clustereval``, names are
-    ambiguous: write ``clustereval.main.rand_score``, or give the database another `name`.
+    ambiguous. In that case, write ``clustereval.main.rand_score``, or give the database another
+    `name`.
 
     Examples
     --------
@@ -81,13 +82,13 @@ def write_database(path: str | PathLike[str], name: str = _NAME) -> None:
     check_new_file(path)
     check_name("name", name)
     if name.lower() in _RESERVED_NAMES:
-        msg = f"name: DuckDB has a database or schema {name!r} of its own: give another name"
+        msg = f"name: DuckDB itself has a database or schema named {name!r}; give another name"
         raise ClusterEvalError(msg)
     write_macros(bundle("main", name), path, name, _OLDEST_READER)
 
 
 def check_new_file(path: Path) -> None:
-    """Raise an error if there already is a file at `path`, or if its folder does not exist."""
+    """Raise an error if there is already a file at `path`, or if its folder does not exist."""
     if not path.parent.is_dir():
         raise ClusterEvalError(f"{path.parent}: no such directory")
     if path.exists():
@@ -101,7 +102,7 @@ def attach_macros(con: duckdb.DuckDBPyConnection) -> None:
     The database is a file in the user's cache folder. If this file cannot be written or read, the
     macros are created in a database in memory, which takes 0.4 s. A connection that already has the
     macros is left unchanged. Raise an error if the connection uses the name ``clustereval`` for
-    something else.
+    something other than the macros.
     """
     if _has_macros(con):
         return
@@ -117,9 +118,9 @@ def attach_macros(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def _has_macros(con: duckdb.DuckDBPyConnection) -> bool:
-    """Return whether the macros of this version are attached to a connection.
+    """Return whether the macros of this version of the package are attached to a connection.
 
-    If they are, a second connection to the same database in the same process also has them.
+    Attached macros are also visible to other connections to the same database in the same process.
     """
     query = (
         "SELECT count(*) FROM duckdb_functions() WHERE lower(database_name) = $name "
@@ -139,6 +140,6 @@ def _refuse_taken_name(con: duckdb.DuckDBPyConnection) -> None:
     for (kind,) in con.execute(query, {"name": _NAME}).fetchall():
         msg = (
             f"the connection has a {kind} {quote_identifier(_NAME)}, "
-            "so that the names of the macros are ambiguous: drop it, or give it another name"
+            "which makes the names of the macros ambiguous; drop it or rename it"
         )
         raise ClusterEvalError(msg)

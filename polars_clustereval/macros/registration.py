@@ -1,4 +1,4 @@
-"""Registration of macros in a DuckDB connection: all macros, or one macro with those it calls."""
+"""Registration of all macros, or of one macro and those that it calls, in a DuckDB connection."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _ADVICE = {
         "another transaction is changing the macros: commit it or roll it back, then register again"
     ),
     "Ambiguous reference to catalog": (
-        "schema: the connection has a database of this name, so that the names of the macros would "
-        "be ambiguous: give another schema"
+        "schema: the connection has a database with this name, which would make the names of the "
+        "macros ambiguous; give another schema"
     ),
-    "in system catalog": "schema: DuckDB has a schema of this name of its own: give another schema",
+    "in system catalog": "schema: DuckDB itself has a schema with this name; give another schema",
 }
 
 
@@ -35,8 +35,8 @@ class _Registration:
     """The lock that a thread holds while it registers macros.
 
     Without this lock, transactions that create the same macros at the same time would conflict. If
-    a process is forked while another thread registers macros, the new process gets its own lock,
-    because the thread that would release the old lock does not exist in the new process.
+    a process is forked while another thread registers macros, the new process gets a lock of its
+    own, because the thread that would release the old lock does not exist in the new process.
     """
 
     def __init__(self) -> None:
@@ -57,23 +57,25 @@ def register(
     database: str | None = None,
     temporary: bool = False,
 ) -> None:
-    """Create or replace all macros in a DuckDB database; on an error, nothing changes.
+    """Create or replace all macros in a DuckDB database, or change nothing if an error occurs.
 
-    The first call writes the macros to a file in your cache folder. Later calls copy them from
-    there to databases that have no schema ``clustereval`` yet, which takes a tenth of the time.
+    The first call writes the macros to a file in your cache folder. If a database has no schema
+    ``clustereval`` yet, later calls copy the macros from that file, which takes a tenth of the
+    time.
 
     Parameters
     ----------
     con : duckdb.DuckDBPyConnection
         Open connection. If a transaction is open, the macros become part of it. A result that you
-        have not fetched yet is lost, as with ``con.execute``; to keep it, pass ``con.cursor()``
-        instead of `con`. Several threads may register at the same time, each with its own cursor.
+        have not fetched yet is lost, as with ``con.execute``. To keep such a result, pass
+        ``con.cursor()`` instead of `con`. Several threads may register macros at the same time,
+        each with its own cursor.
     schema : str
         Schema of the macros, which is created if it does not exist.
     database : str, optional
         Attached database that contains the schema. If you pass a name here, macros call each other
-        by names that contain the database, so they also work while another database is current. The
-        database must stay attached under the same name.
+        by names that include the database, so they also work while another database is the current
+        one. The database must stay attached under the same name.
     temporary : bool
         Whether to create temporary macros, which disappear with the connection and need no write
         access. DuckDB has no schemas for temporary macros, so the names of the macros start with
@@ -82,11 +84,11 @@ def register(
     Raises
     ------
     ClusterEvalError
-        If the database is read-only and you do not pass ``temporary``; if you pass both
-        ``temporary`` and ``database``; if a name is empty or has control characters, such as line
-        breaks; if the schema already has macros with the same names that are not from this package;
-        if the schema is one of DuckDB's own, or has the name of a database of the connection; or if
-        another transaction is changing the macros.
+        If the database is read-only and you do not pass ``temporary``, or if you pass both
+        ``temporary`` and ``database``. If a name is empty or has control characters, such as line
+        breaks. If the schema already has macros with the same names that are not from this package.
+        If the schema is one of DuckDB's own, or has the same name as a database of the connection.
+        If another transaction is changing the macros.
 
     Examples
     --------
@@ -120,7 +122,7 @@ def register(
 def plain_division(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
     """Return a context in which the setting integer_division is off, so that macros can be created.
 
-    If this setting is on, the parser of DuckDB reads / as //.
+    If the setting integer_division is on, DuckDB's parser reads the operator / as integer division.
     """
     if con.execute("SELECT current_setting('integer_division')").fetchone() != (True,):
         yield
@@ -135,7 +137,7 @@ def plain_division(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
 def _has_room(con: duckdb.DuckDBPyConnection) -> bool:
     """Return whether no transaction is open and the current database has no schema ``clustereval``.
 
-    In that case, macros can be copied from another database to the current one.
+    Macros can be copied only to a database without this schema, and only outside of a transaction.
     """
     query = (
         "SELECT count(*) FROM duckdb_schemas() "
@@ -149,7 +151,7 @@ def _refuse_other_macros(
 ) -> None:
     """Raise an error if `register`, with these arguments, would replace macros from another source.
 
-    The macros in a schema are from this package if the macro version() in the same schema is.
+    If the macro version() in a schema is from this package, so are the other macros in that schema.
     """
     prefix = f"{schema}_" if temporary else ""
     found = con.execute(
@@ -168,8 +170,8 @@ def _refuse_other_macros(
         return
     if taken := sorted(comments.keys() & ours):
         msg = (
-            f"schema: {schema!r} has macros that are not of clustereval: {', '.join(taken[:5])}; "
-            "register would replace them: give another schema, or drop them first"
+            f"schema: {schema!r} has macros that are not from clustereval: {', '.join(taken[:5])}; "
+            "register would replace them. Give another schema, or drop them first"
         )
         raise ClusterEvalError(msg)
 
@@ -206,7 +208,7 @@ def _transaction(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
 
 
 def _is_in_transaction(con: duckdb.DuckDBPyConnection) -> bool:
-    """Return whether the connection has an open transaction, which the caller has begun."""
+    """Return whether the connection has an open transaction that the caller has begun."""
     # BEGIN inside a transaction would abort it. Outside of a transaction, every statement has a new
     # number.
     first, second = (con.execute("SELECT txid_current()").fetchone() for _ in range(2))

@@ -53,8 +53,8 @@ def bundle(
     schema : str
         Schema of the macros, which is created if it does not exist.
     database : str, optional
-        Attached database that contains the schema; by default the current one. If you pass a name
-        here, macros call each other by names that contain the database.
+        Attached database that contains the schema. The default is the current database. If you pass
+        a name here, macros call each other by names that include the database.
     temporary : bool
         Whether to create temporary macros, which disappear with the connection and need no write
         access. The names of these macros start with ``schema``, as in ``clustereval_rand_score``.
@@ -176,27 +176,31 @@ def _qualify_function(match: re.Match[str]) -> str:
 
 
 def sql_folder() -> Path:
-    """Return the folder with the SQL files: in the package or, in a checkout, next to it."""
+    """Return the folder with the SQL files, which is in the package or next to it in a checkout."""
     return find_folder("sql", _LOAD_ORDER)
 
 
 def find_folder(name: str, file: str) -> Path:
     """Return the folder `name` of this project that contains the file `file`.
 
-    In a wheel, the folder is inside the Python package; in a checkout, it is next to the package.
+    In a wheel, the folder is inside the Python package. In a checkout, the folder is next to the
+    package.
     """
     folders = (_PACKAGE / name, _PACKAGE.parent / name)
     return next(folder for folder in folders if (folder / file).is_file())
 
 
 def sql_files() -> list[str]:
-    """Return the SQL files in load order, by path without extension, such as ``base/checks``."""
+    """Return the paths of the SQL files in load order.
+
+    The paths have no extension, as in ``base/checks``.
+    """
     return _READ_COMMAND.findall((sql_folder() / _LOAD_ORDER).read_text(encoding="utf-8"))
 
 
 @cache
 def macros_called_by(name: str) -> tuple[str, ...]:
-    """Return `name` and the names of all macros that it calls, also indirectly, in load order."""
+    """Return `name` and all macros that it calls, directly or indirectly, in load order."""
     statements = create_statements()
     called: set[str] = set()
     new = {name}
@@ -236,7 +240,7 @@ def _to_permanent(text: str, schema: str, database: str | None) -> str:
 
 
 def to_temporary(text: str, prefix: str) -> str:
-    """Return the SQL `text` for temporary macros, which are named PREFIX_NAME."""
+    """Return the SQL `text` with all macros made temporary and renamed to PREFIX_NAME."""
     text = text.replace(_CREATE_SCHEMA, "")
     text = text.replace("CREATE OR REPLACE MACRO", "CREATE OR REPLACE TEMPORARY MACRO")
     return _rename_macros(text, lambda name: quote_identifier(f"{prefix}_{name}"))

@@ -1,8 +1,8 @@
-"""The page of the command ``report`` about one clustering.
+"""The pages that the command ``report`` writes about one or many clusterings.
 
 ``findings`` computes the content from the reports of the command line, ``pictures`` draws the
 charts, and ``html`` (with ``template.html``) or ``markdown`` writes the page. ``cli.commands``
-imports this folder when the user asks for a page.
+imports this folder only when the user asks for a page.
 """
 
 from __future__ import annotations

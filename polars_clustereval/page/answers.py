@@ -1,7 +1,8 @@
 """Answers: the sentences at the start of a page, before its scores and tables.
 
 The sentences tell you how good the clustering is, which clusters and labels to look at, what
-distinguishes each cluster, and what to try next. Each sentence states the number behind it.
+distinguishes each cluster, and what to try next. Each sentence states the number that it is based
+on.
 """
 
 from __future__ import annotations
@@ -38,12 +39,12 @@ class Answer(NamedTuple):
 
 
 def percent(share: float) -> str:
-    """Return a share as a percentage, in the form of the findings' text."""
+    """Return a share as a percentage, written as in the texts of findings."""
     return str(pl.select(percent_as_text(pl.lit(share, pl.Float64))).item())
 
 
 def _write_silhouette(value: float) -> str:
-    """Return a mean silhouette in the form of the findings' text."""
+    """Return a mean silhouette as text, written as in the texts of findings."""
     return str(pl.select(silhouette_as_text(pl.lit(value, pl.Float64))).item())
 
 
@@ -56,9 +57,11 @@ _TEXTS_OF_VALUES: dict[str, Callable[[float], str]] = {
 
 
 def list_answers(findings: Sequence[pl.DataFrame]) -> list[Answer]:
-    """Return a sentence for each finding, or for many findings of one kind, the worst first.
+    """Return sentences about the findings, the most severe first.
 
-    Facts that the page's warnings already state, such as rows that are left out, are not repeated.
+    Each finding has a sentence of its own, unless there are many findings of the same kind, which
+    share one sentence. Facts that the page's warnings already state, such as rows that are left
+    out, are not repeated.
     """
     answers = []
     for table in findings:
@@ -70,7 +73,10 @@ def list_answers(findings: Sequence[pl.DataFrame]) -> list[Answer]:
 
 
 def _answer_alike(rows: Sequence[Mapping[str, Any]]) -> list[Answer]:
-    """Return sentences for findings of the same kind; `rows` has the worst first."""
+    """Return sentences for findings of the same kind.
+
+    `rows` has the worst finding first.
+    """
     if len(rows) <= MOST_ALIKE:
         return [Answer(row["severity"], write_sentence(row), "clusters") for row in rows]
     words, name = SUMMED_UP[rows[0]["code"]]
@@ -96,7 +102,7 @@ def _fill_name(name: str, row: Mapping[str, Any]) -> str:
 
 
 def list_steps(findings: Sequence[pl.DataFrame]) -> list[str]:
-    """Return what to try next: one sentence for each kind of finding that suggests a step."""
+    """Return what to try next, with one sentence for each kind of finding that suggests a step."""
     first = {row["code"]: row for table in findings for row in reversed(table.rows(named=True))}
     return [
         words.format(**first[code])
@@ -118,7 +124,11 @@ def _misses_name(words: str, row: Mapping[str, Any]) -> bool:
 
 
 def describe_clusters(profile: pl.DataFrame, show: Callable[[Any], str]) -> dict[str, str]:
-    """Return by cluster name what distinguishes each cluster, given rows of cluster_profile."""
+    """Return a text for each cluster that says which columns distinguish it.
+
+    The keys of the result are the names of the clusters. `profile` has the rows of cluster_profile,
+    and `show` writes a mean as text.
+    """
     strong = profile.filter(pl.col("v_test").abs() >= LEAST_V_TEST)
     words: dict[str, list[str]] = {}
     seen = set()
@@ -134,7 +144,7 @@ def describe_clusters(profile: pl.DataFrame, show: Callable[[Any], str]) -> dict
 
 
 def _describe_column(row: Mapping[str, Any], show: Callable[[Any], str]) -> str:
-    """Return in a few words how a column of a cluster differs from that of other clusters."""
+    """Return in a few words how a column differs between a cluster and the other clusters."""
     mean, rest = row["mean"], row["rest_mean"]
     name = row["column_name"]
     if row["kind"] in ("category", "missing"):
@@ -151,5 +161,5 @@ def _describe_column(row: Mapping[str, Any], show: Callable[[Any], str]) -> str:
 
 
 def _show_day(days: float) -> str:
-    """Return the date of a number of days since 1970-01-01."""
+    """Return the date of a day, given the number of days since 1970-01-01."""
     return f"{datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=days):%Y-%m-%d}"

@@ -1,4 +1,4 @@
-"""Facts: the subject of a page of the command ``report``, and warnings about its numbers."""
+"""Facts: what a page of the command ``report`` is about, and warnings about its numbers."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def list_warnings(options: Options, tables: Tables, clusters: pl.DataFrame) -> l
 
 
 def warn_of_rows(source: Source, calls: Sequence[Call]) -> list[str]:
-    """Return sentences on labels that look like missing values, and on zero vectors."""
+    """Return warnings about labels that look like missing values, and about zero vectors."""
     named = {call.report.function.__name__: call for call in calls}
     return [
         *_warn_of_labels(source, named.get("external_report")),
@@ -133,13 +133,13 @@ def warn_of_rows(source: Source, calls: Sequence[Call]) -> list[str]:
 
 
 def _warn_of_labels(source: Source, call: Call | None) -> list[str]:
-    """Return a sentence on a label that looks like a missing value."""
+    """Return warnings about labels that look like missing values."""
     doubts = [] if call is None else doubt_labels(source, call)
     return [f"{doubt[0].upper()}{doubt[1:]}." for doubt in doubts]
 
 
 def _warn_of_zero_vectors(source: Source, call: Call | None) -> list[str]:
-    """Return a sentence on the zero vectors among points that are compared by their angle."""
+    """Return a warning if points that are compared by their angle include zero vectors."""
     if call is None or call.arguments["distance"].lower() != "cosine":
         return []
     rows, arguments = read_rows(source, call, call.report.inputs[0])

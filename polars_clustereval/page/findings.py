@@ -1,4 +1,4 @@
-"""Findings: what the command ``report`` finds about one clustering, before it writes a page."""
+"""Findings: what the command ``report`` finds out about a clustering before it writes a page."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _CONFIDENCE = 0.95
 
 
 class Score(NamedTuple):
-    """A score of the clustering, with its limits, if they are known, and the kind of limits."""
+    """A score of the clustering, with its limits and their kind if the limits are known."""
 
     name: str
     value: float | None
@@ -117,7 +117,7 @@ class Findings(NamedTuple):
 
 
 def make_findings(source: Source, options: Options, *, has_pictures: bool) -> Findings:
-    """Return the findings about the clustering that the options name.
+    """Return the findings about the clustering that the options describe.
 
     If `has_pictures` is true, the findings include the tables from which pictures are drawn. Raise
     an error if the options name neither labels nor vectors.
@@ -151,7 +151,7 @@ def describe_clustering(
     """Return the findings about one clustering, from the reports that `compute` returns.
 
     The options already name the method for silhouettes. The findings have no notes, queries or
-    versions, because these belong to a page.
+    versions, because these belong to the page as a whole.
     """
     calls = {call.report.function.__name__: call for call in list_calls(options)}
     found = _compute(compute, calls, options, has_pictures=has_pictures)
@@ -189,7 +189,7 @@ def describe_clustering(
 
 
 def check_options(options: Options) -> None:
-    """Raise an error if a page cannot be about the columns that the options name."""
+    """Raise an error if no page can be written about the columns that the options name."""
     if not options.values.keys() & {"label", "vector"}:
         raise ClusterEvalError(
             "report: expected --label, the true classes, or --vector, the points, or both"
@@ -203,10 +203,10 @@ def check_options(options: Options) -> None:
 
 
 def _add_calls_of_findings(calls: Sequence[Call], options: Options) -> list[Call]:
-    """Return calls of reports, together with the calls that return the findings.
+    """Add the calls that compute the findings to the calls of reports.
 
-    The calls for findings come before the other calls for labels and for points, which read the
-    same columns.
+    The call for findings on labels comes directly before external_report, and the call for findings
+    on points comes directly before internal_report, because they read the same columns.
     """
     names = {"external_report": "findings", "internal_report": "findings-vector"}
     listed = []
@@ -223,7 +223,8 @@ def _list_findings(
 ) -> list[pl.DataFrame]:
     """Return the findings on labels, if there are labels, and on points, if there are points.
 
-    The findings on points come from reports that the page has, and from the states of the clusters.
+    The findings on points are computed from reports that the page already has, and from the states
+    of the clusters.
     """
     tables = []
     if "label" in options.values:
@@ -248,9 +249,9 @@ def _list_findings(
 
 
 def _list_described_columns(source: Source, options: Options) -> list[str]:
-    """Return the columns that describe clusters, each once.
+    """Return the columns that describe clusters, without duplicates.
 
-    If the vectors are in several columns, these columns are included.
+    If the coordinates of the vectors are in several columns, these columns are included.
     """
     columns: list[str] = []
     if "columns" in options.values:
@@ -264,9 +265,10 @@ def _list_described_columns(source: Source, options: Options) -> list[str]:
 def _describe_largest(
     source: Source, options: Options, clusters: pl.DataFrame, compute: Compute
 ) -> dict[str, str]:
-    """Return by cluster name what distinguishes each of the largest clusters.
+    """Return a text for each of the largest clusters that says what distinguishes it.
 
-    The columns are those that the options name, and the coordinates of vectors in several columns.
+    The keys of the result are the names of the clusters. The texts are about the columns that the
+    options name and, if the coordinates of the vectors are in several columns, about these columns.
     """
     columns = _list_described_columns(source, options)
     if not columns or clusters.height < 2:
@@ -290,10 +292,10 @@ _DRAWN = ("silhouette_samples", "internal_cluster_report")
 def _compute(
     compute: Compute, calls: Mapping[str, Call], options: Options, *, has_pictures: bool
 ) -> dict[str, pl.DataFrame]:
-    """Return the rows of each report, by the name of the report; compute no report twice.
+    """Return a dict with the rows of each report, and compute no report twice.
 
-    Exact silhouettes are computed for the clusters, or with pictures for the points. The table with
-    these silhouettes is added, and the other tables of silhouettes are derived from it.
+    Exact silhouettes are computed for the clusters, or for the points if there are pictures. All
+    other tables of silhouettes are derived from these silhouettes.
     """
     derived: tuple[str, ...] = ()
     if "silhouette_clusters" in calls and _has_silhouettes_of_points(options):
@@ -312,7 +314,10 @@ def _compute(
 
 
 def _list_low_points(compute: Compute, options: Options) -> pl.DataFrame:
-    """Return the points with the lowest silhouettes, the lowest first; none if there is no id."""
+    """Return the points with the lowest silhouettes, the lowest first.
+
+    The result is empty if the points have no ids, or if the page has no silhouettes of points.
+    """
     columns = ("id", "neighbor", "cluster", "silhouette")
     if "id" not in options.values or not (
         _has_silhouettes_of_points(options) or _has_sample(options)
@@ -342,7 +347,7 @@ SILHOUETTES_OF_CLUSTERS = replace(REPORTS["silhouette"], function=silhouette_clu
 
 
 def list_calls(options: Options) -> list[Call]:
-    """Return the calls of all reports of the library that the page needs."""
+    """Return the calls of all reports that the page needs from the library."""
     calls = []
     if "label" in options.values:
         calls += [options.call(REPORTS["external"])]
@@ -372,7 +377,7 @@ def _has_sample(options: Options) -> bool:
 
 
 def _list_groups(tables: Tables, options: Options) -> dict[str, list[Score]]:
-    """Return all scores by the title of their group, as in the tables of the terminal."""
+    """Return all scores, grouped under the same titles as on the terminal."""
     groups: dict[str, list[Score]] = {}
     silhouettes = replace(REPORTS["silhouette"], titles={"silhouette": "silhouette"})
     for row, report in (
@@ -392,13 +397,17 @@ def _list_groups(tables: Tables, options: Options) -> dict[str, list[Score]]:
 
 
 def list_headlines(row: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """Return the names of the scores at the top of the page, given counts of external_report."""
+    """Return the names of the scores at the top of the page.
+
+    `row` has the counts of external_report, or is None if there are no labels. Labels with few rows
+    each, as in entity resolution, have their own list of scores.
+    """
     is_of_entities = row is not None and row["n_labels"] * FEW_ROWS > row["n"] > FEW_ROWS
     return HEADLINES_OF_ENTITIES if is_of_entities else HEADLINES
 
 
 def _judge_scores(scores: Iterable[Score]) -> list[Answer]:
-    """Return a sentence for each score whose value can be judged by words from the literature."""
+    """Return a sentence for each score that can be rated with a word from the literature."""
     answers = []
     for score in scores:
         if score.name in JUDGED and score.reading and score.entry is not None:
@@ -415,10 +424,10 @@ def _judge_scores(scores: Iterable[Score]) -> list[Answer]:
 
 
 def _make_score(name: str, value: Any, report: Report, tables: Tables) -> Score:
-    """Return the score `name` of a report, with its meaning and a word that judges the value.
+    """Return the score `name` of a report, with its meaning and a word that rates its value.
 
-    A score of labels gets the confidence interval in `tables`, and a silhouette that is not exact
-    gets the bounds or limits in `tables`, if there are any.
+    A score of labels gets its confidence interval from `tables`, if there is one. A silhouette that
+    is not exact gets its bounds or confidence limits from `tables`.
     """
     number = None if value is None else float(value)
     meaning = report.meanings.get(name, Meaning("", ""))
@@ -488,11 +497,12 @@ def _join_cluster_tables(tables: Tables) -> pl.DataFrame:
 
 
 def choose_clusters(clusters: pl.DataFrame, limit: int) -> tuple[pl.DataFrame, str]:
-    """Return at most `limit` rows of the table by cluster, and a sentence on the choice.
+    """Return at most `limit` clusters of the table, and a sentence on how they were chosen.
 
-    If there are more clusters, the first half of the result has the worst clusters and the second
-    half the best, ordered from worst to best; of equal clusters, the largest are chosen. Otherwise,
-    the result has all clusters, and the sentence is empty.
+    If there are more than `limit` clusters, the first half of the result has the worst clusters,
+    and the second half has the best clusters, sorted from worst to best. Of equally good clusters,
+    the largest are chosen. If there are not more than `limit` clusters, the result has all of them,
+    and the sentence is empty.
     """
     if clusters.height <= limit:
         return clusters, ""

@@ -37,7 +37,10 @@ __all__ = [
 
 
 def write_html(findings: Findings, pictures: Mapping[str, str]) -> bytes:
-    """Return a page that needs no other files; `pictures` are SVG texts by their titles."""
+    """Return a page that needs no other files.
+
+    `pictures` maps the titles of the pictures to SVG texts.
+    """
     shown = (f"<h2>{_text(x)}</h2>\n{_embed(x, svg)}" for x, svg in pictures.items())
     main = [
         _write_answers(findings),
@@ -56,7 +59,11 @@ def write_html(findings: Findings, pictures: Mapping[str, str]) -> bytes:
 
 
 def write_partitions_html(partitions: Partitions) -> bytes:
-    """Return a page about many clusterings: a table of all, and sections for those shown."""
+    """Return a page about many clusterings.
+
+    The page has a table of all clusterings, and a section for each clustering in
+    `partitions.parts`.
+    """
     title = f"<h2>Partitions, the worst first by {_text(partitions.order)}</h2>"
     main = [title, _write_overview(partitions)]
     for number, part in enumerate(partitions.parts):
@@ -79,7 +86,10 @@ def write_partitions_html(partitions: Partitions) -> bytes:
 def _fill_page(
     title: str, head: tuple[str, str], main: Iterable[str], versions: Iterable[tuple[str, str]]
 ) -> bytes:
-    """Return the page as HTML, given its title, facts and warnings, main part and versions."""
+    """Return the page as HTML, given its title, head, main part and versions.
+
+    `head` is a pair of texts, which are the facts and the warnings.
+    """
     page = Template((files(__package__) / "template.html").read_text(encoding="utf-8"))
     values = {
         "title": _text(title),
@@ -93,7 +103,7 @@ def _fill_page(
 
 
 def _write_facts(facts: Iterable[tuple[str, str]]) -> str:
-    """Return facts, pairs of a name and a text, as HTML."""
+    """Return facts as HTML, where each fact is a pair of a name and a text."""
     return " ".join(f"<span>{_text(name)} <b>{_text(value)}</b></span>" for name, value in facts)
 
 
@@ -117,7 +127,10 @@ def _write_queries(queries: Iterable[str]) -> str:
 
 
 def _write_overview(partitions: Partitions) -> str:
-    """Return the table of all partitions, with links to sections; a click on a column sorts it."""
+    """Return the table of all partitions, with links to their sections.
+
+    A click on the head of a column sorts the table.
+    """
     names = partitions.overview.columns
     head = "".join(
         f"<th{' class=number' if i else ''}><button>{_text(name.replace('_', ' '))}</button></th>"
@@ -141,8 +154,8 @@ def _write_overview(partitions: Partitions) -> str:
 def _embed(title: str, svg: str) -> str:
     """Return a picture as an image that is part of the page.
 
-    The names in an image are its own, so two pictures may use the same names. An image also runs no
-    scripts.
+    The names inside an image are separate from the names in other images, so two pictures may use
+    the same names. Scripts inside an image do not run.
     """
     data = b64encode(svg.encode()).decode()
     return f'<figure><img alt="{_text(title)}" src="data:image/svg+xml;base64,{data}"></figure>'
@@ -154,18 +167,21 @@ def name_page(findings: Findings) -> str:
 
 
 def _text(text: object, keep: str = "") -> str:
-    """Return a text for HTML; control characters except those in `keep` are written as escapes."""
+    """Return a text for HTML, with control characters written as escapes.
+
+    Control characters in `keep` are not escaped.
+    """
     return escape("".join(x if x in keep else escape_controls(x) for x in str(text)))
 
 
 def _list_items(texts: list[str]) -> str:
-    """Return sentences as an HTML list; empty if there are none."""
+    """Return sentences as an HTML list, or an empty text if there are none."""
     items = "".join(f"<li>{_text(text)}</li>" for text in texts)
     return f'<ul class="warnings">{items}</ul>' if texts else ""
 
 
 def _write_answers(findings: Findings, level: int = 2, suffix: str = "") -> str:
-    """Return the sentences of the page as sections of HTML; empty if there are none.
+    """Return the sentences of the page as sections of HTML, or an empty text if there are none.
 
     `level` is the level of the sections' titles. `suffix` is appended to the names of the sections
     to which the sentences link.
@@ -212,7 +228,10 @@ def describe_range(score: Score) -> str:
 
 
 def _write_definition(score: Score) -> str:
-    """Return the definition and the source of a headline score as HTML; empty if not known."""
+    """Return the definition and the source of a headline score as HTML.
+
+    The text is empty if the score is not in the catalogue.
+    """
     if score.entry is None:
         return ""
     cases = f"<br>{_text(score.entry.special_cases)}" if score.entry.special_cases else ""
@@ -223,13 +242,13 @@ def _write_definition(score: Score) -> str:
 
 
 def describe_best(meaning: Meaning) -> str:
-    """Return which values are good, in words."""
+    """Return in words which values of a score are good."""
     known = {"high": "↑ higher is better", "low": "↓ lower is better", "": ""}
     return known.get(meaning.best, f"best {meaning.best}")
 
 
 def describe_limits(score: Score) -> str:
-    """Return the limits of a score in words; empty if they are not known."""
+    """Return the limits of a score in words, or an empty text if they are not known."""
     if score.lower is None or score.upper is None:
         return ""
     return f"{score.limits}: {show_number(score.lower)} to {show_number(score.upper)}"
@@ -250,7 +269,10 @@ def _write_group(title: str, scores: list[Score]) -> str:
 
 
 def _write_clusters(findings: Findings) -> str:
-    """Return the table with a row for each cluster; a click on a column sorts it."""
+    """Return the table with a row for each cluster.
+
+    A click on the head of a column sorts the table.
+    """
     frame, note = choose_clusters(findings.clusters, MAX_CLUSTERS)
     numeric = {name for name, dtype in frame.schema.items() if dtype.is_numeric()}
     head = "".join(
@@ -267,7 +289,10 @@ def _write_clusters(findings: Findings) -> str:
 
 
 def _write_low_points(points: pl.DataFrame, level: int = 2) -> str:
-    """Return the section of the points with the lowest silhouettes; empty if there are none."""
+    """Return the section on the points with the lowest silhouettes.
+
+    The text is empty if there are no such points.
+    """
     if points.is_empty():
         return ""
     head = "".join(f"<th>{name}</th>" for name in points.columns)
@@ -281,7 +306,11 @@ def _write_low_points(points: pl.DataFrame, level: int = 2) -> str:
 
 
 def _write_cells(row: Mapping[str, Any], numeric: set[str]) -> str:
-    """Return the cells of a row in the table of clusters; the cell of a NULL is empty."""
+    """Return the cells of a row of a table as HTML.
+
+    `numeric` has the names of the columns with numbers. In other columns, the cell of a NULL is
+    empty.
+    """
     cells = []
     for name, value in row.items():
         if name not in numeric:

@@ -2,7 +2,7 @@
 
 Every text is escaped where it is inserted. In the package's own texts, Markdown marks are escaped.
 The user's names are written as code, word by word, if they contain a mark, because renderers may
-interpret HTML, links, bare addresses, mentions or emphasis everywhere but in code.
+interpret HTML, links, bare addresses, mentions or emphasis everywhere except in code.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MAX_ROWS = 50
 
 
 def write_markdown(findings: Findings) -> bytes:
-    """Return the findings as Markdown."""
+    """Return the findings about one clustering as Markdown."""
     parts = [f"# {_name(name_page(findings))}", _join_facts(findings.facts)]
     if findings.warnings:
         parts.append("\n".join(f"- ⚠ {_name(warning)}" for warning in findings.warnings))
@@ -44,7 +44,11 @@ def write_markdown(findings: Findings) -> bytes:
 
 
 def write_partitions_markdown(partitions: Partitions) -> bytes:
-    """Return the findings on many clusterings: a table of all, and sections for those shown."""
+    """Return the findings about many clusterings as Markdown.
+
+    The text has a table of all clusterings, and a section for each clustering in
+    `partitions.parts`.
+    """
     parts = [f"# {_name(partitions.title)}", _join_facts(partitions.facts)]
     if partitions.warnings:
         parts.append("\n".join(f"- ⚠ {_name(warning)}" for warning in partitions.warnings))
@@ -64,12 +68,15 @@ def write_partitions_markdown(partitions: Partitions) -> bytes:
 
 
 def _join_facts(facts: Iterable[tuple[str, str]]) -> str:
-    """Return facts, pairs of a name and a text, as a line."""
+    """Return facts as a line, where each fact is a pair of a name and a text."""
     return ", ".join(f"{name} **{_name(value)}**" for name, value in facts)
 
 
 def _sections(findings: Findings, level: int = 2) -> list[str]:
-    """Return the sentences of the page as lists below their titles; the last title is Scores."""
+    """Return the sentences of the page as lists below their titles.
+
+    The last title is Scores, which has no list.
+    """
     mark = "#" * level
     described = [f"**Cluster {_name(x)}**: {_name(y)}" for x, y in findings.descriptions.items()]
     sections = {
@@ -100,7 +107,7 @@ def _table_of_scores(findings: Findings) -> str:
 
 
 def _headline(score: Score) -> list[str]:
-    """Return the cells of a headline score."""
+    """Return the table cells of a headline score."""
     texts = (
         *(show_number(score.value), describe_limits(score), describe_range(score)),
         *(score.reading, score.meaning.text),
@@ -109,13 +116,16 @@ def _headline(score: Score) -> list[str]:
 
 
 def _section_of_points(points: pl.DataFrame, level: int = 2) -> list[str]:
-    """Return the section of the points with the lowest silhouettes; empty if there are none."""
+    """Return the section on the points with the lowest silhouettes.
+
+    The result is empty if there are no such points.
+    """
     title = f"{'#' * level} Points of the lowest silhouettes"
     return [] if points.is_empty() else [title, _table_of(points)]
 
 
 def _table_of(frame: pl.DataFrame) -> str:
-    """Return the table with a row for each cluster."""
+    """Return the rows of a frame as a Markdown table."""
     rows = (
         [
             (_name("–" if value is None else str(value)))
@@ -141,7 +151,7 @@ def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def _own(text: str) -> str:
-    """Return a text of the package as part of a line, with its marks escaped."""
+    """Return one of the package's own texts as part of a line, with Markdown marks escaped."""
     return re.sub(r"[\\`*_\[\]|#<&]", r"\\\g<0>", text)
 
 
@@ -155,9 +165,10 @@ _LIVE = re.compile(
 
 
 def _name(text: str) -> str:
-    """Return a text with the user's names as part of a line; words that contain marks are code.
+    """Return a text with the user's names as part of a line.
 
-    The punctuation around a word stays outside the code.
+    Words that contain marks are written as code. The punctuation around a word stays outside the
+    code.
     """
     words = escape_controls(text).strip().split(" ")
     return " ".join(_code_word(word) if _LIVE.search(word) else word for word in words)
@@ -168,7 +179,7 @@ _WORD = re.compile(r"(\(?)(.*?)([:,;.)]*)")
 
 
 def _code_word(word: str) -> str:
-    """Return a word as code, with the punctuation of its sentence outside."""
+    """Return a word as code, with the punctuation of its sentence outside the code."""
     match = _WORD.fullmatch(word)
     assert match is not None  # every text matches
     before, name, behind = match.groups()
@@ -176,15 +187,15 @@ def _code_word(word: str) -> str:
 
 
 def _code(text: str) -> str:
-    """Return a text without blanks as code, or nothing if it is empty.
+    """Return a text without blanks as code, or an empty text if it is empty.
 
-    A pipe ends a cell of a table even within code, so it is written between pieces of code.
+    A pipe ends a cell of a table even within code, so pipes are written between pieces of code.
     """
     return "&#124;".join(_code_span(piece) for piece in text.split("|"))
 
 
 def _code_span(text: str) -> str:
-    """Return a text without pipes as code, between more backticks than it has in a row."""
+    """Return a text without pipes as code, enclosed in more backticks than it has in a row."""
     if not text:
         return ""
     marks = "`" * (_longest_run(text) + 1)
@@ -193,12 +204,12 @@ def _code_span(text: str) -> str:
 
 
 def _fence(text: str) -> str:
-    """Return lines of SQL as a block of code, between more backticks than they have in a row."""
+    """Return SQL as a block of code, enclosed in more backticks than it has in a row."""
     marks = "`" * max(_longest_run(text) + 1, 4)
     lines = "\n".join(map(escape_controls, text.split("\n")))
     return f"{marks}sql\n{lines}\n{marks}"
 
 
 def _longest_run(text: str) -> int:
-    """Return the largest number of backticks in a row in a text."""
+    """Return the length of the longest run of backticks in a text."""
     return max(map(len, re.findall("`+", text)), default=0)

@@ -1,4 +1,4 @@
-"""Numbers, as a page shows them."""
+"""Numbers: how a page shows them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ __all__ = ["show_number"]
 
 
 def show_number(value: Any) -> str:
-    """Return a number with four significant digits, a whole number in full, and None as –."""
+    """Return a number as text, with four significant digits, or in full if it is whole.
+
+    None is shown as –.
+    """
     if value is None:
         return "–"
     if isinstance(value, int) or abs(value) >= 1e4:

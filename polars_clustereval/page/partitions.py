@@ -75,7 +75,7 @@ class Partitions(NamedTuple):
 
 
 class _Overview(NamedTuple):
-    """The partitions, the worst first."""
+    """The partitions with their counts and scores, the worst first."""
 
     #: The columns of the partitions, n, n_clusters and scores.
     rows: pl.DataFrame
@@ -86,7 +86,7 @@ class _Overview(NamedTuple):
 
 
 def make_partitions(source: Source, options: Options) -> Partitions:
-    """Return the findings about the clustering of each group of the option partition_by."""
+    """Return the findings about many clusterings, one for each group of partition_by."""
     check_options(options)
     reports = Reports(source)
     options, choice = _choose_method_of_all(reports, options)
@@ -126,7 +126,10 @@ def make_partitions(source: Source, options: Options) -> Partitions:
 
 
 def _choose_method_of_all(reports: Reports, options: Options) -> tuple[Options, str]:
-    """Return the options with one silhouette method for all partitions, as choose_method does."""
+    """Choose one method for the silhouettes of all partitions, as choose_method does for one.
+
+    Return the options with this method, and a sentence if the method draws a sample.
+    """
     if "vector" not in options.values:
         return options, ""
     counts = reports.compute(options.call(REPORTS["internal"]))
@@ -136,7 +139,7 @@ def _choose_method_of_all(reports: Reports, options: Options) -> tuple[Options, 
 
 
 def _compared_calls(options: Options) -> list[Call]:
-    """Return the calls of the reports for the overview; those for points come last."""
+    """Return the calls of the reports for the overview, with the reports on points last."""
     calls = [options.call(REPORTS["external"])] if "label" in options.values else []
     if "vector" in options.values:
         calls.append(options.call(REPORTS["internal"]))
@@ -151,8 +154,8 @@ def _compare_partitions(
 ) -> _Overview:
     """Return the partitions with their counts and scores, the worst first.
 
-    `chosen` are the names of the scores; by default those at the top of a page. Partitions without
-    rows in a report, such as those without labels, come last.
+    `chosen` lists the names of the scores. By default, the scores are those at the top of a page.
+    Partitions without rows in a report, such as those without labels, come last.
     """
     tables = [_average_clusters(reports.compute(call), keys) for call in calls]
     joined = tables[0]
@@ -189,7 +192,10 @@ def _compare_partitions(
 
 
 def _average_clusters(table: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """Return one row per partition from a report, with cluster silhouettes averaged over points."""
+    """Return one row per partition, with the silhouettes of clusters averaged over points.
+
+    A table without the column cluster is returned unchanged.
+    """
     if "cluster" not in table.columns:
         return table
     mean, n = pl.col("silhouette"), pl.col("n")
@@ -198,7 +204,7 @@ def _average_clusters(table: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
 
 
 def _warn_of_parts(overview: _Overview, n_shown: int, n_missing: int) -> list[str]:
-    """Return sentences on partitions that are not in the table, or have no section."""
+    """Return warnings about partitions that are not in the table or have no section."""
     n = overview.rows.height
     warnings = []
     if n_missing:
@@ -237,7 +243,7 @@ def _list_facts_of_all(
 
 
 def _name_part(keys: Sequence[str], values: Sequence[Any]) -> str:
-    """Return the name of a partition: its value, after its column if there are several."""
+    """Return a name for a partition that lists its columns and their values."""
     texts = ["NULL" if value is None else str(value) or "(empty)" for value in values]
     if len(keys) == 1:
         return f"{keys[0]} {texts[0]}"

@@ -58,8 +58,8 @@ class Pictures(NamedTuple):
 def draw_pictures(source: Source, options: Options, findings: Findings) -> Pictures:
     """Return the charts of a clustering.
 
-    Raise an error if the extra for pictures is missing. A chart that has nothing to show is left
-    out: silhouettes that are not defined, and centroids of a single cluster.
+    Raise an error if the extra for pictures is not installed. A chart that has nothing to show is
+    left out. Examples are silhouettes that are not defined, and the centroid of a single cluster.
     """
     try:
         import vl_convert  # noqa: F401 - the rendering imports it again
@@ -84,7 +84,7 @@ def draw_pictures(source: Source, options: Options, findings: Findings) -> Pictu
 
 
 def _draw_point_charts(source: Source, options: Options, findings: Findings) -> dict[str, Any]:
-    """Return the charts of points by their titles, from the tables that the page has."""
+    """Return the charts of points by their titles, drawn from the tables of the page."""
     from polars_clustereval.plots import centroids, projection, silhouette
 
     charts = {}
@@ -116,10 +116,10 @@ def _draw_point_charts(source: Source, options: Options, findings: Findings) -> 
 def _name_as_polars(
     tables: Mapping[str, pl.DataFrame], source: Source, cluster: str
 ) -> dict[str, pl.DataFrame]:
-    """Return tables with their clusters in the form that Polars reads and sorts.
+    """Return the tables with their clusters as Polars reads and sorts them.
 
-    DuckDB reads a duration in a Parquet file as a number, a time in the time zone of the user, and
-    an Enum as a text.
+    DuckDB reads a duration in a Parquet file as a number, a time in the user's time zone, and an
+    Enum as a text.
     """
     rows = scan_files(source)
     if rows is None:  # DuckDB reads the file for both engines
@@ -140,7 +140,10 @@ def _name_as_polars(
 
 
 def _render(specifications: Mapping[str, str]) -> Pictures:
-    """Return the pictures of charts, given as Vega-Lite texts by their titles."""
+    """Render charts as SVG pictures.
+
+    `specifications` maps the titles of the charts to Vega-Lite texts.
+    """
     import vl_convert
 
     return Pictures(
@@ -149,7 +152,7 @@ def _render(specifications: Mapping[str, str]) -> Pictures:
 
 
 def _is_memory_limited() -> bool:
-    """Return whether this process has a limit on its address space, such as by ``ulimit -v``."""
+    """Return whether the address space of this process is limited, such as by ``ulimit -v``."""
     try:
         from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit
     except ImportError:  # Windows has no such limit
@@ -167,10 +170,10 @@ json.dump({title: vegalite_to_svg(vl_spec=chart) for title, chart in charts.item
 
 
 def _render_apart(specifications: Mapping[str, str]) -> Pictures:
-    """Return the pictures of charts, rendered in another process.
+    """Render charts as SVG pictures in another process.
 
-    The renderer reserves much more address space than it uses. If it cannot get this space, it ends
-    its process instead of raising an error.
+    The renderer reserves much more address space than it uses. If the renderer cannot get this
+    space, it ends its process instead of raising an error.
     """
     done = subprocess.run(
         [sys.executable, "-c", _RENDERER],
@@ -195,7 +198,7 @@ _MISSING = (
 
 
 def _call_plot(plot: Callable[..., Any], rows: Any, given: dict[str, Any]) -> Any:
-    """Return the chart that a function of plots draws, with the arguments that it takes."""
+    """Call a plot function with the given arguments that it takes, and return its chart."""
     known = given.keys() & signature(plot).parameters.keys()
     return _pad(plot(rows, **{name: given[name] for name in known}))
 

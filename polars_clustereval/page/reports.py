@@ -1,4 +1,4 @@
-"""Reports on one clustering or on many, each computed once for a page."""
+"""Reports on one or many clusterings, each of which is computed only once for a page."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ def _describe_asked(call: Call, columns: Sequence[str] | None) -> _Asked:
 
 
 class Reports:
-    """The reports on one input."""
+    """The reports on one input, each computed at most once."""
 
     def __init__(self, source: Source) -> None:
-        """Start without any computed report."""
+        """Start without any computed reports."""
         self._source = source
         self._rows: dict[_Asked, pl.DataFrame] = {}
 
     def compute(self, call: Call, columns: Sequence[str] | None = None) -> pl.DataFrame:
-        """Return the rows of a report with these columns (by default all)."""
+        """Return the rows of a report with the given columns, or with all columns by default."""
         asked = _describe_asked(call, columns)
         if asked not in self._rows:
             self._rows[asked] = ENGINES[call.engine]([self._source], call, columns)
@@ -61,14 +61,17 @@ class PartReports:
     """The reports on groups of rows of one input, computed for all groups together."""
 
     def __init__(self, source: Source, parts: pl.DataFrame) -> None:
-        """Start without any computed report; each row of `parts` has the values of one group."""
+        """Start without any computed reports.
+
+        Each row of `parts` has the values that define one group.
+        """
         self._reports = Reports(source)
         self._parts = parts.with_row_index(_PART)
         self._keys = parts.columns
         self._split: dict[_Asked, dict[int, pl.DataFrame]] = {}
 
     def of_part(self, number: int) -> Compute:
-        """Return a function that computes the reports on the group in this row of `parts`."""
+        """Return a function that computes the reports on the group in row `number` of `parts`."""
         return partial(self._compute_part, number)
 
     def _compute_part(

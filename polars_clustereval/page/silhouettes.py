@@ -1,7 +1,8 @@
-"""Silhouettes: how a page computes them, and the tables that follow from point silhouettes.
+"""Silhouettes: how a page computes them, and tables that follow from the silhouettes of points.
 
-Computing the distances between points takes longer than everything else on a page. Therefore the
-silhouettes are computed only once, and only for a sample if all of them would take too long.
+Computing the distances between points takes longer than everything else on a page. Therefore, the
+silhouettes are computed only once. If all silhouettes would take too long, only those of a sample
+are computed.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ REFERENCE_SIZE = 1000
 
 
 def choose_method(options: Options, counts: Mapping[str, Any]) -> tuple[Options, str]:
-    """Return the options with a method for silhouettes, and a sentence if it draws a sample.
+    """Return the options with a method for silhouettes, and a sentence about the method.
 
-    `counts` is the row of internal_report. A method or a tolerance that the user has chosen is
-    kept.
+    The sentence is empty unless the method draws a sample. `counts` is the row of internal_report.
+    If the user has chosen a method or a tolerance, it is kept.
     """
     call = options.call(REPORTS["samples"])
     growth = growth_of("silhouette_samples", call.arguments)
@@ -64,7 +65,10 @@ def choose_method(options: Options, counts: Mapping[str, Any]) -> tuple[Options,
 
 
 def describe_method(values: Mapping[str, Any], n: int) -> str:
-    """Return in words how the silhouettes of n points were computed, given option `values`."""
+    """Return in words how the silhouettes of n points were computed.
+
+    `values` maps the names of the options to their values.
+    """
     method = values.get("method", "exact").lower()
     if method == "sample":
         seed = values.get("random_state", 0)
@@ -78,7 +82,7 @@ def describe_method(values: Mapping[str, Any], n: int) -> str:
 
 
 def average_by_cluster(points: pl.DataFrame) -> pl.DataFrame:
-    """Return the result of silhouette_clusters, computed from rows of silhouette_samples.
+    """Compute the rows of silhouette_clusters from the rows of silhouette_samples.
 
     The columns are cluster, n and silhouette. Each point whose cluster is NULL counts as a cluster
     of its own.
@@ -93,7 +97,7 @@ def average_by_cluster(points: pl.DataFrame) -> pl.DataFrame:
 
 
 def average_clusters(clusters: pl.DataFrame) -> pl.DataFrame:
-    """Return the scores of an exact silhouette_score, computed from rows of silhouette_clusters."""
+    """Compute the scores of an exact silhouette_score from the rows of silhouette_clusters."""
     mean, n = pl.col("silhouette"), pl.col("n")
     score = (mean * n).sum() / n.sum()
     scores = {

@@ -1,7 +1,7 @@
-"""Words: the sentences of a page and its limits, as data.
+"""Words: the sentences and the limits of a page, as data.
 
-The page in Python is made from these sentences, and so is the page of the playground, which shows
-the same content in a browser (see ``tools/playground.py``).
+The page that Python writes is made from these sentences. The playground uses the same sentences for
+a page with the same content in a browser (see ``tools/playground.py``).
 """
 
 from __future__ import annotations

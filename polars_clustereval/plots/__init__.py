@@ -1,8 +1,9 @@
 """Charts of the reports, drawn with Altair, which the extra ``plot`` installs.
 
-Every function takes a Polars DataFrame or LazyFrame, or a DuckDB relation. It computes with the
-functions of this package, and draws a few hundred aggregated rows, however many points you have.
-The functions are also methods of the namespace: ``frame.clustereval.silhouette_plot(...)``.
+Each function takes a Polars DataFrame or LazyFrame, or a DuckDB relation. The numbers are computed
+with the functions of this package, and a chart draws a few hundred aggregated rows, however many
+points you have. The functions are also methods of the namespace ``clustereval``, as in
+``frame.clustereval.silhouette_plot(...)``.
 
 >>> from polars_clustereval import plots
 >>> points = pl.DataFrame({"x": [0, 1, 5, 9, 8], "cluster": ["a", "a", "a", "b", "b"]})

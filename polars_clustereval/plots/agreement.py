@@ -61,25 +61,25 @@ def agreement_plot(
     id, run, cluster, noise, noise_as, average_method, beta, require_same_ids
         As in run_agreement, which computes the scores.
     metric : str
-        The name of a metric of external_report. If you pass rows of run_agreement, it must be the
-        metric of their scores.
+        The name of a metric of external_report. If you pass rows of run_agreement, pass the metric
+        with which their scores were computed.
     max_runs : int
-        How many runs are drawn, from 2 to 60. The first runs are drawn, and pairs with other runs
-        are left out.
+        The maximum number of runs to draw, from 2 to 60. If there are more runs, the first runs are
+        drawn, and pairs with other runs are left out.
 
     Returns
     -------
     altair.LayerChart
-        One cell per pair, with run_1 from top to bottom and run_2 from left to right, because a
-        metric that is not symmetric changes if the two runs are swapped. Pairs without a score are
-        white.
+        A heat map with one cell per pair of runs. run_1 is on the vertical axis, and run_2 is on
+        the horizontal axis. The order of the two runs matters if the metric is not symmetric. Pairs
+        without a score are white.
 
     Raises
     ------
     ClusterEvalError
-        For the same reasons as run_agreement; if you pass only some of id, run and cluster; if rows
-        of run_agreement lack a column or come from several partitions; if there are fewer than 2
-        runs; or if max_runs is out of its range.
+        For the same reasons as run_agreement. The error is also raised if you pass only some of id,
+        run and cluster, if rows of run_agreement lack a column or come from several partitions, if
+        there are fewer than 2 runs, or if max_runs is out of range.
     ImportError
         If altair is not installed.
 
@@ -117,12 +117,14 @@ def agreement_plot(
         keys = ["run_1", "run_2"]
         pairs = read_rows(frame, "run_agreement", _PAIR_COLUMNS, keys, "id, run and cluster")
     if pairs.is_empty():
-        raise ClusterEvalError("run: expected at least 2 runs, got fewer; there is no pair")
+        raise ClusterEvalError(
+            "run: expected at least 2 runs, got fewer, so there is no pair to compare"
+        )
     return _draw_pairs(pairs, metric, limit)
 
 
 def _draw_pairs(pairs: pl.DataFrame, metric: str, limit: int) -> alt.LayerChart:
-    """Return the heat map of rows of run_agreement."""
+    """Return a heat map of the rows of run_agreement."""
     import altair as alt
 
     runs = pl.concat([pairs["run_1"], pairs["run_2"].rename("run_1")]).unique().sort()
@@ -168,7 +170,10 @@ def _draw_pairs(pairs: pl.DataFrame, metric: str, limit: int) -> alt.LayerChart:
 
 
 def _name_runs(pairs: pl.DataFrame, runs: pl.Series, names: list[str]) -> pl.DataFrame:
-    """Return the pairs with the names of both runs, and with their positions as row and column."""
+    """Return the pairs with the names and positions of both runs.
+
+    The positions are the columns row and column.
+    """
     table = pl.DataFrame({"value": runs, "name": names}).with_row_index("place")
     first = table.select(run_1="value", first="name", row="place")
     second = table.select(run_2="value", second="name", column="place")
@@ -178,7 +183,7 @@ def _name_runs(pairs: pl.DataFrame, runs: pl.Series, names: list[str]) -> pl.Dat
 
 
 def _domain_of(scores: pl.Series) -> tuple[float, float]:
-    """Return the domain of the colors: from 0 or the lowest score, up to 1 or the highest."""
+    """Return the domain of the color scale, which includes all scores and the range from 0 to 1."""
     finite = scores.drop_nulls().cast(pl.Float64)
     low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 1.0)
     return min(0.0, round_limit(low)), max(1.0, round_limit(high))  # type: ignore[arg-type]

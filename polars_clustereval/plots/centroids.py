@@ -52,7 +52,11 @@ _DRAWN_COLUMNS = (
 
 
 class _Map(NamedTuple):
-    """Coordinates (k, 2) of centroids, domains of both axes, and the share that the map shows."""
+    """A map of the centroids, with the limits of its axes.
+
+    `coordinates` has shape (k, 2) for k centroids. `domains` are the limits of the two axes.
+    `share` is the share of the squared distances that the map shows.
+    """
 
     coordinates: Floats
     domains: list[list[float]]
@@ -75,8 +79,8 @@ def centroid_plot(
 ) -> alt.LayerChart:
     """Draw a map of the centroids, by classical multidimensional scaling of their distances.
 
-    For euclidean distances, this is the principal component analysis of the centroids. The area of
-    a circle shows the size of its cluster, and a line leads to the nearest cluster.
+    For euclidean distances, the map is the principal component analysis of the centroids. The area
+    of a circle shows the size of its cluster, and a line leads to the nearest cluster.
 
     Parameters
     ----------
@@ -85,27 +89,27 @@ def centroid_plot(
     vector, cluster, distance, p, center, noise, noise_as, weights, missing
         As in internal_cluster_report, which computes centroids and nearest clusters.
     max_clusters : int
-        How many clusters are drawn, from 1 to 100. The largest clusters are drawn, and the others
-        are left out.
+        The maximum number of clusters to draw, from 1 to 100. If there are more clusters, the
+        largest clusters are drawn, and the others are left out.
 
     Returns
     -------
     altair.LayerChart
-        Both axes have the same scale. The subtitle tells you which share of the squared distances
-        the map shows. Noise points that count as singletons are separate gray circles.
+        Both axes have the same scale. The subtitle states which share of the squared distances the
+        map shows. Noise points that count as singletons are drawn as separate gray circles.
 
     Raises
     ------
     ClusterEvalError
-        For the same reasons as internal_cluster_report; if no points are left; or if max_clusters
-        is out of its range.
+        For the same reasons as internal_cluster_report. The error is also raised if no points are
+        left, or if max_clusters is out of range.
     ImportError
         If altair is not installed.
 
     Notes
     -----
-    Multidimensional scaling treats sqeuclidean and cosine distances as squared lengths. For cosine,
-    which compares unit vectors, this is exact up to a factor of 2.
+    Multidimensional scaling treats sqeuclidean and cosine distances as squared lengths. For cosine
+    distances, which compare unit vectors, this treatment is exact up to a factor of 2.
 
     References
     ----------
@@ -140,9 +144,10 @@ def centroid_plot(
 
 
 def draw_centroids(clusters: pl.DataFrame, options: PointOptions, limit: int) -> alt.LayerChart:
-    """Return the chart of centroid_plot for rows of internal_cluster_report with these options.
+    """Return the chart of centroid_plot for the rows of internal_cluster_report.
 
-    The `limit` largest clusters are drawn.
+    `options` are the options with which the rows were computed. Only the `limit` largest clusters
+    are drawn.
     """
     if clusters.is_empty():
         raise ClusterEvalError("frame: expected points with a vector and a cluster, got none")
@@ -157,7 +162,7 @@ def draw_centroids(clusters: pl.DataFrame, options: PointOptions, limit: int) ->
 
 
 def _map_centroids(clusters: pl.DataFrame, options: PointOptions) -> _Map:
-    """Return the positions of centroids on the map."""
+    """Return the positions of the centroids on the map."""
     x = clusters["centroid"].list.to_array(len(clusters["centroid"][0])).to_numpy()
     name = options.distance.name
     # The scaling ensures that differences keep their digits, and squares do not overflow.
@@ -178,10 +183,11 @@ def _map_centroids(clusters: pl.DataFrame, options: PointOptions) -> _Map:
 
 
 def scale_distances(squares: Floats) -> tuple[Floats, float]:
-    """Return the two coordinates (k, 2) of classical scaling of squared distances (k, k).
+    """Return two coordinates for each of k objects, by classical scaling of squared distances.
 
-    The second result is the share of the first two eigenvalues in the sum of the positive ones, or
-    1 if there are none. The coordinate that is farthest from 0 is positive in both dimensions.
+    `squares` has shape (k, k), and the coordinates have shape (k, 2). The second result is the
+    share of the first two eigenvalues in the sum of the positive ones, or 1 if no eigenvalue is
+    positive. The coordinate that is farthest from 0 is positive in both dimensions.
 
     >>> import numpy as np
     >>> coordinates, share = scale_distances(np.array([[0.0, 9.0], [9.0, 0.0]]))
@@ -203,7 +209,7 @@ def scale_distances(squares: Floats) -> tuple[Floats, float]:
 
 
 def _equal_domains(coordinates: Floats) -> list[list[float]]:
-    """Return the domain of each axis, of equal lengths, with a margin for the circles."""
+    """Return domains of equal length for the two axes, with a margin for the circles."""
     low, high = coordinates.min(axis=0), coordinates.max(axis=0)
     half = 0.6 * (high - low).max() or 1.0
     middle = (low + high) / 2
@@ -211,9 +217,10 @@ def _equal_domains(coordinates: Floats) -> list[list[float]]:
 
 
 def _name_clusters(clusters: pl.DataFrame) -> pl.DataFrame:
-    """Return the clusters with the columns name, nearest_name, is_named and nearest_place.
+    """Return the clusters with their names, and the names and places of their nearest clusters.
 
-    nearest_place is the row number of the nearest cluster, NULL if it is not drawn.
+    The new columns are name, nearest_name, is_named and nearest_place. nearest_place is the row
+    number of the nearest cluster, or NULL if that cluster is not drawn.
     """
     both = pl.concat([clusters["cluster"], clusters["nearest_cluster"].rename("cluster")])
     values = both.unique().sort(nulls_last=True)
@@ -237,7 +244,7 @@ def _name_clusters(clusters: pl.DataFrame) -> pl.DataFrame:
 
 
 def _make_lines(clusters: pl.DataFrame, coordinates: Floats) -> pl.DataFrame:
-    """Return a line from each cluster to its nearest cluster, as two ends and the distance.
+    """Return the two ends of a line from each cluster to its nearest cluster, and their distance.
 
     There is a line only if both clusters are drawn.
     """
@@ -281,7 +288,7 @@ def _draw_map(
 def _draw_circles(
     clusters: pl.DataFrame, coordinates: Floats, x: alt.X, y: alt.Y
 ) -> list[alt.Chart]:
-    """Return the circles of the clusters, their names and the distances to nearest clusters."""
+    """Return layers with the circles of the clusters, their names and their nearest distances."""
     import altair as alt
 
     rows = clusters.select(

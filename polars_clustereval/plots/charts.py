@@ -1,7 +1,7 @@
 """The code that all charts share: it reads frames, names values, folds groups and writes titles.
 
-Fields of a chart have fixed names, and the user's values are only data, because Vega-Lite
-interprets dots and brackets in field names, and reads some texts as expressions.
+The fields of a chart have fixed names, and the user's values are used only as data, because
+Vega-Lite interprets dots and brackets in field names, and reads some texts as expressions.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _NON_CHARACTERS = re.compile("[\ufffe\uffff]")
 
 
 def require_altair() -> None:
-    """Raise an error that says how to install altair if it is missing."""
+    """Raise an error with installation instructions if altair is missing."""
     try:
         import altair as alt  # noqa: F401
     except ImportError as error:
@@ -57,16 +57,18 @@ def require_altair() -> None:
 
 
 def to_lazy(frame: Any) -> pl.LazyFrame:
-    """Return a DataFrame, LazyFrame or DuckDB relation as a LazyFrame; otherwise raise an error.
+    """Return a DataFrame, LazyFrame or DuckDB relation as a LazyFrame.
 
-    A relation is read here, once.
+    Raise an error if `frame` has another type. A relation is read once, when this function is
+    called.
     """
     if isinstance(frame, duckdb.DuckDBPyRelation):
         frame = frame.pl()
     if not isinstance(frame, pl.DataFrame | pl.LazyFrame):
         raise ClusterEvalError(
-            "frame: expected a Polars DataFrame or LazyFrame or a relation of DuckDB, "
-            f"got {type_name(frame)}; pl.DataFrame(...) makes a frame of columns or of a table"
+            "frame: expected a Polars DataFrame, a Polars LazyFrame or a DuckDB relation, "
+            f"got {type_name(frame)}; pl.DataFrame(...) creates a DataFrame from columns or from "
+            "a table"
         )
     return frame.lazy()
 
@@ -74,8 +76,9 @@ def to_lazy(frame: Any) -> pl.LazyFrame:
 def are_given(table: str, **columns: object) -> bool:
     """Return whether the user has named the columns that `table` reads.
 
-    If not, the frame has rows that `table` returned. `columns` holds the user's arguments by their
-    names. If only some of them are given, an error is raised.
+    If the user has named no columns, the frame has rows that `table` returned. `columns` maps the
+    names of the parameters to the user's arguments. Raise an error if only some of these arguments
+    are given.
     """
     missing = [name for name, value in columns.items() if value is None]
     if 0 < len(missing) < len(columns):
@@ -89,10 +92,11 @@ def are_given(table: str, **columns: object) -> bool:
 def read_rows(
     frame: Any, table: str, columns: Sequence[str], keys: Sequence[str], arguments: str
 ) -> pl.DataFrame:
-    """Return the `columns` of a frame with rows of `table`; raise an error for any other frame.
+    """Return the `columns` of a frame that has rows of `table`.
 
-    Raise an error if a value of `keys` occurs in several rows, as in the rows of several
-    partitions. `arguments` names the arguments that the user must pass for a frame with other rows.
+    Raise an error if a column is missing. Also raise an error if a value of `keys` occurs in
+    several rows, as in the rows of several partitions. `arguments` names the arguments that the
+    user must pass for a frame with other rows.
     """
     lazy = to_lazy(frame)
     present = lazy.collect_schema().names()
@@ -100,7 +104,8 @@ def read_rows(
     if missing:
         raise ClusterEvalError(
             f"frame: expected rows of {table} with the columns {', '.join(columns)}, "
-            f"got no column named {', '.join(missing)}; for other rows, give {arguments}"
+            f"got no column named {', '.join(missing)}; if the frame has other rows, also pass "
+            f"{arguments}"
         )
     rows = lazy.select(columns).collect()
     repeated = rows.filter(pl.struct(keys).is_duplicated())
@@ -108,13 +113,16 @@ def read_rows(
         values = ", ".join(f"{key} {show_value(repeated[key][0])}" for key in keys)
         raise ClusterEvalError(
             f"frame: expected one row of {table} per {' and '.join(keys)}, got several with "
-            f"{values}; filter one partition"
+            f"{values}; keep only the rows of one partition"
         )
     return rows
 
 
 def check_limit(parameter: str, value: Any, most: int, least: int = 1) -> int:
-    """Return `value`, a limit for a drawing; raise an error unless it is from `least` to `most`."""
+    """Return `value` as an int, or raise an error unless it is from `least` to `most`.
+
+    `value` is the user's limit on how much a chart draws.
+    """
     if not is_whole_number(value, least) or value > most:
         raise ClusterEvalError(
             f"{parameter}: expected a whole number from {least} to {most}, got {show_value(value)}"
@@ -128,12 +136,13 @@ def check_limit(parameter: str, value: Any, most: int, least: int = 1) -> int:
 
 
 def show_name(value: object, longest: int = _LONGEST_NAME) -> str:
-    r"""Return a user's value as a text of at most `longest` characters for charts in any format.
+    r"""Return a user's value as a text that is safe in charts of any format.
 
-    Control characters become escapes such as ``\x1b``, because the renderer of PNG aborts the
-    process at characters that XML forbids. Altair writes data into HTML pages unchanged, so
-    ``</script>`` gets a backslash, as it would in JavaScript. Long texts lose their middle, because
-    a user's names often begin in the same way.
+    The text has at most `longest` characters. Control characters become escapes such as ``\x1b``,
+    because the renderer of PNG aborts the process when it finds characters that XML forbids. Altair
+    writes data into HTML pages unchanged, so ``</script>`` gets a backslash, as it would in
+    JavaScript. Long texts are shortened in the middle, because a user's names often begin with the
+    same characters.
 
     >>> show_name("</script>\n"), show_name(None)
     ('<\\/script>\\n', '(none)')
@@ -147,7 +156,7 @@ def show_name(value: object, longest: int = _LONGEST_NAME) -> str:
 
 
 def name_values(values: pl.Series, longest: int = _LONGEST_NAME) -> list[str]:
-    """Return a text for each of the values; different values get different texts.
+    """Return a text for each value, with different texts for different values.
 
     >>> name_values(pl.Series(["(none)", None, "b"]))
     ['(none)', '(none) (2)', 'b']
@@ -169,11 +178,11 @@ def name_values(values: pl.Series, longest: int = _LONGEST_NAME) -> list[str]:
 
 
 class Groups(NamedTuple):
-    """The values that a chart shows, each in its own group, and one group for all others.
+    """The values that a chart shows in groups of their own, and one group for all other values.
 
-    places has one row per value, with the columns value and place, the number of the value's group,
-    from 0. names are the names of the groups. If the last group is the group of all others,
-    n_folded is the number of its values.
+    places has one row per value, with the columns value and place. place is the number of the
+    value's group, from 0. names lists the names of the groups. n_folded is the number of values in
+    the group of all other values, or 0 if there is no such group.
     """
 
     places: pl.DataFrame
@@ -181,17 +190,17 @@ class Groups(NamedTuple):
     n_folded: int
 
     def number(self, rows: pl.DataFrame, column: str, place: str) -> pl.DataFrame:
-        """Return the rows with a column `place`, the group of each value in `column`."""
+        """Return the rows with a new column `place`, the group number of each value in `column`."""
         places = self.places.select(pl.col("value").alias(column), pl.col("place").alias(place))
         return rows.join(places, on=column, how="left", nulls_equal=True, maintain_order="left")
 
 
 def fold_groups(rows: pl.DataFrame, column: str, size: pl.Expr, limit: int) -> Groups:
-    """Return groups of the `limit` largest values of a column, in order, and one for the rest.
+    """Return a group for each of the `limit` largest values of a column, and one for the rest.
 
-    `size` is an aggregate over the rows of a value. Of equally large values, the lowest are kept.
-    If the rest is a single value, it keeps its own name, which takes no more room than a group of
-    others.
+    The groups are sorted by value. `size` is an aggregate over the rows of a value. Of equally
+    large values, the lowest are kept. If the rest is a single value, it keeps its own name, which
+    takes no more room than a group for the rest.
     """
     sizes = rows.group_by(value=column).agg(size=size)
     sizes = sizes.sort("size", "value", descending=[True, False], nulls_last=True)
@@ -213,10 +222,10 @@ def fold_groups(rows: pl.DataFrame, column: str, size: pl.Expr, limit: int) -> G
 
 
 def inline_data(rows: pl.DataFrame) -> alt.InlineData:
-    """Return the rows as data of a chart, written into its specification.
+    """Return the rows as data that is part of the specification of a chart.
 
-    Numbers have 12 digits, because the order of sums, and therefore the last digits, may differ
-    between two calls.
+    Numbers are rounded to 12 digits, because the order of sums, and therefore the last digits, may
+    differ between two calls.
     """
     import altair as alt
 
@@ -225,12 +234,12 @@ def inline_data(rows: pl.DataFrame) -> alt.InlineData:
 
 
 def round_limit(x: float) -> float:
-    """Return a limit of an axis or a color scale, rounded to as many digits as the data have."""
+    """Return a limit of an axis or a color scale, rounded to as many digits as the data."""
     return float(f"{x:.{_DATA_DIGITS}g}")
 
 
 def make_title(text: str, *notes: str) -> alt.TitleParams:
-    """Return a title with the notes that are not empty below it, one line each."""
+    """Return a title, with each note that is not empty on a line of its own below it."""
     import altair as alt
 
     lines = [note for note in notes if note]
@@ -238,7 +247,9 @@ def make_title(text: str, *notes: str) -> alt.TitleParams:
 
 
 def count(n: int, noun: str, nouns: str | None = None) -> str:
-    """Return n and the noun as text; `nouns` is the plural if it is irregular.
+    """Return a number with its noun as text, such as '3 clusters'.
+
+    `nouns` is the plural if it is irregular.
 
     >>> count(1, "cluster"), count(1797, "point"), count(2, "criterion", "criteria")
     ('1 cluster', '1,797 points', '2 criteria')
@@ -247,10 +258,16 @@ def count(n: int, noun: str, nouns: str | None = None) -> str:
 
 
 def count_format(largest: float) -> str:
-    """Return the format of counts up to `largest`; large counts get suffixes such as k and M."""
+    """Return the format of counts up to `largest`.
+
+    Large counts get suffixes such as k and M.
+    """
     return "~s" if largest >= 10_000 else ",d"
 
 
 def label_angle(names: Sequence[str]) -> int:
-    """Return the angle of the names on a horizontal axis: slanted if they need more room."""
+    """Return the angle of the names on a horizontal axis.
+
+    Names that need more room are slanted.
+    """
     return 0 if max(map(len, names), default=0) <= 3 else -45

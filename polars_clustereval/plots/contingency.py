@@ -58,8 +58,9 @@ def contingency_plot(
     label, cluster, weight, noise, noise_as
         As in contingency_matrix, which computes the table.
     max_labels, max_clusters : int
-        How many labels and clusters are drawn, from 1 to 50. The largest are drawn. If there are
-        several others, they are combined into one row or column named other.
+        The maximum numbers of labels and clusters to draw, from 1 to 50. The largest labels and
+        clusters are drawn. If several others remain, they are combined into one row or column named
+        other.
     normalize : {'label', 'cluster', 'all'}, optional
         Draw each cell as a percentage of the rows of its label, of the rows of its cluster, or of
         all rows. By default, the counts are drawn.
@@ -69,14 +70,14 @@ def contingency_plot(
     altair.LayerChart
         Labels are sorted from top to bottom. Clusters are sorted from left to right by their
         majority label, so that agreement is on the diagonal. Noise is always the last column,
-        whatever noise_as is. Cells without rows are white. For counts, the color scale is a
-        square-root scale.
+        regardless of noise_as. Cells without rows are white. Counts are colored on a square-root
+        scale.
 
     Raises
     ------
     ClusterEvalError
-        For the same reasons as contingency_matrix; if no rows are left; if a limit is out of its
-        range; or if normalize is none of its choices.
+        For the same reasons as contingency_matrix. The error is also raised if no rows are left, if
+        a limit is out of range, or if normalize is unknown.
     ImportError
         If altair is not installed.
 
@@ -124,11 +125,11 @@ def _add_noise(clusters: Groups, noise: pl.DataFrame) -> Groups:
 
 
 def _count_groups(cells: pl.DataFrame, labels: Groups, clusters: Groups) -> pl.DataFrame:
-    """Return one row per group of labels and group of clusters that share rows.
+    """Return one row per pair of a label group and a cluster group that share rows.
 
-    The columns are row and column, the numbers of the groups; label and cluster, their names; n,
-    the number of rows; and the shares of these rows among the rows of the label, of the cluster,
-    and of the table.
+    row and column are the numbers of the two groups, and label and cluster are their names. n is
+    the number of rows that the groups share. label_share, cluster_share and all_share are the
+    shares of these rows among the rows of the label, of the cluster, and of the whole table.
     """
     counts = cells.group_by("row", "column").agg(pl.col("n").sum()).sort("row", "column")
     n = pl.col("n")
@@ -144,8 +145,8 @@ def _count_groups(cells: pl.DataFrame, labels: Groups, clusters: Groups) -> pl.D
 def _order_clusters(cells: pl.DataFrame, n_shown: int) -> pl.DataFrame:
     """Return the cells with the columns renumbered by their majority labels.
 
-    The columns after the first `n_shown`, which are for all other clusters and for noise, remain
-    the last.
+    The columns for all other clusters and for noise, which come after the first `n_shown` columns,
+    stay at the end.
     """
     largest = cells.sort("n", "row", descending=[True, False]).group_by("column").first()
     at_end = pl.col("column").clip(lower_bound=n_shown - 1)
@@ -166,7 +167,7 @@ def _draw_cells(
 ) -> alt.LayerChart:
     """Return the heat map of the cells, with their counts or shares if there is room.
 
-    `sides` are the labels and the clusters.
+    `sides` has the groups of labels and the groups of clusters.
     """
     import altair as alt
 
@@ -204,7 +205,10 @@ def _draw_cells(
 
 
 def _color_counts(base: alt.Chart, most: int) -> list[alt.Chart]:
-    """Return the cells, colored by their counts up to `most`, and the counts as text."""
+    """Return a layer of cells colored by their counts, and a layer with the counts as text.
+
+    `most` is the largest count.
+    """
     import altair as alt
 
     scale = alt.Scale(type="sqrt", range=[*SEQUENTIAL], interpolate="lab", domain=[0, most])
@@ -218,7 +222,7 @@ def _color_counts(base: alt.Chart, most: int) -> list[alt.Chart]:
 
 
 def _color_shares(base: alt.Chart, normalize: Normalize) -> list[alt.Chart]:
-    """Return the cells, colored by their shares, and the shares as text."""
+    """Return a layer of cells colored by their shares, and a layer with the shares as text."""
     import altair as alt
 
     field = f"{normalize}_share"

@@ -62,7 +62,7 @@ def elbow_plot(
     silhouette: Silhouette = "none",
     missing: Missing = "error",
 ) -> alt.ConcatChart:
-    """Draw ssw and other criteria by number of clusters, and mark the k that they recommend.
+    """Draw ssw and other criteria against the number of clusters, and mark the recommended k.
 
     Parameters
     ----------
@@ -75,16 +75,17 @@ def elbow_plot(
     Returns
     -------
     altair.ConcatChart
-        The curves of ssw and explained_variance, with a mark at the first knee by Kneedle; and one
-        curve for each of silhouette, calinski_harabasz_score, davies_bouldin_score,
-        krzanowski_lai_index, hartigan_index and jump, with a mark at the k that choose_k recommends
-        by this criterion. A curve without a value is left out.
+        The curves of ssw and explained_variance have a mark at the first knee that Kneedle finds.
+        The curves of silhouette, calinski_harabasz_score, davies_bouldin_score,
+        krzanowski_lai_index, hartigan_index and jump have a mark at the k that choose_k recommends
+        by that criterion. A curve without any value is left out.
 
     Raises
     ------
     ClusterEvalError
-        For the same reasons as elbow; if you pass only some of vector, cluster and k; if rows of
-        elbow lack a column or come from several partitions; or if there are no rows.
+        For the same reasons as elbow. The error is also raised if you pass only some of vector,
+        cluster and k, if rows of elbow lack a column or come from several partitions, or if there
+        are no rows.
     ImportError
         If altair is not installed.
 
@@ -127,7 +128,7 @@ def elbow_plot(
 
 
 def _draw_curves(rows: pl.DataFrame) -> alt.ConcatChart:
-    """Return the panels of the curves, from rows of elbow."""
+    """Return a chart with one panel per curve, from the rows of elbow."""
     import altair as alt
 
     choices = dict(choose_k(rows).select("criterion", "k").iter_rows())
@@ -152,7 +153,10 @@ def _draw_curves(rows: pl.DataFrame) -> alt.ConcatChart:
 
 
 def _count_choices(choices: Sequence[int | None]) -> str:
-    """Return in words how many criteria recommend each k; empty if there is no recommendation."""
+    """Return in words how many criteria recommend each k.
+
+    The text is empty if no criterion recommends a k.
+    """
     counts = Counter(k for k in choices if k is not None).most_common()
     if not counts:
         return ""
@@ -162,7 +166,7 @@ def _count_choices(choices: Sequence[int | None]) -> str:
 
 
 def _draw_curve(rows: pl.DataFrame, field: str, title: str, choice: int | None) -> alt.LayerChart:
-    """Return the curve of a column of `rows` by k, with the chosen k marked if there is one."""
+    """Return the curve of a column of `rows` by k, with a mark at the chosen k if there is one."""
     import altair as alt
 
     x = alt.X(

@@ -1,4 +1,4 @@
-"""projection_plot: a map of points and centers on their two main directions."""
+"""projection_plot: a map of points and centers along the two main directions of the points."""
 
 from __future__ import annotations
 
@@ -55,9 +55,11 @@ class PointSample(NamedTuple):
 
 
 class _Projection(NamedTuple):
-    """Coordinates (m, 2) of points and (k, 2) of centers, and each direction's share of variance.
+    """A map of points and centers along two directions, with the limits of its axes.
 
-    `domains` are the limits of both axes, which have the same scale.
+    `points` has shape (m, 2) for m points, and `centers` has shape (k, 2) for k centers. `shares`
+    are the shares of the variance in the two directions. `domains` are the limits of both axes,
+    which have the same scale.
     """
 
     points: Floats
@@ -84,8 +86,7 @@ def projection_plot(
 ) -> alt.LayerChart:
     """Draw a sample of the points, and the centers, along the first two principal components.
 
-    The principal components are computed from the sample: they are the directions in which its
-    points vary most.
+    The principal components are the directions in which the points of the sample vary most.
 
     Parameters
     ----------
@@ -94,34 +95,35 @@ def projection_plot(
     vector, cluster, distance, p, center, noise, noise_as, weights, missing
         As in internal_cluster_report, which computes the centers.
     max_points : int
-        How many points are drawn, from 1 to 20,000. If there are more, a random sample is drawn.
+        The maximum number of points to draw, from 1 to 20,000. If there are more points, a random
+        sample is drawn.
     max_clusters : int
-        How many clusters have a color and a center, from 1 to 100. These are the largest clusters;
-        the points of the other clusters are gray.
+        The maximum number of clusters with a color and a center, from 1 to 100. The largest
+        clusters are chosen, and the points of the other clusters are gray.
     random_state : int
         Seed of the sample, a whole number >= 0. The sample also depends on the order of the rows.
 
     Returns
     -------
     altair.LayerChart
-        Both axes have the same scale, and their titles tell you which share of the variance is in
-        their direction. Noise and points without a cluster are gray. If there are more than six
-        clusters, some clusters share a color; if possible, these are far from each other. The names
-        are at the centers.
+        Both axes have the same scale, and the title of each axis states which share of the variance
+        is in its direction. Noise and points without a cluster are gray. If there are more than six
+        clusters, some clusters share a color. If possible, clusters of the same color are far from
+        each other. The names of the clusters are at their centers.
 
     Raises
     ------
     ClusterEvalError
-        For the same reasons as internal_cluster_report; if no points are left; or if max_points,
-        max_clusters or random_state is out of its range.
+        For the same reasons as internal_cluster_report. The error is also raised if no points are
+        left, or if max_points, max_clusters or random_state is out of range.
     ImportError
         If altair is not installed.
 
     Notes
     -----
     Cosine distance compares directions, so points are scaled to length 1. Weights stretch the
-    coordinates as they stretch distances. For distances other than euclidean, sqeuclidean and
-    cosine, the map shows the points, but not their distances.
+    coordinates in the same way as the distances. For distances other than euclidean, sqeuclidean
+    and cosine, the map shows the points, but does not show their distances.
 
     References
     ----------
@@ -182,9 +184,9 @@ def sample_points(
     most: int = MAX_POINTS,
     seed: int = 0,
 ) -> PointSample:
-    """Return the points of a frame, or `most` of them drawn at random if there are more.
+    """Return the points of a frame, or a random sample of `most` points if there are more.
 
-    Rows without a vector are left out. Rows without a cluster are kept, and so is noise.
+    Rows without a vector are left out. Noise and rows without a cluster are kept.
     """
     coordinates = check_vector(lazy, vector, pl.lit(True), options.missing)
     rows = lazy.filter(coordinates.has_vector)
@@ -217,7 +219,10 @@ def _free_name(names: Sequence[str]) -> str:
 
 
 def _project(points: Floats, centers: Floats, options: PointOptions) -> _Projection:
-    """Return points (m, d) and centers (k, d) on the principal components of the points."""
+    """Project points and centers onto the first two principal components of the points.
+
+    `points` has shape (m, d), and `centers` has shape (k, d).
+    """
     x = np.concatenate([points, centers])
     # This scaling is exact, and prevents an overflow of squares.
     exponent = int(np.frexp(np.abs(x).max(initial=0.0))[1])
@@ -244,7 +249,7 @@ def _project(points: Floats, centers: Floats, options: PointOptions) -> _Project
 
 
 def _equal_limits(coordinates: Floats) -> list[list[float]]:
-    """Return the limits of each axis, of equal lengths, with a margin for names."""
+    """Return limits that span equal lengths on the two axes, with a margin for names."""
     low, high = coordinates.min(axis=0), coordinates.max(axis=0)
     half = 0.55 * float((high - low).max()) or 1.0
     middle = low + (high - low) / 2
@@ -261,7 +266,8 @@ def draw_projection(
 ) -> alt.LayerChart:
     """Return the chart of projection_plot for rows of internal_cluster_report and a sample.
 
-    The `limit` largest clusters have a color and a center.
+    The `limit` largest clusters have a color and a center. `options` are the options with which the
+    rows were computed.
     """
     is_noise = (
         pl.lit(False)
@@ -297,7 +303,10 @@ def _choose_colors(centers: Floats) -> list[str]:
 
 
 def _color_points(points: pl.DataFrame, shown: pl.DataFrame) -> pl.DataFrame:
-    """Return the points with the name and the color of their cluster; gray if it has no color."""
+    """Return the points with the names and colors of their clusters.
+
+    Noise is gray, and so are points of clusters that have no color.
+    """
     cluster = points.schema["cluster"]
     colors = shown.select(pl.col("cluster").cast(cluster), "name", "color")
     joined = points.join(colors, on="cluster", how="left", maintain_order="left")

@@ -61,9 +61,9 @@ def silhouette_plot(
 ) -> alt.LayerChart:
     """Draw the silhouettes of all points, sorted within their clusters, and a line at their mean.
 
-    A bar is a point, or the mean over several points with neighboring silhouettes in the same
-    cluster. There are at most 600 bars, divided among the clusters by size, and a cluster with at
-    least 5 points has at least 5 bars.
+    A bar is a point, or the mean of several points of the same cluster that are neighbors in the
+    order of silhouettes. The chart has at most 600 bars, divided among the clusters by size. A
+    cluster with at least 5 points has at least 5 bars.
 
     Parameters
     ----------
@@ -72,20 +72,21 @@ def silhouette_plot(
     vector, cluster, distance, p, noise, noise_as, weights, missing
         As in silhouette_samples, which computes the silhouettes.
     max_clusters : int
-        How many clusters are drawn, from 1 to 100. The largest clusters are drawn, and the others
-        are one group named other.
+        The maximum number of clusters to draw, from 1 to 100. The largest clusters are drawn, and
+        the others are combined into one group named other.
 
     Returns
     -------
     altair.LayerChart
         Clusters are sorted from top to bottom. Clusters without a name, such as noise that counts
-        as singletons, are named (none). The height of a cluster grows with its size.
+        as singletons, are shown as (none). The height of a cluster grows with its size.
 
     Raises
     ------
     ClusterEvalError
-        For the same reasons as silhouette_samples; if there are no silhouettes, because there are
-        fewer than 2 clusters or every point is a cluster; or if max_clusters is out of its range.
+        For the same reasons as silhouette_samples. The error is also raised if there are no
+        silhouettes, because there are fewer than 2 clusters or every point is a cluster of its own,
+        or if max_clusters is out of range.
     ImportError
         If altair is not installed.
 
@@ -119,7 +120,7 @@ def silhouette_plot(
 
 
 def draw_samples(points: pl.DataFrame, distance: str, limit: int) -> alt.LayerChart:
-    """Return the chart of silhouette_plot for points that have cluster and silhouette.
+    """Return the chart of silhouette_plot for points with the columns cluster and silhouette.
 
     The `limit` largest clusters are drawn, and the others are drawn as one group.
     """
@@ -131,12 +132,12 @@ def draw_samples(points: pl.DataFrame, distance: str, limit: int) -> alt.LayerCh
 
 
 def _check_silhouettes(points: pl.DataFrame) -> None:
-    """Raise an error unless the points have silhouettes."""
+    """Raise an error if no point has a silhouette."""
     if points["silhouette"].count() == 0:
         raise ClusterEvalError(
-            "cluster: expected at least 2 clusters, but fewer than points, got "
-            f"{points['cluster'].n_unique()} clusters of {len(points)} points; "
-            "there is no silhouette"
+            "cluster: expected at least 2 clusters and fewer clusters than points, got "
+            f"{points['cluster'].n_unique()} clusters of {len(points)} points, "
+            "for which no silhouette is defined"
         )
 
 
@@ -146,11 +147,13 @@ def _check_silhouettes(points: pl.DataFrame) -> None:
 
 
 def _make_bars(points: pl.DataFrame, n_groups: int) -> pl.DataFrame:
-    """Return the bars of points; the columns of `points` are place, a group number, and silhouette.
+    """Return the bars of each group of points.
 
-    The columns are place; bar, the number of the bar in its group, from 0; n_bars, the number of
-    bars of the group; points, the number of points of the bar; and the mean, the smallest and the
-    largest silhouette of the bar.
+    The columns of `points` are place (the number of the group) and silhouette. The columns of the
+    result are place, bar, n_bars, points, mean, least and greatest. bar is the number of the bar in
+    its group, from 0. n_bars is the number of bars of the group, and points is the number of points
+    of the bar. mean, least and greatest are the mean, the smallest and the largest silhouette of
+    the bar.
     """
     least = min(_LEAST_BARS, _MOST_BARS // n_groups)
     spare = _MOST_BARS - least * n_groups
@@ -170,9 +173,10 @@ def _make_bars(points: pl.DataFrame, n_groups: int) -> pl.DataFrame:
 
 
 def _place_clusters(bars: pl.DataFrame, groups: Groups) -> pl.DataFrame:
-    """Return one row per group: place, cluster (the name), color, points, mean, top and height.
+    """Return one row per group, with its name, color, size, mean silhouette and position.
 
-    top and height are in pixels.
+    The columns are place, cluster (the name), color, points, mean, top and height. top and height
+    are in pixels.
     """
     weighted = (pl.col("mean") * pl.col("points")).sum() / pl.col("points").sum()
     sizes = bars.group_by("place").agg(mean=weighted, points=pl.col("points").sum()).sort("place")
@@ -193,9 +197,9 @@ def _place_clusters(bars: pl.DataFrame, groups: Groups) -> pl.DataFrame:
 
 
 def _place_bars(bars: pl.DataFrame, places: pl.DataFrame) -> pl.DataFrame:
-    """Return the bars with the name and the color of their cluster, and top and bottom in pixels.
+    """Return the bars with the names and colors of their clusters, and their edges in pixels.
 
-    All bars of a cluster have the same thickness.
+    The edges are in the columns top and bottom. All bars of a cluster have the same thickness.
     """
     joined = bars.join(places.select("place", "cluster", "color", "top", "height"), on="place")
     step = pl.col("height") / pl.col("n_bars")
@@ -244,7 +248,10 @@ def _draw_silhouettes(
 
 
 def _draw_bars(bars: pl.DataFrame, x: alt.X, pixels: alt.Scale) -> alt.Chart:
-    """Return the rectangles of the bars; `pixels` is the scale of their edges, top to bottom."""
+    """Return a layer that draws the bars as rectangles.
+
+    `pixels` is the scale of the vertical axis, from top to bottom.
+    """
     import altair as alt
 
     chart: alt.Chart = (
@@ -270,7 +277,10 @@ def _draw_bars(bars: pl.DataFrame, x: alt.X, pixels: alt.Scale) -> alt.Chart:
 
 
 def _draw_names(places: pl.DataFrame, pixels: alt.Scale) -> alt.Chart:
-    """Return the names of the clusters, each at the middle of its bars on the scale `pixels`."""
+    """Return a layer with the name of each cluster at the middle of its bars.
+
+    `pixels` is the scale of the vertical axis, from top to bottom.
+    """
     import altair as alt
 
     middle = pl.col("top") + pl.col("height") / 2

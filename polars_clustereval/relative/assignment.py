@@ -1,4 +1,4 @@
-"""assignment: assigns points to the nearest of given centers, such as centers of other points."""
+"""assignment: assigns points to the nearest of several given centers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class GivenCenters:
     fault: ClusterEvalError | None
 
     def vectors_of(self, place: int) -> Floats:
-        """Return the centers (k, d) for the partition with the number `place`."""
+        """Return the centers (k, d) of the partition with the number `place`."""
         stop = [*self.starts, len(self.vectors)][place + 1]
         return self.vectors[self.starts[place] : stop]
 
@@ -66,9 +66,9 @@ class GivenCenters:
 def read_centers(centroids: pl.DataFrame | pl.LazyFrame, points: Points) -> GivenCenters:
     """Return the rows of the user's frame `centroids` as centers for the points.
 
-    The frame has the columns cluster, centroid (lists or arrays of numbers) and the partition
-    columns of the points. This function collects the frame `centroids`. Rows without a cluster or a
-    centroid are left out.
+    The frame has a column cluster, a column centroid with lists or arrays of numbers, and the
+    partition columns of the points. This function collects the frame `centroids`. Rows without a
+    cluster or a centroid are left out.
     """
     lazy = _check_centroids(centroids, points)
     keys, form = points.partition_keys, points.form
@@ -137,10 +137,11 @@ def _center_fault(vectors: pl.Series, dims: int) -> ClusterEvalError | None:
 
 
 def assigned_points(points: Points, centers: GivenCenters, columns: Sequence[str]) -> pl.LazyFrame:
-    """Return one row per kept point: the partition columns, `columns`, nearest and distance.
+    """Return the nearest center of each kept point and the distance to that center.
 
-    `nearest` is the cluster of the nearest center in the point's partition (the lowest cluster in a
-    tie), and distance is the distance to that center. The points stream.
+    The result has the partition columns, `columns`, nearest and distance. `nearest` is the cluster
+    of the nearest center in the point's partition, or the lowest such cluster in a tie. The points
+    are streamed.
     """
     keys = points.partition_keys
     rows = points.kept_rows.select(*keys, *columns, *points.vector_columns("x"))
@@ -166,7 +167,7 @@ def assigned_points(points: Points, centers: GivenCenters, columns: Sequence[str
 def _assign_batch(
     batch: pl.DataFrame, points: Points, centers: GivenCenters
 ) -> tuple[Integers, Floats]:
-    """Return the nearest centers (m,) of a batch of m points, and the distances (m,) to them.
+    """Return the nearest centers (m,) of a batch of m points and the distances (m,) to them.
 
     The batch has the vectors x and, if there are partition columns, the column `place`. Raise an
     error if the partition of a point has no center, or if a distance is not finite.
@@ -223,43 +224,45 @@ def assign_nearest(
     weights: Sequence[float] | None = None,
     missing: Missing = "error",
 ) -> Frame:
-    """Assign each point to the nearest of the given centers, as a k-means model does to predict.
+    """Assign each point to the nearest given center, as k-means does to predict clusters.
 
-    If you have the centers that result from clustering some points, you can assign other points to
-    the same clusters.
+    With the centers from a clustering of some points, you can assign other points to the same
+    clusters.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The points to assign, one per row. A LazyFrame is read when you collect the result, and
-        streams. A List column is read once more, to find the length of its longest list.
+        The points to assign, one per row. A LazyFrame is streamed when you collect the result. A
+        List column is read a second time to find the length of its longest list.
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        where it is NULL, or where all of its columns are NULL, are left out.
+        in which the vector or all of its columns are NULL are left out.
     centroids : DataFrame or LazyFrame
-        The centers, as the function `centroids` returns them: the columns cluster and centroid
-        (lists of numbers), and the columns of partition_by. Rows without a cluster or a centroid
-        are left out. A LazyFrame is collected together with the result.
+        The centers, in the form that the function `centroids` returns: a column cluster, a column
+        centroid with lists of numbers, and the columns of partition_by. Rows without a cluster or a
+        centroid are left out. A LazyFrame is collected together with the result.
     id : str or Expr, optional
-        Identifier of a point; by default the row number in the frame, from 0.
+        Identifier of the point. By default, the row number in the frame, counted from 0.
     partition_by : str, Expr or sequence of these, optional
-        Columns of both frames. A point is assigned to a center of its own partition. NULL is also a
-        partition.
+        Partition columns, which both frames must have. A point is assigned to a center of its own
+        partition. NULL is also a partition.
     distance, p, weights, missing : as in internal_report
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per point, sorted by partition and id: the partition columns;
-        id; cluster, the cluster of the nearest center (the lowest cluster in a tie); and distance,
-        the distance from the point to that center, which is at least 0.
+        Same kind as `frame`, with one row per point, sorted by partition and id. The columns are
+        the partition columns, id, cluster and distance. cluster is the cluster of the nearest
+        center, or the lowest such cluster in a tie. distance is the distance from the point to that
+        center, which is at least 0.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, if vector or centroid does not hold numbers, or if an option is
-        unknown; and, when you collect the result, if a partition has no center, if centers and
-        points differ in their number of coordinates, or if a coordinate is NULL, NaN or infinite.
+        If a column does not exist, if vector or centroid does not contain numbers, or if an option
+        is unknown. When you collect the result, an error is raised if a partition has no center, if
+        centers and points have different numbers of coordinates, or if a coordinate is NULL, NaN or
+        infinite.
 
     Notes
     -----

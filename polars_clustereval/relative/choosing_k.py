@@ -1,9 +1,10 @@
-"""choosing_k: indices for each number of clusters k, as in the SQL file with the same name.
+"""choosing_k: indices for each number of clusters k, as in the SQL file of the same name.
 
 A sweep is a set of clusterings with different values of k. The curve of a sweep shows ssw, the sum
 of squared distances from the points to the centers, as a function of k. Internally, a row of a
-sweep has the columns key_0, key_1, ... of the partition, k, n, n_dims, n_clusters and the columns
-of elbow. `before` and `after` are the values of ssw in the previous and in the next row.
+sweep has the partition columns key_0, key_1, ..., the columns k, n, n_dims and n_clusters, and the
+columns of elbow. `before` and `after` are the values of ssw in the previous row and in the next
+row.
 """
 
 from __future__ import annotations
@@ -72,8 +73,8 @@ def _mean_silhouettes(
 ) -> pl.LazyFrame:
     """Return one row per partition and k, with the mean silhouette in the column silhouette.
 
-    `method` is the option of silhouette_score, and the other parameters are arguments of that
-    function.
+    `k` is the column with the number of clusters. The other parameters are arguments of
+    silhouette_score.
     """
     scored = SilhouetteOptions(method)
     points = read_queried_points(
@@ -94,7 +95,7 @@ def _with_k_check(rows: pl.LazyFrame, values: pl.LazyFrame) -> pl.LazyFrame:
     schema = rows.collect_schema()
 
     def raise_at_bad_k(values: pl.DataFrame) -> pl.DataFrame:
-        """Raise the error for a bad k, or return no rows."""
+        """Raise an error if a k is invalid; otherwise, return no rows."""
         raise_bad_k(values)
         return pl.DataFrame(schema=schema)
 
@@ -117,7 +118,7 @@ def _krzanowski_lai_difference(row: Row) -> pl.Expr:
     """Return Krzanowski and Lai's DIFF of k, (k - 1)^(2/d) before - k^(2/d) ssw.
 
     d is the number of dimensions. The result is NULL unless the previous row has the value k - 1.
-    `row` returns the expression of a column of a sweep by its name.
+    `row(name)` returns the expression for a column of a sweep.
     """
     k, power = to_double(row("k")), 2.0 / to_double(row("n_dims"))
     difference = (k - 1).pow(power) * row("before") - k.pow(power) * row("ssw")
@@ -127,8 +128,8 @@ def _krzanowski_lai_difference(row: Row) -> pl.Expr:
 def _hartigan_index(row: Row) -> pl.Expr:
     """Return Hartigan's index (ssw / after - 1) (n - k - 1).
 
-    The result is NULL unless the next row has the value k + 1. `row` returns the expression of a
-    column of a sweep by its name.
+    The result is NULL unless the next row has the value k + 1. `row(name)` returns the expression
+    for a column of a sweep.
     """
     freedom = to_double(row("n") - row("k") - 1)
     index = (ratio(row("ssw"), row("after")) - 1) * freedom
@@ -138,8 +139,8 @@ def _hartigan_index(row: Row) -> pl.Expr:
 def _transformed_distortion(row: Row) -> pl.Expr:
     """Return Sugar and James's transformed distortion (ssw / (n d))^(-d / 2) for d dimensions.
 
-    The result is NULL if ssw is 0, or if it would be outside the range of Float64. `row` returns
-    the expression of a column of a sweep by its name.
+    The result is NULL if ssw is 0, or if it would be outside the range of Float64. `row(name)`
+    returns the expression for a column of a sweep.
     """
     dims, ssw = to_double(row("n_dims")), row("ssw")
     exponent = -0.5 * dims * (ssw / to_double(row("n")) / dims).log()
@@ -147,11 +148,11 @@ def _transformed_distortion(row: Row) -> pl.Expr:
 
 
 def _second_difference(row: Row) -> pl.Expr:
-    """Return the second difference of ssw by k, for any spacing of the values of k.
+    """Return the second difference of ssw with respect to k, for any spacing of the values of k.
 
     If the neighboring values of k are k - 1 and k + 1, the second difference is before - 2 ssw +
-    after. The result is 0 if the second difference is within the rounding error of ssw. `row`
-    returns the expression of a column of a sweep by its name.
+    after. The result is 0 if the second difference is within the rounding error of ssw. `row(name)`
+    returns the expression for a column of a sweep.
     """
     before, ssw, after, left = row("before"), row("ssw"), row("after"), row("left_step")
     bend = (before - ssw) - (ssw - after) * (left / row("right_step"))
@@ -168,7 +169,7 @@ def _zero_if_straight(x: pl.Expr) -> pl.Expr:
 def _chord_distance(row: Row) -> pl.Expr:
     """Return how far a point of the scaled curve is below the chord between the ends of the curve.
 
-    `row` returns the expression of a column of a sweep by its name.
+    `row(name)` returns the expression for a column of a sweep.
     """
     rise = row("end_height") - row("start_height")
     below = row("start_height") + rise * row("across") - row("height")
@@ -182,17 +183,17 @@ def _chord_distance(row: Row) -> pl.Expr:
 
 
 def _add_curve(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
-    """Return the rows of a sweep with columns about neighboring rows and about the scaled curve.
+    """Return the rows of a sweep with added columns for neighboring rows and the scaled curve.
 
-    `keys` are the partition columns, of which there is at least one. The new columns are before and
-    after; left_step and right_step, the differences from the neighboring values of k; place, the
-    position of the row, counted from 1; places, the number of rows; across and height, which are k
-    and ssw scaled to [0, 1] over the curve, and NULL if the curve is flat or has fewer than 3 rows;
-    and start_height and end_height, the heights of both ends of the curve.
+    `keys` are the partition columns, at least one. before and after are the values of ssw in the
+    neighboring rows, and left_step and right_step are the differences from the neighboring values
+    of k. place is the position of the row, counted from 1, and places is the number of rows. across
+    and height are k and ssw, scaled to [0, 1] over the curve, or NULL if the curve is flat or has
+    fewer than 3 rows. start_height and end_height are the heights of the two ends of the curve.
     """
 
     def add_neighbors(row: Row) -> Terms:
-        """Return the columns that need the neighbors of a row and the extremes of the curve."""
+        """Return the columns that depend on neighboring rows and on the extremes of the curve."""
         k, ssw = to_double(row("k")), row("ssw")
         span = {"k_low": k.min(), "k_high": k.max(), "low": ssw.min(), "high": ssw.max()}
         return {
@@ -227,20 +228,20 @@ def _add_curve(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
 
 
 def _over(expr: pl.Expr, keys: list[str]) -> pl.Expr:
-    """Return the expression evaluated over each partition (columns `keys`) in the order of k."""
+    """Return the expression, evaluated in the order of k within each partition."""
     return expr.over(keys, order_by="k")
 
 
 def _add_knees(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
-    """Return the rows of _add_curve with kneedle (the difference curve) and is_knee.
+    """Return the rows of _add_curve with the columns kneedle (the difference curve) and is_knee.
 
     is_knee is true at the first knee and false in all other rows, or NULL in all rows if there is
     no knee. A knee is a local maximum of the difference curve after which the curve falls by more
     than the mean step of k (S = 1) before the next local maximum. The original Kneedle also stops
-    at local minima. This makes no difference, because the curve rises from a local minimum to the
-    next maximum. Unlike in the package kneed, an end of the curve is not a maximum, because the
-    paper compares a value with both neighbors. As in kneed, the last of several equal consecutive
-    values is the maximum.
+    at local minima. Stopping there makes no difference, because the curve rises from a local
+    minimum to the next maximum. Unlike in the package kneed, an end of the curve is not a maximum,
+    because the paper compares a value with both neighbors. As in kneed, the last of several equal
+    consecutive values is the maximum.
     """
 
     def add_difference(row: Row) -> Terms:
@@ -280,14 +281,14 @@ def _add_indices(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
     """Return the rows of _add_curve with the indices that compare neighboring values of k."""
 
     def add_terms(row: Row) -> Terms:
-        """Return the terms that the indices compare with those of other rows."""
+        """Return the terms that the indices compare between rows."""
         return {
             "difference": _krzanowski_lai_difference(row),
             "distortion": _transformed_distortion(row),
         }
 
     def add_comparisons(row: Row) -> Terms:
-        """Return the indices."""
+        """Return the indices that compare the terms of neighboring rows."""
         next_difference = _over(row("difference").shift(-1), keys)
         jump = row("distortion") - _over(row("distortion").shift(1), keys)
         return {
@@ -325,18 +326,18 @@ def elbow(
     silhouette: Silhouette = "none",
     missing: Missing = "error",
 ) -> Frame:
-    """Indices for choosing the number of clusters k from one clustering per k, and the knee of ssw.
+    """Indices for choosing the number of clusters k, and the knee in the curve of ssw over k.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        One row per point and value of k. A LazyFrame is read when you collect the result, and
-        streams. A List column is read once more, to find the length of its longest list.
+        One row per point and value of k. A LazyFrame is streamed when you collect the result. A
+        List column is read a second time to find the length of its longest list.
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        where it is NULL, or where all of its columns are NULL, are left out.
+        in which the vector or all of its columns are NULL are left out.
     cluster : str or Expr
-        Cluster that the clustering with this k assigned to the point. Rows where it is NULL are
+        Cluster that the clustering with this k assigned to the point. Rows with a NULL cluster are
         left out.
     k : str or Expr
         The number of clusters that you requested from the algorithm, a whole number >= 1.
@@ -347,39 +348,41 @@ def elbow(
     center : {'mean', 'median'}
         How each coordinate of a centroid is computed. Silhouettes always use means.
     silhouette : {'none', 'simplified', 'exact'}
-        Method of silhouette_score for the column silhouette. With 'none', the column is NULL.
-        'exact' needs all points in memory.
+        The method of silhouette_score that computes the column silhouette. With 'none', the column
+        is NULL. 'exact' needs all points in memory.
     p, partition_by, noise, noise_as, weights, missing : as in internal_report
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition and k, sorted by partition and k: the partition
-        columns; k; n, the number of points that are counted; n_clusters; ssw, explained_variance,
-        calinski_harabasz_score and davies_bouldin_score, as in internal_report; silhouette, the
-        mean silhouette; and
+        Same kind as `frame`, with one row per partition and k, sorted by partition and k. The first
+        columns are the partition columns and k. n is the number of points that are counted, and
+        silhouette is the mean silhouette. n_clusters, ssw, explained_variance,
+        calinski_harabasz_score and davies_bouldin_score are the same as in internal_report. The
+        other columns compare values of k:
 
         * krzanowski_lai_index |DIFF(k) / DIFF(k + 1)| >= 0, best high, where DIFF(k) = (k -
           1)^(2/d) ssw(k - 1) - k^(2/d) ssw(k), for d dimensions;
         * hartigan_index (ssw(k) / ssw(k + 1) - 1) (n - k - 1): above 10, one more cluster is worth
           it;
         * jump of (ssw / (n d))^(-d/2) from k - 1 to k (at k = 1: from 0), best high;
-        * second_difference of ssw, best high: ssw(k - 1) - 2 ssw(k) + ssw(k + 1); if the values of
-          k are not consecutive, twice the divided difference;
+        * second_difference of ssw, best high: ssw(k - 1) - 2 ssw(k) + ssw(k + 1), or twice the
+          divided difference if the values of k are not consecutive;
         * chord_distance, best high: how far the curve of ssw, with both axes scaled to [0, 1], is
           below the chord between its ends;
         * kneedle, best high: Kneedle's difference curve, (1 - scaled ssw) - scaled k;
         * is_knee: true at Kneedle's first knee (S = 1).
 
-        The first three indices need a clustering with exactly k - 1 or k + 1 clusters. They are
-        NULL if this neighbor is missing, and for a division by 0. jump is also NULL if the power is
-        outside the range of doubles, which happens if there are very many dimensions.
-        second_difference is NULL at both ends. If the curve is flat or has fewer than 3 values of
-        k, chord_distance and kneedle are NULL. is_knee is NULL in all rows if there is no knee.
-        This is the case for a flat or straight curve, and for every falling curve of 3 values,
-        because the difference curve must fall after a knee. Kneedle was designed for convex falling
-        curves. If the curve rises between two values of k, the first knee may be a dent in the
-        curve. If there are no rows, the result is empty.
+        krzanowski_lai_index, hartigan_index and jump need a clustering with exactly k - 1 or k + 1
+        clusters. These three indices are NULL if that clustering is missing or if they would
+        require a division by 0. jump is also NULL if the power is outside the range of doubles,
+        which happens with very many dimensions. second_difference is NULL at both ends of the
+        curve. If the curve is flat or has fewer than 3 values of k, chord_distance and kneedle are
+        NULL. is_knee is NULL in all rows if there is no knee. A flat or straight curve has no knee,
+        and neither has any falling curve of 3 values, because the difference curve must fall after
+        a knee. Kneedle was designed for convex falling curves. If the curve rises between two
+        values of k, the first knee may be a dent in the curve. If there are no rows, the result is
+        empty.
 
     Raises
     ------
@@ -388,7 +391,7 @@ def elbow(
 
     Notes
     -----
-    docs/choosing_k.md explains the objections to the elbow method, and how far the criteria agree.
+    docs/choosing_k.md explains the objections to the elbow method and how far the criteria agree.
     In SQL: ``FROM clustereval.elbow(tbl, [x, y], cluster, k)``.
 
     References
@@ -487,14 +490,14 @@ _CHOICES = {"kneedle": "is_knee", "gap": "is_choice"}
 
 
 def _value_or_null(criterion: str) -> pl.Expr:
-    """Return the value of a criterion as Float64, or NULL instead of NaN, which cannot be best."""
+    """Return the value of a criterion as Float64, or NULL for NaN, which can never be the best."""
     return to_double(pl.col(criterion)).fill_nan(None)
 
 
 def _cost(criterion: str) -> pl.Expr:
     """Return a cost that is smallest at the k that a criterion recommends.
 
-    The cost is NULL if the criterion cannot recommend the k.
+    The cost is NULL if the criterion cannot recommend this k.
     """
     value = _value_or_null(criterion)
     if criterion == "davies_bouldin_score":
@@ -511,9 +514,10 @@ def _cost(criterion: str) -> pl.Expr:
 def _rate_criterion(rows: pl.LazyFrame, criterion: str, keys: Mapping[str, str]) -> pl.LazyFrame:
     """Return the rows of a table from elbow or gap_statistic, rated by one criterion.
 
-    The columns are the partition columns `keys`; place, the position of the criterion; criterion;
-    rule; k; value; no_cost, cost and is_other, which sort the rows so that the recommended k comes
-    first; and refusal, the reason for which no k is recommended although there are values.
+    The columns are the partition columns `keys`, place, criterion, rule, k, value, refusal and the
+    sort keys no_cost, is_other and cost. place is the position of the criterion. The sort keys put
+    the recommended k first. refusal is the reason why the criterion recommends no k although it has
+    values.
     """
     choice = _CHOICES.get(criterion)
     is_choice = pl.col(choice).cast(pl.Boolean).fill_null(False) if choice else pl.lit(False)
@@ -535,7 +539,7 @@ def _rate_criterion(rows: pl.LazyFrame, criterion: str, keys: Mapping[str, str])
 def _read_table(
     table: pl.LazyFrame, keys: Mapping[str, str], columns: Sequence[str], parameter: str
 ) -> pl.LazyFrame:
-    """Return `keys`, k and `columns` of `table`, the table that the user passed for `parameter`.
+    """Return the columns `keys`, k and `columns` of the table that the user passed as `parameter`.
 
     Raise an error if a column is missing. On collection, raise an error if a partition has two rows
     with the same k.
@@ -556,9 +560,9 @@ def choose_k(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        A table that elbow has returned, with all columns.
+        A table that was returned by elbow, with all of its columns.
     gap : DataFrame or LazyFrame, optional
-        A table that gap_statistic has returned. The choice in this table is added as another
+        A table that was returned by gap_statistic. The choice in this table is added as another
         criterion.
     partition_by : str, Expr or sequence of these, optional
         The partition columns of frame and gap. Each partition is one sweep of k.
@@ -566,21 +570,23 @@ def choose_k(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition and criterion: the partition columns; criterion,
-        the name of the criterion's column; k, the number of clusters that the criterion recommends,
-        and value, the value of the criterion at this k; rule, the rule in words; runner_up, the k
-        that would come next by this rule, and runner_up_value, the value at that k; and reason. Of
-        equal values, the value with the smallest k comes first. If a criterion recommends no k, k
-        is NULL, and reason tells why: 'no value' if all values are NULL or NaN, 'no value > 0' for
-        jump, second_difference and chord_distance, 'no value <= 10' for hartigan_index, 'no knee'
-        for kneedle, and 'no choice' for gap. For kneedle and gap, runner_up is the k that has the
-        largest of the other values.
+        Same kind as `frame`, with one row per partition and criterion. The columns are the
+        partition columns, criterion, k, value, rule, runner_up, runner_up_value and reason.
+        criterion is the name of the criterion's column, and rule is its rule in words. k is the
+        number of clusters that the criterion recommends, and value is the value of the criterion at
+        this k. runner_up is the k that would come next by this rule, and runner_up_value is the
+        value at that k. Among equal values, the one with the smallest k comes first. If a criterion
+        recommends no k, k is NULL, and reason tells why: 'no value' if all values are NULL or NaN,
+        'no value > 0' for jump, second_difference and chord_distance, 'no value <= 10' for
+        hartigan_index, 'no knee' for kneedle, and 'no choice' for gap. For kneedle and gap,
+        runner_up is the k with the largest of the other values.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or k does not hold numbers; and, when you collect the result, if
-        k is NULL or not a whole number >= 1, or if a partition has two rows with the same k.
+        If a column does not exist or if k does not contain numbers. When you collect the result, an
+        error is raised if k is NULL or not a whole number >= 1, or if a partition has two rows with
+        the same k.
 
     Notes
     -----
@@ -622,7 +628,7 @@ def choose_k(
     rows = rows.with_columns(rank=pl.when(~pl.col("no_cost")).then(rank))
 
     def ranked(column: str, rank: int) -> pl.Expr:
-        """Return the value that a column has in the row with this rank in a group."""
+        """Return the value of a column in the row that has this rank in its group."""
         return pl.col(column).filter(pl.col("rank") == rank).max()
 
     choices = rows.group_by(by).agg(

@@ -1,8 +1,8 @@
-"""column_removal: measures how a clustering changes if one coordinate of the points is left out.
+"""column_removal: measures how a clustering changes when one coordinate of the points is left out.
 
 The whole clustering uses all coordinates. For each coordinate, there is a reduced clustering, which
-does not use that coordinate. A cell has the points that a cluster in the whole clustering and a
-cluster in a reduced clustering have in common.
+does not use that coordinate. A cell contains the points that a cluster of the whole clustering and
+a cluster of a reduced clustering have in common.
 """
 
 from __future__ import annotations
@@ -75,9 +75,9 @@ def _find_cells(whole: Integers, reduced: Integers) -> _SharedPoints:
 def _mean_by_cluster(x: Floats, numbers: Integers, distance: Distance) -> Floats:
     """Return the centers (k, d) of clusters, given points x (m, d) and cluster numbers (m,).
 
-    Centers are means or, for the cosine distance, directions of means. A mean is clamped to the
-    range from the smallest to the largest number, because rounding could take it out of this range
-    if all numbers are equal.
+    Centers are means or, for the cosine distance, directions of means. Each coordinate of a mean is
+    clamped to the range of its values, because rounding could move the mean out of this range if
+    all values are equal.
     """
     order = np.argsort(numbers, kind="stable")
     starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
@@ -95,9 +95,8 @@ def _mean_by_cluster(x: Floats, numbers: Integers, distance: Distance) -> Floats
 def _mean_distances_of_cells(part: Partition, reduced: Integers, distance: Distance) -> Floats:
     """Return the mean distances (q,) between the points of the two clusters of each cell.
 
-    The cells are those of one partition. `reduced` (m,) are the points' cluster numbers in the
-    reduced clustering, and `part` has the clusters of the whole clustering. The cells are in the
-    order of _find_cells.
+    `reduced` (m,) contains the points' cluster numbers in the reduced clustering, and `part` is one
+    partition with the clusters of the whole clustering. The cells are in the order of _find_cells.
     """
     cells = _find_cells(part.numbers, reduced)
     sizes = np.bincount(reduced)
@@ -121,7 +120,7 @@ def _mean_distances_of_cells(part: Partition, reduced: Integers, distance: Dista
 def _squares_by_cluster(x: Floats, numbers: Integers) -> Floats:
     """Return the sums (k,) of squared deviations of x (m,) from the mean in each cluster.
 
-    `numbers` (m,) are the cluster numbers from 0 to k - 1, each of which occurs.
+    `numbers` (m,) contains the cluster numbers, and every number from 0 to k - 1 occurs.
     """
     sizes = np.bincount(numbers)
     # Numbers are taken relative to one of them, so that equal numbers have no deviations.
@@ -132,10 +131,10 @@ def _squares_by_cluster(x: Floats, numbers: Integers) -> Floats:
 
 
 def _column_stability(part: Partition, points: Points, removed_key: str) -> pl.DataFrame:
-    """Return one row for a partition of points, for one coordinate that is left out.
+    """Return the row of the result for a partition of points and its left-out coordinate.
 
-    The row has the columns of _SCHEMA. In the partition, the column `id` has the reduced cluster,
-    and the column left_out has the coordinate that is left out. removed_key is the name of the
+    The row has the columns of _SCHEMA. In `part.rows`, the column id contains the reduced cluster,
+    and the column left_out contains the left-out coordinate. `removed_key` is the name of the
     column with the number of that coordinate.
     """
     _check_place(part.rows[removed_key][0], points.form.dims)
@@ -166,7 +165,7 @@ def _column_stability(part: Partition, points: Points, removed_key: str) -> pl.D
 
 
 def _check_place(place: int | None, dims: int) -> None:
-    """Raise an error unless `place` is the number, from 1, of one of `dims` coordinates."""
+    """Raise an error unless `place` is a coordinate number from 1 to `dims`."""
     if place is None or not 1 <= place <= dims:
         raise ClusterEvalError(
             f"removed: expected the number of a coordinate, from 1 to {dims}, "
@@ -192,28 +191,28 @@ def column_stability(
     partition_by: Keys = None,
     missing: Missing = "error",
 ) -> Frame:
-    """The stability of a clustering if single coordinates are left out.
+    """The stability of a clustering when single coordinates are left out.
 
     First cluster the points with all coordinates. Then, for each coordinate, cluster the points
-    again without that coordinate. To get the measures of Datta and Datta, average the four indices
-    over the coordinates that are left out.
+    again without that coordinate. To obtain the measures of Datta and Datta, average the four
+    indices over the coordinates that are left out.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        One row per point and coordinate that is left out. A LazyFrame is read when you collect the
-        result; the points are then in memory.
+        One row for each point and left-out coordinate. A LazyFrame is read into memory when you
+        collect the result.
     vector : str, Expr, selector or sequence of str and Expr
         All coordinates, as an Array or List column of numbers, or as several numeric columns. Rows
-        where it is NULL, or where all of its columns are NULL, are left out.
+        in which the vector or all of its columns are NULL are left out.
     cluster : str or Expr
-        Cluster of the point in the clustering with all coordinates. Rows where it is NULL are left
-        out.
-    removed : str or Expr
-        Number, from 1, of the coordinate that is left out.
-    reduced_cluster : str or Expr
-        Cluster of the point in the clustering without that coordinate. Rows where it is NULL are
+        Cluster of the point in the clustering with all coordinates. Rows with a NULL cluster are
         left out.
+    removed : str or Expr
+        Number of the coordinate that is left out, counted from 1.
+    reduced_cluster : str or Expr
+        Cluster of the point in the clustering without the coordinate `removed`. Rows with a NULL
+        cluster are left out.
     partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately, such as the number of clusters. NULL is also
         a group.
@@ -222,34 +221,36 @@ def column_stability(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition and coordinate that is left out, sorted by
-        partition and coordinate: the partition columns; removed; n, the number of points that are
-        counted; n_clusters, the number of clusters in the reduced clustering; and
+        Same kind as `frame`, with one row per partition and left-out coordinate, sorted by
+        partition and coordinate. The columns are the partition columns and the following:
 
-        * average_proportion_non_overlap, the mean over the points of the share of the point's
-          cluster that the reduced clustering puts elsewhere (range [0, 1), best 0);
-        * average_distance, the mean over the points of the mean distance between the points of the
-        point's cluster and the points of its reduced cluster (range [0, inf), best low);
-        * average_distance_between_means, the mean over the points of the distance between the means
-          of these two clusters (range [0, inf), best 0);
-        * figure_of_merit, the root mean square deviation of the coordinate that is left out from
-          its mean in the reduced cluster, times sqrt(n / (n - n_clusters)) (range [0, inf), best
-          low), or NULL if every point is a cluster.
+        * removed is the number of the coordinate that is left out.
+        * n is the number of points that are counted.
+        * n_clusters is the number of clusters in the reduced clustering.
+        * average_proportion_non_overlap is the mean, over the points, of the share of the point's
+          cluster that the reduced clustering puts elsewhere (range [0, 1), best 0).
+        * average_distance is the mean, over the points, of the mean distance between the points of
+          the point's cluster and the points of its reduced cluster (range [0, inf), best low).
+        * average_distance_between_means is the mean, over the points, of the distance between the
+          mean of the point's cluster and the mean of its reduced cluster (range [0, inf), best 0).
+        * figure_of_merit is the root mean square deviation of the left-out coordinate from its mean
+          in the reduced cluster, times sqrt(n / (n - n_clusters)) (range [0, inf), best low). It is
+          NULL if every point is a cluster of its own.
 
         If there are no rows, the result is empty.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, if vector does not hold numbers, or if an option is unknown;
-        and, when you collect the result, if removed is not the number of a coordinate, if a
-        coordinate is NULL, NaN or infinite, or if vectors differ in length.
+        If a column does not exist, if vector does not contain numbers, or if an option is unknown.
+        When you collect the result, an error is raised if removed is not the number of a
+        coordinate, if a coordinate is NULL, NaN or infinite, or if vectors differ in length.
 
     Notes
     -----
-    If a cluster and a reduced cluster have a common point, average_distance needs all distances
-    between a point in one and a point in the other. In SQL: ``FROM
-    clustereval.column_stability(tbl, [x, y], cluster, removed, reduced_cluster)``.
+    If a cluster and a reduced cluster have a point in common, average_distance needs all distances
+    between the points of the two clusters. In SQL: ``FROM clustereval.column_stability(tbl, [x, y],
+    cluster, removed, reduced_cluster)``.
 
     References
     ----------
@@ -297,7 +298,7 @@ def column_stability(
 
 
 def _with_left_out(points: Points, place: pl.Expr) -> Points:
-    """Return the points with the column left_out, the coordinate with the number `place`."""
+    """Return the points with the column left_out, the coordinate that has the number `place`."""
     form = points.form
     raw = form.split("raw_x") if isinstance(form, LongVectors) else form.coordinates("raw_x")
     left_out = pl.concat_list(raw).list.get(place - 1, null_on_oob=True)

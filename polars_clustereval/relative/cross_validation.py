@@ -50,9 +50,9 @@ def _read_folds(
     fold: Column,
     options: PointOptions,
 ) -> Points:
-    """Return the user's rows as points, with each fold in a partition as a separate partition.
+    """Return the user's rows as points, with each fold of a partition as a separate partition.
 
-    The fold is the last of the partition columns, and has the name "fold".
+    The fold is the last partition column and is named "fold".
     """
     return read_points(
         frame,
@@ -66,7 +66,7 @@ def _read_folds(
 
 
 def _contingency_of_folds(assigned: pl.LazyFrame, points: Points) -> ContingencyTable:
-    """Return the contingency table of each fold, of own clusters and clusters of nearest centers.
+    """Return each fold's contingency table of the points' own clusters and their nearest centers.
 
     `assigned` is the result of assigned_points, with the additional column cluster.
     """
@@ -93,21 +93,21 @@ def cross_validation(
 ) -> Frame:
     """Cross-validation of a clustering: agreement on points that were not used to fit the model.
 
-    For each fold, you fit a model to the other folds. This function assigns the points in the fold
-    to the nearest center of that model, and compares the resulting clusters with clusters that you
-    found without the model, for instance by clustering the fold alone.
+    For each fold, you fit a model to the other folds. This function assigns each point of the fold
+    to the nearest center of that model. The function then compares the resulting clusters with
+    clusters that you found without the model, for instance by clustering the fold alone.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The points that are held out, one per row. A LazyFrame is read when you collect the result,
-        and streams. A List column is read once more, to find the length of its longest list.
+        The held-out points, one per row. A LazyFrame is streamed when you collect the result. A
+        List column is read a second time to find the length of its longest list.
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        where it is NULL, or where all of its columns are NULL, are left out.
+        in which the vector or all of its columns are NULL are left out.
     cluster : str or Expr
         Cluster of each point, found without the model for the fold, or the true class of the point.
-        Rows where it is NULL are left out.
+        Rows with a NULL cluster are left out.
     fold : str or Expr
         Fold in which the point is held out.
     centroids : DataFrame or LazyFrame
@@ -115,34 +115,37 @@ def cross_validation(
         numbers), and the columns of partition_by. A LazyFrame is collected together with the
         result.
     metric : str
-        Metric of external_report that compares the two clusterings. The points' own clusters are
-        the labels.
+        Metric of external_report that compares the two clusterings. The points' own clusters serve
+        as the labels.
     partition_by : str, Expr or sequence of these, optional
         Columns of both frames whose groups are evaluated separately, such as the number of
         clusters. NULL is also a group.
     average_method : {'arithmetic', 'geometric', 'min', 'max', 'joint'}
-        Mean of the entropies in the normalized and adjusted mutual information.
+        How the two entropies are averaged in the normalized and adjusted mutual information.
     beta : float
-        Weight of recall in F measures, and of completeness in the V measure.
+        Weight of recall in F measures and of completeness in the V measure.
     distance, p, weights, missing : as in internal_report
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition and fold, sorted by partition and fold: the
-        partition columns; fold; n, the number of points that are counted; n_labels, the number of
-        the points' own clusters; n_clusters, the number of clusters to which the points are
-        assigned; score (range and best value are those of the metric); prediction_strength (range
-        [0, 1], best 1; see the function of that name); and, over all folds of the partition,
-        mean_score and std_score, the mean and the sample standard deviation of score. std_score is
-        NULL for a single fold. If there are no rows, the result is empty.
+        Same kind as `frame`, with one row per partition and fold, sorted by partition and fold. The
+        columns are the partition columns, fold, n, n_labels, n_clusters, score,
+        prediction_strength, mean_score and std_score. n is the number of points that are counted,
+        n_labels is the number of the points' own clusters, and n_clusters is the number of clusters
+        to which the points are assigned. score is the value of the metric, with the same range and
+        best value as the metric. prediction_strength (range [0, 1], best 1) is the result of the
+        function prediction_strength. mean_score and std_score are the mean and the sample standard
+        deviation of score over all folds of the partition. std_score is NULL for a single fold. If
+        there are no rows, the result is empty.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, if vector or centroid does not hold numbers, or if an option is
-        unknown; and, when you collect the result, if a fold has no center, if centers and points
-        differ in their number of coordinates, or if a coordinate is NULL, NaN or infinite.
+        If a column does not exist, if vector or centroid does not contain numbers, or if an option
+        is unknown. When you collect the result, an error is raised if a fold has no center, if
+        centers and points have different numbers of coordinates, or if a coordinate is NULL, NaN or
+        infinite.
 
     Notes
     -----

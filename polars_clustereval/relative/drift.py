@@ -1,4 +1,4 @@
-"""A summary, in one row, of the changes from one run to the next."""
+"""One-row summary of the changes from one run to the next."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 
 def _drift_counts(pair: RunPair) -> pl.LazyFrame:
-    """Return one row per partition with n_before, n_after, n_common and n_moved, numbers of ids.
+    """Return the numbers of ids n_before, n_after, n_common and n_moved for each partition.
 
-    If there are no partition columns, there is always one row.
+    Without partition columns, the result always has one row.
     """
     n, zero = pl.col("n"), pl.lit(0, pl.Int64)
     rows = {
@@ -53,9 +53,9 @@ _COUNTED = ("kept", "grown", "shrunk", "split", "merged", "gone", "new")
 
 
 def _transition_counts(pair: RunPair) -> pl.LazyFrame:
-    """Return one row per partition with the numbers of clusters per run and per transition.
+    """Return the numbers of clusters per run and per transition for each partition.
 
-    A split cluster or a merged cluster counts once, and the parts or sources of it are not counted.
+    A split or merged cluster counts once, and its parts or sources are not counted.
     """
     kind = pl.col("kind")
     is_own_row = ~kind.is_in(["part", "source"])
@@ -70,10 +70,10 @@ def _transition_counts(pair: RunPair) -> pl.LazyFrame:
 
 
 def _score_agreement(pair: RunPair) -> pl.LazyFrame:
-    """Return one row per partition that has common ids, with the scores in _SCORES.
+    """Return the scores in _SCORES for each partition that has common ids.
 
-    The clusters in the run before are the labels. If there are no partition columns, there is
-    always one row.
+    The clusters of the run before serve as the labels. Without partition columns, the result always
+    has one row.
     """
     one, zero = pl.lit(1, pl.Int64), pl.lit(0, pl.Int64)
     sides = {"label": ("before", "old"), "cluster": ("after", "new")}
@@ -93,11 +93,11 @@ def _score_agreement(pair: RunPair) -> pl.LazyFrame:
 
 
 def _stability_term(half_rows: dict[str, pl.Expr], totals: dict[str, pl.Expr]) -> pl.Expr:
-    """Return (p - q) ln(p / q), the term of a cluster in the population stability index.
+    """Return (p - q) ln(p / q), a cluster's term in the population stability index.
 
-    p and q are the shares of the rows in each run that the cluster has. `half_rows` holds, for each
-    run, twice the number of the cluster's rows, or 1 (which means half a row) if the cluster has no
-    rows. `totals` holds the number of all rows in each run. The difference is computed from
+    p and q are the cluster's shares of the rows of the two runs. `half_rows` gives the size of the
+    cluster in each run in units of half a row: twice its number of rows, or 1 if it has no rows.
+    `totals` gives the number of all rows in each run. The difference p - q is computed from
     integers.
     """
     x = widen(half_rows["before"]) * widen(totals["after"])
@@ -107,7 +107,7 @@ def _stability_term(half_rows: dict[str, pl.Expr], totals: dict[str, pl.Expr]) -
 
 
 def _size_stability(pair: RunPair, counts: pl.LazyFrame) -> pl.LazyFrame:
-    """Return one row per partition with population_stability_index, NULL if a run is empty.
+    """Return population_stability_index for each partition, or NULL if a run is empty.
 
     `counts` is the result of _drift_counts.
     """
@@ -154,7 +154,7 @@ _DRIFT = (
 
 
 def _rates() -> dict[str, pl.Expr]:
-    """Return n_left, n_joined, churn and the rates, as expressions by name."""
+    """Return the expressions for n_left, n_joined, churn and the rates, by name."""
     before, after, common, moved = map(pl.col, ("n_before", "n_after", "n_common", "n_moved"))
     left, joined = before - common, after - common
     return {
@@ -188,27 +188,36 @@ def run_drift(
     frame_before, frame_after, id, cluster, threshold, min_share : as in run_transitions
     partition_by, noise, noise_as : as in run_transitions
     metrics : sequence of str, optional
-        Columns to return after the partition columns, in this order; by default all. The work
-        that only other columns need is skipped.
+        Columns to return after the partition columns, in this order. By default, all columns are
+        returned. Work that only the other columns need is skipped.
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame_before`, one row per partition, sorted: the partition columns; n_before
-        and n_after, the numbers of ids in each run, and n_common, the number of ids in both runs;
-        n_moved, n_left and n_joined, the numbers of ids that have moved, left or joined (see
-        moved_ids); moved_rate (range [0, 1], best low), n_moved / n_common, left_rate (range [0,
-        1]), n_left / n_before, joined_rate (range [0, 1]), n_joined / n_after, and churn (range [0,
-        1], best low), the share of the ids of either run that have moved, left or joined;
-        n_clusters_before and n_clusters_after; n_kept, n_grown, n_shrunk, n_split, n_merged, n_gone
-        and n_new, numbers of clusters, where a split cluster or a merged cluster counts once;
-        n_ambiguous, the number of rows of run_transitions with an ambiguity; adjusted_rand_score,
-        adjusted_mutual_info_score and variation_of_information, computed from the ids in both runs;
-        and population_stability_index (range [0, inf), best 0), the sum of (p - q) ln(p / q) over
-        the names of clusters, where p and q are the shares of the rows in each run that the cluster
-        has. If a run does not have a cluster, the cluster counts as half a row in that run. Rates,
-        scores and the index are NULL for a division by 0. If there are no rows, the numbers are 0;
-        with partition_by, the result is empty.
+        Same kind as `frame_before`, with one row per partition, sorted by partition. The columns
+        are the partition columns and the following:
+
+        * n_before, n_after and n_common are the numbers of ids in the run before, in the run after
+          and in both runs.
+        * n_moved, n_left and n_joined are the numbers of ids that have moved, left or joined (see
+          moved_ids).
+        * moved_rate (range [0, 1], best low) is n_moved / n_common.
+        * left_rate (range [0, 1]) is n_left / n_before.
+        * joined_rate (range [0, 1]) is n_joined / n_after.
+        * churn (range [0, 1], best low) is the share of the ids of either run that have moved, left
+          or joined.
+        * n_clusters_before and n_clusters_after are the numbers of clusters in the two runs.
+        * n_kept, n_grown, n_shrunk, n_split, n_merged, n_gone and n_new are the numbers of clusters
+          with each transition. A split or merged cluster counts once.
+        * n_ambiguous is the number of rows of run_transitions with an ambiguity.
+        * adjusted_rand_score, adjusted_mutual_info_score and variation_of_information are computed
+          from the ids in both runs.
+        * population_stability_index (range [0, inf), best 0) is the sum of (p - q) ln(p / q) over
+          the names of clusters, where p and q are the cluster's shares of the rows of the two runs.
+          A cluster that is missing from a run counts as half a row in that run.
+
+        Rates, scores and the index are NULL if they would require a division by 0. If there are no
+        rows, the numbers are 0, but with partition_by the result is empty.
 
     Raises
     ------
@@ -218,8 +227,8 @@ def run_drift(
     Notes
     -----
     The population stability index compares clusters with the same name, so it is useful only if
-    clusters keep their names from run to run. By convention, a value below 0.1 means stable sizes,
-    and a value above 0.25 a major change.
+    clusters keep their names from run to run. By convention, a value below 0.1 indicates stable
+    sizes, and a value above 0.25 indicates a major change.
     In SQL: ``FROM clustereval.run_drift(tbl_before, tbl_after, id, cluster)``.
 
     References

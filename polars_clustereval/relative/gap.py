@@ -1,9 +1,9 @@
-"""gap: the gap statistic, computed from two elbow tables, for the data and for reference points.
+"""gap: the gap statistic, computed from the elbow tables of the data and of reference points.
 
-Reference points are random points that form no clusters. For coordinate i, the columns are x_i, the
-coordinate of a point; low_i and high_i, the smallest and largest value in a partition; and z_i, the
-coordinate of a reference point. With the method 'pca', low_i, high_i and z_i refer to coordinates
-along the principal components of the partition.
+Reference points are random points that form no clusters. For coordinate i, column x_i contains the
+coordinate of a point, low_i and high_i contain its smallest and largest values in a partition, and
+z_i contains the coordinate of a reference point. With the method 'pca', low_i, high_i and z_i refer
+to coordinates along the principal components of the partition.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ Number = TypeVar("Number", pl.Expr, "NDArray[np.uint64]")
 
 
 def check_sweep_k(lazy: pl.LazyFrame, k: Column) -> pl.Expr:
-    """Return the user's argument k, the column with the number of clusters, with the alias k.
+    """Return the user's column k, which contains the number of clusters, with the alias k.
 
-    Raise an error if the column does not hold numbers. The values are checked by raise_bad_k.
+    Raise an error if the column does not contain numbers. raise_bad_k checks the values.
     """
     expr = check_column(lazy, k, "k")
     dtype = lazy.select(expr).collect_schema()["k"]
@@ -68,7 +68,7 @@ def check_sweep_k(lazy: pl.LazyFrame, k: Column) -> pl.Expr:
 
 
 def raise_bad_k(values: pl.DataFrame) -> None:
-    """Raise an error unless all `values`, a frame of one column k, are whole numbers >= 1."""
+    """Raise an error unless `values`, a frame with one column k, has only whole numbers >= 1."""
     [k] = values.get_columns()
     number = pl.col(k.name).cast(pl.Float64)
     whole = (number >= 1) & (number < 1e15) & (number == number.floor())
@@ -78,7 +78,7 @@ def raise_bad_k(values: pl.DataFrame) -> None:
 
 
 def _bad_k_error(got: str) -> ClusterEvalError:
-    """Return the error for a column k that does not hold whole numbers >= 1."""
+    """Return the error for a column k that does not contain whole numbers >= 1."""
     return ClusterEvalError(
         f"k: expected whole numbers >= 1, got {got}; k is the number of clusters that was asked for"
     )
@@ -87,14 +87,14 @@ def _bad_k_error(got: str) -> ClusterEvalError:
 def with_sweep_check(rows: pl.LazyFrame, by: list[str], sweep: str, remedy: str) -> pl.LazyFrame:
     """Return `rows` with k as Int64, and with checks on k that run when the rows are collected.
 
-    k must be a whole number >= 1, and no two rows with the same columns `by` may have the same k.
-    `sweep` is the word for such a group in the error text, and `remedy` is a text that tells the
-    user how to distinguish groups.
+    k must be a whole number >= 1, and no two rows of the same group may have the same k. `by`
+    contains the columns that define a group, `sweep` is the word for a group in the error message,
+    and `remedy` tells the user how to distinguish groups.
     """
     counts = rows.group_by(*by, "k").agg(rows=pl.len())
 
     def check_one_row_per_k(counts: pl.DataFrame) -> None:
-        """Raise an error for the first bad k in `counts`, which has `by`, k and numbers of rows."""
+        """Raise an error for the first bad k in `counts`, which has the number of rows per k."""
         raise_bad_k(counts.select("k"))
         repeated = counts.filter(pl.col("rows") > 1).sort("k").head(1)
         for k, n in repeated.select("k", "rows").iter_rows():
@@ -128,14 +128,14 @@ _STEPS = ((2**16, 2146121005), (2**15, 2221713035), (2**16, 1))
 
 
 def _scramble_step(x: Number, divisor: int, factor: int) -> Number:
-    """Return (x xor x / divisor) times factor, modulo 2^32, the result of one step of _scramble."""
+    """Return (x xor x / divisor) times factor, modulo 2^32, which is one step of _scramble."""
     return (x ^ (x // divisor)) * factor % 2**32
 
 
 def _scramble(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return a pseudorandom number below 2^32 for each of the numbers x below 2^32.
 
-    The function is Wellons' permutation lowbias32 of 32-bit numbers. All products are below 2^64,
+    The function is lowbias32, Wellons' permutation of 32-bit numbers. All products are below 2^64,
     so no engine rounds them.
     """
     for divisor, factor in _STEPS:
@@ -144,7 +144,7 @@ def _scramble(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _scramble_columns(rows: pl.LazyFrame, columns: Sequence[str]) -> pl.LazyFrame:
-    """Return the rows after _scramble of `columns`, which are UInt64 numbers below 2^32."""
+    """Return the rows with _scramble applied to `columns` of UInt64 numbers below 2^32."""
     for divisor, factor in _STEPS:
         rows = rows.with_columns(_scramble_step(pl.col(name), divisor, factor) for name in columns)
     return rows
@@ -166,15 +166,15 @@ def _stream_keys(n_sets: int, n_dims: int, seed: int) -> pl.LazyFrame:
 
 
 def _columns(name: str, n_dims: int) -> list[str]:
-    """Return the names name_0, name_1, ... of the columns, one for each coordinate."""
+    """Return the column names name_0, name_1, ..., one for each coordinate."""
     return [f"{name}_{i}" for i in range(n_dims)]
 
 
 def _draw_points(boxes: pl.LazyFrame, n_dims: int, n_sets: int, seed: int) -> pl.LazyFrame:
-    """Return n uniform points z_0, z_1, ... in each of the `boxes` for each reference set.
+    """Return n uniformly distributed points in each of the `boxes` for each reference set.
 
-    `boxes` has the columns n, low_0, ..., high_0, ... and other columns. The result also has these
-    other columns, reference_set and id.
+    `boxes` has a column n, the bounds low_i and high_i of each coordinate i, and other columns. The
+    result has the columns of `boxes`, reference_set, id and the coordinates z_i of the points.
     """
     c, z = _columns("c", n_dims), _columns("z", n_dims)
     sets = boxes.join(_stream_keys(n_sets, n_dims, seed), how="cross")
@@ -193,7 +193,7 @@ def _draw_points(boxes: pl.LazyFrame, n_dims: int, n_sets: int, seed: int) -> pl
 
 
 class _Vectors(NamedTuple):
-    """The vectors in a frame, as rows with the partition columns `keys` and x_0, x_1, ..."""
+    """The vectors of a frame, as rows with the partition columns `keys` and x_0, x_1, ..."""
 
     rows: pl.LazyFrame
     keys: dict[str, str]
@@ -204,11 +204,11 @@ class _Vectors(NamedTuple):
 
     @property
     def x(self) -> list[str]:
-        """The names of the columns of coordinates."""
+        """The names of the coordinate columns."""
         return _columns("x", self.n_dims)
 
     def bounding_boxes(self) -> pl.LazyFrame:
-        """Return one row per partition: keys, n, and the bounds low_0, ..., high_0, ... on x."""
+        """Return n, n_bad and the bounds low_i and high_i of each coordinate, by partition."""
         extremes = {f"low_{i}": pl.col(x).min() for i, x in enumerate(self.x)}
         extremes |= {f"high_{i}": pl.col(x).max() for i, x in enumerate(self.x)}
         finite = pl.all_horizontal([pl.col(x).is_finite().fill_null(False) for x in self.x])
@@ -220,7 +220,7 @@ class _Vectors(NamedTuple):
         return aggregate_by(self.rows, list(self.keys), terms).cache()
 
     def with_fault_check(self, frame: pl.LazyFrame, boxes: pl.LazyFrame) -> pl.LazyFrame:
-        """Return `frame` with a check that raises an error on collection if vectors are not finite.
+        """Return `frame` with a check that raises an error on collection if a vector is invalid.
 
         `boxes` is the result of bounding_boxes.
         """
@@ -256,7 +256,7 @@ def _read_vectors(
 
 
 class _Axes(NamedTuple):
-    """The principal components of the p partitions of a frame, which have numbers from 0."""
+    """The principal components of the p partitions of a frame, which are numbered from 0."""
 
     #: One row per partition: its number, the partition columns and n.
     partitions: pl.DataFrame
@@ -267,9 +267,9 @@ class _Axes(NamedTuple):
 
 
 def _principal_axes(points: _Vectors) -> _Axes:
-    """Return the principal components of each partition, from scatter matrices that Polars sums.
+    """Return the principal components of each partition, based on scatter matrices from Polars.
 
-    The sign of a component is chosen so that its largest coefficient is positive.
+    The sign of a component is chosen so that its coefficient of largest magnitude is positive.
     """
     keys, d = list(points.keys), points.n_dims
     means = {f"m_{i}": pl.col(x).mean() for i, x in enumerate(points.x)}
@@ -297,7 +297,7 @@ def _principal_axes(points: _Vectors) -> _Axes:
 def _number_rows(
     points: _Vectors, partitions: pl.DataFrame, more: Sequence[str] = ()
 ) -> pl.LazyFrame:
-    """Return the points with the columns number and `more` of the frame `partitions`."""
+    """Return the points with the columns number and `more` from the frame `partitions`."""
     table = partitions.lazy().select(*points.keys, "number", *more)
     if points.keys:
         return join_small(points.rows, list(points.keys), table)
@@ -305,9 +305,10 @@ def _number_rows(
 
 
 def _rotated_boxes(points: _Vectors, axes: _Axes) -> pl.LazyFrame:
-    """Return one row per partition: keys, number, n, and the range low_0, ..., high_0, ...
+    """Return the bounding box of each partition along its principal components.
 
-    The ranges are those of the coordinates along the principal components.
+    The columns are the partition columns, number, n and the bounds low_i and high_i of each
+    coordinate.
     """
     d = points.n_dims
     names = [*_columns("low", d), *_columns("high", d)]
@@ -333,11 +334,11 @@ def _rotated_boxes(points: _Vectors, axes: _Axes) -> pl.LazyFrame:
 
 
 def _rotate_back(rows: pl.LazyFrame, n_dims: int, axes: _Axes) -> pl.LazyFrame:
-    """Return the rows with z_0, ... rotated from the components to the points' coordinates."""
+    """Return the rows with z_i converted from principal components to the original coordinates."""
     z = _columns("z", n_dims)
 
     def rotate(batch: pl.DataFrame) -> pl.DataFrame:
-        """Return a batch of points, converted to the user's coordinates."""
+        """Return a batch of points converted to the user's coordinates."""
         numbers, components = batch["number"].to_numpy(), batch.select(z).to_numpy()
         points = np.empty(components.shape)
         for number in np.unique(numbers):
@@ -369,35 +370,35 @@ def uniform_reference(
     ----------
     vector : str, Expr, selector or sequence of str and Expr
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        where it is NULL, or where all of its columns are NULL, are left out.
+        in which the vector or all of its columns are NULL are left out.
     n_sets : int
         Number of reference sets, at least 1. gap_statistic needs at least 2 sets, and the authors
         of the statistic use many more.
     method : {'box', 'pca'}
         The points are drawn uniformly from the box that the data span. The sides of the box are
-        parallel to the coordinates ('box') or to the principal components of the data ('pca').
+        parallel to the coordinate axes ('box') or to the principal components of the data ('pca').
         'pca' exists only in Python, because the SQL macro cannot decompose matrices. For 'pca', the
         means and products of the coordinates are summed before points are drawn.
     random_state : int
-        The seed, a whole number >= 0.
+        The random seed, a whole number >= 0.
     frame, partition_by, missing : as in internal_report
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, reference set and point, sorted in this order:
-        the partition columns; reference_set (from 1); id (from 0); and point, a list of numbers. A
-        set has as many points as the partition. With 'box', the numbers have 32 random bits, and
-        are the same in every engine, to the last bit. Relative to the box, the numbers are the same
-        in every partition, so that no partition depends on other partitions. A constant coordinate
-        stays constant. If there are no rows, the result is empty.
+        Same kind as `frame`, with one row per partition, reference set and point, sorted in this
+        order. The columns are the partition columns, reference_set (from 1), id (from 0) and point,
+        a list of numbers. A reference set has as many points as the partition. With 'box', the
+        numbers have 32 random bits and are identical in every engine, to the last bit. Relative to
+        the box, the numbers are the same in every partition, so no partition depends on other
+        partitions. A constant coordinate stays constant. If there are no rows, the result is empty.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, if vector does not hold numbers, or if an option is unknown or
-        out of its range; and, when you collect the result, if a coordinate is NULL, NaN or
-        infinite, or if vectors differ in length.
+        If a column does not exist, if vector does not contain numbers, or if an option is unknown
+        or out of range. When you collect the result, an error is raised if a coordinate is NULL,
+        NaN or infinite, or if vectors differ in length.
 
     Notes
     -----
@@ -438,7 +439,7 @@ def uniform_reference(
 def _check_gap_options(rule: object, se_factor: object) -> str:
     """Return the option rule of gap_statistic in lower case.
 
-    Raise an error if one of the options is invalid.
+    Raise an error if either option is invalid.
     """
     name = str(rule).lower()
     if name not in map(str.lower, _RULES):
@@ -451,9 +452,10 @@ def _check_gap_options(rule: object, se_factor: object) -> str:
 def _sweep_logs(
     table: pl.LazyFrame, keys: dict[str, str], more: Sequence[pl.Expr], sweep: str, remedy: str
 ) -> pl.LazyFrame:
-    """Return the rows of an elbow table with `keys`, `more`, k, and log_ssw (NULL if ssw is 0).
+    """Return the rows of an elbow table with log_ssw, which is NULL if ssw is 0.
 
-    `sweep` and `remedy` are the parameters of with_sweep_check.
+    The columns are `keys`, `more`, k and log_ssw. `sweep` and `remedy` are passed to
+    with_sweep_check.
     """
     ssw = to_double(pl.col("ssw"))
     rows = table.select(
@@ -467,12 +469,12 @@ def _sweep_logs(
 
 
 def _expected_logs(reference: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
-    """Return one row per partition and k in the reference table.
+    """Return the mean and the spread of log_ssw for each partition and k in the reference table.
 
-    The columns are keys; k; n_sets, the number of reference sets for the partition; n_sets_of_k,
-    the number of sets that have this k; and mean and sd, the mean and the standard deviation of
-    log_ssw. The standard deviation has the divisor B, the number of sets. Both are NULL if log_ssw
-    is NULL in a set.
+    The columns are `keys`, k, n_sets, n_sets_of_k, mean and sd. n_sets is the number of reference
+    sets of the partition, and n_sets_of_k is the number of sets that have this k. mean and sd are
+    the mean and the standard deviation of log_ssw, or NULL if log_ssw is NULL in any set. The
+    standard deviation is computed with the divisor B, the number of sets.
     """
     log = pl.col("log_ssw")
     complete = log.null_count() == 0
@@ -489,8 +491,9 @@ def _expected_logs(reference: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
 def _raise_unmatched(pairs: pl.DataFrame) -> None:
     """Raise an error unless both tables and all sets have the same values of k.
 
-    Also raise an error if there is only one set. `pairs` has the columns observed_k and expected_k,
-    of which one is NULL if a table does not have this k, and the columns n_sets and n_sets_of_k.
+    Also raise an error if there is only one set. In `pairs`, observed_k and expected_k are the
+    values of k in the two tables, or NULL if a table does not have this k. `pairs` also has the
+    columns n_sets and n_sets_of_k.
     """
     same = "k: expected the same values in both tables, got"
     few = "reference_set: expected at least 2 reference sets, got"
@@ -510,9 +513,9 @@ def _raise_unmatched(pairs: pl.DataFrame) -> None:
 
 
 def _choose_by_rule(rows: pl.LazyFrame, keys: list[str], rule: str, factor: float) -> pl.LazyFrame:
-    """Return the rows of k, gap and gap_se with is_choice, which is NULL if any gap is NULL.
+    """Return the rows with is_choice, which marks the chosen k and is NULL if any gap is NULL.
 
-    `keys` are the columns of a partition, at least one.
+    `rows` has the columns k, gap and gap_se. `keys` are the partition columns, at least one.
     """
     gap, error, k = pl.col("gap"), pl.col("gap_se"), pl.col("k")
     next_gap = gap.shift(-1).over(keys, order_by="k")
@@ -545,9 +548,9 @@ def gap_statistic(
     se_factor: float = 1,
     partition_by: Keys = None,
 ) -> Frame:
-    """Gap statistic for each k: how far ln(ssw) is below that of random points without clusters.
+    """Gap statistic for each k: how far ln(ssw) is below its mean for points without clusters.
 
-    gap is the mean of ln(ssw) over the reference sets, minus ln(ssw) of the data. Higher gaps are
+    gap is the mean of ln(ssw) over the reference sets minus ln(ssw) of the data. Higher gaps are
     better.
 
     Parameters
@@ -555,45 +558,46 @@ def gap_statistic(
     frame : DataFrame or LazyFrame
         The table that elbow returns for the data.
     reference : DataFrame or LazyFrame
-        The table that elbow returns for the points of uniform_reference, clustered in the same way
-        as the data, with partition_by=reference_set.
+        The table that elbow returns, with partition_by=reference_set, for the points of
+        uniform_reference. Cluster the reference points in the same way as the data.
     reference_set : str or Expr
-        The column of `reference` that has the number of the set.
+        The column of `reference` that contains the number of the set.
     rule : {'firstSEmax', 'Tibs2001SEmax', 'globalSEmax', 'firstmax', 'globalmax'}
         The rule for choosing k, in any letter case. 'Tibs2001SEmax', from the authors of the
-        statistic, chooses the smallest k with a gap that is not below the gap of the next k minus
-        the error of the next gap, or the last k if there is no such k. 'firstmax' chooses the first
-        local maximum, and 'globalmax' chooses the global maximum. 'firstSEmax' and 'globalSEmax'
-        choose the smallest k with a gap that is not below the first local maximum, or the global
-        maximum, minus the error at that maximum. A gap is also a local maximum if the gap of the
-        next k is equal, or if it is the last gap of a rising curve.
+        statistic, chooses the smallest k with a gap that is at least the next gap minus the error
+        of the next gap. If there is no such k, the last k is chosen. 'firstmax' chooses the first
+        local maximum, and 'globalmax' chooses the global maximum. 'firstSEmax' chooses the smallest
+        k with a gap that is at least the first local maximum minus its error. 'globalSEmax' chooses
+        the smallest k with a gap that is at least the global maximum minus its error. A gap is also
+        a local maximum if it is equal to the next gap, or if it is the last gap of a rising curve.
     se_factor : float
-        The error in these rules is gap_se times this number, which must be >= 0.
+        The error in the rules is gap_se times se_factor, which must be >= 0.
     partition_by : str, Expr or sequence of these, optional
         Columns of both frames whose groups are evaluated separately. NULL is also a group.
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition and k, sorted by partition and k: the partition
-        columns; k; log_ssw; expected_log_ssw; gap; gap_se, the standard deviation of ln(ssw) over
-        the B reference sets (with the divisor B), times sqrt(1 + 1/B); and is_choice, which is true
-        at the chosen k. The next k in a rule is the k in the next row. If an ssw is 0, its
-        logarithm and all values that depend on it are NULL, and is_choice is NULL in all rows of
-        the partition.
+        Same kind as `frame`, with one row per partition and k, sorted by partition and k. The
+        columns are the partition columns, k, log_ssw, expected_log_ssw, gap, gap_se and is_choice.
+        log_ssw is ln(ssw) of the data, and expected_log_ssw is the mean of ln(ssw) over the
+        reference sets. gap_se is the standard deviation of ln(ssw) over the B reference sets (with
+        the divisor B), times sqrt(1 + 1/B). is_choice is true at the chosen k. The next k in a rule
+        is the k in the next row. If an ssw is 0, its logarithm and all values that depend on it are
+        NULL, and is_choice is NULL in all rows of the partition.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or an option is unknown; and, when you collect the result, if k
-        is NULL or not a whole number >= 1, if a clustering or reference set has two rows with the
-        same k, if the two frames or the reference sets do not have the same values of k, or if
-        there is only one reference set.
+        If a column does not exist or an option is unknown. When you collect the result, an error is
+        raised if k is NULL or not a whole number >= 1, or if a clustering or reference set has two
+        rows with the same k. An error is also raised if the two frames or the reference sets do not
+        have the same values of k, or if there is only one reference set.
 
     Notes
     -----
-    The rules follow the documentation of maxSE in the R package cluster. With d.power = 2, the sum
-    over pairs of points in that package is half of ssw, so the gap is the same.
+    The rules follow the documentation of maxSE in the R package cluster. With d.power = 2, the
+    package's sum over pairs of points is half of ssw, so the gap is the same.
     In SQL: ``FROM clustereval.gap_statistic(tbl, reference, reference_set)``.
 
     References

@@ -1,15 +1,15 @@
 """Standard errors and confidence intervals for external metrics, computed by the delta method.
 
-The rows are independent draws, so the counts of the contingency cells have a multinomial
+The rows are treated as independent draws, so the counts of the contingency cells have a multinomial
 distribution with shares p. Every metric in this module is a smooth function of one, two or three
-statistics of the shares, which are the statistics of the metric's family (see external.gradients).
+statistics of the shares. The metric's family determines these statistics (see external.gradients).
 
 The influence of a row on a statistic is the derivative of the statistic with respect to the share
-of the row's cell. It is the sum of three terms, for the cell, its label and its cluster. The
-covariances C of the influences are computed only once, as sums over the cells, and are used for
-every metric. If d is the gradient of a metric with respect to the statistics, the variance of the
-metric is d' C d / n. The second and third statistics of a family are chosen so that for equal
-labelings, all influences on these statistics are exactly 0.
+of the row's cell. The influence is the sum of three terms: one for the cell, one for its label and
+one for its cluster. The covariances C of the influences are computed only once, as sums over the
+cells, and are used for every metric. If d is the gradient of a metric with respect to the
+statistics, the variance of the metric for n rows is d' C d / n. The second and third statistics of
+a family are chosen so that all influences on them are exactly 0 if the two labelings are equal.
 """
 
 from __future__ import annotations
@@ -56,13 +56,17 @@ if TYPE_CHECKING:
 def _cells_with_squares(table: ContingencyTable) -> pl.LazyFrame:
     """Return one row per cell of `table`, with the columns from which influences are computed.
 
-    The columns are those of table.sized_cells; rows, the number of rows that the cells represent;
-    single, which is 1 for noise that counts as singletons (cluster NULL) and 0 otherwise;
-    label_squares and cluster_squares, the sums of the squared numbers of rows over the cells of the
-    same label and of the same cluster; and is_label_majority and is_cluster_majority, whether the
-    cell is the largest cell with the same label or in the same cluster. The last two are NULL if
-    the maximum has no derivative, that is, if several cells are largest, or if the largest cell is
-    a singleton.
+    The columns are those of table.sized_cells and the following:
+
+    * rows is the number of rows that the cell represents.
+    * single is 1 for noise that counts as singletons (cluster NULL) and 0 otherwise.
+    * label_squares and cluster_squares are the sums of the squared row counts over the cells with
+      the same label and over the cells in the same cluster.
+    * is_label_majority and is_cluster_majority tell whether the cell is the largest one with its
+      label and the largest one in its cluster.
+
+    The majority columns are NULL if the maximum has no derivative, that is, if several cells are
+    largest or if the largest cell is a singleton.
     """
     single, n, copies = pl.col("cluster").is_null(), pl.col("n"), pl.col("copies")
     of_label, of_cluster = [*table.keys, "label"], [*table.keys, "cluster"]
@@ -87,11 +91,11 @@ def _cells_with_squares(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _pair_influences(row: Row) -> Slopes:
-    """Return the influences of a row on tp, fp and fn, as shares of all pairs, up to constants.
+    """Return the influences of a row on the shares of tp, fp and fn pairs, up to constants.
 
-    The influence of a row on each of these shares is twice the share of the other rows with which
-    the row forms such a pair. It is the projection of the exact counts of pairs, and therefore also
-    correct to first order for sums of squared shares. `row(name)` is a column of
+    The influence of a row on a share of pairs is twice the share of the other rows with which the
+    row forms such a pair. This influence is the projection of the exact pair counts, so it is also
+    correct to first order for sums of squared shares. `row(name)` returns a column of
     _cells_with_squares.
     """
     n, others = row("n"), row("total") - 1
@@ -103,11 +107,11 @@ def _pair_influences(row: Row) -> Slopes:
 
 
 def _information_influences(row: Row) -> Slopes:
-    """Return the influences of a row on mi, hc and hl, up to constants.
+    """Return the influences of a row on the statistics mi, hc and hl, up to constants.
 
     The influences are the derivatives of sums of p ln p. A noise row that counts as a singleton is
-    always alone in its cell. Therefore this cell contributes no such term, and the derivative of hc
-    is larger by 1. `row(name)` is a column of _cells_with_squares.
+    always alone in its cell. Therefore its cell contributes no term p ln p, and the derivative of
+    hc is larger by 1. `row(name)` returns a column of _cells_with_squares.
     """
     n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
     return (
@@ -120,8 +124,8 @@ def _information_influences(row: Row) -> Slopes:
 def _bcubed_influences(row: Row) -> Slopes:
     """Return the influences of a row on B-cubed precision and recall, up to constants.
 
-    In the recall, the share of the label's rows that a cell has is squared. The exception are
-    singletons, each of which is always a single row. `row(name)` is a column of
+    Recall squares the share of a label's rows that a cell contains. Singletons are an exception,
+    because each of them is always a single row. `row(name)` returns a column of
     _cells_with_squares.
     """
     label_size, cluster_size = to_double(row("label_size")), to_double(row("cluster_size"))
@@ -134,9 +138,9 @@ def _bcubed_influences(row: Row) -> Slopes:
 
 
 def _majority_influences(row: Row) -> Slopes:
-    """Return the influences of a row on purity and inverse purity, or NULL without a derivative.
+    """Return a row's influences on purity and inverse purity, or NULL if there is no derivative.
 
-    `row(name)` is a column of _cells_with_squares.
+    `row(name)` returns a column of _cells_with_squares.
     """
     return to_double(row("is_cluster_majority")), to_double(row("is_label_majority")), 0.0
 
@@ -151,18 +155,18 @@ _PLACES = (0, 1, 2)
 
 
 def _mean_of_rows(x: pl.Expr) -> pl.Expr:
-    """Return an aggregate: the mean of x over all rows of all cells, or NULL if any x is NULL."""
+    """Return an aggregate for the mean of x over all rows of the cells; NULL if any x is NULL."""
     rows = pl.col("rows")
     mean = (to_double(rows) * x).sum() / to_double(rows.sum())
     return pl.when(x.null_count() == 0).then(mean)
 
 
 def _covariances(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per partition and family, with the covariances of the influences of a row.
+    """Return the covariances of the influences of a row, for each partition and family.
 
-    The columns are the partition columns, family, and the covariances c00, c01, ... c22 of the
-    influences on the statistics of the family. A covariance is NULL if one of its statistics has no
-    derivative. The influences are centered first, so that no digits cancel.
+    The columns are the partition columns, family, and the covariances c00 to c22 of the influences
+    on the statistics of the family. A covariance is NULL if one of its statistics has no
+    derivative. The influences are centered first to avoid cancellation.
     """
     by = [*table.keys, "family"]
     cells = _cells_with_squares(table)
@@ -196,10 +200,10 @@ def _covariances(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _linear_metrics(row: Row) -> dict[str, Quotient]:
-    """Return the metrics that are linear functions of the statistics of their families, by name.
+    """Return the metrics that are linear functions of the statistics of their family, by name.
 
-    The number of rows, `row("total")`, is a constant, because all samples have the same number of
-    rows.
+    The number of rows, `row("total")`, is treated as a constant, because all samples have the same
+    number of rows.
     """
     n = to_double(row("total"))
     ordered_pairs = n * (n - 1)
@@ -222,14 +226,15 @@ def _linear_metrics(row: Row) -> dict[str, Quotient]:
 
 
 def _pair_quotients(row: Row, beta: float) -> dict[str, Quotient]:
-    """Return the scores on pairs of rows that are not linear functions of statistics, by name.
+    """Return the pair-counting scores that are not linear functions of the statistics, by name.
 
     The statistics are shares of all pairs of rows. s is the share of pairs with the same label and
     the same cluster, x is the share of pairs with only the same cluster, and y is the share of
     pairs with only the same label. Therefore b = s + y is the share of pairs with the same label,
     and c = s + x is the share of pairs with the same cluster. The multinomial adjusted Rand index
-    differs from the adjusted Rand index only by terms that are smaller by a factor equal to the
-    number of rows, so it has the same slopes. `row(name)` is a statistic of a partition.
+    differs from the adjusted Rand index only in terms that are smaller by a factor equal to the
+    number of rows, so both indices have the same slopes. `row(name)` returns a statistic of a
+    partition.
     """
     s, x, y = row("tp_share"), row("fp_share"), row("fn_share")
     b, c, weight = s + y, s + x, beta * beta
@@ -276,16 +281,16 @@ _NEGLIGIBLE = 0.005
 def _information_quotients(
     row: Row, average_method: str, beta: float, *, adjusted: bool
 ) -> dict[str, Quotient]:
-    """Return the information scores that are not linear functions of statistics, by name.
+    """Return the information scores that are not linear functions of the statistics, by name.
 
-    The statistics are s, the mutual information; x, the entropy of the cluster given the label; and
-    y, the entropy of the label given the cluster. Therefore b = s + y is the entropy of the labels,
-    and c = s + x is the entropy of the clusters. If b and c are equal up to rounding errors, their
-    minimum and maximum have no derivative. The expected mutual information tends to (labels - 1)
-    (clusters - 1) / (2 rows), whatever the shares are. It is treated as a constant if it is
-    negligible (see _NEGLIGIBLE). Otherwise, the adjusted score is NULL. `row(name)` is a statistic
-    of a partition, including emi if `adjusted` is True. The other parameters are options of
-    external_report.
+    The statistic s is the mutual information, x is the entropy of the cluster given the label, and
+    y is the entropy of the label given the cluster. Therefore b = s + y is the entropy of the
+    labels, and c = s + x is the entropy of the clusters. If b and c are equal up to rounding
+    errors, their minimum and maximum have no derivative. The expected mutual information tends to
+    (labels - 1) (clusters - 1) / (2 rows), whatever the shares are. If the expected mutual
+    information is negligible (see _NEGLIGIBLE), it is treated as a constant; otherwise, the
+    adjusted score is NULL. `row(name)` returns a statistic of a partition, including emi if
+    `adjusted` is True. The other parameters are options of external_report.
     """
     s, x, y = row("mi"), row("hc"), row("hl")
     b, c = s + y, s + x
@@ -330,7 +335,7 @@ def _information_quotients(
 
 
 def _bcubed_quotients(row: Row, beta: float) -> dict[str, Quotient]:
-    """Return the B-cubed F score by name, where `row(name)` is a statistic of a partition."""
+    """Return the B-cubed F score by name; `row(name)` returns a statistic of a partition."""
     n, weight = to_double(row("total")), beta * beta
     precision, recall = row("precision_rows") / n, row("recall_rows") / n
     score = Quotient(
@@ -346,7 +351,7 @@ def _bcubed_quotients(row: Row, beta: float) -> dict[str, Quotient]:
 def _differentiable_metrics(
     average_method: str, beta: float, *, adjusted: bool
 ) -> dict[str, Quotient]:
-    """Return all metrics that have derivatives, by name, computed from external_statistics.
+    """Return all metrics that have derivatives, by name, in terms of external_statistics.
 
     The parameters are options of external_report.
     """
@@ -372,11 +377,13 @@ def _covariance_term(i: int, j: int) -> pl.Expr:
 
 
 def _standard_error() -> pl.Expr:
-    """Return sqrt(d' C d / n) for the gradient d, g0 to g2, and the covariances C, c00 to c22.
+    """Return the standard error of a metric, sqrt(d' C d / n).
 
+    The gradient d is in the columns g0 to g2, and the covariances C are in the columns c00 to c22.
     If the variance is below the rounding error of its terms, the result is 0. If there are fewer
     than 2 rows, the result is NULL. If label and cluster are equal partitions, they are also equal
-    in every sample, so a quotient keeps its value of 1 or 0, even if its formula is 0 / 0.
+    in every sample. A quotient then keeps its value of 1 or 0, even if its formula is 0 / 0, so its
+    standard error is 0.
     """
     squares, products = (
         sum((_covariance_term(i, j) for i, j in pairs), pl.lit(0.0))
@@ -397,7 +404,7 @@ def _least_value(metric: str) -> float | None:
 
 
 def _greatest_value(metric: str) -> str | None:
-    """Return the name that the upper bound on a metric has in _greatest_values, or None."""
+    """Return the name of the upper bound on a metric, a key of _greatest_values, or None."""
     greatest = metric_facts()[metric].greatest
     # An entropy, and any metric bounded by an entropy, is at most the entropy of n different
     # labels.
@@ -408,7 +415,7 @@ _GREATEST = ("1", "ln n", "n (n - 1)", "2 n")
 
 
 def _greatest_values(n: pl.Expr) -> Terms:
-    """Return the upper bounds on metrics of n rows as expressions, by the names of the bounds."""
+    """Return expressions for the upper bounds on metrics of n rows, by the name of the bound."""
     return dict(zip(_GREATEST, (pl.lit(1.0), n.log(), n * (n - 1), 2 * n), strict=True))
 
 
@@ -416,9 +423,9 @@ def _metric_facts(names: Sequence[str], quotients: Mapping[str, Quotient]) -> pl
     """Return one row per metric, with metric, place, family, is_linear, least and greatest.
 
     family is NULL for a metric without a derivative. is_linear tells whether the metric is a linear
-    function of the statistics and not a quotient. least is the smallest value, and greatest is the
-    name that the largest value has in _greatest_values. Each of them is NULL if there is no such
-    value.
+    function of the statistics rather than a quotient. place is the position of the metric in
+    `names`. least is the lower bound on the metric, and greatest is the name of its upper bound, a
+    key of _greatest_values. A bound is NULL if it does not exist.
     """
     families = {name: quotient.family for name, quotient in quotients.items()}
     facts = {
@@ -435,11 +442,11 @@ def _metric_facts(names: Sequence[str], quotients: Mapping[str, Quotient]) -> pl
 def _long_metrics(
     report: pl.LazyFrame, keys: list[str], names: Sequence[str], quotients: Mapping[str, Quotient]
 ) -> pl.LazyFrame:
-    """Return one row per partition in `report` and metric in `names`: metric, value, g0, g1 and g2.
+    """Return the value and the gradient of each metric in `names`, for each partition in `report`.
 
-    g0, g1 and g2 are the derivatives with respect to the statistics of the family. They are NULL
-    for a metric that is not in `quotients`, and for one whose bottom is 0. The result also has the
-    columns total, fp and fn.
+    The gradient consists of g0, g1 and g2, the derivatives with respect to the statistics of the
+    metric's family. The gradient is NULL if the metric is not in `quotients` or if the bottom of
+    the quotient is 0. The result also has the columns metric, total, fp and fn.
     """
     nothing = (None, None, None)
     missing = Quotient("", None, None, nothing, nothing)
@@ -485,11 +492,11 @@ def external_intervals(
     confidence: float = 0.95,
     metrics: Sequence[str] | None = None,
 ) -> Frame:
-    """Confidence intervals for external metrics, by the delta method, from one pass over the rows.
+    """Confidence intervals for external metrics by the delta method, in one pass over the rows.
 
-    The rows are treated as independent draws from a population, in which each member has a label
-    and a cluster. To first order, a metric is a linear function of the shares of the contingency
-    cells, and the variance of this function is used as the variance of the metric. No resampling is
+    The rows are treated as independent draws from a population in which each member has a label and
+    a cluster. To first order, a metric is a linear function of the shares of the contingency cells,
+    and the variance of this function is used as the variance of the metric. No resampling is
     needed.
 
     Parameters
@@ -499,25 +506,26 @@ def external_intervals(
     frame, label, cluster, weight, partition_by, noise, noise_as : as in external_report
     average_method, beta, adjusted : as in external_report
     metrics : sequence of str, optional
-        Names of the metrics whose rows are returned; by default all.
+        Names of the metrics to return. By default, all metrics are returned.
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition and metric, sorted by partition and in the order
-        of external_report: the partition columns; metric, the name of the metric; value, the value
-        in external_report; std_error; lower; and upper. The interval is value -+ z std_error, where
-        z is the normal quantile for `confidence`, and is cut off at the ends of the metric's range.
-        std_error, lower and upper are NULL if value is NULL, if the method does not apply
-        (class_f_measure, exact matches, expected_mutual_info), if the metric has no derivative (a
-        tied majority in purity, inverse_purity and split_join_distance; equal entropies in a
-        minimum or maximum; 0 / 0), and if there are fewer than 2 rows. If label and cluster are
-        equal partitions, every score that measures agreement has std_error 0.
+        Same kind as `frame`, with one row per partition and metric, sorted by partition and then in
+        the order of external_report. The columns are the partition columns, metric, value,
+        std_error, lower and upper. value is the metric's value in external_report. The interval is
+        value -+ z std_error, where z is the normal quantile for `confidence`, and is cut off at the
+        ends of the metric's range. std_error, lower and upper are NULL if value is NULL, if there
+        are fewer than 2 rows, or if the delta method does not apply to the metric (class_f_measure,
+        exact matches, expected_mutual_info). std_error, lower and upper are also NULL if the metric
+        has no derivative: for a tied majority in purity, inverse_purity and split_join_distance,
+        for equal entropies in a minimum or maximum, and for 0 / 0. If label and cluster are equal
+        partitions, every score that measures agreement has std_error 0.
 
     Raises
     ------
     ClusterEvalError
-        For the same reasons as external_report, and if an option is out of its range.
+        For the same reasons as external_report, and if an option is out of range.
 
     Notes
     -----
@@ -575,7 +583,7 @@ def external_intervals(
 
 
 def _limits() -> Terms:
-    """Return lower and upper by name: value -+ margin, cut off at the bounds on the metric."""
+    """Return lower and upper by name, which are value -+ margin, cut off at the metric's bounds."""
     lower, upper = (pl.col("value") + sign * pl.col("margin") for sign in (-1, 1))
     values = _greatest_values(to_double(pl.col("total")))
     greatest = pl.coalesce(

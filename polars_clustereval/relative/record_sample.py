@@ -4,11 +4,11 @@ The labeled rows are a random sample of all rows, drawn without regard to their 
 of rows is labeled with the same probability, so a quotient of sums over the pairs of labeled rows
 estimates the quotient of the sums over all pairs.
 
-A pair of labeled rows is right if it has the same entity and the same cluster, and wrong if it has
-only one of these in common. In every metric, the pairs of each kind have a weight, and the metric
-is the total weight of the right pairs divided by the total weight of all pairs. Metrics that depend
-on the number of rows of an entity cannot be estimated, because most entities have a single labeled
-row, however many rows they have.
+A pair of labeled rows is right if both rows have the same entity and the same cluster, and wrong if
+they have only one of the two in common. In every metric, the pairs of each kind have a weight, and
+the metric is the total weight of the right pairs divided by the total weight of all pairs. Metrics
+that depend on the number of rows of an entity cannot be estimated, because most entities have a
+single labeled row, however many rows they have.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class _PairWeights(NamedTuple):
-    """The weights that right pairs and the two kinds of wrong pairs of rows have in a metric."""
+    """The weights of right pairs and of the two kinds of wrong pairs in a metric."""
 
     both: pl.Expr
     same_cluster: pl.Expr
@@ -52,12 +52,12 @@ def _metric_weights(beta: float) -> dict[str, _PairWeights]:
 
 
 def _record_pairs(labeled: ContingencyTable, clusters: pl.LazyFrame, beta: float) -> pl.LazyFrame:
-    """Return one row per contingency cell of labeled rows, with partition columns and weights.
+    """Return the weights of the pairs of rows for each contingency cell of labeled rows.
 
-    records is the number of rows in the cell. Consider the pairs of one of these rows and any other
-    labeled row. For each metric, right_ and wrong_ are the sums of the weights of right and wrong
-    pairs, and right_squares_ and wrong_squares_ are the sums of the squared weights. `clusters` are
-    the cluster_sizes of all rows.
+    records is the number of rows in the cell. Each of these rows forms a pair with every other
+    labeled row. For each metric, the columns right_ and wrong_ contain the sums of the weights of a
+    row's right and wrong pairs, and right_squares_ and wrong_squares_ contain the sums of the
+    squared weights. `clusters` contains the cluster_sizes of all rows.
     """
     keys = list(labeled.keys)
     counts = labeled.sized_cells.rename({"cluster_size": "labeled_size"})
@@ -82,7 +82,7 @@ def _record_pairs(labeled: ContingencyTable, clusters: pl.LazyFrame, beta: float
 
 
 def _share_terms(name: str) -> Terms:
-    """Return the sums, over all rows, of the weights in a metric, as aggregates by name."""
+    """Return aggregates for the sums of a metric's weights over all rows, by name."""
     parts = ("right", "wrong", "right_squares", "wrong_squares")
     records = pl.col("records")
     sums = {f"all_{part}_{name}": (records * pl.col(f"{part}_{name}")).sum() for part in parts}
@@ -90,7 +90,7 @@ def _share_terms(name: str) -> Terms:
 
 
 def _jackknife_term(name: str) -> pl.Expr:
-    """Return the sum over rows of the squared change in the share of right pairs without the row.
+    """Return the sum of squared changes in the share of right pairs when each row is left out.
 
     The result is NULL if a single row is in all pairs.
     """
@@ -107,14 +107,14 @@ def _jackknife_term(name: str) -> pl.Expr:
 
 
 def _record_estimate_terms(name: str) -> Terms:
-    """Return value_ and std_error_ for one metric, from sums with one row per partition.
+    """Return the value and the standard error of one metric, based on the sums of a partition.
 
     The jackknife contains the variance that comes from single rows once, and the variance that
     comes from pairs of rows twice (Efron and Stein 1981). With few labels, nearly all of the
     jackknife comes from pairs. Therefore the variance of pairs, computed as if pairs were drawn one
     by one, is subtracted once. Because both parts are positive, at least half of the jackknife
-    estimate remains. The standard error is 0 if all rows are labeled. Otherwise it is NULL if no
-    pair is right, if no pair is wrong, or if a single row is in all pairs.
+    estimate remains. The standard error is 0 if all rows are labeled. Otherwise, the standard error
+    is NULL if no pair is right, if no pair is wrong, or if a single row is in all pairs.
 
     B-cubed precision is a mean over rows: each row is in the same cluster as itself, and its pairs
     with the other rows of its cluster have the weight 1 / size.
@@ -143,11 +143,11 @@ def _record_estimate_terms(name: str) -> Terms:
 def estimate_from_records(
     labeled: ContingencyTable, clusters: pl.LazyFrame, totals: pl.LazyFrame, beta: float
 ) -> pl.LazyFrame:
-    """Return one row per partition, with value_ and std_error_ for each metric with an estimate.
+    """Return the value and the standard error of each metric that can be estimated, by partition.
 
-    `labeled` has the labeled rows, and `clusters` is the cluster_sizes of all rows. `totals` has
-    one row per partition, with labeled_share, the share of all rows that are labeled, and
-    rows_per_cluster, the mean number of rows in a cluster.
+    `labeled` contains the labeled rows, and `clusters` contains the cluster_sizes of all rows.
+    `totals` has one row per partition, in which labeled_share is the share of all rows that are
+    labeled, and rows_per_cluster is the mean number of rows in a cluster.
     """
     keys, metrics = list(labeled.keys), list(_metric_weights(beta))
     pairs = _record_pairs(labeled, clusters, beta)
@@ -175,14 +175,15 @@ _LARGEST_DEVIATION = 0.05
 
 
 def spread_labels(labeled: ContingencyTable, clusters: pl.LazyFrame) -> pl.LazyFrame:
-    """Return one row per partition, which tells whether rows or clusters have been labeled.
+    """Return statistics of each partition that tell whether rows or clusters have been labeled.
 
-    labeled_share is the share of all rows in clusters that have a label. For each labeled row in a
-    cluster of several rows, take the share of the other rows in the cluster that have a label.
-    labeled_nearby is the mean of these shares, and n_near is the number of such rows. excess is
-    labeled_nearby minus labeled_share, scaled so that it is 0 if rows are labeled at random, and 1
-    if clusters are labeled completely or not at all. deviation is the standard deviation that
-    excess has if rows are labeled at random. `clusters` are the cluster_sizes of all rows.
+    labeled_share is the share of rows with a label among all rows that have a cluster. For each
+    labeled row in a cluster of several rows, take the share of the other rows in the cluster that
+    have a label. labeled_nearby is the mean of these shares, and n_near is the number of such rows.
+    excess is labeled_nearby minus labeled_share, scaled so that it is 0 if rows are labeled at
+    random, and 1 if clusters are labeled completely or not at all. deviation is the standard
+    deviation that excess has if rows are labeled at random. `clusters` contains the cluster_sizes
+    of all rows.
     """
     keys = list(labeled.keys)
     own = labeled.cluster_sizes.select(
@@ -219,7 +220,7 @@ def spread_labels(labeled: ContingencyTable, clusters: pl.LazyFrame) -> pl.LazyF
 
 
 def contradiction(design: str) -> pl.Expr:
-    """Return the reason, as text, why the labels contradict the design, or NULL if they do not.
+    """Return, as text, why the labels contradict the design, or NULL if they do not.
 
     `design` is the value of the option labels_are_sample. The expression reads the columns of
     spread_labels.
@@ -244,5 +245,5 @@ def contradiction(design: str) -> pl.Expr:
 
 
 def _show_share(share: pl.Expr) -> pl.Expr:
-    """Return a share as text, as a percentage with one decimal."""
+    """Return a share as text: a percentage with one decimal."""
     return pl.format("{} %", (100 * share).round(1))

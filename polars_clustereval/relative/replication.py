@@ -45,9 +45,10 @@ if TYPE_CHECKING:
 
 
 def _pair_shares(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per label with at least two rows, with the partition columns, label and share.
+    """Return the share of pairs in the same cluster for each label with at least two rows.
 
-    share is the share of the pairs of rows with this label that are in the same cluster.
+    A pair consists of two rows with the label. The columns are the partition columns, label and
+    share.
     """
     by = [*table.keys, "label"]
     labels = table.label_sizes.filter(pl.col("label_size") > 1).select(*by, "label_size")
@@ -58,10 +59,10 @@ def _pair_shares(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def weakest_labels(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per partition, with prediction_strength and weakest_label, NULL without pairs.
+    """Return prediction_strength and weakest_label of each partition, or NULL if it has no pairs.
 
     prediction_strength is the smallest share in _pair_shares, and weakest_label is the label with
-    this share (the lowest label in a tie).
+    this share, or the lowest such label in a tie.
     """
     keys = list(table.keys)
     shares = _pair_shares(table)
@@ -75,11 +76,11 @@ def weakest_labels(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _clustering_distances(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per resample, that is, per partition of `table`, with total and distance.
+    """Return the distance between the two clusterings of each resample, and its number of rows.
 
-    distance is the share of pairs that are together in one clustering and apart in the other. The
-    pairs are the ordered pairs of the resample's `total` rows, and include the pairs of a row with
-    itself.
+    Each partition of `table` is a resample, and total is its number of rows. distance is the share
+    of pairs that are together in one clustering and apart in the other. The pairs are all ordered
+    pairs of the resample's rows, including the pairs of a row with itself.
     """
     totals = table.join_partitions(
         table.row_counts,
@@ -99,12 +100,12 @@ def _read_resamples(
     partition_by: Keys,
     results: Sequence[str],
 ) -> tuple[ContingencyTable, dict[str, str]]:
-    """Check the user's arguments, and return a contingency table per resample, and the user's keys.
+    """Check the user's arguments and return the resamples as a contingency table, and the keys.
 
-    `columns` holds the arguments resample, cluster_1 and cluster_2 by name. The first result is a
-    contingency table, whose keys are the user's partition columns, followed by the resample. The
-    second result has only the user's keys. `results` are the names of the other columns of the
-    final result, which no partition column may have.
+    `columns` maps the parameter names resample, cluster_1 and cluster_2 to the user's arguments.
+    The first result is a contingency table with the user's partition columns, followed by the
+    resample, as keys. The second result contains only the user's keys. `results` lists the names of
+    the other result columns, which partition columns must not use.
     """
     lazy = check_frame(frame)
     keys = check_partition_keys(lazy, partition_by, results)
@@ -131,30 +132,32 @@ def prediction_strength(
     noise: Any = None,
     noise_as: NoiseAs | None = None,
 ) -> Frame:
-    """Prediction strength: the smallest share of a test cluster's pairs that training data confirm.
+    """Prediction strength: the smallest share of a test cluster's pairs confirmed by training data.
 
-    For each cluster of the test data (label), take the share of the pairs of its rows that the
+    For each cluster of the test data (label), compute the share of its pairs of rows that the
     clustering learned from the training data (cluster) also puts together. The prediction strength
-    is the smallest of these shares, from 0 to 1, best 1. The recommended number of clusters is the
-    largest number that has a prediction strength of at least 0.8.
+    is the smallest of these shares. Prediction strengths range from 0 to 1, and 1 is best. The
+    recommended number of clusters is the largest number with a prediction strength of at least 0.8.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The rows of the test data. A LazyFrame is read when you collect the result, and streams.
+        The rows of the test data. A LazyFrame is streamed when you collect the result.
     label, cluster : str or Expr
-        The cluster in the test data's own clustering, and the cluster of the nearest centroid of
-        the training data, of any groupable type. Rows with a NULL in one of them are left out.
+        The row's cluster in the clustering of the test data, and the cluster of its nearest
+        centroid of the training data. Label and cluster can have any groupable type. Rows with a
+        NULL label or cluster are left out.
     weight, partition_by, noise, noise_as : as in external_report
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted: the partition columns, n, n_dropped,
-        n_noise, n_labels, n_clusters, prediction_strength, and weakest_label, the label with the
-        smallest share (the lowest label in a tie). Labels with one row form no pairs and are
-        skipped. If no label has two rows, prediction_strength and weakest_label are NULL. If there
-        are no rows, n is 0; with partition_by, the result is empty.
+        Same kind as `frame`, with one row per partition, sorted by partition. The columns are the
+        partition columns, n, n_dropped, n_noise, n_labels, n_clusters, prediction_strength and
+        weakest_label. weakest_label is the label with the smallest share, or the lowest such label
+        in a tie. Labels with one row form no pairs and are skipped. If no label has two rows,
+        prediction_strength and weakest_label are NULL. If there are no rows, n is 0, but with
+        partition_by the result is empty.
 
     Raises
     ------
@@ -163,9 +166,9 @@ def prediction_strength(
 
     Notes
     -----
-    The R function fpc::prediction.strength counts 1 for a label with one row. The result is the
-    same, unless every label has one row. In SQL: ``FROM clustereval.prediction_strength(tbl, label,
-    cluster)``.
+    The R function fpc::prediction.strength gives a label with one row the share 1. The result is
+    the same unless every label has only one row. In SQL: ``FROM
+    clustereval.prediction_strength(tbl, label, cluster)``.
 
     References
     ----------
@@ -205,21 +208,21 @@ def bootstrap_instability(
     weight: Column | None = None,
     partition_by: Keys = None,
 ) -> Frame:
-    """Bootstrap instability: the mean distance between two clusterings from bootstrap samples.
+    """Bootstrap instability: the mean distance between pairs of clusterings of bootstrap samples.
 
     The distance is the share of the n^2 ordered pairs of rows that are together in one clustering
-    and apart in the other. The instability ranges from 0 to 1, best 0. Choose the number of
+    and apart in the other. The instability ranges from 0 to 1, and 0 is best. Choose the number of
     clusters for which the instability is smallest.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        One row per resample and row of the data. A LazyFrame is read when you collect the result,
-        and streams.
+        One row per resample and row of the data. A LazyFrame is streamed when you collect the
+        result.
     cluster_1, cluster_2 : str or Expr
-        The cluster of the row in each of the two clusterings, of any groupable type. Each
-        clustering is learned from its own bootstrap sample and applied to all rows. Rows with a
-        NULL in one of them are left out.
+        The row's clusters in the two clusterings, of any groupable type. Each clustering is learned
+        from its own bootstrap sample and applied to all rows. Rows with a NULL cluster are left
+        out.
     resample : str or Expr
         Identifier of the resample, that is, of the pair of bootstrap samples.
     weight : str or Expr, optional
@@ -232,22 +235,23 @@ def bootstrap_instability(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted: the partition columns; n, the number of
-        rows that are counted, over all resamples; n_dropped, the number of rows with a NULL
-        cluster; n_resamples; instability; and std_error, the standard error of this mean, which is
-        NULL for a single resample. If there are no rows, n is 0 and instability is NULL; with
-        partition_by, the result is empty.
+        Same kind as `frame`, with one row per partition, sorted by partition. The columns are the
+        partition columns, n, n_dropped, n_resamples, instability and std_error. n is the number of
+        rows that are counted over all resamples, and n_dropped is the number of rows with a NULL
+        cluster. std_error is the standard error of the instability, which is NULL for a single
+        resample. If there are no rows, n is 0 and instability is NULL, but with partition_by the
+        result is empty.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or cannot be grouped, or a weight is not a whole number >= 0.
+        If a column does not exist or cannot be grouped, or if a weight is not a whole number >= 0.
 
     Notes
     -----
     The R function fpc::nselectboot counts only the pairs that are together in the first clustering
-    and apart in the second, which on average is half of the distance. In SQL: ``FROM
-    clustereval.bootstrap_instability(tbl, cluster_1, cluster_2, resample)``.
+    and apart in the second. On average, the result of this function is half of the distance. In
+    SQL: ``FROM clustereval.bootstrap_instability(tbl, cluster_1, cluster_2, resample)``.
 
     References
     ----------

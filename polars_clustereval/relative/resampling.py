@@ -1,13 +1,13 @@
-"""Bootstrap intervals and permutation tests for external metrics, from contingency cells.
+"""Bootstrap intervals and permutation tests for external metrics, based on contingency cells.
 
-Only the counts of cells are drawn, and never rows. In a bootstrap sample of the rows, the counts
-have a multinomial distribution. In a random labeling with the same sizes of labels and clusters,
-the counts have a multivariate hypergeometric distribution. numpy draws the counts, and Polars
-computes the scores of all samples as partitions of one frame.
+Only the counts of cells are drawn, never the rows themselves. In a bootstrap sample of the rows,
+the cell counts have a multinomial distribution. In a random labeling that keeps the sizes of labels
+and clusters, the cell counts have a multivariate hypergeometric distribution. numpy draws the
+counts, and Polars computes the scores of all samples as partitions of one frame.
 
-The cells are sorted before counts are drawn, and every partition has its own generator, which
-starts with the same seed. Therefore a result depends neither on the order of the rows nor on other
-partitions.
+The cells are sorted before counts are drawn, and every partition has its own random generator,
+which starts with the same seed. Therefore the result for a partition does not depend on the order
+of the rows or on other partitions.
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ _MAX_PERMUTED_ROWS = 10**9
 
 @dataclass(frozen=True)
 class _Cells:
-    """The contingency cells in one partition.
+    """The contingency cells of one partition.
 
-    `partition` is the number of the partition. For each cell, `labels` has the number of the label,
-    `clusters` has the number of the cluster, and `rows` has the number of rows. All noise that
-    counts as singletons has the cluster -1.
+    `partition` is the number of the partition. For each cell, `labels` and `clusters` contain the
+    numbers that identify its label and its cluster, and `rows` contains its count of rows. All
+    noise that counts as singletons has the cluster -1.
     """
 
     partition: int
@@ -80,12 +80,13 @@ class _Cells:
 
 @dataclass(frozen=True)
 class _Sample:
-    """The cells of the frame that is resampled, with numbers instead of the user's values.
+    """The contingency cells of the frame to resample, with numbers in place of the user's values.
 
-    `groups` has one row per cell: key_0, the number of its partition, label and cluster as numbers
-    (NULL for noise that counts as singletons), n, copies, n_dropped and n_noise. `partitions` has
-    one row per partition: key_0 and the partition columns, under inner names that `keys` maps to
-    the user's.
+    `groups` has one row per cell, with the columns key_0, label, cluster, n, copies, n_dropped and
+    n_noise. key_0 is the number of the partition. label and cluster are also numbers, and cluster
+    is NULL for noise that counts as singletons. `partitions` has one row per partition, with key_0
+    and the partition columns. `keys` maps the internal names of the partition columns to the user's
+    names.
     """
 
     groups: pl.DataFrame
@@ -106,7 +107,7 @@ class _Sample:
 
 
 def _read_sample(table: ContingencyTable) -> _Sample:
-    """Compute the cells of `table`, and return the sorted cells with numbers instead of values."""
+    """Compute the cells of `table` and return them sorted, with numbers in place of values."""
     keys = {f"user_{name}": user for name, user in table.keys.items()}
     own = [pl.col(inner).alias(name) for inner, name in zip(table.keys, keys, strict=True)]
     cells = collect_now(table.cells.select(*own, "label", "cluster", "n", "copies"))
@@ -131,13 +132,13 @@ def _read_sample(table: ContingencyTable) -> _Sample:
 
 
 class _Drawn(NamedTuple):
-    """Drawn samples, as three frames in which the keys key_0 and key_1 identify a sample.
+    """Drawn samples as three frames, in which key_0 and key_1 together identify a sample.
 
     In `cells`, one row represents all cells of a sample that have the same n, label_size and
-    cluster_size. Its columns are these three, copies, total, n_dropped and n_noise. `labels` has
-    the columns of the argument labels of external_statistics, and `clusters` has the columns of
-    ContingencyTable.cluster_sizes. numpy counts the sizes in a block in a fraction of the time that
-    grouping the cells of the block would take.
+    cluster_size. The columns of `cells` are n, label_size, cluster_size, copies, total, n_dropped
+    and n_noise. `labels` has the columns that external_statistics expects in its argument labels,
+    and `clusters` has the columns of ContingencyTable.cluster_sizes. numpy computes the sizes of
+    labels and clusters in a fraction of the time that grouping the cells would take.
     """
 
     cells: pl.DataFrame
@@ -148,12 +149,12 @@ class _Drawn(NamedTuple):
 def _describe_samples(
     cells: _Cells, samples: Integers, labels: Integers, clusters: Integers, rows: Integers
 ) -> _Drawn:
-    """Return the samples in a block, which are drawn from `cells`.
+    """Return the samples of a block, which were drawn from `cells`.
 
-    The arrays have one element per drawn cell, and hold the number of the sample, the label, the
-    cluster, and the number of rows. The cells of a sample are consecutive, and within a sample, the
-    cells of a label are consecutive. Noise rows that count as singletons form a single cell, for
-    which copies is the number of these rows.
+    For each drawn cell, `samples` contains the number of the sample, `labels` the label, `clusters`
+    the cluster and `rows` the number of rows. The cells of a sample are consecutive, and within a
+    sample, the cells of a label are consecutive. Noise rows that count as singletons form a single
+    cell, in which copies is the number of these rows.
     """
     is_single = clusters < 0
     n, copies = np.where(is_single, 1, rows), np.where(is_single, rows, 1)
@@ -184,10 +185,10 @@ def _describe_samples(
 def _describe_clusters(
     cells: _Cells, samples: Integers, clusters: Integers, rows: Integers
 ) -> tuple[dict[str, Integers], Integers]:
-    """Return columns of ContingencyTable.cluster_sizes, and the cluster size for each drawn cell.
+    """Return the columns of ContingencyTable.cluster_sizes and the cluster size of each drawn cell.
 
-    The parameters are those of _describe_samples. The cluster -1 represents all singletons in a
-    sample.
+    The parameters are the same as those of _describe_samples. The cluster -1 represents all
+    singletons in a sample.
     """
     # A cluster has the number of one of its cells, and the numbers of the cells of a partition
     # start at an offset.
@@ -214,14 +215,14 @@ def _describe_clusters(
 
 
 def _blocks(n_samples: int, size: int) -> Iterator[tuple[int, int]]:
-    """Yield the first sample and the number of samples of each block, with `size` cells each."""
+    """Yield the first sample and the number of samples of each block; a sample has `size` cells."""
     step = max(1, _CELLS_PER_BATCH // max(1, size))
     for first in range(0, n_samples, step):
         yield first, min(step, n_samples - first)
 
 
 def _draw_bootstrap(cells: _Cells, n_samples: int, seed: int) -> Iterator[_Drawn]:
-    """Yield blocks of bootstrap samples of the rows in `cells`, made by _describe_samples."""
+    """Yield bootstrap samples of the rows in `cells`, in blocks from _describe_samples."""
     generator = np.random.default_rng(seed)
     total = int(cells.rows.sum())
     for first, number in _blocks(n_samples, len(cells.rows)):
@@ -237,10 +238,10 @@ def _draw_bootstrap(cells: _Cells, n_samples: int, seed: int) -> Iterator[_Drawn
 
 
 def _draw_permutations(cells: _Cells, n_samples: int, seed: int) -> Iterator[_Drawn]:
-    """Yield blocks of random labelings with the sizes in `cells`, made by _describe_samples.
+    """Yield random labelings with the sizes in `cells`, in blocks from _describe_samples.
 
-    A table with fewer cells than rows is drawn cell by cell. Any other table is drawn by shuffling
-    the clusters of the rows. Both methods have the same distribution.
+    A contingency table with no more cells than rows is drawn cell by cell. Any other table is drawn
+    by shuffling the clusters of the rows. Both methods draw from the same distribution.
     """
     generator = np.random.default_rng(seed)
     labels, label_sizes = _sum_rows(cells.labels, cells.rows)
@@ -258,7 +259,7 @@ def _draw_permutations(cells: _Cells, n_samples: int, seed: int) -> Iterator[_Dr
 
 
 def _sum_rows(values: Integers, rows: Integers) -> tuple[Integers, Integers]:
-    """Return the distinct `values`, sorted, and the sum of `rows` for each of them."""
+    """Return the sorted distinct `values` and the sum of `rows` for each value."""
     unique, places = np.unique(values, return_inverse=True)
     sizes = np.zeros(len(unique), np.int64)
     np.add.at(sizes, places.ravel(), rows)
@@ -270,11 +271,11 @@ def _draw_tables(
 ) -> tuple[Integers, ...]:
     """Return the cells of `number` random contingency tables with the given sizes.
 
-    The result is four arrays with one element per nonempty cell: the number of the table, of the
-    label and of the cluster, and the number of rows. The rows of a label are a sample, without
-    replacement, of the rows that the previous labels have left. The numbers of these rows in each
-    cluster have a multivariate hypergeometric distribution, and are drawn cluster by cluster for
-    all tables together.
+    The result consists of four arrays with one element per nonempty cell: the numbers of its table,
+    its label and its cluster, and its count of rows. The rows of a label are drawn without
+    replacement from the rows that the previous labels left over. The counts of a label's rows in
+    the clusters have a multivariate hypergeometric distribution and are drawn cluster by cluster,
+    for all tables at once.
     """
     left = np.tile(cluster_sizes, (number, 1))
     tables = np.zeros((number, len(label_sizes), len(cluster_sizes)), np.int64)
@@ -293,7 +294,7 @@ def _draw_tables(
 def _shuffle_rows(
     generator: np.random.Generator, label_sizes: Integers, cluster_sizes: Integers, number: int
 ) -> tuple[Integers, ...]:
-    """Return the result of _draw_tables, computed by shuffling the clusters of the rows."""
+    """Return tables in the form of _draw_tables, drawn by shuffling the clusters of the rows."""
     n_labels, n_clusters = len(label_sizes), len(cluster_sizes)
     labels = np.repeat(np.arange(n_labels), label_sizes)
     clusters = np.tile(np.repeat(np.arange(n_clusters), cluster_sizes), (number, 1))
@@ -313,9 +314,10 @@ def _shuffle_rows(
 
 @dataclass(frozen=True)
 class _Scoring:
-    """The scores of external_report that are computed, by name, and whether any score is adjusted.
+    """The scores of external_report to compute, and whether any of them is adjusted.
 
-    A score is adjusted if it needs the expected mutual information.
+    `scores` maps names to expressions. A score is adjusted if it needs the expected mutual
+    information.
     """
 
     scores: Terms
@@ -324,7 +326,7 @@ class _Scoring:
     def score(self, table: ContingencyTable, labels: pl.LazyFrame | None = None) -> pl.DataFrame:
         """Return one row per partition of `table`, with the partition columns and the scores.
 
-        `labels` is an argument of score_partitions.
+        `labels` is passed to score_partitions.
         """
         scored = score_partitions(table, self.scores, adjusted=self.adjusted, labels=labels)
         return scored.select(*table.keys, *self.scores).collect(engine="streaming")
@@ -341,9 +343,9 @@ class _Scoring:
 def _score_samples(
     sample: _Sample, draw: Callable[[_Cells], Iterator[_Drawn]], scoring: _Scoring
 ) -> Iterator[pl.DataFrame]:
-    """Yield frames, each with the scores of all samples for a few partitions, and their keys.
+    """Yield frames, each with the keys and scores of all samples of a few partitions.
 
-    `draw` is a function that yields the drawn cells of a partition in blocks.
+    `draw` yields the drawn cells of a partition in blocks.
     """
     blocks: list[_Drawn] = []
     scored: list[pl.DataFrame] = []
@@ -368,11 +370,12 @@ def _summarize_samples(
     scoring: _Scoring,
     summaries: Terms,
 ) -> pl.DataFrame:
-    """Return one row per partition and metric: key_0, the partition columns, metric and summaries.
+    """Return the summaries of the samples, with one row per partition and metric.
 
-    `summaries` maps names to aggregates of two columns: value, which the metric has for the user's
-    rows, and score, which the metric has for a sample, or NULL if the metric is undefined. The rows
-    are sorted by partition, and then in the order of the scores.
+    The columns are key_0, the partition columns, metric and the names in `summaries`. `summaries`
+    maps names to aggregates over two columns: value is the metric of the user's rows, and score is
+    the metric of a sample, or NULL if the metric is undefined. The rows are sorted by partition and
+    then follow the order of the scores.
     """
     names = list(scoring.scores)
     observed = scoring.score(ContingencyTable(sample.groups.lazy(), {"key_0": "key_0"}))
@@ -402,7 +405,7 @@ def _summarize_samples(
 def _check_resamples(n_resamples: object) -> int:
     """Return the option n_resamples as an int.
 
-    Raise an error unless it is a whole number >= 1.
+    Raise an error unless n_resamples is a whole number >= 1.
     """
     if not is_whole_number(n_resamples, 1):
         raise ClusterEvalError(
@@ -412,7 +415,7 @@ def _check_resamples(n_resamples: object) -> int:
 
 
 def _as_given(frame: Frame, result: pl.DataFrame) -> Frame:
-    """Return `result` as a DataFrame or a LazyFrame, with the type of the user's `frame`."""
+    """Return `result` as a DataFrame or a LazyFrame, depending on the type of `frame`."""
     return result.lazy() if isinstance(frame, pl.LazyFrame) else result
 
 
@@ -445,16 +448,17 @@ def bootstrap_intervals(
     """Bootstrap intervals for all external metrics, computed by resampling contingency cells.
 
     A bootstrap sample has as many rows as the frame, drawn with replacement, so the counts of its
-    cells have a multinomial distribution. Only the counts are drawn, and never the rows. Therefore
-    the time grows with the number of cells times n_resamples, and not with the number of rows.
+    cells have a multinomial distribution. Only the counts are drawn, never the rows. Therefore the
+    running time depends on the number of cells times n_resamples, not on the number of rows.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The rows to evaluate. Their cells are counted first; for a LazyFrame, when you collect the
-        result.
+        The rows to evaluate. The contingency cells of the rows are counted first. A LazyFrame is
+        read when you collect the result.
     weight : str or Expr, optional
-        How many times each row counts, a whole number >= 0, such as n of contingency_matrix.
+        How many times each row counts, as a whole number >= 0, such as the column n of
+        contingency_matrix.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Whether noise counts as an ordinary cluster, is left out, or counts as one cluster per row.
         With 'singletons', a noise row that is drawn several times counts as several clusters.
@@ -463,30 +467,34 @@ def bootstrap_intervals(
     confidence : float
         Probability, between 0 and 1, that an interval covers the metric's value in the population.
     random_state : int
-        Seed of numpy's generator, from 0 to 2147483647. Every partition starts with this seed.
+        Seed of numpy's random generator, from 0 to 2147483647. Every partition starts with this
+        seed.
     label, cluster, partition_by, noise, average_method, beta, adjusted : as in external_report
     metrics : sequence of str, optional
-        Names of the metrics whose rows are returned; by default all.
+        Names of the metrics to return. By default, all metrics are returned.
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition and metric, sorted by partition and in the order
-        of external_report: the partition columns; metric; value, the value in external_report;
-        std_error, the standard deviation over the samples; lower and upper, the percentiles of the
-        samples at (1 - confidence) / 2 and (1 + confidence) / 2, with linear interpolation; and
-        n_resamples, the number of samples on which the metric is defined. If there are no rows, all
-        values are NULL and n_resamples is 0; with partition_by, the result is empty. If there is a
-        single row, the intervals have width 0. std_error is NULL if there are fewer than 2 samples.
+        Same kind as `frame`, with one row per partition and metric, sorted by partition and then in
+        the order of external_report. The columns are the partition columns, metric, value,
+        std_error, lower, upper and n_resamples. value is the metric's value in external_report, and
+        std_error is the standard deviation of the metric over the samples. lower and upper are the
+        quantiles of the samples at (1 - confidence) / 2 and (1 + confidence) / 2, with linear
+        interpolation. n_resamples is the number of samples for which the metric is defined. If
+        there are no rows, all values are NULL and n_resamples is 0, but with partition_by the
+        result is empty. If there is a single row, the intervals have width 0. std_error is NULL if
+        there are fewer than 2 samples.
 
     Raises
     ------
     ClusterEvalError
-        For the same reasons as external_report, and if an option is out of its range.
+        For the same reasons as external_report, and if an option is out of range.
 
     Notes
     -----
-    There is no SQL macro with this name, because numpy draws the samples. On a DuckDB relation::
+    There is no SQL macro with this name, because numpy draws the samples. For a DuckDB relation,
+    count the cells in SQL first::
 
         cells = con.sql("FROM clustereval.contingency_matrix(tbl, label, cluster)").pl()
         ce.bootstrap_intervals(cells, "label", "cluster", weight="n")
@@ -550,53 +558,57 @@ def permutation_test(
     n_resamples: int = 999,
     random_state: int = 0,
 ) -> Frame:
-    """Permutation test, which compares a metric with its values for random labelings.
+    """Permutation test that compares a metric with its values for random labelings.
 
     The null hypothesis is that label and cluster are independent, given the sizes of labels and
-    clusters. Random labelings have the same sizes. Only their contingency tables are drawn, and
-    never the rows. Given the counts of the previous labels, the counts of a label have a
-    multivariate hypergeometric distribution.
+    clusters. Random labelings keep the sizes of labels and clusters. Only the contingency tables of
+    random labelings are drawn, never the rows. Given the counts of the previous labels, the counts
+    of a label have a multivariate hypergeometric distribution.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The rows to evaluate. Their cells are counted first; for a LazyFrame, when you collect the
-        result.
+        The rows to evaluate. The contingency cells of the rows are counted first. A LazyFrame is
+        read when you collect the result.
     metric : str
         A metric of external_report that has a best value, because the test needs to know whether
-        high or low scores are better. Mutual information has no best value, but its normalized form
-        has the same p-value.
+        high or low scores are better. Mutual information has no best value, but normalized mutual
+        information has one and yields the same p-value.
     weight : str or Expr, optional
-        How many times each row counts, a whole number >= 0, such as n of contingency_matrix.
+        How many times each row counts, as a whole number >= 0, such as the column n of
+        contingency_matrix.
     average_method : {'arithmetic', 'geometric', 'min', 'max', 'joint'}
-        Mean of the entropies in the normalized and adjusted mutual information; 'joint' is only for
-        the normalized mutual information.
+        How the two entropies are averaged in the normalized and adjusted mutual information.
+        'joint' is available only for the normalized mutual information.
     n_resamples : int
         Number of random labelings, at least 1.
     random_state : int
-        Seed of numpy's generator, from 0 to 2147483647. Every partition starts with this seed.
+        Seed of numpy's random generator, from 0 to 2147483647. Every partition starts with this
+        seed.
     label, cluster, partition_by, noise, noise_as, beta : as in external_report
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition, sorted: the partition columns; metric; value,
-        the value in external_report; expected and std, the mean and the standard deviation over the
-        random labelings; z = (value - expected) / std; p_value = (1 + b) / (1 + n_resamples), where
-        b labelings have a score at least as good as value; and n_resamples. std needs at least 2
-        labelings, and z is NULL if std is 0. If the metric is undefined, all numbers are NULL
-        except n_resamples, which is 0. If the frame has no rows, the result has a single row of
-        this kind, or no row with partition_by.
+        Same kind as `frame`, with one row per partition, sorted by partition. The columns are the
+        partition columns, metric, value, expected, std, z, p_value and n_resamples. value is the
+        metric's value in external_report. expected and std are the mean and the standard deviation
+        of the metric over the random labelings, and z is (value - expected) / std. p_value is (1 +
+        b) / (1 + n_resamples), where b is the number of random labelings with a score at least as
+        good as value. std needs at least 2 labelings, and z is NULL if std is 0. If the metric is
+        undefined, all numbers are NULL except n_resamples, which is 0. If the frame has no rows,
+        the result is a single row of this kind, but with partition_by the result is empty.
 
     Raises
     ------
     ClusterEvalError
-        For the same reasons as external_report, and if an option is out of its range, or a
-        partition has 1000000000 rows or more.
+        For the same reasons as external_report, if an option is out of range, or if a partition has
+        1000000000 rows or more.
 
     Notes
     -----
-    There is no SQL macro with this name, because numpy draws the tables. On a DuckDB relation::
+    There is no SQL macro with this name, because numpy draws the tables. For a DuckDB relation,
+    count the cells in SQL first::
 
         cells = con.sql("FROM clustereval.contingency_matrix(tbl, label, cluster)").pl()
         ce.permutation_test(cells, "label", "cluster", weight="n")

@@ -1,14 +1,13 @@
-"""Two runs on the same ids, for instance in two nights: ids, cells and links between clusters.
+"""Two runs on the same ids, for instance from two nights, and the links between their clusters.
 
 The run before and the run after are two frames with the same columns and one row per id. If a row
-has no cluster, or is noise that is dropped, the id of the row counts as not being in the run. An id
-that is only in the run before has left, and an id that is only in the run after has joined. If
-noise rows count as singletons, each noise row is a cluster that is not tracked.
+has no cluster or is dropped as noise, its id counts as absent from the run. An id that is only in
+the run before has left, and an id that is only in the run after has joined. If noise rows count as
+singletons, each noise row is a cluster that is not tracked.
 
-All shares are computed from the ids that are in both runs. Two clusters are linked if they have at
-least the share `threshold` of the ids of one of the two clusters in common. A link counts for a
-cluster if the linked clusters have at least the share `min_share` of the ids of that cluster in
-common.
+All shares are computed from the ids that are in both runs. Two clusters are linked if their common
+ids make up at least the share `threshold` of one of the two clusters. A link counts for a cluster
+if the common ids make up at least the share `min_share` of that cluster.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class LinkOptions:
-    """The options, as the user passes them, that decide which clusters are linked."""
+    """The user's options that determine which clusters are linked."""
 
     threshold: float
     min_share: float = 0.0
@@ -71,11 +70,11 @@ def _check_link_options(options: LinkOptions) -> None:
 def _read_run(
     frame: pl.LazyFrame, parameter: str, columns: dict[str, Column], keys: dict[str, str]
 ) -> pl.LazyFrame:
-    """Return the rows in a run that have a cluster, with the partition columns, id and cluster.
+    """Return the rows of a run that have a cluster, with the partition columns, id and cluster.
 
-    `frame` is what the user passed for `parameter`, which error texts name. `columns` holds the
-    arguments id and cluster by name, and `keys` maps the inner names of the partition columns to
-    the user's.
+    `frame` is the user's argument for `parameter`, which error messages mention. `columns` maps the
+    parameter names id and cluster to the user's arguments, and `keys` maps the internal names of
+    the partition columns to the user's names.
     """
     try:
         check_column_names(list(keys.values()), "partition_by", frame.collect_schema().names())
@@ -86,7 +85,7 @@ def _read_run(
 
 
 def _check_same_types(before: pl.LazyFrame, after: pl.LazyFrame, keys: dict[str, str]) -> None:
-    """Raise an error if a column differs in type between two results of _read_run."""
+    """Raise an error if a column does not have the same type in both runs."""
     types, others = before.collect_schema(), after.collect_schema()
     for name, dtype in types.items():
         if others[name] != dtype:
@@ -103,7 +102,7 @@ def _check_same_types(before: pl.LazyFrame, after: pl.LazyFrame, keys: dict[str,
 
 
 def _only_value(name: str, dtype: pl.DataType) -> pl.Expr:
-    """Return an aggregate that is the only value in a column apart from NULLs."""
+    """Return an aggregate for the only value of a column that is not NULL."""
     column = pl.col(name)
     return column.drop_nulls().first() if dtype.is_nested() or dtype == pl.Null else column.max()
 
@@ -111,10 +110,9 @@ def _only_value(name: str, dtype: pl.DataType) -> pl.Expr:
 def _pair_ids(before: pl.LazyFrame, after: pl.LazyFrame, keys: dict[str, str]) -> pl.LazyFrame:
     """Return one row per partition and id in either run, given the results of _read_run.
 
-    The columns are the partition columns; id; before and after, the clusters of the id, which are
-    NULL if the id is not in the run; and times_before and times_after, the numbers of rows with the
-    id. The runs are not joined, but grouped together by id, which reveals ids that occur twice in a
-    run.
+    The columns `before` and `after` are the clusters of the id in the two runs, or NULL if the id
+    is not in the run. times_before and times_after are the numbers of rows with the id. The runs
+    are grouped together by id instead of being joined, which reveals ids that occur twice in a run.
     """
     dtype = before.collect_schema()["cluster"]
     nothing = pl.lit(None, dtype)
@@ -133,10 +131,10 @@ def _pair_ids(before: pl.LazyFrame, after: pl.LazyFrame, keys: dict[str, str]) -
 
 
 def _fault_terms(dtype: pl.DataType) -> dict[str, pl.Expr]:
-    """Return columns that show invalid ids in the rows of _pair_ids, as expressions by name.
+    """Return expressions for columns that show invalid ids in the rows of _pair_ids, by name.
 
-    They are null_before and null_after, the numbers of rows without an id, and twice_before and
-    twice_after, which are the id if it has several rows in a run. `dtype` is the type of the ids.
+    null_before and null_after are the numbers of rows without an id. twice_before and twice_after
+    are the id if it has several rows in that run. `dtype` is the type of the ids.
     """
     terms = {}
     for run in ("before", "after"):
@@ -147,7 +145,7 @@ def _fault_terms(dtype: pl.DataType) -> dict[str, pl.Expr]:
 
 
 def _summarize_faults(dtype: pl.DataType) -> dict[str, pl.Expr]:
-    """Return aggregates of the columns of _fault_terms, by name: sums, and the lowest id."""
+    """Return aggregates of the columns of _fault_terms, by name: sums of counts and lowest ids."""
     lowest = {
         name: pl.col(name).drop_nulls().first() if dtype.is_nested() else pl.col(name).min()
         for name in ("twice_before", "twice_after")
@@ -156,7 +154,7 @@ def _summarize_faults(dtype: pl.DataType) -> dict[str, pl.Expr]:
 
 
 def _check_ids(facts: pl.DataFrame) -> None:
-    """Raise an error if `facts`, a frame of one row, shows an id that is NULL or twice in a run."""
+    """Raise an error if `facts`, a frame of one row, shows a NULL id or an id twice in a run."""
     row = facts.row(0, named=True)
     for run in ("before", "after"):
         if row[f"null_{run}"]:
@@ -174,11 +172,11 @@ def _check_ids(facts: pl.DataFrame) -> None:
 
 @dataclass(frozen=True)
 class RunPair:
-    """Two runs on the same ids, and the frames that are computed from these runs.
+    """Two runs on the same ids and the frames that are computed from these runs.
 
-    `ids` has one row per id, as _pair_ids returns them. `keys` maps the inner names of the
-    partition columns (key_0, ...) to the user's. `options` says what marks noise and how noise is
-    counted, and `links` decides which clusters are linked.
+    `ids` has one row per id and is the result of _pair_ids. `keys` maps the internal names of the
+    partition columns (key_0, ...) to the user's names. `options` specifies which value marks noise
+    and how noise is counted, and `links` determines which clusters are linked.
     """
 
     ids: pl.LazyFrame
@@ -187,19 +185,19 @@ class RunPair:
     links: LinkOptions
 
     def _is_noise(self, run: str) -> pl.Expr:
-        """Return whether the cluster in a run, 'before' or 'after', is the noise value."""
+        """Return whether the cluster in the run 'before' or 'after' is the noise value."""
         dtype = self.ids.collect_schema()[run]
         return equals_noise(pl.col(run), self.options.noise, dtype)
 
     @cached_property
     def cells(self) -> pl.LazyFrame:
-        """One row per combination of clusters in both runs, with the number of its ids.
+        """One row per combination of a cluster before and a cluster after, with its number of ids.
 
-        The columns are the partition columns; before and after, the clusters as in the frames,
-        which are NULL if the ids are not in that run; n, the number of ids; singleton_id, the id if
-        a cluster of the row is a singleton; in_before and in_after, which tell whether the ids are
-        in the run and not dropped as noise; and old and new, the clusters that are tracked.
-        Collecting the frame raises an error if an id is NULL or occurs twice in a run.
+        The columns `before` and `after` are the clusters from the user's frames, or NULL if the ids
+        are not in that run. n is the number of ids. singleton_id is the id if a cluster of the row
+        is a singleton. in_before and in_after tell whether the ids are in the run and not dropped
+        as noise. old and new are the clusters that are tracked. Collecting the frame raises an
+        error if an id is NULL or occurs twice in a run.
         """
         noise_as = self.options.noise_as
         noisy = {run: self._is_noise(run) for run in ("before", "after")}
@@ -226,28 +224,28 @@ class RunPair:
 
     @cached_property
     def old_clusters(self) -> pl.LazyFrame:
-        """One row per cluster in the run before: the partition columns, old and numbers of ids.
+        """One row per cluster of the run before, with its numbers of ids.
 
-        n_before is the number of all ids in the cluster, n_left is the number of ids that have
-        left, and stayed_before is the number of all other ids.
+        n_before is the number of all ids in the cluster `old`, n_left is the number of ids that
+        have left, and stayed_before is the number of ids that have stayed.
         """
         return self._sum_clusters("old", "in_after", ("n_before", "n_left", "stayed_before"))
 
     @cached_property
     def new_clusters(self) -> pl.LazyFrame:
-        """One row per cluster in the run after: the partition columns, new and numbers of ids.
+        """One row per cluster of the run after, with its numbers of ids.
 
-        n_after is the number of all ids in the cluster, n_joined is the number of ids that have
-        joined, and stayed_after is the number of all other ids.
+        n_after is the number of all ids in the cluster `new`, n_joined is the number of ids that
+        have joined, and stayed_after is the number of ids that were in the run before.
         """
         return self._sum_clusters("new", "in_before", ("n_after", "n_joined", "stayed_after"))
 
     def _sum_clusters(self, cluster: str, in_other: str, names: Sequence[str]) -> pl.LazyFrame:
         """Return one row per value of `cluster` with three numbers of ids.
 
-        They are the number of all ids, the number of ids in only one run, and the number of all
-        other ids. `names` are the names of the three columns. `in_other` is the column of cells
-        that tells whether the other run has the ids.
+        `names` contains the names of three columns: the number of all ids, the number of ids in
+        only one run, and the number of ids in both runs. `in_other` is the column of `cells` that
+        tells whether the ids are in the other run.
         """
         n, stayed = pl.col("n"), pl.col(in_other)
         terms = (n, pl.when(stayed).then(0).otherwise(n), pl.when(stayed).then(n).otherwise(0))
@@ -259,8 +257,10 @@ class RunPair:
     def overlaps(self) -> pl.LazyFrame:
         """One row per pair of clusters that have common ids.
 
-        The columns are the partition columns; old; new; n, the number of common ids; the columns of
-        old_clusters and new_clusters; share_before; share_after; and is_link.
+        The columns are the partition columns, old, new, n, share_before, share_after, is_link and
+        the other columns of old_clusters and new_clusters. n is the number of common ids, and
+        share_before and share_after are n divided by the number of each cluster's ids that are in
+        both runs.
         """
         pairs = self.cells.filter(pl.col("old").is_not_null() & pl.col("new").is_not_null())
         pairs = pairs.select(*self.keys, "old", "new", "n")
@@ -272,7 +272,7 @@ class RunPair:
         return pairs.with_columns(is_link=greater >= self.links.threshold).cache()
 
     def join_overlaps(self) -> pl.LazyFrame:
-        """Return `cells` with is_moved, whether the ids are in both runs, in unlinked clusters.
+        """Return `cells` with is_moved, which marks ids in both runs whose clusters are not linked.
 
         An id that is a singleton in both runs has not moved.
         """
@@ -291,11 +291,11 @@ def read_run_pair(
     links: LinkOptions,
     results: Sequence[str],
 ) -> RunPair:
-    """Check the user's arguments, and return the two runs.
+    """Check the user's arguments and return the two runs.
 
-    `frames` holds the arguments frame_before and frame_after, and `columns` holds the arguments id
-    and cluster by name. `results` are the names of the other columns of the final result, which no
-    partition column may have.
+    `frames` contains the arguments frame_before and frame_after, and `columns` maps the parameter
+    names id and cluster to the user's arguments. `results` lists the names of the other result
+    columns, which partition columns must not use.
     """
     _check_link_options(links)
     check_noise_as(options.noise, options.noise_as)

@@ -1,9 +1,9 @@
-"""Comparisons between many clusterings of the same rows, which are called runs.
+"""Comparisons among runs, which are different clusterings of the same rows.
 
-A run is one clustering. The input has one row per run and id, with the cluster of the id in that
-run. If a row has no cluster, or is noise that is dropped, the id of the row counts as not being in
-the run. A pair consists of two runs in the same partition, with the lower run first. The rows of a
-pair are the ids that are in both runs.
+A run is one clustering. The input has one row per run and id, with the cluster to which the run
+assigns the id. If a row has no cluster or is dropped as noise, its id counts as absent from the
+run. A pair consists of two runs in the same partition, in sorted order. The rows of a pair are the
+ids that are in both runs.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ _CELLS = {"code_1": pl.Int64, "code_2": pl.Int64, "n": pl.Int64}
 
 @dataclass(frozen=True)
 class _RunTable:
-    """The runs in a user's frame, with whole numbers instead of the user's values.
+    """The runs in a user's frame, with integer codes in place of the user's values.
 
-    `rows` has the user's rows that have a cluster, with the partition columns, run, id and cluster.
-    `keys` maps the inner names of the partition columns (key_0, ...) to the user's. `options` says
-    what marks noise and how noise is counted. `reference` is the run with which other runs are
-    compared, or None.
+    `rows` contains the user's rows that have a cluster, with the partition columns, run, id and
+    cluster. `keys` maps the internal names of the partition columns (key_0, ...) to the user's
+    names. `options` specifies which value marks noise and how noise is counted. `reference` is the
+    run with which the other runs are compared, or None.
     """
 
     rows: pl.LazyFrame
@@ -74,11 +74,11 @@ class _RunTable:
 
     @cached_property
     def clusters(self) -> pl.LazyFrame:
-        """One row per run and cluster: the partition columns, run, cluster, n and is_singleton.
+        """One row per run and cluster, with the cluster's size n and the flag is_singleton.
 
         n is the number of rows in the cluster, and is_singleton marks noise that counts as
-        singletons. Noise that is dropped is left out. Collecting the frame raises an error if a run
-        or an id is NULL.
+        singletons. Dropped noise is not included. Collecting the frame raises an error if a run or
+        an id is NULL.
         """
         groups = self.rows.group_by(*self.keys, "run", "cluster").agg(n=pl.len().cast(pl.Int64))
         counts = self.rows.select(pl.col("run", "id").null_count())
@@ -91,10 +91,11 @@ class _RunTable:
 
     @cached_property
     def runs(self) -> pl.LazyFrame:
-        """One row per run, sorted: the partition columns, run, n, run_no, rank and is_reference.
+        """One row per run, in sorted order, with n, run_no, rank and is_reference.
 
-        n is the number of rows in the run, run_no is the number of the run among the runs of all
-        partitions, and rank is its number among the runs of the same partition.
+        n is the number of rows in the run. run_no numbers the runs of all partitions together, and
+        rank numbers the runs within each partition. The numbers start at 0. is_reference marks the
+        reference run.
         """
         sizes = self.clusters.group_by(*self.keys, "run").agg(pl.col("n").sum())
         runs = sizes.sort(*self.keys, "run", nulls_last=True).with_row_index("run_no")
@@ -107,7 +108,7 @@ class _RunTable:
 
     @cached_property
     def coded_clusters(self) -> pl.LazyFrame:
-        """The rows of `clusters` with run_no, rank, is_reference and code, sorted by code."""
+        """The rows of `clusters` sorted by code, with run_no, rank, is_reference and code added."""
         runs = self.runs.drop("n")
         clusters = self.clusters.join(runs, on=[*self.keys, "run"], nulls_equal=True)
         clusters = clusters.sort("run_no", "cluster", nulls_last=True).with_row_index("cluster_no")
@@ -116,10 +117,10 @@ class _RunTable:
 
     @cached_property
     def coded_rows(self) -> pl.LazyFrame:
-        """The rows that are counted, with rank and is_reference of the run, id_no and code.
+        """The rows that are counted, each with rank, is_reference, id_no and code.
 
-        id_no is the number of the id among the ids of all partitions. Each singleton has its own
-        code.
+        rank and is_reference describe the run, and id_no numbers the ids of all partitions
+        together. code identifies the cluster, and each singleton has its own code.
         """
         of_id, of_cluster = [*self.keys, "id"], [*self.keys, "run", "cluster"]
         ids = self.rows.group_by(of_id).agg().with_row_index("id_no")
@@ -131,16 +132,17 @@ class _RunTable:
         return rows.select("rank", "is_reference", "id_no", code=code)
 
     def count_cells(self, pair_runs: Callable[[pl.DataFrame], list[pl.LazyFrame]]) -> pl.LazyFrame:
-        """Return the contingency cells of pairs of runs, with code_1, code_2 and n (common ids).
+        """Return the contingency cells of the pairs of runs that `pair_runs` forms.
 
-        `pair_runs` is called with the coded rows, sorted by rank and id, and returns frames of
-        code_1 and code_2, with one row per id in both runs. It is called when the result is
-        collected, because the number of runs is not known earlier. Collecting the result raises an
-        error if an id occurs twice in a run.
+        A cell consists of code_1 and code_2, the codes of two clusters, and n, the number of their
+        common ids. `pair_runs` takes the coded rows, sorted by rank and id, and returns frames with
+        code_1 and code_2 that have one row for each id in both runs of a pair. `pair_runs` is
+        called when the result is collected, because the number of runs is not known earlier.
+        Collecting the result raises an error if an id occurs twice in a run.
         """
 
         def cells_of_pairs(coded: pl.DataFrame) -> pl.DataFrame:
-            """Return the cells of all frames of `pair_runs`."""
+            """Return the cells of all frames that `pair_runs` returns."""
             coded = coded.sort("rank", "id_no")
             self._check_ids_differ(coded)
             cells = [
@@ -159,7 +161,7 @@ class _RunTable:
         )
 
     def _check_ids_differ(self, coded: pl.DataFrame) -> None:
-        """Raise an error if an id has two rows in a run, given rows sorted by rank and id_no."""
+        """Raise an error if an id occurs twice in a run; `coded` is sorted by rank and id_no."""
         same = [pl.col(name) == pl.col(name).shift() for name in ("rank", "id_no")]
         if not coded.select(pl.all_horizontal(same).any()).item():
             return
@@ -175,7 +177,7 @@ class _RunTable:
 
 
 def _check_missing(counts: pl.DataFrame) -> None:
-    """Raise an error if a run or an id is NULL, given one row with the numbers of NULLs."""
+    """Raise an error if a run or an id is NULL; `counts` is one row with the numbers of NULLs."""
     for parameter in ("run", "id"):
         n = counts.get_column(parameter).item()
         if n:
@@ -190,10 +192,10 @@ def _read_runs(
     options: LabelOptions,
     results: Sequence[str],
 ) -> _RunTable:
-    """Check the user's arguments, and return the runs in `frame`.
+    """Check the user's arguments and return the runs in `frame`.
 
-    `columns` holds the arguments run, id and cluster by name. `results` are the names of the other
-    columns of the final result, which no partition column may have.
+    `columns` maps the parameter names run, id and cluster to the user's arguments. `results` lists
+    the names of the other result columns, which partition columns must not use.
     """
     lazy = check_frame(frame)
     check_noise_as(options.noise, options.noise_as)
@@ -214,19 +216,19 @@ def needs_expectation(metric: str) -> bool:
 
 
 def score_of_metric(metric: str, average_method: str, beta: float) -> pl.Expr:
-    """Return a metric of external_report as an expression that reads external_statistics' columns.
+    """Return a metric of external_report as an expression over external_statistics' columns.
 
-    The arguments are options of run_agreement. Raise an error if one of them is invalid.
+    The parameters are options of run_agreement. Raise an error if an option is invalid.
     """
     check_choice("metric", metric, list(metrics_of("external_report")))
     return external_scores(average_method, beta, adjusted=needs_expectation(metric))[metric]
 
 
 def _pair_all_runs(coded: pl.DataFrame) -> list[pl.LazyFrame]:
-    """Return one frame per rank, with the pairs of a run of this rank and any higher run.
+    """Return one frame per rank, which pairs the runs of this rank with all runs of higher rank.
 
-    `coded` is sorted by rank. A single join for all pairs would match every row of an id with every
-    other row of the id, would find twice as many matches, and would take ten times as long.
+    `coded` is sorted by rank. A single join for all pairs would match each row of an id with all
+    other rows of that id. Such a join would find twice as many matches and take ten times as long.
     """
     pairs, start = [], 0
     for n in coded.group_by("rank", maintain_order=True).len().get_column("len"):
@@ -238,7 +240,7 @@ def _pair_all_runs(coded: pl.DataFrame) -> list[pl.LazyFrame]:
 
 
 def _score_pairs(table: _RunTable, metric: str, score: pl.Expr) -> pl.LazyFrame:
-    """Return one row per pair of runs with common ids: pair, total (common ids) and score."""
+    """Return the score and the number of common ids (total) of each pair of runs that share ids."""
     one, zero = pl.lit(1, pl.Int64), pl.lit(0, pl.Int64)
     run_no_1, run_no_2 = (pl.col(code) // _CODES_OF_RUN for code in ("code_1", "code_2"))
     groups = table.count_cells(_pair_all_runs).select(
@@ -257,10 +259,10 @@ def _score_pairs(table: _RunTable, metric: str, score: pl.Expr) -> pl.LazyFrame:
 
 
 def _list_pairs(table: _RunTable, scored: pl.LazyFrame) -> pl.LazyFrame:
-    """Return one row per pair of runs, with the partition columns, run_1, run_2, counts and score.
+    """Return one row per pair of runs, with the two runs, their counts of ids and their score.
 
-    The counts are n, n_only_1 and n_only_2; run_no_1 and run_no_2 are the numbers of the runs.
-    `scored` is the result of _score_pairs.
+    The counts are n, n_only_1 and n_only_2, as in run_agreement. run_no_1 and run_no_2 are the
+    numbers of the two runs. `scored` is the result of _score_pairs.
     """
     lower, higher = (
         table.runs.select(*table.keys, **{f"{name}_{i}": name for name in ("run", "run_no", "n")})
@@ -282,7 +284,7 @@ def _list_pairs(table: _RunTable, scored: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _check_same_ids(first: pl.DataFrame) -> None:
-    """Raise an error if the frame `first` has a row, that is, a pair of runs with different ids."""
+    """Raise an error if `first` has a row, which is a pair of runs with different ids."""
     for pair in first.iter_rows(named=True):
         run_1, run_2 = show_value(pair["run_1"]), show_value(pair["run_2"])
         raise ClusterEvalError(
@@ -295,7 +297,7 @@ def _check_same_ids(first: pl.DataFrame) -> None:
 def _agree(
     table: _RunTable, metric: str, score: pl.Expr, *, require_same_ids: bool
 ) -> pl.LazyFrame:
-    """Return the rows of _list_pairs, sorted, with a check of the ids on collection.
+    """Return the sorted rows of _list_pairs, with a check of the ids that runs on collection.
 
     The check raises an error if `require_same_ids` is True and the ids of two runs differ. `metric`
     and `require_same_ids` are options of run_agreement, and `score` comes from score_of_metric.
@@ -309,9 +311,9 @@ def _agree(
 
 
 def _rank_runs(table: _RunTable, pairs: pl.LazyFrame, *, is_low_best: bool) -> pl.LazyFrame:
-    """Return the rows of run_consensus: the runs, with the most central run of a partition first.
+    """Return the rows of run_consensus, with the most central run of each partition first.
 
-    `pairs` is the result of _agree. If two means are equal to 12 decimals, they are tied.
+    `pairs` is the result of _agree. Mean scores that are equal to 12 decimals count as ties.
     """
     sides = (pairs.select("score", run_no=f"run_no_{i}") for i in (1, 2))
     means = (
@@ -345,9 +347,9 @@ def _rank_runs(table: _RunTable, pairs: pl.LazyFrame, *, is_low_best: bool) -> p
 
 
 def _check_reference(reference: object, dtype: pl.DataType) -> pl.Expr:
-    """Return the reference run as a literal of type `dtype`, the type of the column run.
+    """Return the reference run as a literal of type `dtype`, which is the type of the column run.
 
-    Raise an error unless the value can be converted to this type without a change.
+    Raise an error unless the value can be converted to `dtype` without being changed.
     """
     if reference is None:
         raise ClusterEvalError(
@@ -357,11 +359,10 @@ def _check_reference(reference: object, dtype: pl.DataType) -> pl.Expr:
 
 
 def _mark_reference(runs: pl.LazyFrame, reference: object) -> pl.LazyFrame:
-    """Return `runs`, which has one row per run, with is_reference.
+    """Return `runs` with the column is_reference, which marks the run `reference`.
 
-    is_reference tells whether a run is the run `reference`. Raise an error if `reference` does not
-    have the type of the column run. On collection, raise an error if there are runs, but none of
-    them is `reference`.
+    `runs` has one row per run. Raise an error if `reference` does not have the type of the column
+    run. On collection, raise an error if there are runs but none of them is `reference`.
     """
     value = _check_reference(reference, runs.collect_schema()["run"])
     is_reference = pl.col("run") == value
@@ -377,7 +378,7 @@ def _mark_reference(runs: pl.LazyFrame, reference: object) -> pl.LazyFrame:
     facts = counts.join(listed.select(**others), how="cross")
 
     def refuse_unknown_run(facts: pl.DataFrame) -> None:
-        """Raise an error if there are runs, but none of them is the reference."""
+        """Raise an error if there are runs but none of them is the reference."""
         n_runs, n_found, *others = facts.row(0)
         if n_found or not n_runs:
             return
@@ -391,19 +392,19 @@ def _mark_reference(runs: pl.LazyFrame, reference: object) -> pl.LazyFrame:
 
 
 def _pair_with_reference(coded: pl.DataFrame) -> list[pl.LazyFrame]:
-    """Return one frame, with the pairs of a partition's reference run and any other run."""
+    """Return one frame, which pairs each partition's reference run with all its other runs."""
     reference = coded.lazy().filter("is_reference").select("id_no", code_1="code")
     others = coded.lazy().filter(~pl.col("is_reference")).select("id_no", code_2="code")
     return [join_small(others, ["id_no"], reference).select("code_1", "code_2")]
 
 
 def _best_jaccard(cells: pl.LazyFrame) -> pl.LazyFrame:
-    """Return one row per reference cluster and other run: code, other_run_no and jaccard.
+    """Return the best Jaccard index of each reference cluster in each other run.
 
-    A reference cluster is a cluster in the reference run. jaccard is the best Jaccard index of this
-    cluster with any cluster in the other run. `cells` has code_1, a reference cluster; code_2, a
-    cluster in another run; and n, the number of ids in both clusters. Sizes are sums over cells, so
-    they include only ids that are in both runs.
+    A reference cluster is a cluster of the reference run. The result has the columns code (the
+    reference cluster), other_run_no and jaccard. In `cells`, code_1 is a reference cluster, code_2
+    is a cluster of another run, and n is the number of ids in both clusters. Cluster sizes are sums
+    over cells, so they include only ids that are in both runs.
     """
     cells = cells.select(
         "n", code="code_1", other_code="code_2", other_run_no=pl.col("code_2") // _CODES_OF_RUN
@@ -442,49 +443,52 @@ def run_agreement(
     beta: float = 1.0,
     require_same_ids: bool = False,
 ) -> Frame:
-    """Agreement of every pair of runs, by a metric of external_report on the ids in both runs.
+    """Agreement between every pair of runs, measured by an external metric on their common ids.
 
-    The lower run, run_1, provides the labels, and run_2 provides the clusters. The order matters
-    for metrics that are not symmetric, such as homogeneity_score.
+    In each pair, run_1 is the run that sorts first. run_1 provides the labels, and run_2 provides
+    the clusters. The order of the runs matters for metrics that are not symmetric, such as
+    homogeneity_score.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
         One row per run and id. A LazyFrame is read when you collect the result.
     id, run, cluster : str or Expr
-        Identifier of the clustered object, identifier of the clustering, and the object's cluster
-        in that clustering, of any groupable type. Rows with a NULL cluster are ignored.
+        The identifier of the clustered object, the identifier of the run, and the object's cluster
+        in that run. These columns can have any groupable type. Rows with a NULL cluster are
+        ignored.
     metric : str
         The name of a metric of external_report.
     partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately. NULL is also a group.
     noise : object, optional
-        The value of cluster that marks noise, in every run.
+        The cluster value that marks noise in all runs.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Whether noise counts as an ordinary cluster, as not being in the run, or as one cluster per
+        How noise is treated: as an ordinary cluster, as absent from the run, or as one cluster per
         row.
     average_method : {'arithmetic', 'geometric', 'min', 'max', 'joint'}
-        Mean of the entropies in the normalized and adjusted mutual information.
+        How the two entropies are averaged in the normalized and adjusted mutual information.
     beta : float
-        Weight of recall in pair_f_score and bcubed_f_score, and of completeness in v_measure_score;
-        at least 0.
+        Weight, at least 0, of recall in pair_f_score and bcubed_f_score and of completeness in
+        v_measure_score.
     require_same_ids : bool
-        True raises an error if two runs have different ids.
+        If True, an error is raised when two runs have different ids.
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per pair of runs, sorted: the partition columns; run_1; run_2;
-        n, the number of ids in both runs; n_only_1 and n_only_2, the numbers of ids in only one of
-        the two runs; and score. If two runs have no common ids, n is 0 and score is NULL. If there
-        is only one run, the result is empty.
+        Same kind as `frame`, with one row per pair of runs, sorted by partition and pair. The
+        columns are the partition columns, run_1, run_2, n, n_only_1, n_only_2 and score. n is the
+        number of ids in both runs, and n_only_1 and n_only_2 are the numbers of ids in only one of
+        the two runs. If two runs have no common ids, n is 0 and score is NULL. If there is only one
+        run, the result is empty.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or cannot be grouped, if a run or an id is NULL, if an id occurs
-        twice in a run, if ids differ although require_same_ids is True, if noise is not a value of
-        the type of cluster, or if an option is unknown.
+        If a column does not exist or cannot be grouped, if a run or an id is NULL, or if an id
+        occurs twice in a run. An error is also raised if ids differ although require_same_ids is
+        True, if noise does not have the type of cluster, or if an option is unknown.
 
     Notes
     -----
@@ -531,27 +535,27 @@ def run_consensus(
     beta: float = 1.0,
     require_same_ids: bool = False,
 ) -> Frame:
-    """Mean agreement of each run with all other runs, with the most central run first.
+    """Mean agreement of each run with all other runs, from the most to the least central run.
 
-    The most central run has the highest mean, or the lowest mean if low values of the metric are
-    best. If the means of several runs are equal to 12 decimals, these runs are ranked by their
-    names.
+    The most central run has the highest mean score, or the lowest if lower values of the metric are
+    better. Runs with mean scores that are equal to 12 decimals are ranked by name.
 
     Parameters
     ----------
     metric : str
-        The name of a metric of external_report that has a best value. In a pair of runs, the lower
-        run provides the labels.
+        The name of a metric of external_report that has a best value. In each pair of runs, the run
+        that sorts first provides the labels.
     frame, id, run, cluster, partition_by, noise, noise_as, average_method : as in run_agreement
     beta, require_same_ids : as in run_agreement
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per run, sorted by partition and rank: the partition columns;
-        run; n_runs, the number of other runs with a score; mean_score, min_score and max_score over
-        these runs; and rank, which is 1 for the most central run. If there is no other run to
-        compare with, the scores and rank are NULL.
+        Same kind as `frame`, with one row per run, sorted by partition and rank. The columns are
+        the partition columns, run, n_runs, mean_score, min_score, max_score and rank. n_runs is the
+        number of other runs with which the run has a score, and mean_score, min_score and max_score
+        summarize these scores. rank is 1 for the most central run. If there is no other run to
+        compare with, the scores and the rank are NULL.
 
     Raises
     ------
@@ -608,10 +612,11 @@ def cluster_stability(
     noise: Any = None,
     noise_as: NoiseAs | None = None,
 ) -> Frame:
-    """Stability of each cluster in a reference run, by its best Jaccard index in all other runs.
+    """Stability of each cluster of a reference run, measured by its best matches in other runs.
 
-    The Jaccard index of two clusters is the number of ids in both clusters, divided by the number
-    of ids in at least one of them. Only ids that are in both runs are counted.
+    The best match is the cluster with the highest Jaccard index. The Jaccard index of two clusters
+    is the number of ids in both clusters, divided by the number of ids in at least one of them.
+    Only ids that are in both runs are counted.
 
     Parameters
     ----------
@@ -622,20 +627,21 @@ def cluster_stability(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per cluster of the reference run, sorted by partition and
-        cluster: the partition columns; cluster; n, the number of its rows; n_runs, the number of
-        other runs that have some of its ids; mean_jaccard and min_jaccard, the mean and the minimum
-        of the best Jaccard indices in these runs; recovered, the share of these runs in which the
-        index is more than 0.75; and dissolved, the share of these runs in which the index is less
-        than 0.5. If n_runs is 0, the last four are NULL. Noise that counts as singletons is not
-        listed, and neither is a partition without the reference run.
+        Same kind as `frame`, with one row per cluster of the reference run, sorted by partition and
+        cluster. The columns are the partition columns, cluster, n, n_runs, mean_jaccard,
+        min_jaccard, recovered and dissolved. n is the number of rows in the cluster, and n_runs is
+        the number of other runs that contain some of its ids. mean_jaccard and min_jaccard are the
+        mean and the minimum of the cluster's best Jaccard indices in these runs. recovered is the
+        share of these runs in which the best index is above 0.75, and dissolved is the share in
+        which it is below 0.5. If n_runs is 0, the last four columns are NULL. Noise that counts as
+        singletons is not listed, nor are partitions without the reference run.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or cannot be grouped, if a run or an id is NULL, if an id occurs
-        twice in a run, if there is no run reference, if noise is not a value of the type of
-        cluster, or if noise_as is unknown.
+        If a column does not exist or cannot be grouped, if a run or an id is NULL, or if an id
+        occurs twice in a run. An error is also raised if there is no run reference, if noise does
+        not have the type of cluster, or if noise_as is unknown.
 
     Notes
     -----

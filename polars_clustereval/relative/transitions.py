@@ -1,4 +1,4 @@
-"""What happened to the clusters from one run to the next, for instance between two nights.
+"""The fate of clusters from one run to the next, for instance between two nights.
 
 The module run_pairs decides which clusters of the two runs are linked. If two clusters are linked
 only to each other, the cluster lives on. A cluster with several links is split or merged, and a
@@ -38,9 +38,9 @@ _IDS_AFTER = ("n_after", "n_joined", "stayed_after")
 def _count_links(pair: RunPair) -> pl.LazyFrame:
     """Return the linked pairs in `pair.overlaps`, with the numbers of links of the two clusters.
 
-    counts_before and counts_after tell whether the link counts for the cluster in the run before
-    and in the run after. n_parts and n_sources are the numbers of links that count for the old
-    cluster and for the new cluster.
+    counts_before and counts_after tell whether the link counts for the old cluster and for the new
+    cluster. n_parts and n_sources are the numbers of links that count for the old cluster and for
+    the new cluster.
     """
     least = pair.links.min_share
     links = pair.overlaps.filter("is_link").with_columns(
@@ -54,10 +54,10 @@ def _count_links(pair: RunPair) -> pl.LazyFrame:
 
 
 def _linked_pairs(pair: RunPair, links: pl.LazyFrame) -> pl.LazyFrame:
-    """Return one row per linked pair that has its own row in transition_sides.
+    """Return the linked pairs that have their own rows in transition_sides.
 
-    A match is the row for both clusters, a part is the row for the new cluster, and a source is the
-    row for the old cluster. `links` is the result of _count_links.
+    A row of the kind match stands for both clusters of a pair, a part stands for the new cluster,
+    and a source stands for the old cluster. `links` is the result of _count_links.
     """
     only_of_old = pl.col("counts_before") & (pl.col("n_parts") == 1)
     only_of_new = pl.col("counts_after") & (pl.col("n_sources") == 1)
@@ -77,13 +77,14 @@ def _linked_pairs(pair: RunPair, links: pl.LazyFrame) -> pl.LazyFrame:
 def _clusters_without_match(
     clusters: pl.LazyFrame, by: list[str], linked: pl.LazyFrame, names: dict[str, Any]
 ) -> pl.LazyFrame:
-    """Return the rows of transition_sides for clusters that have several links or no links.
+    """Return the rows of transition_sides for clusters with several links or without links.
 
     `clusters` are the clusters of one run, with the key `by`, and `linked` are the links that count
-    for these clusters. `names` has names of columns: `sums`, the columns that are summed over the
-    linked clusters of the other run; `other`, the key of the linked clusters; `n_other`, the number
-    of linked clusters; `n_own`; and `most`, the number of links that count for a linked cluster.
-    `names` also has `several` and `none`, the kinds of rows for several links and for no links.
+    for these clusters. `names` contains names of columns. `sums` lists the columns that are summed
+    over the linked clusters of the other run, `other` is the key of the linked clusters, and `most`
+    is the number of links that count for a linked cluster. `n_own` and `n_other` are the numbers of
+    own clusters and of linked clusters. `names` also has `several` and `none`, the kinds of rows
+    for clusters with several links and without links.
     """
     sums = linked.group_by(by).agg(
         pl.col("n", *names["sums"]).sum(),
@@ -121,9 +122,9 @@ def _merged_clusters(pair: RunPair, links: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _transition_of_kind() -> pl.Expr:
-    """Return the word for the kind of a row.
+    """Return the transition that corresponds to the kind of a row.
 
-    For a match, there are three words, and the numbers of ids decide between them.
+    A match is kept, grown or shrunk, depending on its numbers of ids.
     """
     kind, n_before, n_after = pl.col("kind"), pl.col("n_before"), pl.col("n_after")
     return (
@@ -142,15 +143,16 @@ def _transition_of_kind() -> pl.Expr:
 
 
 def transition_sides(pair: RunPair) -> pl.LazyFrame:
-    """Return the rows of run_transitions, unsorted.
+    """Return the unsorted rows of run_transitions.
 
-    Each row has old clusters on one side and new clusters on the other. The columns are the
-    partition columns; old and new, the only cluster on each side, or NULL if a side has no cluster
-    or several clusters; kind (match, part, source, split, merged, gone or new); n_old and n_new,
-    the numbers of clusters; the sums of the columns on both sides; n, the number of ids in linked
-    pairs; and is_both, whether a part of a split cluster is itself merged, or a source of a merged
-    cluster is itself split. transition is the word for the kind, and ambiguity is the reason to
-    doubt it.
+    Each row has old clusters on one side and new clusters on the other. The columns old and new are
+    the only cluster on each side, or NULL if a side has no cluster or several clusters. kind is
+    match, part, source, split, merged, gone or new. n_old and n_new are the numbers of clusters on
+    each side, and n is the number of ids in linked pairs. is_both tells whether a part of a split
+    cluster is itself merged, or a source of a merged cluster is itself split. transition is the
+    word for the kind, and ambiguity is the reason to doubt the transition. The other columns are
+    the partition columns, the sums of the numbers of ids on each side, share_before and
+    share_after.
     """
     links = _count_links(pair)
     sides = pl.concat(
@@ -221,10 +223,10 @@ def run_transitions(
     noise: Any = None,
     noise_as: NoiseAs | None = None,
 ) -> Frame:
-    """What happened to each cluster from one run to the next, such as kept, split, merged or gone.
+    """The fate of each cluster from one run to the next, such as kept, split, merged or gone.
 
-    If two clusters are linked only to each other, the cluster lives on, and is kept, grown or
-    shrunk, depending on the numbers of ids. An old cluster with several links is split into the
+    If two clusters are linked only to each other, the cluster lives on and is kept, grown or
+    shrunk, depending on its numbers of ids. An old cluster with several links is split into the
     linked clusters, and a new cluster with several links is merged from the linked clusters. An old
     cluster without links is gone, and a new cluster without links is new.
 
@@ -234,45 +236,51 @@ def run_transitions(
         The run before and the run after, one row per id. A LazyFrame is read when you collect the
         result.
     id, cluster : str or Expr
-        Identifier of the clustered object, and cluster of the object, of any groupable type. Both
-        frames have these columns, with the same types. Rows with a NULL cluster are ignored.
+        The identifier of the clustered object and the object's cluster, of any groupable type. Both
+        frames must have these columns, with the same types. Rows with a NULL cluster are ignored.
     threshold : float
-        Two clusters are linked if their common ids are at least this share of one of the two
-        clusters, where only ids that are in both runs are counted. The threshold is above 0 and at
+        Two clusters are linked if their common ids make up at least this share of one of the two
+        clusters. Only ids that are in both runs are counted. The threshold must be above 0 and at
         most 1.
     min_share : float
-        A link counts for a cluster if the common ids are at least this share of the cluster. With
-        0.1, parts and sources with less than a tenth of the ids are ignored. The value is from 0 to
-        the threshold.
+        A link counts for a cluster if the common ids make up at least this share of the cluster.
+        With 0.1, parts and sources with less than a tenth of the ids are ignored. The share must be
+        between 0 and the threshold.
     partition_by : str, Expr or sequence of these, optional
         Columns of both frames whose groups are evaluated separately. NULL is also a group.
     noise : object, optional
-        The value of cluster that marks noise, in both runs.
+        The cluster value that marks noise in both runs.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Whether noise counts as an ordinary cluster, as not being in the run, or as one cluster per
-        row. In the last case, these clusters are not listed in the result.
+        How noise is treated: as an ordinary cluster, as absent from the run, or as one cluster per
+        row. With 'singletons', the clusters of noise rows are not listed in the result.
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame_before`, one row per cluster of either run, sorted: the partition
-        columns; cluster_before; cluster_after; transition; and ambiguity, the reason to doubt the
-        transition: 'split and merged', 'scattered' (less than the threshold of the old cluster's
-        ids are in the row's new clusters), 'gathered' (the reverse) or NULL. A cluster that lives
-        on has one row for both runs. A split cluster has a row with cluster_after NULL, and a row
-        with both clusters for each of its parts. A merged cluster has a row with cluster_before
-        NULL, and a row with both clusters for each of its sources. The other columns describe the
-        clusters of the row: n_before and n_after, the numbers of their ids in each run; n_common,
-        the number of ids in linked clusters; n_left and n_joined, the numbers of ids in only one
-        run; n_clusters_before and n_clusters_after, the numbers of clusters; and share_before and
-        share_after, n_common as a share of the ids that are in both runs (NULL if there are none).
+        Same kind as `frame_before`, with one row per cluster of either run, sorted by partition and
+        cluster. A cluster that lives on has one row for both runs. A split cluster has a row in
+        which cluster_after is NULL, and a row with both clusters for each of its parts. A merged
+        cluster has a row in which cluster_before is NULL, and a row with both clusters for each of
+        its sources. The columns are the partition columns, cluster_before, cluster_after and the
+        following:
+
+        * transition is kept, grown, shrunk, split, merged, gone or new.
+        * ambiguity is the reason to doubt the transition: 'split and merged', 'scattered' (less
+          than the threshold of the old cluster's ids are in the row's new clusters), 'gathered'
+          (the reverse) or NULL.
+        * n_before and n_after are the numbers of ids of the row's clusters in each run.
+        * n_common is the number of ids in linked clusters.
+        * n_left and n_joined are the numbers of ids in only one run.
+        * n_clusters_before and n_clusters_after are the row's numbers of clusters.
+        * share_before and share_after are n_common as a share of each side's ids that are in both
+          runs, or NULL if there are no such ids.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, cannot be grouped, or has different types in the two frames; if
-        an id is NULL or occurs twice in a run; if noise is not a value of the type of cluster; or
-        if an option is unknown.
+        If a column does not exist, cannot be grouped, or has different types in the two frames, or
+        if an id is NULL or occurs twice in a run. An error is also raised if noise does not have
+        the type of cluster, or if an option is unknown.
 
     Notes
     -----
@@ -319,7 +327,7 @@ def transition_overlaps(
     noise: Any = None,
     noise_as: NoiseAs | None = None,
 ) -> Frame:
-    """Pairs of a cluster in one run and a cluster in the next run that have common ids.
+    """Pairs of clusters, one from each of two runs, that have ids in common.
 
     Parameters
     ----------
@@ -329,11 +337,13 @@ def transition_overlaps(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame_before`, one row per pair of clusters with common ids, sorted: the
-        partition columns; cluster_before; cluster_after; n_before; n_after; n_common; share_before
-        and share_after, which are n_common divided by the number of each cluster's ids that are in
-        both runs; jaccard, the Jaccard index of the two clusters on these ids; and is_link, whether
-        a share reaches the threshold.
+        Same kind as `frame_before`, with one row per pair of clusters with common ids, sorted by
+        partition and cluster. The columns are the partition columns, cluster_before, cluster_after,
+        n_before, n_after, n_common, share_before, share_after, jaccard and is_link. n_common is the
+        number of common ids. share_before and share_after are n_common divided by the number of
+        each cluster's ids that are in both runs. jaccard is the Jaccard index of the two clusters,
+        restricted to ids that are in both runs. is_link tells whether one of the shares reaches the
+        threshold.
 
     Raises
     ------
@@ -380,9 +390,9 @@ def moved_ids(
 ) -> Frame:
     """Ids that have moved, left or joined from one run to the next.
 
-    An id has moved if its new cluster is not linked to its old cluster, in the sense of
+    An id has moved if its new cluster is not linked to its old cluster, as defined in
     run_transitions. Therefore the ids in the parts of a split cluster do not count as moved. The
-    function affected_ids also lists such ids.
+    function affected_ids also lists the ids of split and merged clusters.
 
     Parameters
     ----------
@@ -392,9 +402,10 @@ def moved_ids(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame_before`, one row per id that has moved, left or joined, sorted: the
-        partition columns; id; cluster_before, which is NULL if the id has joined; and
-        cluster_after, which is NULL if the id has left.
+        Same kind as `frame_before`, with one row per id that has moved, left or joined, sorted by
+        partition and id. The columns are the partition columns, id, cluster_before and
+        cluster_after. cluster_before is NULL if the id has joined, and cluster_after is NULL if the
+        id has left.
 
     Raises
     ------
@@ -441,24 +452,26 @@ def affected_ids(
     noise: Any = None,
     noise_as: NoiseAs | None = None,
 ) -> Frame:
-    """Ids whose companions, which are the other ids in their cluster, have changed from run to run.
+    """Ids whose companions (the other ids in their cluster) have changed from one run to the next.
 
-    These are the ids of clusters that were split or merged, the ids that have moved, left or
-    joined, and the ids of clusters that another id has left or joined. moved_ids lists fewer ids.
+    The affected ids are the ids of clusters that were split or merged, the ids that have moved,
+    left or joined, and the ids of clusters that another id has left or joined. The function
+    moved_ids lists fewer ids.
 
     Parameters
     ----------
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
-        Whether noise counts as an ordinary cluster, as not being in the run, or as one cluster per
+        How noise is treated: as an ordinary cluster, as absent from the run, or as one cluster per
         row, so that a noise row has no companions.
     frame_before, frame_after, id, cluster, partition_by, noise : as in run_transitions
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame_before`, one row per affected id, sorted: the partition columns; id;
-        cluster_before, which is NULL if the id has joined; cluster_after, which is NULL if the id
-        has left; and n_kept, n_lost and n_gained, the numbers of companions that the id has in both
+        Same kind as `frame_before`, with one row per affected id, sorted by partition and id. The
+        columns are the partition columns, id, cluster_before, cluster_after, n_kept, n_lost and
+        n_gained. cluster_before is NULL if the id has joined, and cluster_after is NULL if the id
+        has left. n_kept, n_lost and n_gained are the numbers of companions that the id has in both
         runs, only in the run before, and only in the run after. An id that has left has lost all of
         its companions, and an id that has joined has gained all of its companions.
 

@@ -9,8 +9,8 @@ The queries for points have one expression per coordinate. With several hundred 
 therefore takes a long time to plan a query.
 
 ``contingency_matrix`` reads the rows once. You can save its result as a DataFrame, a view or a
-table. If you leave out ``label`` and ``cluster``, the other functions read such a saved contingency
-table instead of the rows.
+table. If you leave out ``label`` and ``cluster``, the other functions for labels except
+``bcubed_samples`` read a saved contingency table instead of the rows.
 """
 
 from __future__ import annotations

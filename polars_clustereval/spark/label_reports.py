@@ -1,7 +1,7 @@
-"""The functions of ``polars_clustereval.spark`` that evaluate clusters by true labels.
+"""The functions of ``polars_clustereval.spark`` that compare clusters with true labels.
 
-Each function passes on its arguments as ``locals()``, a dict with the names of the parameters as
-keys. No function has other local variables.
+Each function passes its arguments on as ``locals()``, a dict that maps parameter names to values.
+Therefore, no function may have other local variables.
 """
 
 from __future__ import annotations
@@ -35,52 +35,54 @@ def contingency_matrix(
     noise_as: NoiseAs | None = None,
     metrics: Sequence[str] | None = None,
 ) -> DataFrame:
-    """Sparse contingency table: one row for each label and cluster that have rows in common.
+    """Sparse contingency table, with one row per label and cluster that have rows in common.
 
     Parameters
     ----------
     tbl : DataFrame or str
-        A Spark DataFrame, or the name of a table or view of the active session, in the form that
-        ``session.table`` takes.
+        A Spark DataFrame, or the name of a table or view in the active session, as you would pass
+        it to ``session.table``.
     label, cluster : str or Column, optional
-        True class and assigned cluster. If you leave out both, `tbl` must be a saved contingency
-        table. Its rows with the same label and cluster, such as those of several days or shards,
-        are merged.
+        The true class and the assigned cluster. If you leave out both, `tbl` must be a saved
+        contingency table. Rows of a saved table that have the same label and cluster, for example
+        because they come from several days or shards, are merged.
     weight : str or Column, optional
-        How many times a row counts. The weights are whole numbers >= 0, with a sum of at most 1e12
-        in each partition.
+        How many times a row counts. The weights must be whole numbers >= 0, and add up to at most
+        1e12 in each partition.
     partition_by : str, Column or a sequence of them, optional
-        Key of the partitions, each of which has a contingency table of its own. Several columns
-        become a struct.
+        The partition of each row. Each partition gets its own contingency table. Several columns
+        are combined into a struct.
     noise : str, int, float or bool, optional
-        Value of `cluster` that marks noise.
+        The value of `cluster` that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Whether noise counts as an ordinary cluster, is left out, or counts as one cluster per row.
     metrics : sequence of str, optional
-        The columns of the result, in this order, after the columns that identify its rows
-        (``partition_key`` with `partition_by`, and here ``label`` and ``cluster``); by default all
-        columns. Anything that these columns do not need is not computed.
+        The columns to return, in this order; by default all columns. The columns that identify a
+        row always come first: ``partition_key`` with `partition_by`, then ``label`` and
+        ``cluster``. Only what the requested columns need is computed.
 
     Returns
     -------
     DataFrame
-        ``partition_key`` (a NULL string without `partition_by`), ``label``, ``cluster``, ``n`` and
-        ``copies``, which is 1. With `noise_as` 'singletons', all noise rows with the same label are
-        one row, where cluster is NULL, n is 1, and copies is the number of these noise rows. Rows
-        with a NULL label or cluster are left out. If there are no rows, the result is empty.
+        One row per label and cluster, with ``partition_key`` (a NULL string without
+        `partition_by`), ``label``, ``cluster``, ``n`` and ``copies``, which is 1. With `noise_as`
+        'singletons', all noise rows with the same label form one row, in which cluster is NULL, n
+        is 1, and copies is the number of these noise rows. Rows with a NULL label or cluster are
+        left out. If there are no rows, the result is empty.
 
     Raises
     ------
     ClusterEvalError
-        If a table or column does not exist, if an option is invalid, if `metrics` has a name that
-        the result does not have, if the noise value has another type than `cluster`, if weights are
-        negative, fractional or NULL, or if `tbl` should be a saved contingency table and is not.
+        If a table, a column or a name in `metrics` does not exist, if an option is invalid, or if
+        the noise value and `cluster` have different types. The function also raises this error if a
+        weight is negative, fractional or NULL, or if `label` and `cluster` are left out and `tbl`
+        is not a saved contingency table.
     ImportError
         If pyspark is missing: ``pip install 'polars_clustereval[spark]'``.
 
     See Also
     --------
-    polars_clustereval.contingency_matrix : the same for a Polars frame.
+    polars_clustereval.contingency_matrix : The same table for a Polars frame.
 
     Examples
     --------
@@ -103,17 +105,18 @@ def pair_counts(
     noise_as: NoiseAs | None = None,
     metrics: Sequence[str] | None = None,
 ) -> DataFrame:
-    """Counts of unordered pairs of rows, by whether both rows have the same label and cluster.
+    """Counts of unordered pairs of rows that share a label, a cluster, both, or neither.
 
-    The parameters and errors are those of `contingency_matrix`. If you leave out `label` and
+    The parameters and errors are the same as in `contingency_matrix`. If you leave out `label` and
     `cluster`, `tbl` must be a saved contingency table.
 
     Returns
     -------
     DataFrame
-        One row per partition: ``partition_key``; and, as DECIMAL(38, 0), ``tp`` (same label and
-        cluster), ``fp`` (only same cluster), ``fn`` (only same label) and ``tn`` (neither). If
-        there are no rows, the result is one row of zeros; with `partition_by`, it is empty.
+        One row per partition, with ``partition_key`` and four counts of type DECIMAL(38, 0): ``tp``
+        (same label and cluster), ``fp`` (only the same cluster), ``fn`` (only the same label) and
+        ``tn`` (neither). If there are no rows, the result is one row of zeros, or empty with
+        `partition_by`.
 
     Examples
     --------
@@ -137,10 +140,10 @@ def external_report(
     adjusted: bool = True,
     metrics: Sequence[str] | None = None,
 ) -> DataFrame:
-    """Every external metric: one row per partition, one column per metric.
+    """All external metrics, with one row per partition and one column per metric.
 
-    The rows are read once. The amount of data that is shuffled grows with the number of cells, not
-    with the number of rows.
+    The rows are read once. The amount of shuffled data grows with the number of cells of the
+    contingency table, not with the number of rows.
 
     Parameters
     ----------
@@ -148,30 +151,31 @@ def external_report(
         As in `contingency_matrix`. If you leave out `label` and `cluster`, `tbl` must be a saved
         contingency table.
     average_method : {'arithmetic', 'geometric', 'min', 'max', 'joint'}
-        Mean of the entropies in the normalized and the adjusted mutual information. 'joint' needs
-        `adjusted` to be False.
+        How the normalized and the adjusted mutual information average the two entropies. 'joint'
+        requires `adjusted` to be False.
     beta : float
         Weight of recall in F measures, and of completeness in the V measure.
     adjusted : bool
-        False leaves out the expected and the adjusted mutual information.
+        If False, the expected and the adjusted mutual information are left out.
 
     Returns
     -------
     DataFrame
-        ``partition_key``, ``n``, ``n_dropped``, ``n_noise``, ``n_labels``, ``n_clusters``, and the
-        metrics. For a saved contingency table, ``n_dropped`` and ``n_noise`` are NULL, because the
-        table does not contain the rows that were left out. If there are no rows, the result is one
-        row with n = 0 and NULL metrics; with `partition_by`, the result is empty. The result is
-        also this single row for a saved contingency table in which all partitions are empty.
+        One row per partition, with ``partition_key``, ``n``, ``n_dropped``, ``n_noise``,
+        ``n_labels``, ``n_clusters`` and the metrics. For a saved contingency table, ``n_dropped``
+        and ``n_noise`` are NULL, because the table does not contain the rows that were left out. If
+        there are no rows, the result is one row with n = 0 and NULL metrics, or empty with
+        `partition_by`. For a saved contingency table in which all partitions are empty, the result
+        is also one row with n = 0.
 
     Raises
     ------
     ClusterEvalError
-        For the same reasons as `contingency_matrix`.
+        Under the same conditions as in `contingency_matrix`.
 
     See Also
     --------
-    polars_clustereval.external_report : the same for a Polars frame.
+    polars_clustereval.external_report : The same report for a Polars frame.
 
     Examples
     --------
@@ -197,10 +201,10 @@ def entity_resolution_report(
     beta: float = 1.0,
     metrics: Sequence[str] | None = None,
 ) -> DataFrame:
-    """All measures of entity resolution: one row per partition, one column per measure.
+    """All measures of entity resolution, with one row per partition and one column per measure.
 
-    The parameters are those of `polars_clustereval.entity_resolution_report`. The input, the cost
-    and the errors are the same as in `external_report`.
+    The parameters are the same as in `polars_clustereval.entity_resolution_report`. The input, the
+    errors, and the amount of data that is read and shuffled are the same as in `external_report`.
 
     Examples
     --------
@@ -221,18 +225,19 @@ def external_cluster_report(
     noise_as: NoiseAs | None = None,
     metrics: Sequence[str] | None = None,
 ) -> DataFrame:
-    """Size, purity and majority label of each cluster: one row per partition and cluster.
+    """Size, purity and majority label of each cluster, with one row per partition and cluster.
 
-    The parameters and errors are those of `contingency_matrix`. If you leave out `label` and
+    The parameters and errors are the same as in `contingency_matrix`. If you leave out `label` and
     `cluster`, `tbl` must be a saved contingency table.
 
     Returns
     -------
     DataFrame
-        ``partition_key``, ``cluster``, ``n``, ``n_labels``, ``majority_label`` (the lowest label in
-        a tie), ``majority_n``, ``purity``, ``entropy`` (in nats) and ``joined_pairs``, the number
-        of pairs of rows in the cluster that have different labels. All singletons together are one
-        row with cluster NULL and n = 1. If there are no rows, the result is empty.
+        One row per cluster, with ``partition_key``, ``cluster``, ``n``, ``n_labels``,
+        ``majority_label`` (the lowest label in a tie), ``majority_n``, ``purity``, ``entropy`` (in
+        nats) and ``joined_pairs``, which is the number of pairs of rows in the cluster that have
+        different labels. All singletons together form one row with cluster NULL and n = 1. If there
+        are no rows, the result is empty.
 
     Examples
     --------
@@ -253,18 +258,18 @@ def external_label_report(
     noise_as: NoiseAs | None = None,
     metrics: Sequence[str] | None = None,
 ) -> DataFrame:
-    """Size, recall and majority cluster of each label: one row per partition and label.
+    """Size, recall and majority cluster of each label, with one row per partition and label.
 
-    The parameters and errors are those of `contingency_matrix`. If you leave out `label` and
+    The parameters and errors are the same as in `contingency_matrix`. If you leave out `label` and
     `cluster`, `tbl` must be a saved contingency table.
 
     Returns
     -------
     DataFrame
-        ``partition_key``, ``label``, ``n``, ``n_clusters``, ``majority_cluster`` (the lowest
-        cluster in a tie), ``majority_n``, ``recall``, ``entropy`` (in nats) and ``split_pairs``,
-        the number of pairs of rows with the label that are in different clusters. If there are no
-        rows, the result is empty.
+        One row per label, with ``partition_key``, ``label``, ``n``, ``n_clusters``,
+        ``majority_cluster`` (the lowest cluster in a tie), ``majority_n``, ``recall``, ``entropy``
+        (in nats) and ``split_pairs``, which is the number of pairs of rows with the label that are
+        in different clusters. If there are no rows, the result is empty.
 
     Examples
     --------
@@ -295,21 +300,21 @@ def bcubed_samples(
         As in `contingency_matrix`, except that `tbl` cannot be a saved contingency table, because
         such a table does not contain the individual rows.
     id : str or Column, optional
-        Identifier of a row. By default, Spark numbers the rows (``monotonically_increasing_id``);
-        the numbers are unique, but not consecutive.
+        The identifier of a row. By default, Spark numbers the rows with
+        ``monotonically_increasing_id``, so the numbers are unique but not consecutive.
 
     Returns
     -------
     DataFrame
-        ``partition_key``, ``id``, ``label``, ``cluster`` (NULL for a singleton),
-        ``bcubed_precision``, the share of the rows of its cluster that have its label, and
-        ``bcubed_recall``, the share of the rows with its label that are in its cluster. If there
-        are no rows, the result is empty.
+        The columns are ``partition_key``, ``id``, ``label``, ``cluster`` (NULL for a singleton),
+        ``bcubed_precision`` and ``bcubed_recall``. The precision of a row is the share of the rows
+        in its cluster that have its label. The recall is the share of the rows with its label that
+        are in its cluster. If there are no rows, the result is empty.
 
     Raises
     ------
     ClusterEvalError
-        For the same reasons as `contingency_matrix`.
+        Under the same conditions as in `contingency_matrix`.
 
     Examples
     --------

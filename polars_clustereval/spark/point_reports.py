@@ -1,7 +1,7 @@
-"""The functions of ``polars_clustereval.spark`` that evaluate the clusters of points.
+"""The functions of ``polars_clustereval.spark`` that evaluate clusters of points.
 
-Each function passes on its arguments as ``locals()``, a dict with the names of the parameters as
-keys. No function has other local variables.
+Each function passes its arguments on as ``locals()``, a dict that maps parameter names to values.
+Therefore, no function may have other local variables.
 """
 
 from __future__ import annotations
@@ -41,62 +41,63 @@ def internal_report(
     missing: Missing = "error",
     metrics: Sequence[str] | None = None,
 ) -> DataFrame:
-    """Internal indices from the centers of clusters: one row per partition.
+    """Internal indices that are computed from cluster centers, with one row per partition.
 
-    The points are read twice. The amount of data that is shuffled grows with the numbers of
-    clusters and coordinates, not with the number of points.
+    The points are read twice. The amount of shuffled data grows with the numbers of clusters and
+    coordinates, not with the number of points.
 
     Parameters
     ----------
     tbl : DataFrame or str
-        A Spark DataFrame, or the name of a table or view of the active session, in the form that
-        ``session.table`` takes.
+        A Spark DataFrame, or the name of a table or view in the active session, as you would pass
+        it to ``session.table``.
     vector : str or Column, or a sequence of them
-        Columns with the coordinates, or one column of arrays or of ``pyspark.ml`` vectors. To find
-        the length of the vectors, one row of such a column is read.
+        The columns with the coordinates, or one column of arrays or ``pyspark.ml`` vectors. For a
+        column of arrays or vectors, the function reads one row to find their length.
     cluster : str or Column
-        Assigned cluster.
+        The assigned cluster.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
-        Distance between two points, by its name in scipy.
+        The distance between two points. The names are the same as in scipy.
     p : float
-        Order of the distance ``minkowski``, at least 1.
+        The order of the distance ``minkowski``, which must be at least 1.
     center : {'mean', 'median'}
-        How each coordinate of the center of a cluster is computed.
+        Whether each coordinate of a cluster's center is the mean or the median.
     partition_by : str, Column or a sequence of them, optional
-        Key of the partitions, each of which has its own row. Several columns become a struct.
+        The partition of each point. The result has one row per partition. Several columns are
+        combined into a struct.
     noise : str, int, float or bool, optional
-        Value of `cluster` that marks noise.
+        The value of `cluster` that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Whether noise counts as an ordinary cluster, is left out, or counts as one cluster per
         point.
     weights : sequence of float, optional
         A weight > 0 for each coordinate, as in scipy.
     missing : {'error', 'drop'}
-        Whether a vector with a NULL coordinate is an error, or its row is left out and counted in
-        n_dropped.
+        Whether a NULL coordinate raises an error, or its row is left out and counted in
+        ``n_dropped``.
     metrics : sequence of str, optional
-        The columns of the result, in this order, after those that identify its rows
-        (``partition_key`` with `partition_by`, and ``cluster`` in a table by cluster); by default
-        all columns. Anything that these columns do not need is not computed.
+        The columns to return, in this order; by default all columns. The columns that identify a
+        row always come first: ``partition_key`` with `partition_by`, and ``cluster`` in a table
+        with one row per cluster. Only what the requested columns need is computed.
 
     Returns
     -------
     DataFrame
-        ``partition_key`` (a NULL string without `partition_by`), ``n``, ``n_dropped``, ``n_noise``,
-        ``n_dims``, ``n_clusters``, ``n_singletons``, and the indices, each of which is NULL where
-        it is undefined. If there are no rows, the result is one row with n = 0; with
-        `partition_by`, it is empty.
+        One row per partition, with ``partition_key`` (a NULL string without `partition_by`), ``n``,
+        ``n_dropped``, ``n_noise``, ``n_dims``, ``n_clusters``, ``n_singletons`` and the indices. An
+        index that is undefined is NULL. If there are no rows, the result is one row with n = 0, or
+        empty with `partition_by`.
 
     Raises
     ------
     ClusterEvalError
-        If a table or column does not exist, if an option is invalid, if `metrics` has a name that
-        the result does not have, if the noise value has another type than `cluster`, or if a
-        coordinate of a row that counts is NULL, NaN or infinite.
+        If a table, a column or a name in `metrics` does not exist, if an option is invalid, or if
+        the noise value and `cluster` have different types. The function also raises this error if a
+        row that is not left out has a coordinate that is NULL, NaN or infinite.
 
     See Also
     --------
-    polars_clustereval.internal_report : the same for a Polars frame.
+    polars_clustereval.internal_report : The same report for a Polars frame.
 
     Examples
     --------
@@ -124,17 +125,17 @@ def internal_cluster_report(
     missing: Missing = "error",
     metrics: Sequence[str] | None = None,
 ) -> DataFrame:
-    """Size, centroid, spread and nearest cluster of each cluster: one row per cluster.
+    """Size, centroid, spread and nearest cluster of each cluster, with one row per cluster.
 
-    The parameters and errors are those of `internal_report`.
+    The parameters and errors are the same as in `internal_report`.
 
     Returns
     -------
     DataFrame
-        ``partition_key``, ``cluster``, ``n``, ``centroid``, ``ssw``, ``mean_distance``,
-        ``max_distance``, ``nearest_cluster`` and ``nearest_distance`` (NULL if there is one
-        cluster). With `noise_as` 'singletons', each noise point has its own row, where cluster is
-        NULL.
+        One row per cluster, with ``partition_key``, ``cluster``, ``n``, ``centroid``, ``ssw``,
+        ``mean_distance``, ``max_distance``, ``nearest_cluster`` and ``nearest_distance`` (NULL if
+        there is only one cluster). With `noise_as` 'singletons', each noise point has its own row,
+        in which cluster is NULL.
 
     Examples
     --------
@@ -159,14 +160,15 @@ def centroids(
     missing: Missing = "error",
     metrics: Sequence[str] | None = None,
 ) -> DataFrame:
-    """Centroid of each cluster: one row per partition and cluster.
+    """Centroid of each cluster, with one row per partition and cluster.
 
-    The parameters and errors are those of `internal_report`.
+    The parameters and errors are the same as in `internal_report`.
 
     Returns
     -------
     DataFrame
-        ``partition_key``, ``cluster``, ``n`` and ``centroid``, an array of DOUBLE.
+        One row per cluster, with ``partition_key``, ``cluster``, ``n`` and ``centroid``, which is
+        an array of DOUBLE.
 
     Examples
     --------
@@ -191,16 +193,17 @@ def neighbor_report(
     missing: Missing = "error",
     metrics: Sequence[str] | None = None,
 ) -> DataFrame:
-    """Indices that need the distance from every point to every center: one row per partition.
+    """Indices that need the distance from every point to every center, one row per partition.
 
-    The parameters and errors are those of `internal_report`. Each point is joined to all clusters
-    of its partition, so the time grows with the number of points times the number of clusters.
+    The parameters and errors are the same as in `internal_report`. Each point is joined with all
+    clusters of its partition, so the time grows with the number of points times the number of
+    clusters.
 
     Returns
     -------
     DataFrame
-        ``partition_key``, ``n``, ``n_dropped``, ``n_noise``, ``n_dims``, ``n_clusters``,
-        ``wemmert_gancarski_index`` and ``s_dbw_index``.
+        One row per partition, with ``partition_key``, ``n``, ``n_dropped``, ``n_noise``,
+        ``n_dims``, ``n_clusters``, ``wemmert_gancarski_index`` and ``s_dbw_index``.
 
     Examples
     --------
@@ -226,16 +229,16 @@ def silhouette_score(
     missing: Missing = "error",
     metrics: Sequence[str] | None = None,
 ) -> DataFrame:
-    """Mean silhouette of all points: one row per partition.
+    """Mean silhouette of all points, with one row per partition.
 
     Parameters
     ----------
     tbl, vector, cluster, p, partition_by, noise, noise_as, weights, missing, metrics
         As in `internal_report`.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
-        With method 'exact', the distance must be ``sqeuclidean`` or ``cosine``, whose silhouettes
-        follow from sums over clusters. Any other distance would need all pairs of points, so the
-        function raises an error.
+        With method 'exact', the distance must be ``sqeuclidean`` or ``cosine``, because their
+        silhouettes can be computed from sums over clusters. Any other distance would need all pairs
+        of points, so the function raises an error.
     method : {'exact', 'simplified'}
         'simplified' uses distances to centroids instead of mean distances to points.
     between : {'nearest', 'mean_other', 'furthest'}
@@ -246,20 +249,22 @@ def silhouette_score(
     Returns
     -------
     DataFrame
-        ``partition_key``, ``n``, ``n_dropped``, ``n_noise``, ``n_clusters``, ``n_singletons``,
-        ``n_evaluated``, ``silhouette``, ``silhouette_macro``, ``silhouette_max``,
-        ``silhouette_lower`` and ``silhouette_upper``, in [-1, 1], best 1. The scores are NULL if
-        there are fewer than two clusters, or if every point is a cluster. ``std_error`` is NULL,
-        because no points are sampled.
+        One row per partition, with ``partition_key``, ``n``, ``n_dropped``, ``n_noise``,
+        ``n_clusters``, ``n_singletons``, ``n_evaluated``, and the scores ``silhouette``,
+        ``silhouette_macro``, ``silhouette_max``, ``silhouette_lower`` and ``silhouette_upper``. The
+        scores are in [-1, 1], and the best value is 1. They are NULL if there are fewer than two
+        clusters, or if every point is a cluster of its own. ``std_error`` is NULL, because no
+        points are sampled.
 
     Raises
     ------
     ClusterEvalError
-        For the same reasons as `internal_report`, and if the distance needs pairs of points.
+        Under the same conditions as in `internal_report`, and if the distance needs pairs of
+        points.
 
     See Also
     --------
-    polars_clustereval.silhouette_score : the same for a Polars frame, with every distance.
+    polars_clustereval.silhouette_score : The same table for a Polars frame, with every distance.
 
     Examples
     --------
@@ -286,17 +291,17 @@ def silhouette_clusters(
     missing: Missing = "error",
     metrics: Sequence[str] | None = None,
 ) -> DataFrame:
-    """Mean silhouette of each cluster: one row per partition and cluster.
+    """Mean silhouette of each cluster, with one row per partition and cluster.
 
-    The parameters and errors are those of `silhouette_score`, except that the distance must be
-    ``sqeuclidean`` or ``cosine``. The function raises an error for any other distance, including
+    The parameters and errors are the same as in `silhouette_score`, except that the distance must
+    be ``sqeuclidean`` or ``cosine``. The function raises an error for any other distance, including
     the default.
 
     Returns
     -------
     DataFrame
-        ``partition_key``, ``cluster``, ``n``, the means ``a``, ``b`` and ``silhouette``, and
-        ``std_error``, which is NULL, because no points are sampled.
+        One row per cluster, with ``partition_key``, ``cluster``, ``n``, the means ``a``, ``b`` and
+        ``silhouette``, and ``std_error``, which is NULL, because no points are sampled.
 
     Examples
     --------
@@ -327,7 +332,7 @@ def silhouette_samples(
     """Silhouette of each point.
 
     Because the result is as long as `tbl`, its rows are computed only when you read them. The
-    required statistics of the clusters are computed when you call the function.
+    statistics of the clusters are computed when you call the function.
 
     Parameters
     ----------
@@ -336,14 +341,15 @@ def silhouette_samples(
     metrics : sequence of str, optional
         As in `silhouette_clusters`.
     id : str or Column, optional
-        Identifier of a point, unique in its partition. By default, Spark numbers the points
-        (``monotonically_increasing_id``): the numbers are unique, but not consecutive.
+        The identifier of a point, which must be unique in its partition. By default, Spark numbers
+        the points with ``monotonically_increasing_id``, so the numbers are unique but not
+        consecutive.
 
     Returns
     -------
     DataFrame
-        ``partition_key``, ``id``, ``cluster``, ``neighbor``, ``a``, ``b``, ``silhouette`` and
-        ``std_error``, which is NULL, because no points are sampled.
+        One row per point, with ``partition_key``, ``id``, ``cluster``, ``neighbor``, ``a``, ``b``,
+        ``silhouette`` and ``std_error``, which is NULL, because no points are sampled.
 
     Examples
     --------

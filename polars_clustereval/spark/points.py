@@ -1,4 +1,4 @@
-"""Reports on points: reads the coordinates, and checks them."""
+"""Computation of the reports on points, including reading and checking the coordinates."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal"
 
 
 def compute_points(name: str, arguments: Mapping[str, Any], *, lazy: bool = False) -> DataFrame:
-    """Return the rows of `name`, a table macro that takes points, as a Spark DataFrame.
+    """Return the result of the table macro `name`, which takes points, as a Spark DataFrame.
 
-    `arguments` holds all arguments of the function with this name, by parameter. Without an id,
-    Spark numbers the rows. The result is computed immediately, unless `lazy` is TRUE or the session
-    cannot store it.
+    `arguments` maps the parameters of the Spark function `name` to the user's arguments. Without an
+    id, Spark numbers the rows. The result is computed immediately, unless `lazy` is True or the
+    session cannot store results.
     """
     frame = open_table(arguments["tbl"])
     options = given_options(arguments)
@@ -89,16 +89,16 @@ def compute_points(name: str, arguments: Mapping[str, Any], *, lazy: bool = Fals
 
 
 def _coordinate_name(place: int) -> str:
-    """Return the name of the column for the coordinate at the position `place`, from 0."""
+    """Return the column name for the coordinate at position `place`, counted from 0."""
     return f"__ce_coordinate_{place}"
 
 
 def _read_coordinates(frame: DataFrame, vector: Any, missing: Missing) -> list[Column]:
-    """Return the coordinates of the points as columns of DOUBLE.
+    """Return the coordinates of the points as DOUBLE columns.
 
-    The query counts a point as missing if its first coordinate is NULL. With `missing` = 'error',
-    only points without any coordinate are missing; for other points with a NULL, the first
-    coordinate becomes NaN, for which the query raises an error.
+    The query treats a point as missing if its first coordinate is NULL. With `missing` = 'error',
+    only a point without any coordinates is missing. If the first coordinate is NULL but another is
+    not, the first one becomes NaN, for which the query raises an error.
     """
     from pyspark.sql import functions
 
@@ -113,7 +113,7 @@ def _read_coordinates(frame: DataFrame, vector: Any, missing: Missing) -> list[C
         for column, dtype in zip(given, types, strict=True):
             if dtype.simpleString().split("(")[0] not in _NUMBERS:
                 raise ClusterEvalError(
-                    f"vector: expected columns of numbers, or one of arrays, got "
+                    f"vector: expected columns of numbers, or one column of arrays, got "
                     f"{dtype.simpleString()} in {column if isinstance(column, str) else 'a Column'}"
                 )
     first, *others = (column.cast("double") for column in columns)
@@ -124,7 +124,7 @@ def _read_coordinates(frame: DataFrame, vector: Any, missing: Missing) -> list[C
 
 
 def _split_arrays(frame: DataFrame, arrays: Column, kind: str) -> list[Column]:
-    """Return the elements of a column of arrays as columns, with a check of their number.
+    """Split a column of arrays into one column per element, and check the number of elements.
 
     One row is read to find the number of elements. If another row has a different number, Spark
     raises an error.

@@ -1,6 +1,6 @@
-"""A query with CTEs as steps, each of which is evaluated once, and then read by later steps.
+"""Splits a query into steps, each of which is evaluated once and then read by later steps.
 
-Spark plans and evaluates a CTE again each time it is read.
+Without steps, Spark would plan and evaluate a CTE again each time it is read.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _COSTLY = (exp.Group, exp.Distinct, exp.Join, exp.Window)
 class Step(NamedTuple):
     """A query in Spark SQL, and the names of the tables and steps that it reads.
 
-    In the text, each of these names is a placeholder, {name}, as the method ``sql`` of a session
-    requires.
+    In the text of the query, each of these names is written as a placeholder, {name}, as the method
+    ``sql`` of a session requires.
     """
 
     name: str
@@ -34,10 +34,10 @@ class QuerySteps:
     """The steps of a query: the CTEs that are worth storing, and the query itself.
 
     `tables` are the names of the tables that the query reads in addition to its CTEs. A CTE is
-    worth storing if it depends on these tables, moves rows, and is read more than once, unless it
-    is NOT MATERIALIZED in the macro, because points stream in that case. A CTE that is joined with
-    streaming points is also worth storing, because only then does Spark know that it is small.
-    Other CTEs are written into the steps that read them.
+    worth storing if it depends on these tables, moves or combines rows, and is read more than once.
+    A CTE that is NOT MATERIALIZED in the macro is not stored, because it should stream points. A
+    CTE that is joined with streaming points is also worth storing, because only then does Spark
+    know that the CTE is small. All other CTEs are written into the steps that read them.
     """
 
     def __init__(self, query: exp.Select, tables: Collection[str]) -> None:
@@ -53,23 +53,23 @@ class QuerySteps:
         return [self._write_step(name, self._bodies[name]) for name in self._kept]
 
     def final_step(self) -> Step:
-        """Return the step that yields the rows of the query; it reads the stored steps."""
+        """Return the step that reads the stored steps and yields the rows of the query."""
         return self._write_step("", self._final)
 
     def whole_query(self) -> Step:
-        """Return the query as a single step, for engines that store nothing."""
+        """Return the query as a single step, for engines that cannot store results."""
         kept, self._kept = self._kept, []
         step = self.final_step()
         self._kept = kept
         return step
 
     def cte_step(self, prefix: str) -> Step:
-        """Return the step of the first CTE whose name begins with `prefix`, stored or not."""
+        """Return the first CTE whose name begins with `prefix` as a step, whether stored or not."""
         name = next(name for name in self._bodies if name.startswith(prefix))
         return self._write_step(name, self._bodies[name])
 
     def _write_step(self, name: str, body: exp.Expr) -> Step:
-        """Return the query `body` as a step with this name, including the CTEs that it needs."""
+        """Return the query `body` as a step called `name`, including the CTEs that it needs."""
         query = body.copy()
         select = query if isinstance(query, exp.Select) else _select_all(query)
         needed = self._find_inlined(body)
@@ -90,9 +90,9 @@ class QuerySteps:
         return Step(name, select.sql(dialect="spark"), sorted(reads))
 
     def _write_subqueries(self, query: exp.Expr, names: Collection[str]) -> None:
-        """Replace the names of CTEs in a query by their queries, in place.
+        """Replace the names of CTEs in a query with subqueries, in place.
 
-        If tables are read through a CTE, Spark forgets which of them to broadcast.
+        If a query reads tables through a CTE, Spark forgets which of the tables to broadcast.
         """
         for table in list(query.find_all(exp.Table)):
             if table.name in names:
@@ -102,7 +102,7 @@ class QuerySteps:
                 table.replace(subquery)
 
     def _find_inlined(self, body: exp.Expr) -> list[str]:
-        """Return the CTEs that the query of a step contains, in their order."""
+        """Return the CTEs that are written into the query of a step, in their original order."""
         needed: set[str] = set()
         waiting = [body]
         while waiting:
@@ -112,11 +112,14 @@ class QuerySteps:
         return [name for name in self._bodies if name in needed]
 
     def _reads_of(self, body: exp.Expr) -> list[str]:
-        """Return the names of the CTEs that a query reads, each as often as it reads it."""
+        """Return the names of the CTEs that a query reads.
+
+        A CTE that is read twice occurs twice.
+        """
         return [table.name for table in body.find_all(exp.Table) if table.name in self._bodies]
 
     def _find_kept(self) -> list[str]:
-        """Return the names of the CTEs that are worth storing, in their order."""
+        """Return the names of the CTEs that are worth storing, in their original order."""
         dependent = self._find_dependent()
         joined = self._find_joined()
         uses = dict.fromkeys(self._bodies, 0)
@@ -134,12 +137,12 @@ class QuerySteps:
         return kept
 
     def _find_joined(self) -> set[str]:
-        """Return the names of the CTEs that are joined with points while the points stream."""
+        """Return the names of the CTEs that are joined with streaming points."""
         joins = (join for name in self._streamed for join in self._bodies[name].find_all(exp.Join))
         return {join.this.name for join in joins if isinstance(join.this, exp.Table)}
 
     def _find_dependent(self) -> set[str]:
-        """Return the names of the CTEs that read one of the tables, even through other CTEs."""
+        """Return the names of the CTEs that read a table directly or through other CTEs."""
         dependent: set[str] = set()
         for name, body in self._bodies.items():
             if {table.name for table in body.find_all(exp.Table)} & (self._tables | dependent):
@@ -148,13 +151,16 @@ class QuerySteps:
 
 
 def _select_all(query: exp.Expr) -> exp.Select:
-    """Return SELECT * FROM (query), for a query that is a UNION."""
+    """Return SELECT * FROM (query), which turns a UNION into a SELECT."""
     alias = exp.TableAlias(this=exp.to_identifier("__ce_step"))
     return exp.select("*").from_(exp.Subquery(this=query, alias=alias))
 
 
 def _write_placeholder(table: exp.Table) -> None:
-    """Replace the name of a table by a placeholder, in place; columns keep their qualifier."""
+    """Replace the name of a table with a placeholder, in place.
+
+    The name becomes an alias, so that columns that are qualified by it stay valid.
+    """
     if not table.alias:
         table.set("alias", exp.TableAlias(this=exp.to_identifier(table.name)))
     table.set("this", exp.Var(this=f"{{{table.name}}}"))

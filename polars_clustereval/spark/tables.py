@@ -1,7 +1,8 @@
-"""The code that all functions share: it reads and checks columns, and evaluates steps on Spark.
+"""Code that all Spark functions share: it reads and checks columns, and evaluates queries.
 
-A table is the query of ``to_sql``, run in steps (query_steps.py). A step is a local checkpoint, so
-that Spark plans and evaluates it once, and broadcasts it if it is small.
+Each table is computed by a query of ``to_sql``, which is split into steps (see query_steps.py). The
+result of a step is stored as a local checkpoint, so that Spark plans and evaluates the step only
+once. Small results are broadcast.
 """
 
 from __future__ import annotations
@@ -57,15 +58,16 @@ _OWN_ERROR = re.compile(
 _NO_SESSION = (
     "tbl: expected a DataFrame, or the name of a table of the active Spark session; there is no "
     "session. SparkSession.builder.getOrCreate() starts one; it needs Java 17 or newer (Debian: "
-    "apt-get install openjdk-17-jre-headless). builder.remote(url) connects to a server without"
+    "apt-get install openjdk-17-jre-headless). builder.remote(url) connects to a server and "
+    "needs no Java"
 )
 
 
 def compute_table(name: str, arguments: Mapping[str, Any], *, lazy: bool = False) -> DataFrame:
-    """Return the rows of the table macro `name` as a DataFrame, in the session of its input.
+    """Return the result of the table macro `name` as a DataFrame, in the session of its input.
 
-    `arguments` holds all arguments of the function with this name, by parameter. The result is
-    computed immediately, unless `lazy` is TRUE or the session cannot store it.
+    `arguments` maps the parameters of the Spark function `name` to the user's arguments. The result
+    is computed immediately, unless `lazy` is True or the session cannot store results.
     """
     frame = open_table(arguments["tbl"])
     options = given_options(arguments)
@@ -93,12 +95,12 @@ def compute_table(name: str, arguments: Mapping[str, Any], *, lazy: bool = False
 
 
 def given_options(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of all options, from `arguments` or else from the defaults."""
+    """Return the values of all options, with defaults for options that are not in `arguments`."""
     return {key: arguments.get(key, default) for key, default in OPTIONS.items()}
 
 
 def open_table(tbl: DataFrame | str) -> DataFrame:
-    """Return the DataFrame `tbl`, or the table with this name in the active session."""
+    """Return the DataFrame `tbl`, or the table of this name in the active session."""
     if not find_spec("pyspark"):
         raise ImportError(
             "polars_clustereval.spark needs pyspark: pip install 'polars_clustereval[spark]'"
@@ -110,7 +112,7 @@ def open_table(tbl: DataFrame | str) -> DataFrame:
         return tbl
     if not isinstance(tbl, str):
         raise ClusterEvalError(
-            f"tbl: expected a DataFrame of Spark or the name of a table, got {type_name(tbl)}"
+            f"tbl: expected a Spark DataFrame or the name of a table, got {type_name(tbl)}"
         )
     session = SparkSession.getActiveSession()
     if session is None:
@@ -129,9 +131,9 @@ def open_table(tbl: DataFrame | str) -> DataFrame:
 def select_rows(
     frame: DataFrame, given: Mapping[str, Any], others: Collection[Column] = ()
 ) -> DataFrame:
-    """Return the columns that arguments name, under the names of their parameters, and `others`.
+    """Return the user's columns, renamed to their parameters, and the columns `others`.
 
-    The weight is checked when Spark reads it.
+    `given` maps parameters to the user's columns. The weight is checked when Spark reads it.
     """
     selected = frame.select(
         *(find_column(frame, key, x).alias(key) for key, x in given.items() if x is not None),
@@ -158,7 +160,7 @@ def row_numbers() -> Column:
 
 
 def find_column(frame: DataFrame, parameter: str, given: Any) -> Column:
-    """Return the column that an argument names; several columns become a struct."""
+    """Return the column that an argument refers to, or a struct if there are several columns."""
     from pyspark.sql import Column, functions
 
     if isinstance(given, Column):
@@ -167,7 +169,7 @@ def find_column(frame: DataFrame, parameter: str, given: Any) -> Column:
         return functions.struct(*(find_column(frame, parameter, column) for column in given))
     if not isinstance(given, str):
         raise ClusterEvalError(
-            f"{parameter}: expected a column name or a Column of Spark, got {type_name(given)}"
+            f"{parameter}: expected a column name or a Spark Column, got {type_name(given)}"
         )
     if _comparable_name(frame, given) not in [
         _comparable_name(frame, column) for column in frame.columns
@@ -177,7 +179,7 @@ def find_column(frame: DataFrame, parameter: str, given: Any) -> Column:
 
 
 def _comparable_name(frame: DataFrame, name: str) -> str:
-    """Return a column's name in lower case, unless Spark tells names apart by their case."""
+    """Return a column name in lower case, unless column names in the session are case-sensitive."""
     sensitive = frame.sparkSession.conf.get("spark.sql.caseSensitive", "false")
     return name if sensitive == "true" else name.lower()
 
@@ -185,7 +187,7 @@ def _comparable_name(frame: DataFrame, name: str) -> str:
 def _check_weight(weight: Column, dtype: DataType) -> Column:
     """Return a column of weights as BIGINT, with a check that they are whole numbers >= 0.
 
-    The error text is that of the macro _check_weight. `dtype` is the type of the column.
+    The error message is the same as in the macro _check_weight. `dtype` is the type of the column.
     """
     from pyspark.sql import functions
 
@@ -202,10 +204,10 @@ def _check_weight(weight: Column, dtype: DataType) -> Column:
 
 
 def cast_noise(session: SparkSession, noise: Any, field: Any) -> exp.Expr:
-    """Return the noise value as a literal of the type of the column cluster; NULL for None.
+    """Return the noise value as a literal with the type of the cluster column, or NULL for None.
 
-    Raise the error of the macro _check_noise if the cast changes the value. `field` is the field of
-    the column in the schema.
+    If the cast changes the value, raise the same error as the macro _check_noise. `field` is the
+    field of the cluster column in the schema.
     """
     if noise is None:
         return exp.null()
@@ -232,7 +234,7 @@ def cast_noise(session: SparkSession, noise: Any, field: Any) -> exp.Expr:
 
 
 def _read_cells(frame: DataFrame) -> DataFrame:
-    """Return the columns of a saved contingency table; raise an error if it is not such a table.
+    """Return the columns of a saved contingency table, or raise an error for any other table.
 
     The counts are checked when Spark reads them.
     """
@@ -255,7 +257,7 @@ def _read_cells(frame: DataFrame) -> DataFrame:
 
 
 def _check_cell(cells: DataFrame) -> Column:
-    """Return the column n of a saved contingency table, with a check that each row is a cell."""
+    """Return column n of a saved contingency table, with a check that each row is a valid cell."""
     from pyspark.sql import functions
 
     n, copies = cells["n"], cells["copies"]
@@ -275,10 +277,10 @@ def _check_cell(cells: DataFrame) -> Column:
 def evaluate_steps(
     query: exp.Select, rows: DataFrame, *, weighted: bool = False, keep: bool = True
 ) -> DataFrame:
-    """Return the rows of a query that reads `rows`, after evaluating its steps one by one.
+    """Evaluate a query over `rows` step by step, and return its result.
 
-    If `weighted` is TRUE, the sum of the weights of each partition is checked. If `keep` is FALSE,
-    the last step is evaluated only when it is read.
+    If `weighted` is True, the sum of the weights in each partition is checked. If `keep` is False,
+    the last step is evaluated only when the result is read.
     """
     steps = QuerySteps(query, [ROWS])
     frames = {ROWS: rows}
@@ -291,9 +293,9 @@ def evaluate_steps(
 
 
 def evaluate_whole(query: exp.Select, rows: DataFrame, *, weighted: bool = False) -> DataFrame:
-    """Return the rows of a query that reads `rows`; they are evaluated when you read them.
+    """Return the result of a query over `rows`; it is computed only when you read it.
 
-    If `weighted` is TRUE the sum of the weights of each partition is checked.
+    If `weighted` is True, the sum of the weights in each partition is checked.
     """
     steps = QuerySteps(query, [ROWS])
     frames = {ROWS: rows}
@@ -303,14 +305,17 @@ def evaluate_whole(query: exp.Select, rows: DataFrame, *, weighted: bool = False
 
 
 def _select_step(step: Step, frames: Mapping[str, DataFrame]) -> DataFrame:
-    """Return the rows of a step, which reads DataFrames by name."""
+    """Return the rows of a step.
+
+    `frames` maps the names of the tables and steps that the step reads to DataFrames.
+    """
     session = frames[ROWS].sparkSession
     tables: dict[str, Any] = {name: frames[name] for name in step.reads}
     return session.sql(step.text, **tables)
 
 
 def _keep(frame: DataFrame) -> DataFrame:
-    """Evaluate a DataFrame, and return its rows, marked for a broadcast if they are few."""
+    """Evaluate a DataFrame, and return its stored rows, marked for a broadcast if they are few."""
     from pyspark.sql import functions
 
     kept = frame.localCheckpoint()
@@ -322,9 +327,9 @@ def _keep(frame: DataFrame) -> DataFrame:
 
 @contextmanager
 def settings_for_points(session: SparkSession) -> Iterator[None]:
-    """Change the settings of a session that make queries with many coordinates slow.
+    """Temporarily change the session settings that make queries with many coordinates slow.
 
-    None of the settings changes a result, and all of them are restored at the end.
+    The changed settings do not affect results, and are restored at the end.
     """
     before = {name: session.conf.get(name, None) for name in _SETTINGS_FOR_POINTS}
     for name, value in _SETTINGS_FOR_POINTS.items():
@@ -340,7 +345,10 @@ def settings_for_points(session: SparkSession) -> Iterator[None]:
 
 
 def can_checkpoint(session: SparkSession) -> bool:
-    """Return whether a session can store results without plans, for which Sail needs a folder."""
+    """Return whether a session can store results as local checkpoints.
+
+    Sail needs a folder for checkpoints.
+    """
     from pyspark.errors import PySparkException
 
     if not type(session).__module__.startswith("pyspark.sql.connect"):
@@ -353,7 +361,7 @@ def can_checkpoint(session: SparkSession) -> bool:
 
 
 def _check_division(name: str, session: SparkSession) -> None:
-    """Raise an error if `name` is a report of scores and spark.sql.ansi.enabled is not false.
+    """Raise an error for a report of scores if spark.sql.ansi.enabled is not false.
 
     Engines that cannot store results, such as Sail, also compute the branches of CASE that are not
     taken. If spark.sql.ansi.enabled is true, a division by zero in such a branch is an error.
@@ -362,13 +370,18 @@ def _check_division(name: str, session: SparkSession) -> None:
     if name in reports and session.conf.get("spark.sql.ansi.enabled", "true") != "false":
         raise ClusterEvalError(
             f"{name}: expected spark.sql.ansi.enabled = false on an engine that cannot "
-            "keep results, such as Sail, which divides by zero otherwise; "
+            "store results, such as Sail, because it would otherwise raise an error for a "
+            "division by zero; "
             "call session.conf.set('spark.sql.ansi.enabled', 'false')"
         )
 
 
 def _check_total_weight(groups: DataFrame) -> None:
-    """Raise the error of the macro _check_total_weight for the counts of groups of rows."""
+    """Raise an error if the weights in a partition add up to more than MAX_TOTAL_WEIGHT.
+
+    The error message is the same as in the macro _check_total_weight. `groups` has the total weight
+    of each group of rows.
+    """
     # The column of partitions exists only with partition_by.
     keys = [name for name in groups.columns if name == GROUP_PARTITION]
     totals = groups.groupBy(*keys).agg({GROUP_ROWS: "sum"}).toDF(*keys, "total")
@@ -382,7 +395,7 @@ def _check_total_weight(groups: DataFrame) -> None:
 
 @contextmanager
 def own_errors() -> Iterator[None]:
-    """Convert the errors of checks that Spark evaluates into ClusterEvalError."""
+    """Convert errors from checks that Spark evaluates into ClusterEvalError."""
     from pyspark.errors import PySparkException
 
     try:

@@ -64,7 +64,7 @@ def test_a_renamed_parameter(no_deprecations: list[Deprecation]) -> None:
         warnings.simplefilter("error")
         assert renamed(1.25, digits=1) == 0.6
         assert renamed(1.25) == 0.62
-    with pytest.raises(ce.ClusterEvalError, match=r"^places: it is the old name of digits, which"):
+    with pytest.raises(ce.ClusterEvalError, match=r"^places: this is the old name of digits, "):
         renamed(1.25, places=1, digits=1)
     with pytest.raises(TypeError, match="unexpected keyword argument 'figures'"):
         renamed(1.25, figures=1)

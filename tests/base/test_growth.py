@@ -79,7 +79,7 @@ def test_docstring_and_comment_say_how_the_time_grows(table: str) -> None:
     if growth is None:
         assert words not in docs
         return
-    sentence = f"{words} {describe_product(growth.factors)}: on two cores, a minute for about "
+    sentence = f"{words} {describe_product(growth.factors)}. On two cores, DuckDB processes about "
     assert sentence in docs
     assert sentence in comments()[table]
 
@@ -94,8 +94,8 @@ def test_the_size_in_the_docstring_is_that_of_a_minute() -> None:
     )
     docs = " ".join((ce.silhouette_score.__doc__ or "").split())
     assert (
-        "a minute for about 190,000 rows of 8 coordinates in DuckDB. In Polars these are 390,000."
-        in docs
+        "DuckDB processes about 190,000 rows of 8 coordinates in a minute. "
+        "Polars processes about 390,000." in docs
     )
     for engine, rows in (("duckdb", 190_000), ("polars", 390_000)):
         assert estimate_seconds(growth, engine, {"n": rows, "d": 8}) == pytest.approx(60, rel=0.05)
@@ -105,7 +105,7 @@ def test_the_size_in_the_docstring_is_that_of_a_minute() -> None:
 def test_a_note_is_added_once_before_the_other_notes(table: str) -> None:
     docs = inspect.getdoc(declared_tables()[table].function) or ""
     assert docs.count("\nNotes\n-----\n") == 1
-    assert docs.count("on two cores, a minute for about") <= 1
+    assert docs.count("On two cores, DuckDB processes about") <= 1
     note = docs.partition("\nNotes\n-----\n")[2].partition("\n\n")[0]
     assert max(map(len, note.splitlines())) <= 96
 
@@ -124,7 +124,7 @@ def test_a_docstring_without_notes_gets_a_section() -> None:
     add_growth_note(silhouette_score, SILHOUETTES)
     lines = inspect.getdoc(silhouette_score).splitlines()  # type: ignore[union-attr]
     assert lines[:4] == ["Mean.", "", "Notes", "-----"]
-    assert lines[4].startswith("The time grows with rows^2 x coordinates: ")
+    assert lines[4].startswith("The time grows with rows^2 x coordinates. ")
     assert lines[lines.index("Examples") - 1] == ""
     silhouette_score.__doc__ = None
     add_growth_note(silhouette_score, SILHOUETTES)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         (["external", "none.parquet", *KMEANS], "none.parquet: no such file"),
         (
             ["external", str(EXAMPLES.parent / "docs"), *KMEANS],
-            "expected a folder of .parquet f",
+            "expected a folder with .parquet f",
         ),
         (["external", __file__, *KMEANS], "expected a file that ends in .parquet, .csv,"),
         (["external", f"{IRIS}::rows", *KMEANS], "expected a DuckDB database before '::'"),

@@ -323,7 +323,7 @@ def test_sql_overwrites_no_database(fail: Fail, tmp_path: Path) -> None:
         words = f"{option} cannot be combined with --database {new}, which is a file to write"
         assert fail("sql", "--database", new, option, *given) == f"{words}: drop one"
     assert fail("sql", "--database", new, "--schema", "main") == (
-        "name: DuckDB has a database or schema 'main' of its own: give another name"
+        "name: DuckDB itself has a database or schema named 'main'; give another name"
     )
     assert not new.exists()
 

@@ -222,7 +222,7 @@ def test_formulas_are_quoted_in_csv(run: Run, engine_name: str, tmp_path: Path) 
 
 
 def test_formulas_of_other_formats_are_not_quoted(fail: Fail, tmp_path: Path) -> None:
-    words = "--quote-formulas is for --format csv, which spreadsheets open, not for {}: drop one"
+    words = "--quote-formulas works only with --format csv, not with {}: drop one"
     arguments = ("external", IRIS, *KMEANS, "--quote-formulas")
     assert fail(*arguments) == words.format("table")
     assert fail(*arguments, "--format", "json") == words.format("json")

@@ -170,7 +170,7 @@ def test_a_dialect_without_a_test_is_noted(noted: Noted) -> None:
             ("sql", "matching_report", *CALL[2:], "--dialect", "spark"),
             "name: expected one of affected",
         ),
-        ((*CALL, "--dialect", "spark", "--id", "i"), "id: external_report does not take it"),
+        ((*CALL, "--dialect", "spark", "--id", "i"), "id: not a parameter of external_report"),
     ],
 )
 def test_mistakes(fail: Fail, arguments: tuple[str, ...], words: str) -> None:

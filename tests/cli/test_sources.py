@@ -209,7 +209,7 @@ def test_files_with_other_types(fail: Fail, engine_name: str, tmp_path: Path, en
     first = write_file(FRAME, tmp_path / f"1.{ending}")
     other = write_file(FRAME.cast({"cluster": pl.String}), tmp_path / f"2.{ending}")
     error = fail("external", first, other, *COLUMNS, "--engine", engine_name)
-    expected = f"{other}: expected the columns of {first}: cluster (Int64), got String"
+    expected = f"{other}: expected the same columns as {first}: column cluster (Int64), got String"
     assert error == f"{first} and 1 more file: {expected}"
 
 
@@ -226,9 +226,9 @@ def test_mistakes_with_several_files(fail: Fail, tmp_path: Path, database: str) 
         ((tmp_path / "no*.csv",), f"{tmp_path / 'no*.csv'}: no file matches"),
         (
             (tmp_path / "folder",),
-            f"{tmp_path / 'folder'}: expected a folder of .parquet files, found",
+            f"{tmp_path / 'folder'}: expected a folder with .parquet files, found none",
         ),
-        ((first, f"{database}::rows"), "expected one table or several files, got "),
+        ((first, f"{database}::rows"), "expected either one database table or several files, got "),
     ):
         assert fail("external", *files, *COLUMNS, *QUICK).startswith(words)
 

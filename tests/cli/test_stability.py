@@ -84,4 +84,7 @@ def test_mistakes(fail: Fail, engine_name: str, options: tuple[str, ...], words:
 
 def test_an_option_of_the_agreement_beside_a_reference(fail: Fail) -> None:
     call = ("stability", *CALL, "--reference", "k05-seed0", "--require-same-ids")
-    assert fail(*call) == "--require-same-ids is for agreement, not for --reference: drop one"
+    assert fail(*call) == (
+        "--require-same-ids applies only to the agreement of runs and cannot be combined with "
+        "--reference: drop one"
+    )

@@ -135,9 +135,9 @@ def test_what_is_not_asked_for_is_not_computed(dialect: str) -> None:
         (
             "rand_score",
             {"metrics": ["n"]},
-            "metrics: rand_score is one column already; for several, take the table external_rep",
+            "metrics: rand_score is already a single column; for several columns, pass name='ext",
         ),
-        ("rand_skore", {}, "name: expected one of .*, or a score of theirs.*did you mean 'rand_sc"),
+        ("rand_skore", {}, "name: expected one of .*, or a score in .*did you mean 'rand_sc"),
         ("omega_index", {}, "name: omega_index is a column of overlapping_report, which has no"),
     ],
 )

@@ -198,7 +198,10 @@ def test_noise_is_no_option_of_an_expression() -> None:
     for name in AGGREGATES:
         function = getattr(ce, name)
         call = f'ce.{name}("label", {WITHOUT_NOISE})'
-        words = f"{name}() has no parameter 'noise', only tables have it; leave noise out: {call}"
+        words = (
+            f"{name}() has no parameter 'noise'; only tables have it. "
+            f"To leave noise out, write {call}"
+        )
         for options in ({"noise": -1}, {"noise": -1, "noise_as": "drop"}):
             with pytest.raises(TypeError, match=re.escape(words)):
                 function("label", "cluster", **options)

@@ -149,7 +149,7 @@ def test_a_folder_that_stays_open_to_others_is_not_used(
     """As on a file system without modes."""
     folder.mkdir(0o755)
     monkeypatch.setattr(Path, "chmod", lambda *_: None)
-    with pytest.raises(OSError, match="polars_clustereval: others than the user can open it"):
+    with pytest.raises(OSError, match="polars_clustereval: users other than the owner can open it"):
         cache_folder.open_folder()
     assert not cache.copy_macros(duckdb.connect(), BUNDLE)
 

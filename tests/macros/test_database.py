@@ -203,7 +203,7 @@ def test_an_existing_file_is_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["main", "Temp", "system", "memory", "pg_catalog"])
 def test_a_name_that_duckdb_has(tmp_path: Path, name: str) -> None:
-    with pytest.raises(ce.ClusterEvalError, match=f"^name: DuckDB has a .* '{name}' of its own"):
+    with pytest.raises(ce.ClusterEvalError, match=f"^name: DuckDB itself has a .* '{name}'"):
         ce.write_database(tmp_path / "a.duckdb", name)
     assert not list(tmp_path.iterdir())
 

@@ -477,8 +477,8 @@ def test_definitions_are_read_from_the_files_as_duckdb_reads_them() -> None:
 
 
 NO_SCHEMAS = {
-    **dict.fromkeys(("temp", "system", "memory", "attached"), "a database of this name"),
-    **dict.fromkeys(("pg_catalog", "information_schema"), "of this name of its own"),
+    **dict.fromkeys(("temp", "system", "memory", "attached"), "a database with this name"),
+    **dict.fromkeys(("pg_catalog", "information_schema"), "itself has a schema with this name"),
 }
 
 
@@ -486,7 +486,7 @@ NO_SCHEMAS = {
 def test_a_schema_that_cannot_be(schema: str, why: str) -> None:
     con = duckdb.connect()
     con.execute("ATTACH ':memory:' AS attached")
-    with pytest.raises(ce.ClusterEvalError, match=f"^schema: .*{why}.*: give another schema$"):
+    with pytest.raises(ce.ClusterEvalError, match=f"^schema: .*{why}.*; give another schema$"):
         ce.register(con, schema)
 
 
@@ -531,7 +531,7 @@ def test_macros_of_the_user_are_not_replaced(
     con.execute(f"CREATE {create}")
     query = "SELECT function_name, macro_definition FROM duckdb_functions() WHERE NOT internal"
     before = con.execute(query).fetchall()
-    words = f"has macros that are not of clustereval: {call.split('.')[-1]}; .* another schema"
+    words = f"has macros that are not from clustereval: {call.split('.')[-1]}; .* another schema"
     with pytest.raises(ce.ClusterEvalError, match=words):
         ce.register(con, **arguments)
     assert con.execute(query).fetchall() == before

@@ -31,7 +31,7 @@ def test_the_package_does_not_import_altair() -> None:
 
 @pytest.mark.parametrize("name", CALLS)
 def test_frames_of_other_libraries(name: str) -> None:
-    words = "frame: expected a Polars DataFrame or LazyFrame or a relation of DuckDB, got "
+    words = "frame: expected a Polars DataFrame, a Polars LazyFrame or a DuckDB relation, got "
     frame = CALLS[name][0]
     with pytest.raises(ce.ClusterEvalError, match=re.escape(f"{words}pandas.DataFrame; ")):
         draw_chart(name, frame.to_pandas())
@@ -76,8 +76,8 @@ def test_bad_options(name: str, options: dict[str, Any], words: str) -> None:
 @pytest.mark.parametrize(
     ("name", "frame", "words"),
     [
-        ("silhouette_plot", LINE.clear(), "got 0 clusters of 0 points; there is no sil"),
-        ("silhouette_plot", LINE.head(3), "at least 2 clusters, but fewer than points, got 1"),
+        ("silhouette_plot", LINE.clear(), "got 0 clusters of 0 points, for which no sil"),
+        ("silhouette_plot", LINE.head(3), "2 clusters and fewer clusters than points, got 1"),
         ("silhouette_plot", LINE[2:4], "got 2 clusters of 2 points"),
         ("elbow_plot", SWEEP.clear(), "frame: expected at least one value of k, got no rows"),
         ("contingency_plot", SIX.clear(), "expected rows with a label and a cluster, got none"),
@@ -96,8 +96,8 @@ def test_too_few_rows(name: str, frame: pl.DataFrame, words: str) -> None:
     ("name", "words"),
     [
         ("elbow_plot", "frame: expected rows of elbow with the columns k, n_clusters, ssw, "),
-        ("agreement_plot", "got no column named run_1, run_2, n, score; for other rows, give id"),
-        ("interval_plot", "got no column named metric, value, lower, upper; for other rows, "),
+        ("agreement_plot", "run_1, run_2, n, score; if the frame has other rows, also pass id"),
+        ("interval_plot", "column named metric, value, lower, upper; if the frame has other"),
     ],
 )  # fmt: skip
 def test_rows_of_another_table(name: str, words: str) -> None:
@@ -108,9 +108,9 @@ def test_rows_of_another_table(name: str, words: str) -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("elbow_plot", "frame: expected one row of elbow per k, got several with k 1; filter one"),
-        ("agreement_plot", "per run_1 and run_2, got several with run_1 1, run_2 2; filter one"),
-        ("interval_plot", "per metric, got several with metric rand_score; filter one partition"),
+        ("elbow_plot", "frame: expected one row of elbow per k, got several with k 1; keep only"),
+        ("agreement_plot", "per run_1 and run_2, got several with run_1 1, run_2 2; keep only"),
+        ("interval_plot", "per metric, got several with metric rand_score; keep only the"),
     ],
 )
 def test_rows_of_several_partitions(name: str, words: str) -> None:

@@ -334,11 +334,11 @@ def test_numbers_and_text_of_noise(session: SparkSession) -> None:
         ({"noise_as": "drop"}, "noise_as 'drop' needs noise"),
         ({"label": "lable"}, "label: column 'lable' not found; did you mean 'label'.*columns: "),
         ({"partition_by": ["label", "r"]}, "partition_by: column 'r' not found"),
-        ({"cluster": 3}, "cluster: expected a column name or a Column of Spark, got int"),
+        ({"cluster": 3}, "cluster: expected a column name or a Spark Column, got int"),
         ({"label": "pairs"}, "label: a column of type map<string,int> cannot be grouped"),
         ({"cluster": None}, "cluster: expected a column as well as label"),
         ({"tbl": "rows_of_tset"}, "tbl: no table or view 'rows_of_tset' .*mean 'rows_of_test'"),
-        ({"tbl": 3}, "tbl: expected a DataFrame of Spark or the name of a table, got int"),
+        ({"tbl": 3}, "tbl: expected a Spark DataFrame or the name of a table, got int"),
     ],
 )
 def test_bad_input(arguments: dict[str, Any], words: str, session: SparkSession) -> None:

@@ -10,8 +10,8 @@ __all__ = ["CENTERS", "NO_TOTAL"]
 
 #: A special case of many indices.
 NO_TOTAL = (
-    "distances and centers for which ssw + ssb is not the total, that is, all but euclidean and "
-    "sqeuclidean with the mean"
+    "the distance is not euclidean or sqeuclidean, or the center is not the mean, so that "
+    "ssw + ssb is not the total"
 )
 
 # ----------------------------------------------------------------------------------------------
@@ -19,8 +19,8 @@ NO_TOTAL = (
 # ----------------------------------------------------------------------------------------------
 
 _TWO_PASSES = (
-    "Two passes over the points, or three if one is needed to find where they are. The time grows "
-    "with the number of coordinates."
+    "Two passes over the points, or three if the program must first find where the points lie. The "
+    "time grows with the number of coordinates."
 )
 _SQUARES = (
     "Edwards and Cavalli-Sforza (1965), A method for cluster analysis, Biometrics 21:362-375."
@@ -79,7 +79,7 @@ _INTERNAL_REPORT = (
         range="[0, 1]",
         best="1",
         meaning="between / total",
-        special_cases=f"{NO_TOTAL}; all points equal",
+        special_cases=f"{NO_TOTAL}; all points are equal",
     ),
     _index_of_centers(
         name="compactness",
@@ -106,11 +106,11 @@ _INTERNAL_REPORT = (
     _index_of_centers(
         name="calinski_harabasz_score",
         title="Calinski-Harabasz score, variance ratio criterion",
-        definition="(ssb / (k − 1)) / (ssw / (n − k)); 1 where ssw = 0",
+        definition="(ssb / (k − 1)) / (ssw / (n − k)); 1 if ssw = 0",
         range="[0, ∞)",
         best="high",
         meaning="variance between / within",
-        special_cases="k = 1, k = n",
+        special_cases="k = 1 or k = n",
         source="Calinski and Harabasz (1974), A dendrite method for cluster analysis, "
         "doi:10.1080/03610927408827101.",
         elsewhere={
@@ -119,7 +119,7 @@ _INTERNAL_REPORT = (
             "fpc": "ch",
             "Alink": "getVrc",
         },
-        differs="clusterCrit and genieclust return infinity where ssw = 0.",
+        differs="clusterCrit and genieclust return infinity if ssw = 0.",
     ),
     _index_of_centers(
         name="davies_bouldin_score",
@@ -129,7 +129,7 @@ _INTERNAL_REPORT = (
         range="[0, ∞)",
         best="low",
         meaning="cluster widths / gap to the worst neighbor",
-        special_cases="k = 1, k = n",
+        special_cases="k = 1 or k = n",
         source="Davies and Bouldin (1979), A cluster separation measure, "
         "doi:10.1109/TPAMI.1979.4766909.",
         elsewhere={
@@ -137,8 +137,8 @@ _INTERNAL_REPORT = (
             "clusterCrit": "Davies_Bouldin",
             "Alink": "getDb",
         },
-        differs="NbClust takes root mean square distances for r_C; genieclust returns the negative "
-        "value; clusterCrit, genieclust and Clustering.jl return infinity for equal centers.",
+        differs="NbClust uses root mean square distances for r_C. genieclust returns the negative "
+        "value. clusterCrit, genieclust and Clustering.jl return infinity for equal centers.",
     ),
     _index_of_centers(
         name="ball_hall_index",
@@ -161,7 +161,7 @@ _INTERNAL_REPORT = (
         range="unbounded",
         best="low",
         meaning="sum of n ln(mean square)",
-        special_cases="ssw_C = 0 for a cluster",
+        special_cases="ssw_C = 0 for some cluster",
         source="Banfield and Raftery (1993), Model-based Gaussian and non-Gaussian clustering, "
         "doi:10.2307/2532201.",
         elsewhere={"clusterCrit": "Banfeld_Raftery"},
@@ -173,7 +173,7 @@ _INTERNAL_REPORT = (
         range="unbounded",
         best="high",
         meaning="ln(between / within)",
-        special_cases="ssw or ssb = 0",
+        special_cases="ssw = 0 or ssb = 0",
         source="Hartigan (1975), Clustering algorithms, Wiley.",
         elsewhere={"clusterCrit": "Log_SS_Ratio"},
     ),
@@ -196,11 +196,11 @@ _INTERNAL_REPORT = (
         range="[0, 1/√k]",
         best="high",
         meaning="root of the explained share per coordinate, / k",
-        special_cases=f"{NO_TOTAL}; a constant coordinate",
+        special_cases=f"{NO_TOTAL}; a coordinate is constant",
         source="Ratkowsky and Lance (1978), A criterion for determining the number of groups in a "
         "classification, Australian Computer Journal 10:115-117.",
         elsewhere={"clusterCrit": "Ratkowsky_Lance"},
-        differs="NbClust takes the mean of the roots.",
+        differs="NbClust averages the square roots.",
     ),
     _index_of_centers(
         name="ray_turi_index",
@@ -209,7 +209,7 @@ _INTERNAL_REPORT = (
         range="[0, ∞)",
         best="low",
         meaning="mean square / smallest squared gap",
-        special_cases="k = 1; equal centers",
+        special_cases="k = 1; two centers are equal",
         source="Ray and Turi (1999), Determination of number of clusters in k-means clustering and "
         "application in colour image segmentation, ICAPRDT.",
         elsewhere={"clusterCrit": "Ray_Turi"},
@@ -221,7 +221,7 @@ _INTERNAL_REPORT = (
         range="[0, ∞)",
         best="low",
         meaning="same as ray_turi_index",
-        special_cases="k = 1; equal centers",
+        special_cases="k = 1; two centers are equal",
         source="Xie and Beni (1991), A validity measure for fuzzy clustering, "
         "doi:10.1109/34.85677.",
         differs="Xie_Beni in clusterCrit divides by the smallest squared distance between two "
@@ -234,7 +234,7 @@ _INTERNAL_REPORT = (
         range="[0, ∞)",
         best="low",
         meaning="variance within / overall",
-        special_cases=f"{NO_TOTAL}; all points equal",
+        special_cases=f"{NO_TOTAL}; all points are equal",
         source=_HALKIDI_2000,
         elsewhere={"clusterCrit": "SD_Scat"},
     ),
@@ -245,7 +245,7 @@ _INTERNAL_REPORT = (
         range="(0, ∞)",
         best="low",
         meaning="unevenness of centroid gaps",
-        special_cases="k = 1; equal centers",
+        special_cases="k = 1; two centers are equal",
         source=_HALKIDI_2000,
         elsewhere={"clusterCrit": "SD_Dis"},
     ),
@@ -256,8 +256,8 @@ _index_of_neighbors = partial(
     kind="internal",
     family="centers",
     table="neighbor_report",
-    cost="The distance of every point to every center is computed, so the time grows with points "
-    "times clusters.",
+    cost="The distance of every point to every center is computed, so the time grows with the "
+    "number of points times the number of clusters.",
 )
 
 _NEIGHBOR_REPORT = (
@@ -268,7 +268,7 @@ _NEIGHBOR_REPORT = (
         range="[0, 1]",
         best="1",
         meaning="nearness to own centroid, relative to the next",
-        special_cases="k = 1; a point equal to two centers",
+        special_cases="k = 1; a point is equal to two centers",
         source="Wemmert, Gancarski and Korczak (2000), A collaborative approach to combine "
         "multiple learning methods, doi:10.1142/S0218213000000069.",
         elsewhere={"clusterCrit": "Wemmert_Gancarski"},
@@ -282,7 +282,7 @@ _NEIGHBOR_REPORT = (
         range="[0, ∞)",
         best="0",
         meaning="variance within, and density between clusters",
-        special_cases=f"{NO_TOTAL}; k = 1; m_C = m_D = 0 for a pair",
+        special_cases=f"{NO_TOTAL}; k = 1; m_C = m_D = 0 for some pair",
         source="Halkidi and Vazirgiannis (2001), Clustering validity assessment: finding the "
         "optimal partitioning of a data set, doi:10.1109/ICDM.2001.989517.",
         elsewhere={"clusterCrit": "S_Dbw"},
@@ -300,8 +300,8 @@ _index_of_matrices = partial(
     kind="internal",
     family="scatter matrices",
     table="determinant_report",
-    cost="The time grows with points times squared coordinates; nearly collinear columns take "
-    "about three times as long.",
+    cost="The time grows with the number of points times the square of the number of coordinates. "
+    "Nearly collinear columns take about three times as long.",
 )
 _SCOTT = (
     "Scott and Symons (1971), Clustering methods based on likelihood ratio criteria, "
@@ -320,7 +320,7 @@ _DETERMINANT_REPORT = (
         range="[1, ∞)",
         best="high",
         meaning="generalized variance overall / within",
-        special_cases="W singular",
+        special_cases="W is singular",
         source=_FRIEDMAN,
         elsewhere={"clusterCrit": "Det_Ratio"},
     ),
@@ -331,7 +331,7 @@ _DETERMINANT_REPORT = (
         range="[0, ∞)",
         best="high",
         meaning="n times the logarithm of det_ratio",
-        special_cases="W singular",
+        special_cases="W is singular",
         source=_SCOTT,
         elsewhere={"clusterCrit": "Log_Det_Ratio"},
     ),
@@ -342,7 +342,7 @@ _DETERMINANT_REPORT = (
         range="(0, ∞)",
         best="low",
         meaning="generalized variance within, times squared k",
-        special_cases="W singular",
+        special_cases="W is singular",
         source="Marriott (1971), Practical problems in a method of cluster analysis, "
         "doi:10.2307/2528592.",
         elsewhere={"clusterCrit": "Ksq_DetW"},
@@ -354,7 +354,7 @@ _DETERMINANT_REPORT = (
         range="unbounded",
         best="low",
         meaning="sum of n ln(generalized variance)",
-        special_cases="some W_C singular, as with n_C ≤ dimensions",
+        special_cases="some W_C is singular, as it is if n_C ≤ dimensions",
         source=_SCOTT,
         elsewhere={"clusterCrit": "Scott_Symons"},
     ),
@@ -365,7 +365,7 @@ _DETERMINANT_REPORT = (
         range="[0, ∞)",
         best="high",
         meaning="between / within, in all directions",
-        special_cases="W singular",
+        special_cases="W is singular",
         source=_FRIEDMAN,
         elsewhere={"clusterCrit": "Trace_WiB"},
     ),

@@ -8,7 +8,7 @@ from .entry import Entry, Scale
 
 __all__ = ["DISTANCES"]
 
-_TWO_TO_N = "k = 1, k = n"
+_TWO_TO_N = "k = 1 or k = n"
 
 # ----------------------------------------------------------------------------------------------
 # Silhouettes
@@ -34,10 +34,10 @@ _silhouette = partial(
     table="silhouette_score",
     range="[-1, 1]",
     best="1",
-    cost="The time grows with points times clusters for sqeuclidean and cosine, and with n log n "
-    "per coordinate for cityblock. For other distances it is spent on the pairs of points that "
-    "certified bounds do not exclude. Methods 'bounds' and 'simplified' need no distances of "
-    "pairs.",
+    cost="The time grows with the number of points times the number of clusters for sqeuclidean "
+    "and cosine, and with n log n per coordinate for cityblock. For other distances, most of the "
+    "time goes into pairs of points that certified bounds cannot exclude. Methods 'bounds' and "
+    "'simplified' compute no distances between pairs of points.",
 )
 
 _SILHOUETTE_SCORE = (
@@ -48,7 +48,7 @@ _SILHOUETTE_SCORE = (
         "the other points of the point's own cluster, and b is the smallest mean distance to the "
         "points of another cluster",
         meaning="mean over the points",
-        special_cases=f"{_TWO_TO_N}; method 'bounds'. Points alone in their cluster, and those "
+        special_cases=f"{_TWO_TO_N}; method is 'bounds'. Points alone in their cluster, and those "
         "with a = b = 0, count as 0",
         source=_ROUSSEEUW,
         elsewhere={
@@ -66,7 +66,7 @@ _SILHOUETTE_SCORE = (
         title="Mean silhouette of the clusters",
         definition="mean over the clusters of the mean silhouette of their points",
         meaning="unweighted mean over the clusters",
-        special_cases=f"{_TWO_TO_N}; method 'bounds'; a sample that misses a cluster",
+        special_cases=f"{_TWO_TO_N}; method is 'bounds'; the sample misses a cluster",
         source="Pavlopoulos et al. (2024), Revisiting silhouette aggregation, arXiv:2401.05831.",
         elsewhere={"clusterCrit": "Silhouette"},
     ),
@@ -75,7 +75,7 @@ _SILHOUETTE_SCORE = (
         title="Silhouette of the best cluster",
         definition="largest mean silhouette of the points of a cluster",
         meaning="mean of the best cluster",
-        special_cases=f"{_TWO_TO_N}; method 'bounds'; a sample that misses a cluster",
+        special_cases=f"{_TWO_TO_N}; method is 'bounds'; the sample misses a cluster",
         source="Reyes-Figueroa (2024), Métricas para evaluar algoritmos de agrupamiento.",
     ),
     _silhouette(
@@ -85,7 +85,7 @@ _SILHOUETTE_SCORE = (
         "'exact', certified for 'bounds' and tolerance, valid with probability confidence for "
         "'sample'",
         meaning="the same as silhouette: it is exact",
-        special_cases=f"{_TWO_TO_N}; method 'simplified'",
+        special_cases=f"{_TWO_TO_N}; method is 'simplified'",
         source=_COCHRAN,
     ),
     _silhouette(
@@ -95,7 +95,7 @@ _SILHOUETTE_SCORE = (
         "'exact', certified for 'bounds' and tolerance, valid with probability confidence for "
         "'sample'",
         meaning="the same as silhouette: it is exact",
-        special_cases=f"{_TWO_TO_N}; method 'simplified'",
+        special_cases=f"{_TWO_TO_N}; method is 'simplified'",
         source=_COCHRAN,
     ),
 )
@@ -117,8 +117,9 @@ _dunn = partial(
     family="Dunn",
     table="dunn_index",
     range="[0, ∞)",
-    cost="The time is spent on the pairs of points that bounds do not exclude. With up to about "
-    "ten coordinates, few pairs remain; with a hundred, nearly all do. The result is exact.",
+    cost="Bounds exclude most pairs of points if there are up to about ten coordinates, and hardly "
+    "any if there are a hundred. The distances of the remaining pairs are computed, so the result "
+    "is exact.",
 )
 
 #: Separations and diameters by number, each in words for the terminal and as a formula.
@@ -164,10 +165,10 @@ def _generalize(i: int, j: int) -> Entry:
         f"{_SEPARATIONS[i][1]}, and Δ{j} is {_DIAMETERS[j][1]}",
         best="high",
         meaning=f"{_SEPARATIONS[i][0]} / {_DIAMETERS[j][0]}",
-        special_cases=f"{_NO_DIAMETER}; generalized false",
+        special_cases=f"{_NO_DIAMETER}; generalized is false",
         option="generalized",
         source=_BEZDEK,
-        cost="Distances of all pairs of points, n (n − 1) / 2.",
+        cost="The distances of all n (n − 1) / 2 pairs of points are computed.",
         elsewhere=elsewhere | ({"fpc": "dunn2"} if (i, j) == (3, 2) else {}),
         differs=" ".join(differs),
     )
@@ -177,20 +178,20 @@ _DUNN_INDEX = (
     _dunn(
         name="dunn_index",
         title="Dunn's index",
-        definition="least distance of two points of different clusters / largest diameter",
+        definition="smallest distance between two points of different clusters / largest diameter",
         best="high",
         meaning="min_separation / max_diameter",
         special_cases=_NO_DIAMETER,
         source=_DUNN_1973,
         elsewhere={"clusterCrit": "Dunn", "fpc": "dunn"},
         differs="torchmetrics divides the smallest distance between two centroids by the largest "
-        "radius; permetrics divides the smallest distance of a point to another centroid by the "
+        "radius. permetrics divides the smallest distance of a point to another centroid by the "
         "diameter.",
     ),
     _dunn(
         name="centroid_dunn_index",
         title="Dunn's index of centroids",
-        definition="least distance of two centroids / largest diameter",
+        definition="smallest distance between two centroids / largest diameter",
         best="high",
         meaning="smallest gap between centroids / max_diameter",
         special_cases=_NO_DIAMETER,
@@ -200,7 +201,7 @@ _DUNN_INDEX = (
     _dunn(
         name="max_diameter",
         title="Largest diameter",
-        definition="largest distance of two points of one cluster",
+        definition="largest distance between two points of the same cluster",
         best="low",
         meaning="farthest two points of one cluster",
         special_cases="",
@@ -209,8 +210,8 @@ _DUNN_INDEX = (
     ),
     _dunn(
         name="min_separation",
-        title="Least separation",
-        definition="least distance of two points of different clusters",
+        title="Smallest separation",
+        definition="smallest distance between two points of different clusters",
         best="high",
         meaning="nearest two points of two clusters",
         special_cases="k = 1",
@@ -235,7 +236,7 @@ _index_of_pairs = partial(
     kind="internal",
     family="pairs of points",
     table="pairwise_report",
-    cost="The distances of all pairs of points, n (n − 1) / 2, are sorted. More than max_points "
+    cost="The distances of all n (n − 1) / 2 pairs of points are sorted. More than max_points "
     "points are an error.",
 )
 
@@ -248,11 +249,11 @@ _PAIRWISE_REPORT = (
         range="[0, 1]",
         best="0",
         meaning="sum of distances within, between min and max",
-        special_cases=f"{_TWO_TO_N}; all distances equal",
+        special_cases=f"{_TWO_TO_N}; all distances are equal",
         source="Hubert and Levin (1976), A general statistical framework for assessing categorical "
         "clustering in free recall, doi:10.1037/0033-2909.83.6.1072.",
         elsewhere={"clusterCrit": "C_index"},
-        differs="NbClust takes N_W times the smallest and the largest distance within clusters for "
+        differs="NbClust uses N_W times the smallest and the largest distance within clusters for "
         "S_min and S_max.",
     ),
     _index_of_pairs(
@@ -279,7 +280,7 @@ _PAIRWISE_REPORT = (
         source="Rohlf (1974), Methods of comparing classifications, "
         "doi:10.1146/annurev.es.05.110174.000533.",
         elsewhere={"clusterCrit": "G_plus"},
-        differs="NbClust divides by n (n − 1).",
+        differs="NbClust divides the index by n (n − 1).",
     ),
     _index_of_pairs(
         name="tau",
@@ -304,7 +305,7 @@ _PAIRWISE_REPORT = (
         source="McClain and Rao (1975), CLUSTISZ: a program to test for the quality of clustering "
         "of a set of objects, Journal of Marketing Research 12:456-460.",
         elsewhere={"clusterCrit": "McClain_Rao"},
-        differs="NbClust divides by the counts twice.",
+        differs="NbClust divides the index by the counts twice.",
     ),
     _index_of_pairs(
         name="point_biserial",

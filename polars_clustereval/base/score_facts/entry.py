@@ -23,7 +23,7 @@ _NAMES_OF_TABLES = ("labels", "clusters", "nodes", "edges", "run_before", "run_a
 
 #: The cost of a score of the contingency table.
 PASS_AND_COUNTS = (
-    "One pass over the rows, which counts them for each label and cluster, then one pass over "
+    "One pass over the rows counts them by label and cluster, and a second pass reads only "
     "these counts."
 )
 
@@ -41,7 +41,7 @@ class Scale(NamedTuple):
     title: str
 
     def read(self, value: float) -> str:
-        """Return the word that the scale has for a value."""
+        """Return the word for a value on this scale."""
         words = (word for bound, word in self.words if value > bound)
         return next(words, self.otherwise)
 
@@ -89,7 +89,7 @@ class Entry(NamedTuple):
 
     @property
     def has_one_table(self) -> bool:
-        """Whether the score needs one table, whose rows have a cluster and a label or vector."""
+        """Whether the score needs a single table with a cluster and a label or vector per row."""
         return self.table not in _ARGUMENTS
 
     @property

@@ -1,8 +1,8 @@
-"""Reports: the tables that the command line can write, one record each.
+"""Reports: the tables that the command line can write, with one record each.
 
-A record has everything that the command line knows about a table: its command, its function with
-the parameters, the tables that it is computed from, the words for its columns, and how it is
-arranged on the terminal. The texts about a score are read from the catalogue.
+A record contains everything that the command line knows about a table: its command, its function
+and parameters, the tables from which it is computed, the descriptions of its columns, and its
+layout on the terminal. The descriptions of scores come from the catalogue.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reports of findings, in words."""
+"""Reports that describe findings in words."""
 
 from __future__ import annotations
 

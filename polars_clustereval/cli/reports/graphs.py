@@ -1,4 +1,4 @@
-"""Reports of graphs and the clusters of their nodes."""
+"""Reports on graphs and the clusters of their nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports of clusters against labels."""
+"""Reports that compare clusters with labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports of points and their clusters."""
+"""Reports on points and their clusters."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ _INTERNAL = Report(
 
 
 def _adapt_to_method(report: Report, arguments: Mapping[str, Any]) -> Report:
-    """Return the report of silhouettes with texts for its arguments method and tolerance.
+    """Return the report of silhouettes with texts adapted to its method and tolerance.
 
-    The limits of a sample hold only with its confidence, and with a tolerance, the score is an
+    The limits of a sample hold only with the given confidence. With a tolerance, the score is an
     estimate of the exact score.
     """
     heading = report.heading
@@ -91,7 +91,7 @@ def _adapt_to_method(report: Report, arguments: Mapping[str, Any]) -> Report:
 
 
 def _adapt_to_between(report: Report, arguments: Mapping[str, Any]) -> Report:
-    """Return a report of silhouettes with texts for a `between` that is not the default."""
+    """Return a report of silhouettes with texts adapted to its argument `between`."""
     between: str = arguments["between"]
     if between == "nearest":
         return report
@@ -143,7 +143,7 @@ _TEXTS_OF_A_TOLERANCE = {
 
 
 def _describe_sample(confidence: float) -> dict[str, str]:
-    """Return the texts of the columns of silhouettes that are estimated from a sample."""
+    """Return the column descriptions for silhouettes that are estimated from a sample."""
     limit = f"confidence limit: with probability {confidence}"
     return {
         "n_evaluated": "points in the sample",
@@ -206,7 +206,7 @@ _SAMPLES = Report(
 
 
 def _adapt_to_generalized(report: Report, arguments: Mapping[str, Any]) -> Report:
-    """Return the report with the generalized indices if the user asks for them."""
+    """Return the report, with the generalized indices only if the user asks for them."""
     generalized = tuple(x for x in report.meanings if x.startswith("gdi_"))
     if arguments["generalized"]:
         return replace(report, comparison=(*report.comparison, *generalized))

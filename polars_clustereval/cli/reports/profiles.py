@@ -1,4 +1,4 @@
-"""Reports of what distinguishes clusters."""
+"""Reports on what distinguishes clusters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The record of a report, and helpers that several records share."""
+"""The record of a report and helpers that several records share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Input", "Meaning", "Report", "explain", "look_up"]
 
 
 class Meaning(NamedTuple):
-    """What a column means: its best value (a number, high, low, or '' for none) and one line."""
+    """The meaning of a column: its best value (a number, high, low or '' for none) and a text."""
 
     best: str
     text: str
@@ -29,9 +29,9 @@ class Meaning(NamedTuple):
 
 
 def explain(columns: Mapping[str, str | tuple[str, str]]) -> dict[str, Meaning]:
-    """Return the meanings of columns, given a text for each, or its best value and a text.
+    """Return the meanings of columns, given either a text or a best value and a text for each.
 
-    A text alone is for a column without a best value, or with the one in the catalogue.
+    Give only a text if the column has no best value, or if its best value is in the catalogue.
     """
     best = {name: entry.best for name, entry in catalogue.entries().items()}
     return {
@@ -43,14 +43,14 @@ def explain(columns: Mapping[str, str | tuple[str, str]]) -> dict[str, Meaning]:
 def look_up(table: str, *names: str) -> dict[str, Meaning]:
     """Return the meanings of the scores of a table function, from the catalogue.
 
-    `names` are the names of the scores, by default all.
+    `names` are the names of the scores. By default, all scores are included.
     """
     entries = {name: x for name, x in catalogue.entries().items() if x.table == table}
     return {name: Meaning(entries[name].best, entries[name].meaning) for name in names or entries}
 
 
 class Input(NamedTuple):
-    """A table from which a report is computed: a frame in Polars, a view in DuckDB."""
+    """A table from which a report is computed, as a frame in Polars or as a view in DuckDB."""
 
     #: The parameter of the Polars function.
     parameter: str
@@ -68,7 +68,10 @@ _ROWS = (Input("frame", "clustereval_input", _ROW_COLUMNS),)
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """A table that a command writes; the SQL macro has the name and parameters of its function."""
+    """A table that a command writes.
+
+    The SQL macro has the same name and the same parameters as the function.
+    """
 
     command: str
     #: The option (such as confidence) or the value of --show that asks for this report instead of
@@ -128,12 +131,12 @@ class Report:
 
     @property
     def name(self) -> str:
-        """The command, and its variant after a hyphen, as in ``external-confidence``."""
+        """The command and, after a hyphen, its variant, as in ``external-confidence``."""
         return f"{self.command}-{self.variant}" if self.variant else self.command
 
     @property
     def option(self) -> str:
-        """The parameter whose option asks for this report; '' for the first report of a command."""
+        """The parameter whose option asks for this report, or '' for a command's first report."""
         return self.variant.replace("-", "_")
 
     @property
@@ -148,7 +151,7 @@ class Report:
 
     @property
     def defaults(self) -> dict[str, Any]:
-        """The default of each parameter except frames; ``Parameter.empty`` if it is required.
+        """The defaults of all parameters except frames, or ``Parameter.empty`` if required.
 
         The parameter metrics is not included, because all commands share its option.
         """
@@ -158,11 +161,11 @@ class Report:
 
     @property
     def required(self) -> list[str]:
-        """Names of the parameters without a default, except frames."""
+        """The names of the parameters without a default, except frames."""
         return [name for name, default in self.defaults.items() if default is Parameter.empty]
 
     @property
     def positional(self) -> list[str]:
-        """Names of the parameters without a default, in order, including frames."""
+        """The names of the parameters without a default, in order, including frames."""
         parameters = signature(self.function).parameters.values()
         return [x.name for x in parameters if x.default is Parameter.empty]

@@ -1,4 +1,4 @@
-"""Reports on many clusterings of the same ids, and on a run and the next run."""
+"""Reports on many clusterings of the same ids and on the changes from one run to the next."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""kernels: computations on contingency cells in numpy."""
+"""NumPy computations on contingency cells and on graphs."""

@@ -1,10 +1,10 @@
-"""linear_assignment: computes the largest sum of weights in a one-to-one matching.
+"""Computation of the largest total weight of a one-to-one matching.
 
-A matching pairs rows with columns. A cell has a row, a column and a weight, which is a positive
-number. All other pairs of a row and a column have weight 0. A matching has at most one cell in each
-row and in each column. For most cells, it can be decided immediately whether they belong to the
-best matching. The other cells are divided into parts that share no row and no column, and each part
-is solved as a separate table.
+A matching pairs rows with columns. A cell has a row, a column and a positive weight. A pair of a
+row and a column without a cell has weight 0. A matching has at most one cell in each row and in
+each column. For most cells, it can be decided immediately whether they belong to the best matching.
+The undecided cells are divided into parts that have no rows or columns in common, and each part is
+solved as a separate table.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MAX_BID_ROUNDS = 100
 
 
 class Cells(NamedTuple):
-    """Cells with positive weights, and the number of the problem to which each cell belongs."""
+    """Cells with positive weights, and the assignment problem to which each cell belongs."""
 
     problems: Integers
     rows: Integers
@@ -40,15 +40,16 @@ class Cells(NamedTuple):
     weights: Floats
 
     def take(self, chosen: Booleans | Integers) -> Cells:
-        """Return the chosen cells, given a flag for each cell, or the positions of these cells."""
+        """Return the chosen cells, given either a mask or the positions of these cells."""
         problems, rows, columns, weights = self
         return Cells(problems[chosen], rows[chosen], columns[chosen], weights[chosen])
 
 
 def matched_weights(cells: Cells, n_problems: int) -> Floats:
-    """Return the sum of the weights in a best matching for each problem (n_problems,).
+    """Return the total weight of a best matching for each problem, with shape (n_problems,).
 
-    Different problems must not share a row or a column. Raise an error if a part is too large.
+    Different problems must not share a row or a column. Raise an error if a connected part of a
+    problem is too large.
     """
     matched, left = _decide_cells(cells)
     totals = np.zeros(n_problems)
@@ -64,12 +65,12 @@ def matched_weights(cells: Cells, n_problems: int) -> Floats:
 
 
 def _decide_cells(cells: Cells) -> tuple[Cells, Cells]:
-    """Return cells that are in a best matching, and cells that may also be in this matching.
+    """Return the cells known to be in a best matching, and the cells that are still undecided.
 
-    A cell is in a best matching if its weight is at least the sum of two weights: that of the best
-    other cell in its row, and that of the best other cell in its column. No other choice for this
-    row and column can gain more. Rows and columns that are matched are then left out, which can
-    decide further cells.
+    A cell is in a best matching if its weight is at least the sum of the largest other weight in
+    its row and the largest other weight in its column. No other choice for the row and the column
+    of such a cell can gain more. Matched rows and columns are then removed, which can decide more
+    cells.
     """
     matched = [np.empty(0, np.int64)]
     left = np.arange(cells.weights.size)
@@ -92,16 +93,20 @@ def _decide_cells(cells: Cells) -> tuple[Cells, Cells]:
 
 
 def _is_member(lines: Integers, chosen: Integers) -> Booleans:
-    """Return a mask (m,) of the `lines` (m,), which are rows or columns, that are in `chosen`."""
+    """Return a mask (m,) that tells which of the `lines` (m,) are in `chosen`.
+
+    The lines are numbers of rows, or numbers of columns.
+    """
     flags = np.zeros(lines.max() + 1, np.bool_)
     flags[chosen] = True
     return flags[lines]
 
 
 def _best_others(lines: Integers, weights: Floats) -> Floats:
-    """Return the largest weight of another cell in the line of each cell (m,), or 0.
+    """Return, for each of m cells, the largest weight of the other cells in the same line.
 
-    `lines` (m,) are the numbers of the rows, or the numbers of the columns, in which the cells are.
+    A line is a row or a column, and `lines` (m,) holds the number of the row, or of the column, of
+    each cell. For a cell that is alone in its line, the result is 0.
     """
     first, second = np.zeros(lines.max() + 1), np.zeros(lines.max() + 1)
     np.maximum.at(first, lines, weights)
@@ -117,7 +122,10 @@ def _best_others(lines: Integers, weights: Floats) -> Floats:
 
 
 def _split_into_parts(cells: Cells) -> Iterator[Cells]:
-    """Yield the cells of each part, where cells in the same row or column are in the same part."""
+    """Yield the cells of each part.
+
+    Cells in the same row or column belong to the same part.
+    """
     if not cells.weights.size:
         return
     parts = _number_parts(cells)
@@ -127,9 +135,9 @@ def _split_into_parts(cells: Cells) -> Iterator[Cells]:
 
 
 def _number_parts(cells: Cells) -> Integers:
-    """Return the number of the part to which each cell belongs (m,).
+    """Return, for each of m cells, the number of the part to which the cell belongs.
 
-    A part is a connected set of rows and columns.
+    A part is a set of rows and columns that are connected by cells.
     """
     rows, columns = (_number_values(values)[1] for values in cells[1:3])
     n_rows, n_columns = rows.max() + 1, columns.max() + 1
@@ -137,7 +145,7 @@ def _number_parts(cells: Cells) -> Integers:
 
 
 def _number_values(values: Integers) -> tuple[Integers, Integers]:
-    """Return the k distinct values, sorted, and the positions of `values` (m,) among them."""
+    """Return the sorted distinct values, and the position of each of `values` (m,) among them."""
     lowest = values.min()
     span = int(values.max() - lowest) + 1
     if span > 4 * values.size:
@@ -149,7 +157,7 @@ def _number_values(values: Integers) -> tuple[Integers, Integers]:
 
 
 def _make_table(part: Cells) -> Floats:
-    """Return the weights in a part as a table, transposed if it has more rows than columns."""
+    """Return the weights of a part as a table, transposed if it has more rows than columns."""
     (labels, rows), (clusters, columns) = map(_number_values, part[1:3])
     if labels.size * clusters.size > MAX_PART_CELLS:
         raise ClusterEvalError(_part_error(labels, clusters))
@@ -159,7 +167,7 @@ def _make_table(part: Cells) -> Floats:
 
 
 def _part_error(labels: NDArray[Any], clusters: NDArray[Any]) -> str:
-    """Return the error text for a part that has too many labels and clusters."""
+    """Return the error message for a part with too many labels and clusters."""
     return (
         f"matching: expected at most {MAX_PART_CELLS} pairs of a label and a cluster to match, "
         f"got {labels.size} labels x {clusters.size} clusters that share rows with several "
@@ -173,12 +181,12 @@ def _part_error(labels: NDArray[Any], clusters: NDArray[Any]) -> str:
 
 
 def _solve_table(weights: Floats) -> float:
-    """Return the sum of the weights in a best matching, given a table with rows <= columns.
+    """Return the total weight of a best matching in a table with no more rows than columns.
 
     This function uses the Hungarian method. Each column has a price, which is 0 as long as the
-    column is free. The gain of a row from a column is the weight minus the price, and no row gains
-    more from another column than from its own column. Most rows get a column by bidding. The
-    remaining rows search for free columns together.
+    column is free. The gain of a row from a column is their weight in the table minus the price of
+    the column. No row gains more from another column than from its own column. Most rows get a
+    column by bidding. The remaining rows search for free columns together.
     """
     prices, row_of = _bid_for_columns(weights)
     rows = np.arange(weights.shape[0])
@@ -196,12 +204,12 @@ def _solve_table(weights: Floats) -> float:
 
 
 def _bid_for_columns(weights: Floats) -> tuple[Floats, Integers]:
-    """Return the price (columns,) and the row (columns,) of each column.
+    """Return the price and the row of each column, as two arrays of shape (columns,).
 
     A free column has price 0 and row -1. In each round, every row without a column bids for the
-    column from which it gains most. The bid is the price at which the row would gain as much from
-    another column. The row with the highest bid gets the column if the column is free or its price
-    rises.
+    column from which it gains the most. The bid is the price at which the row would gain just as
+    much from its second-best column. The row with the highest bid gets the column if the column is
+    free or the bid raises its price.
     """
     n_rows, n_columns = weights.shape
     prices, row_of = np.zeros(n_columns), np.full(n_columns, -1)
@@ -227,13 +235,13 @@ def _bid_for_columns(weights: Floats) -> tuple[Floats, Integers]:
 def _measure_paths(
     weights: Floats, prices: Floats, gains: Floats, column_of: Integers, row_of: Integers
 ) -> tuple[Floats, Integers]:
-    """Return the distances (columns,) of columns from unmatched rows, and the origins (columns,).
+    """Return the distance of each column from the unmatched rows, and the origin of each column.
 
-    The distance from a row to a column is a difference between two gains: the gain of the row from
-    its own column (or from its best column if it has no column), minus the gain of the row from the
-    other column. The step from a column to its row has length 0. The origin of a column is the row
-    from which the column is reached. For columns that are farther away than the nearest free
-    column, the result may be larger than the distance, or infinite.
+    The distances and the origins have shape (columns,). The distance from a row to a column is the
+    gain that the row would lose by switching to this column from its own column, or from its best
+    column if it has none. The step from a column to the row that is matched with it has length 0.
+    The origin of a column is the row from which the column is reached. For columns that are farther
+    away than the nearest free column, the result may be larger than the true distance, or infinite.
     """
     distances, origins = np.full(row_of.size, np.inf), np.full(row_of.size, -1)
     is_new, is_free = np.zeros(row_of.size, np.bool_), row_of < 0
@@ -264,7 +272,8 @@ def _measure_paths(
 def _hand_over(origins: Integers, ends: Integers, column_of: Integers, row_of: Integers) -> None:
     """Match the free columns `ends`, and rematch the rows on the paths to these columns, in place.
 
-    Each row on a path gets the next column of the path. If two paths meet, only the first is used.
+    Each row on a path gets the next column on the path. If two paths meet, only the first path is
+    used.
     """
     is_taken = np.zeros(column_of.size, np.bool_)
     for end in ends.tolist():

@@ -1,4 +1,4 @@
-"""parts: the connected parts of a graph with n nodes, numbered from 0, and m links."""
+"""Connected parts of a graph with m links and n nodes, which are numbered from 0."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Booleans = NDArray[np.bool_]
 
 
 def label_parts(low: Integers, high: Integers, n: int) -> Integers:
-    """Return the lowest node in the part of each node (n,), given the ends (m,) of the links."""
+    """Return the lowest node in the part of each of n nodes, given the ends (m,) of the links."""
     part = np.arange(n)
     while True:
         ends = part[low], part[high]

@@ -1,1 +1,1 @@
-"""kernels: computations in numpy, in blocks and in threads."""
+"""kernels: numpy computations that run block by block and in several threads."""

@@ -1,8 +1,8 @@
-"""arrays: the types of numpy arrays, and arithmetic on them.
+"""arrays: type aliases for numpy arrays, and functions that do arithmetic on arrays.
 
-Docstrings describe an array by the lengths of its axes. (m, d) is an array of m points with d
-dimensions, (k, d) has one row for each of k clusters, and (m, n) is a matrix of m points against n
-other points.
+Docstrings give the shape of an array in parentheses. For example, (m, d) is an array of m points
+with d dimensions, (k, d) has one row for each of k clusters, and (m, n) has one row for each of m
+points and one column for each of n other points.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ Booleans = NDArray[np.bool_]
 
 
 def minkowski_lengths(sizes: Floats, p: float) -> Floats:
-    """Return the Minkowski length (sum of sizes^p)^(1/p) of each row of `sizes` (m, d), as (m,).
+    """Return the Minkowski length, (sum of sizes^p)^(1/p), of each row of `sizes` (m, d).
 
-    `sizes` are absolute values of coordinates, and are overwritten. Each row is first divided by
-    its largest value, because the powers could overflow.
+    `sizes` holds the absolute values of coordinates, and is overwritten. Each row is first divided
+    by its largest value, so that the powers do not overflow.
     """
     largest = sizes.max(axis=1, keepdims=True)
     sizes /= np.where(largest > 0, largest, 1.0)
@@ -38,7 +38,7 @@ def zero_if_parallel(d: Floats) -> None:
 
 
 def expand_ranges(start: Integers, stop: Integers) -> tuple[Integers, Integers]:
-    """Return all pairs of indices i, j with start[i] <= j < stop[i], as two arrays."""
+    """Return all pairs of indices (i, j) with start[i] <= j < stop[i], as two arrays."""
     counts = stop - start
     before = np.cumsum(counts) - counts
     i = np.repeat(np.arange(len(counts)), counts)
@@ -48,7 +48,10 @@ def expand_ranges(start: Integers, stop: Integers) -> tuple[Integers, Integers]:
 def expand_range_blocks(
     start: Integers, stop: Integers, size: int
 ) -> Iterator[tuple[Integers, Integers]]:
-    """Yield the pairs of expand_ranges in blocks of at most `size` pairs, or of a single i."""
+    """Yield the pairs of expand_ranges in blocks of at most `size` pairs.
+
+    Pairs with the same i are never split, so a block may be larger than `size`.
+    """
     ends = np.cumsum(stop - start)
     first = 0
     while first < len(ends):
@@ -60,15 +63,18 @@ def expand_range_blocks(
 
 
 def sum_by_group(groups: Integers, values: NDArray[Any], count: int) -> Floats:
-    """Return the sums (count,) of the values (m,) by group, where 0 <= groups (m,) < count."""
+    """Return the sum of the values (m,) in each of `count` groups, which are numbered from 0.
+
+    `groups` (m,) holds the number of each value's group.
+    """
     return np.bincount(groups, values, minlength=count).astype(np.float64)
 
 
 def measure_differences(differences: Floats, name: str, p: float) -> Floats:
-    """Return the distances (m,) of pairs of vectors x and y, given `differences` (m, d), x - y.
+    """Return the distances between pairs of vectors x and y, given their differences x - y (m, d).
 
-    `name` is the name of the distance, and p the order of minkowski. The differences may be
-    overwritten.
+    `name` is the name of the distance, and `p` is the order of the Minkowski distance. The array
+    `differences` may be overwritten.
     """
     if name in ("cityblock", "chebyshev", "minkowski"):
         sizes = np.abs(differences, out=differences)

@@ -1,4 +1,4 @@
-"""cell_grids: assigns points to the cells of a grid, to find points that are near each other."""
+"""cell_grids: assigns points to the cells of a grid to find pairs of nearby points."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _CELL_FACTORS = np.array(
 
 
 def flag_first_copies(x: Floats, numbers: Integers) -> Booleans:
-    """Return for each point (m,) whether it is the first of its cluster with its coordinates.
+    """Return, for each point, whether it is the first point of its cluster with these coordinates.
 
-    x (m, d) are the points, and `numbers` (m,) the numbers of their clusters. A few other copies
-    may also be flagged.
+    `x` (m, d) holds the points, and `numbers` (m,) holds the numbers of their clusters. A few later
+    copies of a point may be flagged as well.
     """
     factors = np.resize(_CELL_FACTORS, x.shape[1]) + 2 * np.arange(x.shape[1])
     keys = np.ascontiguousarray(x).view(np.int64) @ factors + numbers
@@ -45,13 +45,14 @@ def flag_first_copies(x: Floats, numbers: Integers) -> Booleans:
 
 
 class CellGrid:
-    """Points x (m, d), assigned to cells of equal width along some axes."""
+    """A grid that assigns the points x (m, d) to cells of equal width along some axes."""
 
     def __init__(self, x: Floats, axes: Integers, n_axes: int, width: float, reach: float) -> None:
-        """Assign points x (m, d) to cells of this width along the first n_axes of the axes.
+        """Assign the points x (m, d) to cells of the given width along the first `n_axes` axes.
 
-        The axes are numbers of coordinates, in the order of their use. `reach`, which is at most
-        `width`, is the largest difference in any coordinate between two points that are compared.
+        `axes` lists the indices of the coordinates in the order in which they are used. `reach`,
+        which is at most `width`, is the largest difference in any coordinate at which two points
+        are still compared.
         """
         self.x, self.axes, self.width, self.reach = x, axes[:n_axes], width, reach
         self.factors = _CELL_FACTORS[:n_axes]
@@ -66,9 +67,9 @@ class CellGrid:
 
     @classmethod
     def for_bounds(cls, x: Floats, bound: float, deviations: Floats) -> CellGrid:
-        """Return a grid whose borders separate few of the nearest pairs of points.
+        """Return a grid in which cell borders separate few of the nearest pairs of points.
 
-        x (m, d) are the points, and `deviations` (d,) are the standard deviations of the
+        `x` (m, d) holds the points, and `deviations` (d,) holds the standard deviations of their
         coordinates. `bound` is an upper bound on the smallest distance.
         """
         width = max(1.5 * bound, float(deviations.max()) * 1e-7)
@@ -78,10 +79,10 @@ class CellGrid:
     def within_reach(cls, x: Floats, bound: float, deviations: Floats) -> CellGrid:
         """Return a grid that finds all pairs of points x (m, d) with a distance below `bound`.
 
-        If cells are three times as wide as the reach, few points are near a border. If such cells
-        would be wide compared with the spread of the points, so that only few cells have points,
-        the cells are only as wide as the reach. `deviations` (d,) are the standard deviations of
-        the coordinates.
+        With cells three times as wide as the reach, few points are near a border. If the points
+        spread so little that only a few cells of this width would contain points, the cells are
+        only as wide as the reach. `deviations` (d,) holds the standard deviations of the
+        coordinates.
         """
         largest = float(deviations.max())
         is_wide = 3 * bound > largest
@@ -93,14 +94,14 @@ class CellGrid:
         return cls(x, np.argsort(-deviations), n_axes, width, reach)
 
     def _number_cells(self, coordinates: Floats) -> Integers:
-        """Return the cell numbers (m, axes) of `coordinates` (m, axes), one along each axis."""
+        """Return the cell numbers (m, axes) of points along the axes, given their `coordinates`."""
         cells: Floats = np.floor((coordinates - self.origin) / self.width)
         return cells.astype(np.int64)
 
     def pairs_in_cells(self) -> Iterator[tuple[Integers, Integers]]:
-        """Yield blocks of the pairs of points that share a cell, as rows of x.
+        """Yield blocks of pairs of points that share a cell, as pairs of row numbers of x.
 
-        Nothing is yielded if the cells hold so many pairs that comparing them would cost more time
+        Nothing is yielded if the cells hold so many pairs that comparing them would take more time
         than a tighter bound can save.
         """
         starts = np.arange(1, len(self.x) + 1)
@@ -111,11 +112,11 @@ class CellGrid:
             yield self.order[i], self.order[j]
 
     def _cells_within_reach(self, points: Integers) -> tuple[Integers, Integers]:
-        """Return the cells that may hold points within reach of given points, rows of x.
+        """Return the cells that may hold points within reach of the given points.
 
-        Each pair in the result has the index of a given point in `points`, and the position of a
-        cell in `keys`. Along the first axis, only the given point and the points after it are
-        searched.
+        `points` holds row numbers of x. Each pair in the result consists of the index of a point in
+        `points` and the position of a cell in `keys`. Along the first axis, only the given point
+        and the points after it are searched.
         """
         coordinates = self.x[np.ix_(points, self.axes)]
         backward = np.full(len(self.axes), self.reach)
@@ -132,17 +133,17 @@ class CellGrid:
 
     @property
     def approximate_steps(self) -> int:
-        """Estimated number of cell look-ups plus pairs of points in these cells."""
+        """The estimated number of cell lookups plus the pairs of points in these cells."""
         points = np.arange(0, len(self.x), -(-len(self.x) // 1024))
         _, places = self._cells_within_reach(points)
         pairs = (self.starts[places + 1] - self.starts[places]).sum()
         return int(pairs + len(places)) * len(self.x) // len(points)
 
     def pairs_within_reach(self, points: Integers) -> Iterator[tuple[Integers, Integers]]:
-        """Yield blocks of pairs of points, as rows of x; the first of a pair is a given point.
+        """Yield blocks of pairs, each of a given point and a point within its reach.
 
-        If you call this for all points, the blocks contain all pairs of points whose coordinates
-        are within reach of each other.
+        Points are given by their row numbers in x. If you call this method for all points, the
+        blocks contain all pairs of points whose coordinates are within reach of each other.
         """
         owners, places = self._cells_within_reach(points)
         own_columns = self.x[np.ix_(points, self.compared_axes)].T.copy()

@@ -1,6 +1,6 @@
-"""center_neighbors: distances from points to all centers, computed while the points stream.
+"""center_neighbors: distances from points to all centers, computed as the points are streamed.
 
-Only sums by cluster and counts by pair of clusters are stored, not the distances themselves.
+Only sums per cluster and counts per pair of clusters are stored, not the distances themselves.
 """
 
 from __future__ import annotations
@@ -33,17 +33,18 @@ _TIE = 1e-9
 
 
 def nearest_centers(x: Floats, centers: TargetPoints) -> tuple[Integers, Floats]:
-    """Return the index (m,) of the center nearest to each point x (m, d), and its distance (m,).
+    """Return the index of the center nearest to each point of x (m, d), and its distance.
 
-    Of equally near centers, the lowest is chosen.
+    In a tie, the center with the lowest index is chosen.
     """
     return _find_nearest(x, centers, _comparable_distances(x, centers))
 
 
 def _comparable_distances(x: Floats, centers: TargetPoints) -> Floats:
-    """Return the distances (m, k) from points x (m, d) to centers, squared for euclidean.
+    """Return the distances (m, k) from x (m, d) to the centers, squared for euclidean distances.
 
-    The distances may come from a product of matrices, so they are only comparable up to _TIE.
+    The distances may come from a matrix product, so they are comparable only up to the relative
+    error _TIE.
     """
     if centers.distance.name in ("euclidean", "sqeuclidean"):
         return centers.squares(x)
@@ -51,11 +52,11 @@ def _comparable_distances(x: Floats, centers: TargetPoints) -> Floats:
 
 
 def _find_nearest(x: Floats, centers: TargetPoints, d: Floats) -> tuple[Integers, Floats]:
-    """Return the index (m,) of the center nearest to each point x (m, d), and its distance (m,).
+    """Return the index of the center nearest to each point of x (m, d), and its distance.
 
-    d (m, k) is a result of _comparable_distances, with infinity for centers that are left out. If d
-    does not decide which center is nearest, the distances are computed again from differences of
-    coordinates, as in DuckDB. Of equally near centers, the lowest is chosen.
+    `d` (m, k) is a result of _comparable_distances, with infinity for centers that are left out. If
+    `d` does not settle which center is nearest, the distances are recomputed from coordinate
+    differences, as in DuckDB. In a tie, the center with the lowest index is chosen.
     """
     rows = np.arange(len(x))
     nearest, least = _row_minima(d)
@@ -71,30 +72,30 @@ def _find_nearest(x: Floats, centers: TargetPoints, d: Floats) -> tuple[Integers
 
 
 def _row_minima(d: Floats) -> tuple[Integers, Floats]:
-    """Return the position (m,) and the value (m,) of the smallest number in each row of d (m, k).
+    """Return the position and the value of the smallest number in each row of d (m, k).
 
-    For rows with some tens of numbers, argmin is three times as fast as min.
+    For rows with a few dozen numbers, argmin is three times as fast as min.
     """
     places = d.argmin(axis=1)
     return places, d[np.arange(len(d)), places]
 
 
 class CenterNeighbors:
-    """Sums, over the points of k clusters in several partitions, of terms that depend on distances.
+    """Sums of distance-based terms over the points of k clusters in several partitions.
 
-    Clusters are numbered from 0 across all partitions, and those of a partition are consecutive.
-    Batches of points may be added from any thread.
+    Clusters are numbered from 0 across all partitions, and the clusters of a partition have
+    consecutive numbers. Batches of points may be added from any thread.
     """
 
     def __init__(
         self, centers: Floats, starts: Integers, distance: Distance, radii: Floats | None
     ) -> None:
-        """Start without points; `centers` (k, d) are the centers of the clusters.
+        """Start without points, given the centers (k, d) of the clusters.
 
-        `starts` (q + 1,) are the numbers of the first cluster of each of the q partitions, followed
-        by k. radii (q,) are the distances up to which a point counts as near a center or midpoint.
-        Points are counted if they are near a center of their partition, or near the midpoint of two
-        centers. If radii is None, no points are counted.
+        `starts` (q + 1,) holds the number of the first cluster of each of the q partitions,
+        followed by k. `radii` (q,) holds, for each partition, the distance up to which a point
+        counts as near a center or midpoint. Points are counted if they are near a center of their
+        partition, or near the midpoint of two centers. If `radii` is None, no points are counted.
         """
         self._centers, self._starts, self._distance = centers, starts, distance
         counts = np.diff(starts)
@@ -116,11 +117,11 @@ class CenterNeighbors:
         self._is_stopped = False
 
     def stop(self) -> None:
-        """Make `add` raise an error soon, in any thread."""
+        """Make running calls of `add` raise an error soon, in any thread."""
         self._is_stopped = True
 
     def add(self, x: Floats, numbers: Integers) -> None:
-        """Add the points x (m, d); `numbers` (m,) are the numbers of their clusters."""
+        """Add the points x (m, d), given the numbers (m,) of their clusters."""
         k, points = len(self._centers), np.arange(len(x))
         own = pair_distances(x, points, self._centers, numbers, self._distance)
         nearest = np.full(len(x), np.inf)
@@ -141,7 +142,7 @@ class CenterNeighbors:
     def _blocks(self, numbers: Integers, rows: Integers) -> Iterator[tuple[Integers, TargetPoints]]:
         """Yield blocks of `rows`, each within one partition, with the centers of that partition.
 
-        `rows` are indices of points, and numbers (m,) are the numbers of the points' clusters.
+        `rows` holds indices of points, and `numbers` (m,) holds the number of each point's cluster.
         """
         starts = self._starts[:-1].tolist() if len(rows) else [0]
         for part, place in split_batch(numbers[rows], starts, self._steps):
@@ -152,11 +153,11 @@ class CenterNeighbors:
     def _add_block(
         self, x: Floats, own: Floats, numbers: Integers, centers: TargetPoints
     ) -> Floats:
-        """Count the nearby points, and return the distance (m,) to the nearest other center.
+        """Count nearby points, and return the distance from each point to the nearest other center.
 
-        The points x (m, d) are in one partition, and `centers` has all centers of that partition.
-        own (m,) are the distances from the points to the centers of their clusters, and `numbers`
-        (m,) are the numbers of these clusters.
+        All points x (m, d) are in one partition, and `centers` holds all centers of that partition.
+        `own` (m,) holds the distance from each point to the center of its cluster, and `numbers`
+        (m,) holds the number of that cluster.
         """
         d = _comparable_distances(x, centers)
         d[np.arange(len(x)), numbers - self._first[numbers]] = np.inf
@@ -167,12 +168,13 @@ class CenterNeighbors:
     def _count_candidates(
         self, x: Floats, own: Floats, numbers: Integers, centers: TargetPoints, d: Floats
     ) -> None:
-        """Count the points x (m, d) near centers and midpoints, except those that d excludes.
+        """Count the points x (m, d) near centers and midpoints, using d to rule out distant pairs.
 
-        own (m,) are the distances from the points to the centers of their own clusters, which have
-        these `numbers` (m,), and d (m, k) are the squared distances to the other centers. If gap is
-        the distance between the own and another center, the squared distance to their midpoint is
-        own^2 / 2 + d / 2 - gap^2 / 4.
+        `own` (m,) holds the distance from each point to the center of its own cluster, `numbers`
+        (m,) holds the number of that cluster, and `d` (m, k) holds the squared distances to the
+        other centers. If gap is the distance between a point's own center and another center, the
+        squared distance from the point to the midpoint of the two centers is own^2 / 2 + d / 2 -
+        gap^2 / 4.
         """
         assert self._radii is not None
         radius, first = self._radii[numbers], self._first[numbers]
@@ -193,10 +195,10 @@ class CenterNeighbors:
         self._count_nearby(x, i, numbers[i], first[i] + j)
 
     def _add_pairs(self, x: Floats, numbers: Integers) -> Floats:
-        """Count the nearby points, and return the distance (m,) to the nearest other center.
+        """Count nearby points, and return the distance from each point to the nearest other center.
 
         The distance is infinite if there is no other cluster. This method does the same as
-        _add_block, for partitions with few clusters.
+        _add_block, but for partitions with few clusters.
         """
         nearest = np.full(len(x), np.inf)
         first, stop = self._first[numbers], self._stop[numbers]
@@ -213,7 +215,11 @@ class CenterNeighbors:
         return nearest
 
     def _count_nearby(self, x: Floats, i: Integers, own: Integers, other: Integers) -> None:
-        """Count the points x[i], in clusters `own` (q,), near other centers and midpoints."""
+        """Count the points x[i] that are near a center, or near the midpoint of two centers.
+
+        `own` (q,) holds the number of each point's cluster, and `other` (q,) holds the number of
+        the cluster with which the point is compared.
+        """
         assert self._radii is not None
         euclidean = self._distance._replace(name="euclidean")
         pairs = self._pair_starts[own] + other - self._first[own]
@@ -226,13 +232,13 @@ class CenterNeighbors:
             np.add.at(self._near_midpoint, pairs[to_midpoint <= radius], 1)
 
     def wemmert_gancarski(self) -> Floats:
-        """Return the index of Wemmert and Gancarski (q,) of each partition, NaN if undefined.
+        """Return the Wemmert-Gancarski index of each partition, or NaN if the index is undefined.
 
-        A point contributes 1 - own / other, where own and other are its distances to the center of
-        its cluster and to the nearest other center. A cluster contributes the sum over its points,
-        or 0 if the sum is negative. The index is the sum over clusters divided by the number of
-        points. The contribution of a point is -inf if the point is at another center, and undefined
-        if it is at both centers.
+        A point contributes 1 - own / other, where own is its distance to the center of its cluster,
+        and other is its distance to the nearest other center. A cluster contributes the sum over
+        its points, or 0 if the sum is negative. The index is the sum over all clusters divided by
+        the number of points. A point that coincides with another center contributes -inf, and the
+        contribution is undefined if the point coincides with its own center, too.
         """
         first = self._starts[:-1]
         terms = np.where(self._at_other, 0.0, np.maximum(self._terms, 0.0))
@@ -241,12 +247,12 @@ class CenterNeighbors:
         return np.where(is_undefined, np.nan, index)
 
     def densities(self) -> Floats:
-        """Return the inter-cluster density of S_Dbw (q,) of each partition, NaN if undefined.
+        """Return the inter-cluster density of S_Dbw for each partition, or NaN if it is undefined.
 
         The density of a pair of clusters is the number of their points near the midpoint of the two
-        centers, divided by the number of points near one of the two centers, whichever number is
-        larger. The result is the mean over all pairs. It is undefined if a pair has no point near
-        either center.
+        centers, divided by the number of points near one center or near the other, whichever is
+        larger. The result is the mean density over all pairs of clusters. The result is undefined
+        if a pair of clusters has no point near either of its centers.
         """
         if self._radii is None:
             return np.full(len(self._starts) - 1, np.nan)
@@ -254,7 +260,7 @@ class CenterNeighbors:
         return np.array([self._density(first, stop) for first, stop in bounds])
 
     def _density(self, first: int, stop: int) -> float:
-        """Return the density of the partition of the clusters from `first` to stop - 1."""
+        """Return the density of the partition that consists of the clusters `first` to stop - 1."""
         k, total = stop - first, 0.0
         cut = slice(self._pair_starts[first], self._pair_starts[stop])
         near_center = self._near_center[cut].reshape(k, k)
@@ -272,9 +278,9 @@ class CenterNeighbors:
 
 
 class CenterGaps(NamedTuple):
-    """Statistics (k,) of the distances from each of k centers to the others of its partition.
+    """Statistics of the distances from each of k centers to the other centers of its partition.
 
-    The statistics are meaningless for a cluster that is the only one of its partition.
+    The statistics are meaningless for a cluster that is the only one in its partition.
     """
 
     #: Index of the nearest other center; in a tie, the lowest index.
@@ -291,7 +297,7 @@ def center_gaps(
 ) -> CenterGaps:
     """Return the CenterGaps of `centers` (k, d), given the spreads (k,) of their clusters.
 
-    `starts` (q + 1,) are the numbers of the first cluster of each of the q partitions, followed by
+    `starts` (q + 1,) holds the number of the first cluster of each of the q partitions, followed by
     k.
     """
     k, counts = len(centers), np.diff(starts)

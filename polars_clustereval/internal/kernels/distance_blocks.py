@@ -1,7 +1,7 @@
-"""distance_blocks: distances of all pairs of points, in numpy, one block at a time.
+"""distance_blocks: distances between all pairs of points, computed by numpy block by block.
 
-Neither engine multiplies matrices, and a join of points with points would need a row for each pair.
-Distances are computed from points x (m, d) to target points y (n, d).
+Neither DuckDB nor Polars multiplies matrices, and a join of points with points would need one row
+per pair. Distances are computed from points x (m, d) to target points y (n, d).
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ CANCELLATION_LIMIT = 1e-4
 def distance_blocks(
     x: Floats, y: Floats, distance: Distance, cells: int = DISTANCES_PER_BLOCK
 ) -> Iterator[tuple[slice, Floats]]:
-    """Yield the distances from x (m, d) to y (n, d) in blocks of some rows of x.
+    """Yield the distances from points x (m, d) to points y (n, d) in blocks of rows of x.
 
-    A block is a slice of x and the distances (rows, n) from these points to all points of y. A
-    block has at most `cells` distances, or a single row. For cosine the points are unit vectors.
-    Here the cosine distance from a zero vector to itself is 1, so callers must correct the pairs of
-    a point with itself.
+    Each block consists of a slice of x and the distances (rows, n) from the points in that slice to
+    all points of y. A block has at most `cells` distances, unless a single row has more. For cosine
+    distances, the points must be unit vectors. The cosine distance from a zero vector to itself is
+    1 here, so callers must correct the distances from points to themselves.
     """
     return TargetPoints(y, distance).blocks(x, cells)
 
 
 class _Tile(NamedTuple):
-    """A part of the target points y, which the slice `columns` selects.
+    """A part of the target points y, selected by the slice `columns`.
 
-    A tile is so small that one product of matrices in one thread computes its distances.
+    A tile is small enough that one matrix product in a single thread computes its distances.
     """
 
     columns: slice
@@ -67,7 +67,7 @@ class _Tile(NamedTuple):
 
 @dataclass(frozen=True)
 class TargetPoints:
-    """Target points y (n, d), prepared once for the distances of many blocks of other points x."""
+    """Target points y (n, d), prepared once for computing distances from many blocks of points."""
 
     y: Floats
     distance: Distance
@@ -90,10 +90,10 @@ class TargetPoints:
         return self._accumulate_coordinates(x)
 
     def _accumulate_coordinates(self, x: Floats) -> Floats:
-        """Return cityblock, chebyshev or minkowski distances (m, n) from points x (m, d).
+        """Return cityblock, chebyshev or minkowski distances from x (m, d) to the target points.
 
-        The distances are accumulated coordinate by coordinate, because no product of matrices
-        yields them.
+        The distances are accumulated coordinate by coordinate, because no matrix product yields
+        them.
         """
         combine = np.add if self.distance.name == "cityblock" else np.maximum
         total = np.zeros((len(x), len(self.y)))
@@ -110,13 +110,13 @@ class TargetPoints:
         return np.asarray(largest * total ** (1 / p))
 
     def _coordinate_differences(self, x: Floats) -> Iterator[Floats]:
-        """Yield |x_i - y_i| (m, n) between x (m, d) and the target points for each coordinate i."""
+        """Yield |x_i - y_i| (m, n) for each coordinate i of points x and target points y."""
         for i in range(x.shape[1]):
             differences = x[:, i, None] - self.y[:, i]
             yield np.abs(differences, out=differences)
 
     def sums(self, x: Floats) -> Floats:
-        """Return the sum (m,) of the distances from each point of x (m, d) to all target points."""
+        """Return, for each point of x (m, d), the sum of its distances to all target points."""
         total = np.zeros(len(x))
         if self.distance.name == "euclidean":
             measured_pairs.on_measured(len(x) * len(self.y))
@@ -128,9 +128,9 @@ class TargetPoints:
         return total
 
     def blocks(self, x: Floats, cells: int = DISTANCES_PER_BLOCK) -> Iterator[tuple[slice, Floats]]:
-        """Yield slices of x (m, d), each with the distances (rows, n) from x to the target points.
+        """Yield slices of x (m, d), each with the distances (rows, n) to all target points.
 
-        A block has at most `cells` distances, or one row of x.
+        A block has at most `cells` distances, unless a single row of x has more.
         """
         step = max(1, cells // max(1, len(self.y)))
         for start in range(0, len(x), step):
@@ -145,10 +145,10 @@ class TargetPoints:
         return squares
 
     def _squares_by_tile(self, x: Floats) -> Iterator[tuple[slice, slice, Floats]]:
-        """Yield the squared distances from points x (m, d) to the target points, matrix by matrix.
+        """Yield the squared distances from x (m, d) to the target points, one matrix at a time.
 
-        Each item has a slice of x, a slice of the target points, and the matrix of their squared
-        distances.
+        Each item consists of a slice of x, a slice of the target points, and the matrix of the
+        squared distances between them.
         """
         for start in range(0, len(x), self._tile_rows):
             rows = slice(start, start + self._tile_rows)
@@ -160,25 +160,25 @@ class TargetPoints:
 
     @cached_property
     def _mean(self) -> Floats:
-        """Mean (d,) of the target points."""
+        """The mean (d,) of the target points."""
         return np.asarray(self.y.mean(axis=0))
 
     @cached_property
     def _tile_rows(self) -> int:
-        """Number of points of x that one product of matrices compares with a tile."""
+        """The number of points of x that one matrix product compares with a tile."""
         width = int(self.y.shape[1]) + 2
         square = min(_MAX_TILE_ROWS, isqrt(SINGLE_THREAD_MULTIPLICATIONS // width))
         return max(1, square, SINGLE_THREAD_MULTIPLICATIONS // (width * len(self.y)))
 
     @cached_property
     def _tiles(self) -> list[_Tile]:
-        """The target points in tiles that are small enough for a single thread."""
+        """The target points, split into tiles that are small enough for a single thread."""
         step = max(1, SINGLE_THREAD_MULTIPLICATIONS // (self._tile_rows * (self.y.shape[1] + 2)))
         columns = (slice(i, i + step) for i in range(0, len(self.y), step))
         return [self._make_tile(part) for part in columns]
 
     def _make_tile(self, columns: slice) -> _Tile:
-        """Return the target points of this slice as a factor for the product of matrices."""
+        """Return the tile for a slice of the target points, prepared for matrix products."""
         y = self.y[columns]
         centered = y - self._mean
         square_norms = np.einsum("ij,ij->i", centered, centered)
@@ -189,10 +189,10 @@ class TargetPoints:
 def _squared_distances(x: Floats, factors: Floats, tile: _Tile) -> Floats:
     """Return the squared distances (m, n) from points x (m, d) to the n points of a tile.
 
-    The squared distances are computed by a product of matrices. `factors` (m, d + 2) are the points
-    x minus the mean of all target points, their squared norms, and 1. The product loses digits for
-    points that are near each other and far from the mean. The distances of such points are
-    recomputed from the differences of coordinates.
+    The squared distances are computed by a matrix product. Each row of `factors` (m, d + 2) holds a
+    point of x minus the mean of all target points, the squared norm of this difference, and 1. For
+    points that are near each other and far from the mean, the matrix product loses digits, so their
+    distances are recomputed from coordinate differences.
     """
     squares = factors @ tile.factors
     limit = CANCELLATION_LIMIT * (factors[:, -2] + tile.largest_square)
@@ -202,11 +202,11 @@ def _squared_distances(x: Floats, factors: Floats, tile: _Tile) -> Floats:
 
 
 def _recompute_cancelled(squares: Floats, x: Floats, y: Floats, limit: Floats) -> None:
-    """Replace the elements of squares (m, n) that are below limit (m,) by more accurate values.
+    """Replace elements of `squares` (m, n) that are below `limit` (m,) with more accurate values.
 
-    squares are the squared distances from x (m, d) to y (n, d), and are changed in place. Values in
-    row i that are smaller than limit[i] have lost digits in a product of matrices, so they are
-    computed again from the differences of coordinates.
+    `squares` holds the squared distances from x (m, d) to y (n, d), and is changed in place. Values
+    in row i that are smaller than limit[i] have lost digits in a matrix product, so they are
+    recomputed from coordinate differences.
     """
     i, j = np.nonzero(squares < limit[:, None])
     if i.size * 20 > squares.size:
@@ -220,19 +220,19 @@ def _recompute_cancelled(squares: Floats, x: Floats, y: Floats, limit: Floats) -
 def distance_matrix(x: Floats, y: Floats, distance: Distance) -> Floats:
     """Return the distances (m, n) from points x (m, d) to points y (n, d).
 
-    For cosine, the points are unit vectors. A zero vector has distance 1 from all points, even from
-    itself.
+    For cosine distances, the points must be unit vectors. A zero vector has cosine distance 1 from
+    all points, even from itself.
     """
     return TargetPoints(y, distance).distances(x)
 
 
 def direct_distance_matrix(x: Floats, y: Floats, distance: Distance) -> Floats:
-    """Return the distances (m, n) from points x (m, d) to y (n, d) without a product of matrices.
+    """Return the distances (m, n) from points x (m, d) to y (n, d) without using a matrix product.
 
-    Ranks require that pairs with the same differences of coordinates get the same distance.
+    For ranking, pairs with the same coordinate differences must get exactly the same distance.
     Coordinates are added in the same order as in DuckDB, so that both engines round in the same
-    way. y is read by column, so it should be in Fortran order, which is fastest. For cosine the
-    points are unit vectors.
+    way. `y` is read by column, so Fortran order is fastest. For cosine distances, the points must
+    be unit vectors.
     """
     if distance.name not in ("euclidean", "sqeuclidean", "cosine"):
         return distance_matrix(x, y, distance)
@@ -255,7 +255,7 @@ def direct_distance_matrix(x: Floats, y: Floats, distance: Distance) -> Floats:
 
 
 def matrix_product(a: Floats, b: Floats) -> Floats:
-    """Return the matrix product a b, computed in blocks in the calling thread.
+    """Return the matrix product of a and b, computed in blocks in the calling thread.
 
     The blocks are too small for OpenBLAS to start threads of its own.
     """

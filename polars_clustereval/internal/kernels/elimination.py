@@ -1,7 +1,7 @@
 """elimination: determinants and traces of many small symmetric matrices, computed together.
 
-A stack of matrices is an array (rows, d, d). W is a scatter matrix, the sums of products of d
-coordinates.
+A stack of matrices is an array of shape (rows, d, d). W is a scatter matrix, which holds the sums
+of the products of pairs of coordinates.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ LARGEST_TRACE = 2.0**32
 
 
 class Step(NamedTuple):
-    """One step of the elimination of many matrices.
+    """One elimination step, applied to many matrices.
 
-    A pivot is the square of a combination of coordinates, and the share of a pivot is its part of
-    the sum of the squares that are combined. Slopes are the pivot row divided by the pivot.
+    A pivot is the square of a combination of coordinates. The share of a pivot is the pivot divided
+    by the sum of the squares that are combined. The slopes are the pivot row divided by the pivot.
     """
 
     pivots: Floats  # (rows,), NaN if too small a share
@@ -38,10 +38,10 @@ def eliminate_columns(
 ) -> Iterator[Step]:
     """Eliminate the columns of symmetric matrices w (rows, d, d) one by one, and yield each step.
 
-    This is a Cholesky decomposition without roots. Row i of w belongs to a combination of
-    coordinates with the `coefficients` (rows, d, d), and `lengths` (rows, d) are the lengths of the
-    coordinates. If the share of a pivot is at most d times least_share, its column is not
-    eliminated from the others.
+    The algorithm is a Cholesky decomposition without square roots. Row i of a matrix stands for a
+    linear combination of the coordinates, with its coefficients in row i of `coefficients` (rows,
+    d, d). `lengths` (rows, d) holds the lengths of the coordinates. If the share of a pivot is at
+    most d times `least_share`, the pivot's column is not eliminated from the other columns.
     """
     n_dims = w.shape[1]
     for _ in range(n_dims):
@@ -55,28 +55,30 @@ def eliminate_columns(
 
 
 def _outer_products(x: Floats, y: Floats) -> Floats:
-    """Return the outer products (rows, n, m) of the rows of x (rows, n) and y (rows, m)."""
+    """Return the outer product of each row of x (rows, n) with the same row of y (rows, m)."""
     return np.asarray(x[:, :, None] * y[:, None, :])
 
 
 def _transform_step(b: Floats, slopes: Floats) -> tuple[Floats, Floats]:
-    """Return the matrices b after one step of L^-1 B L^-T (W = L D L^T), and their pivot row.
+    """Return b after one step toward L^-1 B L^-T, where W = L D L^T, and the pivot row of b.
 
-    `slopes` (rows, m) are the slopes of W in the same step of eliminate_columns, and b is (rows, m,
-    m). The first row and column of the first result are 0, and the caller has to remove them. The
-    second result is the pivot row (rows, m), which is b's first row after the step.
+    `slopes` (rows, m) holds the slopes of W from the same step of eliminate_columns, and `b` has
+    the shape (rows, m, m). The first row and column of each matrix in the first result are 0, and
+    the caller must remove them. The second result is the pivot row (rows, m), that is, the first
+    row of b after only its columns have been transformed.
     """
     pivot_row = b[:, 0] - b[:, 0, :1] * slopes
     return b - _outer_products(slopes, pivot_row) - _outer_products(b[:, 0], slopes), pivot_row
 
 
 def eliminate_matrices(steps: Iterator[Step], b: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return ln |W|, trace(W^-1 B) and ln(|W + B| / |W|), all (rows,), NaN if W is singular.
+    """Return ln |W|, trace(W^-1 B) and ln(|W + B| / |W|) for each matrix W, NaN if W is singular.
 
-    `steps` are the steps of the elimination of W, the scatter within the clusters of each
-    partition. `b` (rows, d, d) is B, the scatter between the clusters, for the same combinations of
-    coordinates. W + B is represented by d, its difference from W, so that the ratio of the pivots
-    is 1 + d / w. In this way, a small B loses no digits, as it would in ln |W + B| - ln |W|.
+    `steps` yields the steps of the elimination of W, the scatter within the clusters of each
+    partition. `b` (rows, d, d) holds B, the scatter between the clusters, for the same combinations
+    of coordinates. The matrix W + B is represented by its difference d from W, so that the ratio of
+    the pivots is 1 + d / w. This representation keeps the digits of a small B, which would be lost
+    in ln |W + B| - ln |W|.
     """
     d = b
     log_det, trace, log_ratio = np.zeros((3, len(b)))

@@ -1,6 +1,6 @@
 """extreme_pairs: the most distant points of a cluster, and the nearest points of two clusters.
 
-The triangle inequality excludes most pairs, so their distances are never computed.
+The triangle inequality rules out most pairs of points, so their distances are never computed.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ _MAX_POINTS_WITHOUT_GRID = 512
 
 
 class Metric(NamedTuple):
-    """A metric distance, which obeys the triangle inequality and determines the user's distance.
+    """A distance that obeys the triangle inequality and determines the user's distance.
 
-    `distance` is the user's distance. The metric distance is the same, except that it is euclidean
-    for sqeuclidean and cosine. For cosine, points are unit vectors, and their metric distance is
-    the chord. The metric distance from a zero vector to any vector, even to itself, is sqrt(2), as
-    between orthogonal vectors.
+    `distance` is the user's distance. The metric distance is the user's distance, except that it is
+    euclidean for sqeuclidean and cosine. For cosine, the points are unit vectors, and the metric
+    distance between two points is the chord. For cosine, the metric distance from a zero vector to
+    any vector, even to itself, is sqrt(2), as between orthogonal vectors.
     """
 
     distance: Distance
@@ -62,8 +62,8 @@ class Metric(NamedTuple):
     def least_distance(self, x: Floats, y: Floats) -> float:
         """Return the smallest metric distance between a point of x (m, d) and a point of y (n, d).
 
-        Blocks may come from a product of matrices, which is less accurate. Therefore the smallest
-        distance of each block is computed again from differences of coordinates.
+        Blocks may come from a matrix product, which is less accurate. Therefore the smallest
+        distance in each block is recomputed from coordinate differences.
         """
         least, start = np.inf, 0
         for block in self.blocks(x, y):
@@ -73,7 +73,10 @@ class Metric(NamedTuple):
         return least
 
     def row_distances(self, x: Floats, y: Floats) -> Floats:
-        """Return the metric distances (m,) from rows of x (m, d) to rows of y, or to a vector y."""
+        """Return the metric distance from each row of x (m, d) to the same row of y.
+
+        If y is a single vector, all rows of x are measured to this vector.
+        """
         measured_pairs.on_measured(len(x))
         d = measure_differences(x - y, *self._block_distance)
         if self.distance.name == "cosine":
@@ -88,12 +91,12 @@ class Metric(NamedTuple):
 
     @property
     def _block_distance(self) -> Distance:
-        """The distance used for blocks: the user's distance, but euclidean for sqeuclidean."""
+        """The distance computed for blocks, which is the user's, but euclidean for sqeuclidean."""
         name = self.distance.name
         return self.distance._replace(name="euclidean") if name == "sqeuclidean" else self.distance
 
     def _from_distance(self, d: Floats) -> Floats:
-        """Return the metric distances for an array d of distances computed by _block_distance."""
+        """Convert an array d of distances, computed with _block_distance, to metric distances."""
         return np.asarray(np.sqrt(2.0 * d)) if self.distance.name == "cosine" else d
 
 
@@ -103,7 +106,7 @@ class Metric(NamedTuple):
 
 
 def metric_diameters(part: Partition, metric: Metric) -> Floats:
-    """Return the diameter (k,) of each cluster: the largest metric distance between two points."""
+    """Return the diameter of each cluster, the largest metric distance between two points."""
     diameters = np.zeros(len(part.sizes))
     for i in np.flatnonzero(part.sizes > 1).tolist():
         diameters[i] = _largest_distance(part.points_of_cluster(i), metric)
@@ -113,8 +116,8 @@ def metric_diameters(part: Partition, metric: Metric) -> Floats:
 def _largest_distance(x: Floats, metric: Metric) -> float:
     """Return the largest metric distance between two of the points x (m, d).
 
-    Points at distances r and s from the mean of x are at most r + s apart. Once the distance of a
-    pair is known, only pairs for which r + s exceeds this distance are measured.
+    Two points at distances r and s from the mean of x are at most r + s apart. Once the distance
+    between two points is known, only pairs for which r + s exceeds this distance are measured.
     """
     if len(x) <= _CANDIDATES:
         return float(metric.matrix(x, x).max())
@@ -143,9 +146,9 @@ def _largest_distance(x: Floats, metric: Metric) -> float:
 
 
 class _Balls(NamedTuple):
-    """Balls around the means of clusters that contain all points of their clusters.
+    """Balls around the means of clusters, each of which contains all points of its cluster.
 
-    The centers of the balls are (k, d), and the radii are (k,).
+    `centers` has the shape (k, d), and `radii` has the shape (k,).
     """
 
     centers: Floats
@@ -153,7 +156,7 @@ class _Balls(NamedTuple):
 
 
 def _bounding_balls(part: Partition, metric: Metric) -> _Balls:
-    """Return the balls of the clusters of a partition; the radii are metric distances."""
+    """Return the balls around the clusters of a partition, with metric distances as radii."""
     starts = part.starts[:-1]
     centers = np.add.reduceat(part.x, starts, axis=0) / part.sizes[:, None]
     distances = metric.row_distances(part.x, centers[part.numbers])
@@ -172,11 +175,11 @@ def metric_separation(part: Partition, metric: Metric) -> float:
 
 
 def _separation_bound(part: Partition, balls: _Balls, metric: Metric) -> float:
-    """Return an upper bound on the smallest metric distance between different clusters.
+    """Return an upper bound on the smallest metric distance between points in different clusters.
 
-    For the pairs of clusters of _likely_cluster_pairs, points near the midpoint of the two centers
-    are compared. The bound is the smallest distance that is found between points in different
-    clusters. `balls` are the balls of the clusters.
+    For each pair of clusters from _likely_cluster_pairs, the points nearest to the midpoint of the
+    two centers are compared. The bound is the smallest distance found between points in different
+    clusters. `balls` holds the bounding balls of the clusters.
     """
     bound = np.inf
     for i, j in _likely_cluster_pairs(balls, metric):
@@ -187,7 +190,7 @@ def _separation_bound(part: Partition, balls: _Balls, metric: Metric) -> float:
 
 
 def _nearest_candidates(x: Floats, target: Floats) -> Floats:
-    """Return the (at most _CANDIDATES) points of x (m, d) that are nearest to target (d,)."""
+    """Return the points of x (m, d) nearest to `target` (d,), at most _CANDIDATES of them."""
     if len(x) <= _CANDIDATES:
         return x
     differences = x - target
@@ -196,10 +199,10 @@ def _nearest_candidates(x: Floats, target: Floats) -> Floats:
 
 
 def _likely_cluster_pairs(balls: _Balls, metric: Metric) -> Integers:
-    """Return the pairs (pairs, 2) of clusters whose balls overlap most or are nearest.
+    """Return the pairs of clusters with balls that overlap most or are nearest to each other.
 
-    There are at most _LIKELY_PAIRS pairs of cluster numbers. `balls` are the balls of all clusters
-    of a partition.
+    The result (pairs, 2) has at most _LIKELY_PAIRS pairs of cluster numbers. `balls` holds the
+    bounding balls of all clusters of a partition.
     """
     centers, radii = balls
     pairs, gaps = np.empty((0, 2), dtype=np.int64), np.empty(0)
@@ -218,9 +221,9 @@ def _likely_cluster_pairs(balls: _Balls, metric: Metric) -> Integers:
 
 
 def _least_gap_indices(gap: Floats) -> Integers:
-    """Return the indices, in the flattened matrix, of the _LIKELY_PAIRS smallest entries of gap.
+    """Return the flat indices of the _LIKELY_PAIRS smallest entries of the matrix `gap`.
 
-    gap[i, j] is the metric distance between two centers minus the radii of both balls.
+    gap[i, j] is the metric distance between the centers of balls i and j minus their radii.
     """
     if gap.size <= 1024:
         return np.argsort(gap, axis=None)[:_LIKELY_PAIRS]
@@ -228,11 +231,11 @@ def _least_gap_indices(gap: Floats) -> Integers:
 
 
 def _flag_border_points(part: Partition, balls: _Balls, metric: Metric, bound: float) -> Booleans:
-    """Return for each point (m,) whether it may be nearer than `bound` to another cluster.
+    """Return, for each point, whether it may be nearer than `bound` to another cluster.
 
-    "Nearer" refers to the metric distance to a point of the other cluster. Such a point is nearer
-    than bound + radius to the center of the ball of the other cluster. `balls` are the balls of all
-    clusters.
+    The distance to another cluster is the metric distance to the nearest point of that cluster. A
+    point that is nearer than `bound` to a cluster is nearer than bound + radius to the center of
+    the cluster's ball. `balls` holds the bounding balls of all clusters.
     """
     is_border = np.zeros(len(part.x), dtype=bool)
     for j, (center, radius) in enumerate(zip(*balls, strict=True)):
@@ -243,14 +246,14 @@ def _flag_border_points(part: Partition, balls: _Balls, metric: Metric, bound: f
 
 
 def _separation_by_grid(x: Floats, numbers: Integers, metric: Metric, bound: float) -> float:
-    """Return the smallest metric distance between different clusters, but at most `bound`.
+    """Return the smallest metric distance between points in different clusters, at most `bound`.
 
-    The distance is measured between two points. The result is `bound` if no distance is smaller. x
-    (m, d) are the points, and `numbers` (m,) the numbers of their clusters, in ascending order. No
-    coordinate of two points differs by more than their distance. Therefore, in a grid, only points
-    in the same cell or near its border have to be measured. First, pairs within cells are measured
-    to find a tighter bound, for a sixteenth of the points and then for all points, because narrower
-    cells hold fewer pairs.
+    The result is `bound` if no distance is smaller. `x` (m, d) holds the points, and `numbers` (m,)
+    holds the numbers of their clusters, in ascending order. Two points differ in no coordinate by
+    more than their distance. Therefore only pairs of points in the same cell of a grid, or near the
+    border of a cell, need to be measured. Pairs within cells are measured first, to find a tighter
+    bound. The pairs are taken first from a sixteenth of the points and then from all points,
+    because a tighter bound allows narrower cells with fewer pairs.
     """
     if len(x) <= _MAX_POINTS_WITHOUT_GRID:
         return _separation_by_all_pairs(x, numbers, metric, bound)
@@ -258,7 +261,7 @@ def _separation_by_grid(x: Floats, numbers: Integers, metric: Metric, bound: flo
     x, numbers = x[is_first], numbers[is_first]
 
     def least_distance(pairs: Iterator[tuple[Integers, Integers]]) -> float:
-        """Return the smallest distance of the pairs in different clusters, but at most `bound`."""
+        """Return the smallest distance among pairs in different clusters, but at most `bound`."""
         least = bound
         for i, j in pairs:
             different = numbers[i] != numbers[j]
@@ -281,7 +284,7 @@ def _separation_by_grid(x: Floats, numbers: Integers, metric: Metric, bound: flo
 
 
 def _separation_by_all_pairs(x: Floats, numbers: Integers, metric: Metric, bound: float) -> float:
-    """Return the result of _separation_by_grid, computed from all pairs in different clusters."""
+    """Return the result of _separation_by_grid, but measure all pairs in different clusters."""
     stops = np.flatnonzero(np.diff(numbers)) + 1
     for start, stop in zip(np.concatenate([[0], stops]), stops, strict=False):
         for tile in range(stop, len(x), TILE_POINTS):

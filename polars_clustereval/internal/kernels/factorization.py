@@ -1,8 +1,9 @@
-"""factorization: determinants of the scatter matrices of long vectors, without sums of products.
+"""factorization: determinants of scatter matrices of long vectors, without sums of products.
 
-Let X (m, d) be m centered points, and X'X their scatter matrix. If X = QR, where Q has orthogonal
-columns and R (d, d) is triangular, then X'X = R'R, so that |X'X| is the squared product of the
-diagonal of R. Unlike the squares in X'X, R keeps the digits of nearly collinear columns.
+Let X (m, d) be m centered points, and X'X their scatter matrix. If X = QR, where Q has orthonormal
+columns and R (d, d) is triangular, then X'X = R'R. Therefore |X'X| is the square of the product of
+the diagonal entries of R. Unlike the squares in X'X, R keeps the digits of nearly collinear
+columns.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _ROWS_PER_DIMENSION = 4
 
 
 class ScatterIndices(NamedTuple):
-    """Logarithms of determinants, and a trace, of the scatter matrices of one partition.
+    """Log determinants and a trace of the scatter matrices of one partition.
 
     The values are NaN for singular matrices. W is the scatter matrix within clusters, B the scatter
     matrix between clusters, T = W + B, and W_C the scatter matrix of cluster C, which has n_C
@@ -50,10 +51,10 @@ class _Factor(NamedTuple):
 def factor_scatters(part: Partition, singular_share: float) -> ScatterIndices:
     """Return the ScatterIndices of one partition, computed from its points.
 
-    A matrix counts as singular if the earlier coordinates explain nearly all of a coordinate. With
-    d dimensions, this means that the square of the remainder is at most d times singular_share
-    times the sum of the squares that are combined. kernels.elimination defines shares in the same
-    way.
+    A matrix counts as singular if one of its coordinates is almost fully explained by the earlier
+    coordinates. The remainder of a coordinate counts as 0 if its square is at most d times
+    `singular_share` times the sum of the squares that are combined, where d is the number of
+    dimensions. The module kernels.elimination uses the same definition of a share.
     """
     n_dims, sizes = part.x.shape[1], part.sizes
     # With fewer points, W is singular, even if rounding errors hide this.
@@ -85,12 +86,12 @@ def factor_scatters(part: Partition, singular_share: float) -> ScatterIndices:
 
 
 def _center_points(part: Partition) -> tuple[Floats, Floats]:
-    """Return points minus the means of their clusters, and these means minus the overall mean.
+    """Return the points minus their cluster means, and the cluster means minus the overall mean.
 
-    The results are (m, d) and (k, d). Each mean is computed twice, because at coordinates of 1e8, a
-    mean is off by 1e-8; the second mean is the mean of the differences from the first. A mean is
-    computed from the differences from one of its terms, because the mean of equal numbers must be
-    exactly that number.
+    The results have the shapes (m, d) and (k, d). At coordinates of 1e8, a mean is off by 1e-8, so
+    each mean is corrected by the mean of the differences from it. Each mean is computed from the
+    differences from one of its terms, because the mean of equal numbers must be exactly that
+    number.
     """
     sizes, numbers = part.sizes, part.numbers
     firsts = part.x[part.starts[:-1]]
@@ -105,12 +106,15 @@ def _center_points(part: Partition) -> tuple[Floats, Floats]:
 
 
 def _means_by_cluster(x: Floats, part: Partition) -> Floats:
-    """Return the means (k, d) of the rows of x (m, d) by the clusters of `part`."""
+    """Return the mean of the rows of x (m, d) in each cluster of `part`."""
     return np.asarray(np.add.reduceat(x, part.starts[:-1]) / part.sizes[:, None])
 
 
 def _triangular_factor(x: Floats) -> Floats:
-    """Return the triangular factor R (at most d, d) of x (m, d), computed block by block."""
+    """Return the triangular factor R of x (m, d), computed block by block.
+
+    R has d columns and at most d rows.
+    """
     step = _ROWS_PER_DIMENSION * x.shape[1]
     r = np.linalg.qr(x[:step], mode="r")
     for start in range(step, len(x), step):
@@ -119,7 +123,7 @@ def _triangular_factor(x: Floats) -> Floats:
 
 
 def _factor(x: Floats, singular_share: float) -> _Factor:
-    """Return the factor of the scatter matrix x'x of x (m, d), m >= d."""
+    """Return the factor of the scatter matrix x'x of x (m, d), where m >= d."""
     n_dims, r = x.shape[1], _triangular_factor(x)
     lengths, diagonal = np.sqrt((r**2).sum(axis=0)), np.abs(np.diagonal(r))
     singular = _Factor(r, np.nan, np.empty((0, n_dims)))

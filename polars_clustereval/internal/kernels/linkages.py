@@ -1,4 +1,4 @@
-"""linkages: separations of clusters that need the distances of all their points, in numpy.
+"""linkages: separations of clusters that require the distances between all of their points.
 
 The pairs of points are processed one block at a time, and only sums and extremes are stored.
 """
@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 
 
 def least_linkages(part: Partition, centers: Floats, distance: Distance) -> dict[str, float]:
-    """Return the smallest separation of two clusters, for each kind that needs all distances.
+    """Return the minimum over pairs of clusters for each separation that requires all distances.
 
     The names in the result are min_complete_linkage, min_average_linkage, min_hausdorff and
-    min_mean_to_other_center. The last is the smallest mean distance from the points of two clusters
-    to the center of the other cluster. `centers` (k, d) are the centers of the clusters.
+    min_mean_to_other_center. The value of min_mean_to_other_center is the smallest mean distance
+    from the points of two clusters to the center of the other cluster. `centers` (k, d) are the
+    centers of the clusters.
     """
     least = [np.inf, np.inf, np.inf]
     for i in range(len(part.sizes) - 1):
@@ -43,10 +44,11 @@ def least_linkages(part: Partition, centers: Floats, distance: Distance) -> dict
 
 
 def _cluster_tiles(starts: Integers) -> Iterator[Integers]:
-    """Yield runs of consecutive clusters with at most TILE_POINTS points, or one larger cluster.
+    """Yield runs of clusters with at most TILE_POINTS points in total, or a single larger cluster.
 
-    `starts` has the first row of each cluster in an array of points sorted by cluster, and the end
-    of the last cluster. Each run is a slice of `starts` with one number more than it has clusters.
+    `starts` holds the first row of each cluster in an array of points sorted by cluster, followed
+    by the end of the last cluster. Each run is a slice of `starts`, which has one number more than
+    the run has clusters.
     """
     first = 0
     while first < len(starts) - 1:
@@ -59,11 +61,12 @@ def _cluster_tiles(starts: Integers) -> Iterator[Integers]:
 def _linkages_to_others(
     x: Floats, others: Floats, starts: Integers, distance: Distance
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the complete linkage, average linkage and Hausdorff distance from x to others.
+    """Return the complete linkage, average linkage and Hausdorff distance to each other cluster.
 
-    x (m, d) are the points of a cluster, and `others` (n, d) are the points of k other clusters,
-    one cluster after the other. `starts` (k + 1,) has the first row of each of them in `others`,
-    and n. Each of the three results is an array (k,), with one number for each other cluster.
+    `x` (m, d) holds the points of a cluster, and `others` (n, d) holds the points of k other
+    clusters, cluster by cluster. `starts` (k + 1,) holds the first row of each cluster in `others`,
+    followed by n. Each of the three results is an array with one number for each of the k other
+    clusters.
     """
     cuts, sizes = starts[:-1], np.diff(starts)
     farthest, total = np.zeros(len(others)), np.zeros(len(others))
@@ -81,10 +84,10 @@ def _linkages_to_others(
 
 
 def _least_mean_to_other_center(part: Partition, centers: Floats, distance: Distance) -> float:
-    """Return the smallest mean distance from the points of two clusters to the other center.
+    """Return the smallest mean distance from the points of two clusters to each other's center.
 
-    The mean is over the points of both clusters, each measured to the center of the other cluster.
-    `centers` (k, d) are the centers of the clusters.
+    The mean is taken over the points of both clusters, and each point is measured to the center of
+    the other cluster. `centers` (k, d) are the centers of the clusters.
     """
     least, sizes, starts = np.inf, part.sizes, part.starts
     for i in range(len(sizes) - 1):
@@ -102,7 +105,7 @@ def _least_mean_to_other_center(part: Partition, centers: Floats, distance: Dist
 def largest_mean_pair_distance(part: Partition, distance: Distance) -> float:
     """Return the largest mean distance between two points of the same cluster.
 
-    The result is 0 if no cluster has two points.
+    The result is 0 if no cluster has more than one point.
     """
     largest = 0.0
     for i in np.flatnonzero(part.sizes > 1).tolist():

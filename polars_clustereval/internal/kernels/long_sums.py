@@ -1,7 +1,7 @@
-"""long_sums: sums of long vectors by cluster, and sums of the distances from vectors to centers.
+"""long_sums: sums of long vectors per cluster, and sums of the distances from them to centers.
 
-numpy adds up the batches of rows as they stream, so only sums are in memory. `numbers` (m,) holds
-the number of the cluster of each row, from 0 to k - 1.
+numpy adds up the batches of rows as they are streamed, so only sums are kept in memory. `numbers`
+(m,) holds the number of each row's cluster, from 0 to k - 1.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
 
 def sum_batch(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl.DataFrame:
-    """Return one row per group of a batch: the columns `by`, its size, and the sum of its arrays x.
+    """Return one row per group of a batch, with the columns `by`, its size and the sum of its x.
 
-    One of the columns `by` is the flag kept; if it is false, the sums of the group are 0. `schema`
-    is the schema of the result.
+    The columns `by` include the flag kept, and the sums of a group are 0 if its flag is false.
+    `schema` is the schema of the result.
     """
     if batch.is_empty():
         return pl.DataFrame(schema=schema)
@@ -56,23 +56,24 @@ def sum_batch(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl.DataF
 
 
 def _sorted_blocks(x: NDArray[Any], numbers: Integers) -> Iterator[tuple[Integers, NDArray[Any]]]:
-    """Yield blocks of the rows of x (m, d), sorted by number, with the indices of the rows."""
+    """Yield the rows of x (m, d) in blocks, sorted by cluster number, with their row indices."""
     order, buffer = np.argsort(numbers, kind="stable"), allocate_block(x, x.dtype)
     for rows in split_rows(order, x.shape[1]):
         yield rows, np.take(x, rows, axis=0, out=buffer[: len(rows)], mode="clip")
 
 
 def _blocks_in_order(x: NDArray[Any]) -> Iterator[tuple[slice, NDArray[Any]]]:
-    """Yield blocks of the rows of x (m, d), in their order, with the slices of the rows."""
+    """Yield the rows of x (m, d) in blocks, in their original order, with each block's slice."""
     for part in split_rows(range(len(x)), x.shape[1]):
         rows = slice(part.start, part.stop)
         yield rows, x[rows]
 
 
 def _add_by_number(sums: Floats, block: NDArray[Any], numbers: Integers) -> None:
-    """Add each row of `block` (m, d) to that row of `sums` (k, d) which has its number.
+    """Add each row of `block` (m, d) to the row of `sums` (k, d) for its cluster.
 
-    The rows are sorted by `numbers` (m,). Single precision is added up in double precision.
+    The rows are sorted by cluster number, and `numbers` (m,) holds these numbers. Single-precision
+    values are summed in double precision.
     """
     starts = np.flatnonzero(np.diff(numbers, prepend=-1))
     if len(starts) > CLUSTERS_SUMMED_SINGLY:
@@ -84,10 +85,10 @@ def _add_by_number(sums: Floats, block: NDArray[Any], numbers: Integers) -> None
 
 
 def centers_of_sums(sums: Floats, sizes: Integers, partitions: Integers) -> tuple[Floats, Floats]:
-    """Return the means (k, d) of k clusters, and the means (k, d) of the clusters' partitions.
+    """Return the means (k, d) of k clusters, and the means (k, d) of their partitions.
 
-    `sums` (k, d) are the sums of the points of each cluster, `sizes` (k,) the numbers of these
-    points, and `partitions` (k,) the numbers of the clusters' partitions.
+    For each cluster, `sums` (k, d) holds the sum of its points, `sizes` (k,) holds the number of
+    its points, and `partitions` (k,) holds the number of its partition.
     """
     means = sums / sizes[:, None]
     middles = sum_by_number(sums, partitions) / sum_by_number(sizes, partitions)[:, None]
@@ -97,12 +98,12 @@ def centers_of_sums(sums: Floats, sizes: Integers, partitions: Integers) -> tupl
 
 
 def variance_totals(within: Floats, between: Floats, partitions: Integers) -> tuple[Floats, Floats]:
-    """Return for each of k clusters (k,) the mean share and the total norm of its partition.
+    """Return the mean share of variance and the total norm of each cluster's partition.
 
-    `within` and `between` (k, d) are sums of squares by coordinate, and `partitions` (k,) are the
-    numbers of the partitions. The first result is the mean over coordinates of the share of the
-    total sum of squares that lies between clusters, NaN if a coordinate is constant. The second
-    result is the norm of the vector of total sums of squares.
+    `within` and `between` (k, d) hold the sums of squares of each coordinate, and `partitions` (k,)
+    holds the numbers of the partitions. The first result is the share of the total sum of squares
+    that lies between clusters, averaged over the coordinates. The first result is NaN if a
+    coordinate is constant. The second result is the norm of the vector of total sums of squares.
     """
     between = sum_by_number(between, partitions)
     whole = between + sum_by_number(within, partitions)
@@ -129,12 +130,12 @@ class DistanceSums:
         *,
         needs_squares: bool,
     ) -> None:
-        """Start without points; `centers` (k, d) are the centers of the clusters.
+        """Start without points, given the centers (k, d) of the clusters.
 
-        `middles` (k, d) are the centers of the clusters' partitions, or None if distances to these
-        centers are not needed. `distance` has the name of the distance and the order p of
-        minkowski. If `needs_squares` is true, squared differences from centers are summed by
-        coordinate.
+        `middles` (k, d) holds the center of each cluster's partition, or is None if the distances
+        to these centers are not needed. `distance` consists of the name of the distance and the
+        order p of the Minkowski distance. If `needs_squares` is true, the squared differences from
+        the centers are summed for each coordinate.
         """
         self._centers, self._middles, self._distance = centers, middles, distance
         k = len(centers)
@@ -151,7 +152,7 @@ class DistanceSums:
         self._is_stopped = True
 
     def add(self, vectors: pl.Series, numbers: Integers) -> None:
-        """Add the points of a column of m arrays, in clusters with the `numbers` (m,)."""
+        """Add the points in a column of m arrays, given the numbers (m,) of their clusters."""
         if vectors.is_empty():
             return
         x = read_matrix(vectors)
@@ -174,10 +175,10 @@ class DistanceSums:
         differences: Floats,
         squares: Floats | None = None,
     ) -> Floats:
-        """Return the distances (m,) from the points x (m, d) to the `targets` of their clusters.
+        """Return the distance from each point of x (m, d) to the target of its cluster.
 
-        `differences` (m, d) is working memory, which is overwritten. Squared differences are added
-        to `squares` (k, d) unless it is None or empty.
+        `differences` (m, d) is scratch memory, which is overwritten. The squared differences are
+        added to `squares` (k, d) unless `squares` is None or empty.
         """
         np.take(targets, numbers, axis=0, out=differences, mode="clip")
         np.subtract(x, differences, out=differences)
@@ -188,7 +189,7 @@ class DistanceSums:
     def _add_distances(
         self, own: Floats, overall: Floats, numbers: Integers, squares: Floats
     ) -> None:
-        """Add the results of a batch: distances `own` and `overall` (m,), and sums `squares`."""
+        """Add the distances `own` and `overall` (m,) and the sums `squares` to the totals."""
         k = len(self._centers)
         terms = own if self._distance[0] == "sqeuclidean" else own**2
         found, order = np.zeros(k), np.argsort(numbers, kind="stable")

@@ -1,11 +1,11 @@
-"""long_vectors: numpy functions for vectors of many coordinates, applied while the rows stream.
+"""long_vectors: numpy functions for vectors with many coordinates, applied to streamed rows.
 
-For short vectors, a column per coordinate is the fastest form. For long vectors, the engine would
-have to plan and process hundreds of columns. Therefore long vectors are stored as one column of
-arrays, and numpy reads the batches of that column in place as matrices.
+For short vectors, one column per coordinate is the fastest form. For long vectors, this form would
+require the engine to plan and process hundreds of columns. Therefore long vectors are stored as one
+column of arrays, and numpy reads the batches of that column in place as matrices.
 
-A function with batch in its name computes, for the rows of one batch, the values of the expression
-with a similar name. `numbers` (m,) holds the number of the cluster of each row.
+A function with "batch" in its name computes the values of the similarly named expression for the
+rows of one batch. `numbers` (m,) holds the number of each row's cluster.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ CLUSTERS_SUMMED_SINGLY = 32
 def read_matrix(vectors: pl.Series) -> NDArray[Any]:
     """Return a column of arrays as a matrix (m, d), one array per row, with the same dtype.
 
-    Missing arrays are NaN.
+    Missing arrays become rows of NaN.
     """
     dims = vectors.dtype.shape[0] if isinstance(vectors.dtype, pl.Array) else 0
     return vectors.to_numpy().reshape(len(vectors), dims)
@@ -45,7 +45,7 @@ def read_matrix(vectors: pl.Series) -> NDArray[Any]:
 def to_matrix(vectors: pl.Series) -> Floats:
     """Return a column of arrays as a float64 matrix (m, d), one array per row.
 
-    Missing arrays are NaN.
+    Missing arrays become rows of NaN.
     """
     return np.ascontiguousarray(read_matrix(vectors), dtype=np.float64)
 
@@ -53,14 +53,14 @@ def to_matrix(vectors: pl.Series) -> Floats:
 def split_rows(rows: Any, dims: int) -> Iterator[Any]:
     """Yield slices of the sequence `rows`, each of about COORDINATES_PER_BLOCK coordinates.
 
-    `rows` are row numbers, as a range or an array; a row has `dims` coordinates.
+    `rows` is a range or an array of row numbers, and each row has `dims` coordinates.
     """
     step = max(1, COORDINATES_PER_BLOCK // dims)
     return (rows[start : start + step] for start in range(0, len(rows), step))
 
 
 def allocate_block(x: NDArray[Any], dtype: Any = np.float64) -> NDArray[Any]:
-    """Return an uninitialized matrix for a block of rows of x, of the length that split_rows uses.
+    """Return an uninitialized matrix that can hold one block of rows of x from split_rows.
 
     Reuse the matrix for all blocks, because allocation takes longer than computation.
     """
@@ -74,7 +74,7 @@ def allocate_block(x: NDArray[Any], dtype: Any = np.float64) -> NDArray[Any]:
 
 
 def _lists_to_arrays(lists: pl.Series, dims: int) -> pl.Series:
-    """Return a column of lists as arrays of `dims` elements; NULL for a list of another length."""
+    """Return a column of lists as arrays of `dims` elements, or NULL for lists of other lengths."""
     fits = lists.list.len() == dims
     if not fits.all():
         lists = lists.zip_with(fits.fill_null(False), pl.Series([None], dtype=lists.dtype))
@@ -82,9 +82,9 @@ def _lists_to_arrays(lists: pl.Series, dims: int) -> pl.Series:
 
 
 def as_arrays(lists: pl.Expr, inner: pl.DataType, dims: int) -> pl.Expr:
-    """Return lists as an expression of arrays of `dims` elements; NULL for another length.
+    """Return an expression that converts lists to arrays of `dims` elements.
 
-    `inner` is the type of the elements.
+    A list of another length becomes NULL. `inner` is the type of the elements.
     """
     dtype = pl.Array(inner, dims)
     return lists.map_batches(
@@ -93,16 +93,16 @@ def as_arrays(lists: pl.Expr, inner: pl.DataType, dims: int) -> pl.Expr:
 
 
 def _scale_batch(vectors: pl.Series, factors: Floats, *, unit: bool) -> pl.Series:
-    """Return one batch of scale: the arrays times factors, scaled to length 1 if `unit`."""
+    """Compute `scale` for one batch of arrays."""
     with np.errstate(all="ignore"):
         x = read_matrix(vectors) * factors
         return _to_series(_to_unit_length(x) if unit else x)
 
 
 def scale(vectors: pl.Expr, factors: Sequence[float], *, unit: bool) -> pl.Expr:
-    """Return a column of arrays times factors as an expression, scaled to length 1 if `unit`.
+    """Return an expression that multiplies arrays by `factors`.
 
-    `factors` has one number per coordinate.
+    `factors` has one number per coordinate. If `unit` is true, the products are scaled to length 1.
     """
     if not unit and all(factor == 1 for factor in factors):
         return vectors
@@ -114,7 +114,7 @@ def scale(vectors: pl.Expr, factors: Sequence[float], *, unit: bool) -> pl.Expr:
 
 
 def _unscale_batch(both: pl.Series, factors: Floats) -> pl.Series:
-    """Return one batch of unscale: x / factors + origin, from structs of x and origin."""
+    """Compute `unscale` for one batch of structs with the fields x and origin."""
     origins = _read_origins(both.struct.field("origin"), len(factors))
     # Origins are infinite where distances overflow, which is an error.
     with np.errstate(all="ignore"):
@@ -122,10 +122,10 @@ def _unscale_batch(both: pl.Series, factors: Floats) -> pl.Series:
 
 
 def unscale(vectors: pl.Expr, origins: pl.Expr, factors: Sequence[float]) -> pl.Expr:
-    """Return the expression vectors / factors + origins for a column of arrays, as lists.
+    """Return vectors / factors + origins, for a column of arrays, as an expression of lists.
 
-    This reverses subtract_origin and scale. `origins` are lists, where NULL stands for zeros.
-    `factors` has one number per coordinate.
+    The expression reverses `subtract_origin` and `scale`. `origins` has lists of coordinates, where
+    NULL stands for zeros. `factors` has one number per coordinate.
     """
     return pl.struct(x=vectors, origin=origins).map_batches(
         partial(_unscale_batch, factors=np.array(factors)),
@@ -153,14 +153,16 @@ def find_origins(
     p: float,
     small_spread: float,
 ) -> pl.LazyFrame:
-    """Return one row per partition of rows with raw_x: its origin, as VectorForm defines it.
+    """Return one row per partition, with its origin as VectorForm defines it.
 
-    The origin is NULL if every coordinate would be 0, and infinite if distances overflow. `by` are
-    the columns that identify a cluster, and `keys` the columns that identify its partition. `name`
-    and `p` are the name and the order of the distance. A spread counts as small if it is below
-    `small_spread` times the origin.
+    `rows` has the coordinates of one point per row in the array raw_x. The origin is NULL if all of
+    its coordinates would be 0, and infinite if distances overflow. `by` are the columns that
+    identify a cluster, and `keys` are the columns that identify its partition. `name` and `p` are
+    the name and the order of the distance. A spread counts as small if it is below `small_spread`
+    times the origin.
 
-    Each batch of rows yields the extremes of its clusters; only these are held in memory.
+    Each batch of rows yields the extremes of its clusters, and only the extremes are held in
+    memory.
     """
     types = dict(rows.select(by).collect_schema())
     array = pl.Array(pl.Float64, len(factors))
@@ -194,9 +196,10 @@ def find_origins(
 
 
 def find_extremes(rows: pl.LazyFrame, by: list[str], dims: int) -> pl.LazyFrame:
-    """Return one row per cluster of rows with raw_x: `by`, size, and the arrays low and high.
+    """Return one row per cluster, with the columns `by`, its size, and the arrays low and high.
 
-    The arrays are the smallest and the largest value of each of `dims` coordinates.
+    The arrays low and high hold the smallest and the largest value of each of the `dims`
+    coordinates of raw_x.
     """
     array = pl.Array(pl.Float64, dims)
     types = dict(rows.select(by).collect_schema()) | {"size": pl.Int64()}
@@ -219,8 +222,8 @@ def find_extremes(rows: pl.LazyFrame, by: list[str], dims: int) -> pl.LazyFrame:
 def _cluster_extremes(batches: pl.DataFrame, numbers: Integers) -> tuple[Integers, Floats, Floats]:
     """Return the sizes (k,) and the smallest and largest coordinates (k, d) of k clusters.
 
-    `batches` are the m rows that _batch_extremes returns for all batches, and `numbers` (m,) are
-    the numbers of their clusters.
+    `batches` holds the m rows that _batch_extremes returns for all batches, and `numbers` (m,)
+    holds the number of each row's cluster.
     """
     return (
         sum_by_number(batches["size"].to_numpy(), numbers),
@@ -230,10 +233,10 @@ def _cluster_extremes(batches: pl.DataFrame, numbers: Integers) -> tuple[Integer
 
 
 def _batch_extremes(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl.DataFrame:
-    """Return one row per cluster of a batch: size, smallest and largest value of each coordinate.
+    """Return, for each cluster of a batch, its size and the extremes of each coordinate.
 
-    The extremes are NaN if a coordinate is NaN or a vector is missing; the check of distances
-    reports both.
+    The extremes are NaN if a coordinate is NaN or a vector is missing. The check of the distances
+    reports such values.
     """
     if batch.is_empty():
         return pl.DataFrame(schema=schema)
@@ -255,12 +258,13 @@ def _batch_extremes(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl
 def _merge_extremes(
     batches: pl.DataFrame, by: list[str], keys: list[str]
 ) -> tuple[pl.DataFrame, Integers, Floats, Floats, Floats]:
-    """Return the partitions, one row each, and arrays with one row per partition.
+    """Return a frame of the partitions and four arrays, each with one row per partition.
 
-    The arrays are the number of points, the smallest and the largest value of each coordinate, and
-    the smallest positive difference between the two in a cluster, infinite if there is none.
-    `batches` are the rows that _batch_extremes returns for all batches. The columns `by` identify a
-    cluster, and the columns `keys` its partition.
+    The arrays hold the number of points, the smallest and the largest value of each coordinate, and
+    the smallest spread of each coordinate. A spread is the difference between the extremes of a
+    coordinate in one cluster, and spreads of 0 are ignored. If no spread is positive, the smallest
+    spread is infinite. `batches` are the rows that _batch_extremes returns for all batches. The
+    columns `by` identify a cluster, and the columns `keys` identify its partition.
     """
     clusters, numbers = number_groups(batches, by)
     sizes, low, high = _cluster_extremes(batches, numbers)
@@ -276,7 +280,7 @@ def _merge_extremes(
 
 
 def _read_origins(origins: pl.Series, dims: int) -> Floats:
-    """Return origins, lists of `dims` coordinates, as a matrix (m, dims); 0 for a missing list."""
+    """Return lists of `dims` coordinates as a matrix (m, dims), with zeros for a missing list."""
     x = np.zeros((len(origins), dims))
     is_given = origins.is_not_null()
     x[is_given.to_numpy()] = to_matrix(origins.filter(is_given).list.to_array(dims))
@@ -284,7 +288,7 @@ def _read_origins(origins: pl.Series, dims: int) -> Floats:
 
 
 def _subtract_origin_batch(both: pl.Series, dims: int) -> pl.Series:
-    """Return one batch of subtract_origin: x - origin, from structs of the fields x and origin."""
+    """Compute `subtract_origin` for one batch of structs with the fields x and origin."""
     x, origins = both.struct.field("x"), both.struct.field("origin")
     if origins.null_count() == len(origins):
         return x.cast(pl.Array(pl.Float64, dims))
@@ -294,9 +298,9 @@ def _subtract_origin_batch(both: pl.Series, dims: int) -> pl.Series:
 
 
 def subtract_origin(vectors: pl.Expr, origins: pl.Expr, dims: int) -> pl.Expr:
-    """Return the expression vectors - origins for a column of arrays of `dims` numbers.
+    """Return vectors - origins, for a column of arrays of `dims` numbers, as an expression.
 
-    `origins` are lists, where NULL stands for zeros.
+    `origins` has lists of coordinates, where NULL stands for zeros.
     """
     return pl.struct(x=vectors, origin=origins).map_batches(
         partial(_subtract_origin_batch, dims=dims),
@@ -313,16 +317,17 @@ def subtract_origin(vectors: pl.Expr, origins: pl.Expr, dims: int) -> pl.Expr:
 def compute_centers(
     rows: pl.LazyFrame, by: list[str], keys: list[str], dims: int, *, unit: bool
 ) -> pl.LazyFrame:
-    """Return one row per cluster: its size, mean (m), variances (v), center (c) and so on.
+    """Return one row per cluster, with its size, mean, variances and center.
 
-    `rows` has one row per point: the columns `by`, which identify its cluster, and the array x of
-    `dims` coordinates; `keys` are the columns of `by` that identify the partition. m, v, c and g
-    are arrays: c is m, scaled to length 1 if `unit`, and g is the center of the whole partition.
-    mean_between_share is the mean over the coordinates of the partition's share of variance between
-    clusters, and total_squares_norm is the norm of the partition's total sums of squares.
+    `rows` has one row per point, with the array x of `dims` coordinates and the columns `by`, which
+    identify the cluster. `keys` are those columns in `by` that identify the partition. The result
+    has the arrays m (mean), v (variances), c (center) and g (center of the whole partition). The
+    centers are means, which are scaled to length 1 if `unit` is true. The column mean_between_share
+    is the share of the partition's variance that lies between clusters, averaged over the
+    coordinates. The column total_squares_norm is the norm of the partition's total sums of squares.
 
-    Each batch of rows yields the means of its clusters, and the sums of squares about these means.
-    Only these results are held in memory, and they are merged by cluster.
+    Each batch of rows yields the means of its clusters and the sums of squares about these means.
+    Only these results are held in memory, where they are merged by cluster.
     """
     array = pl.Array(pl.Float64, dims)
     types: dict[str, Any] = dict(rows.select(by).collect_schema()) | {"size": pl.Int64()}
@@ -348,7 +353,7 @@ def number_groups(rows: pl.DataFrame, by: list[str]) -> tuple[pl.DataFrame, Inte
     """Return the distinct values of the columns `by`, and the group number (m,) of each row.
 
     A group consists of the rows with equal values, and groups are numbered from 0 in the order of
-    the values. Without columns, all rows are one group.
+    the returned values. If `by` is empty, all rows form one group.
     """
     if not by:
         return rows.select(pl.lit(0)).head(1), np.zeros(len(rows), np.int64)
@@ -362,17 +367,17 @@ def number_groups(rows: pl.DataFrame, by: list[str]) -> tuple[pl.DataFrame, Inte
 def append_columns(
     groups: pl.DataFrame, keys: list[str], arrays: Sequence[Any], schema: pl.Schema
 ) -> pl.DataFrame:
-    """Return the `keys` of groups, and `arrays` as the other columns of the schema, in order."""
+    """Return the columns `keys` of `groups`, followed by `arrays` as the schema's other columns."""
     names = list(schema)[len(keys) :]
     columns = [pl.Series(name, x, schema[name]) for name, x in zip(names, arrays, strict=True)]
     return groups.select(keys).hstack(columns) if keys else pl.DataFrame(columns)
 
 
 def _average_batch(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl.DataFrame:
-    """Return one row per cluster of a batch of points: `by`, its size, means and squares.
+    """Return one row per cluster of a batch, with the columns `by`, its size, means and squares.
 
     The batch has the columns `by`, which identify the cluster, and the array x. The arrays means
-    and squares have the mean of each coordinate, and the sum of its squared deviations from this
+    and squares hold the mean of each coordinate and the sum of its squared deviations from that
     mean. `schema` is the schema of the result.
     """
     if batch.is_empty():
@@ -387,8 +392,8 @@ def _average_batch(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl.
 def _cluster_moments(x: NDArray[Any], numbers: Integers) -> tuple[Integers, Floats, Floats]:
     """Return the sizes (k,), means and sums of squared deviations (k, d) of k clusters.
 
-    x (m, d) are points in any order, and `numbers` (m,) are the numbers of their clusters, from 0
-    to k - 1. Deviations are measured from the mean of the cluster.
+    `x` (m, d) holds the points in any order, and `numbers` (m,) holds the numbers of their
+    clusters, from 0 to k - 1. Deviations are measured from the mean of the cluster.
     """
     order = np.argsort(numbers, kind="stable")
     block, read_block = allocate_block(x), allocate_block(x, x.dtype)
@@ -403,10 +408,10 @@ def _cluster_moments(x: NDArray[Any], numbers: Integers) -> tuple[Integers, Floa
 def _moments_of_block(x: Floats, numbers: Integers) -> tuple[Integers, Integers, Floats, Floats]:
     """Return the numbers, sizes, means and sums of squared deviations of the clusters in a block.
 
-    x (m, d) are points sorted by cluster, and `numbers` (m,) are the numbers of their clusters. The
-    results have one number, one size and one row of d values per cluster. Deviations are measured
-    from the mean of the cluster in the block. x is overwritten. Means are computed from the
-    differences from the first point of the cluster, because the mean of equal numbers must be
+    `x` (m, d) holds the points, sorted by cluster, and `numbers` (m,) holds the numbers of their
+    clusters. Each result has one element, or one row of d values, per cluster. Deviations are
+    measured from the mean of the cluster in the block. `x` is overwritten. Means are computed from
+    the differences from the first point of the cluster, because the mean of equal numbers must be
     exactly that number.
     """
     starts = np.flatnonzero(np.diff(numbers, prepend=-1))
@@ -431,12 +436,13 @@ def _moments_of_block(x: Floats, numbers: Integers) -> tuple[Integers, Integers,
 def _pool_moments(
     numbers: Integers, sizes: Integers, means: Floats, squares: Floats
 ) -> tuple[Integers, Floats, Floats]:
-    """Return the sizes, means and sums of squared deviations of groups, given those of parts.
+    """Return the sizes, means and sums of squared deviations of groups, given those of their parts.
 
-    A part is, for example, the points of a cluster in one batch, and the group is the whole
-    cluster. `numbers` are the numbers of the groups of the parts, from 0. `squares` are sums of
-    squared deviations from the means of the parts; in the result, deviations are measured from the
-    means of the groups. Arguments have one row per part, and results one row per group.
+    For example, a part consists of a cluster's points in one batch, and a group is the whole
+    cluster. `numbers` holds the number of each part's group, counted from 0. `squares` holds the
+    sums of squared deviations from the means of the parts. In the result, deviations are measured
+    from the means of the groups. Each argument has one row per part, and each result has one row
+    per group.
     """
     _, first_parts = np.unique(numbers, return_index=True)
     firsts = means[first_parts]
@@ -473,18 +479,18 @@ def _merge_batches(
 
 
 def sum_by_number(values: NDArray[Any], numbers: Integers) -> NDArray[Any]:
-    """Return the sums of the rows of `values` that have the same number, one row per number.
+    """Return one row per number, the sum of the rows of `values` that have this number.
 
-    `numbers` (m,) are the numbers of the rows. The result is in ascending order of the numbers.
+    `numbers` (m,) holds the number of each row. The result is in ascending order of the numbers.
     """
     return reduce_by_number(np.add, values, numbers)
 
 
 def reduce_by_number(reduce: np.ufunc, values: NDArray[Any], numbers: Integers) -> NDArray[Any]:
-    """Return one row per number: the rows of `values` with that number, reduced by `reduce`.
+    """Reduce the rows of `values` that have the same number to one row, with the function `reduce`.
 
-    `numbers` (m,) are the numbers of the rows, from 0. The result is in ascending order of the
-    numbers.
+    `numbers` (m,) holds the number of each row, counted from 0. The result is in ascending order of
+    the numbers.
     """
     if not numbers.any():
         return np.asarray(reduce.reduce(values, axis=0, keepdims=True))
@@ -517,28 +523,28 @@ def _to_unit_length(x: Floats) -> Floats:
 
 
 def row_distances(x: pl.Expr, y: pl.Expr, name: str, p: float) -> pl.Expr:
-    """Return the distance of the arrays x and y in each row; NaN if one of them is missing.
+    """Return the distance between the arrays x and y in each row, or NaN if either is missing.
 
-    `name` is the name of the distance, and p the order of minkowski. For cosine, the arrays are
-    unit vectors.
+    `name` is the name of the distance, and `p` is the order of the Minkowski distance. For cosine
+    distances, the arrays must be unit vectors.
     """
     function = partial(_distance_batch, name=name, p=p)
     return pl.struct(x=x, y=y).map_batches(function, return_dtype=pl.Float64, is_elementwise=True)
 
 
 def row_norms(x: pl.Expr) -> pl.Expr:
-    """Return the euclidean length of the array x in each row; NaN if it is missing."""
+    """Return the euclidean length of the array x in each row, or NaN if the array is missing."""
     return x.map_batches(_norm_batch, return_dtype=pl.Float64, is_elementwise=True)
 
 
 def _norm_batch(vectors: pl.Series) -> pl.Series:
-    """Return one batch of row_norms: the euclidean length of each array."""
+    """Compute `row_norms` for one batch of arrays."""
     with np.errstate(all="ignore"):
         return pl.Series(minkowski_lengths(np.abs(to_matrix(vectors)), 2))
 
 
 def _distance_batch(both: pl.Series, name: str, p: float) -> pl.Series:
-    """Return one batch of row_distances, from structs of two arrays x and y."""
+    """Compute `row_distances` for one batch of structs with the arrays x and y."""
     x, y = (read_matrix(both.struct.field(side)) for side in "xy")
     distances, block = np.empty(len(both)), allocate_block(x)
     with np.errstate(all="ignore"):

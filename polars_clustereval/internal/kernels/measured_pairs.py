@@ -1,4 +1,4 @@
-"""measured_pairs: a hook to count the pairs of points whose distances are computed."""
+"""measured_pairs: a hook for counting the pairs of points whose distances are computed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def ignore_pairs(count: int) -> None:
-    """Ignore the number of pairs that were measured; this is the default of on_measured."""
+    """Ignore the number of pairs that were measured, as on_measured does by default."""
 
 
 #: This function is called with the number of pairs of each block of distances; tests and benchmarks

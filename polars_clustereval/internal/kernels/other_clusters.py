@@ -17,12 +17,13 @@ Between = Literal["nearest", "mean_other", "furthest"]
 def reduce_others(
     means: Floats, own_cluster: Integers, sizes: Floats, between: Between
 ) -> tuple[Floats, Integers]:
-    """Return one distance (m,) from each point to other clusters, and the cluster's index (m,).
+    """Return one distance from each point to other clusters, and the index of the cluster chosen.
 
-    `means` (m, k) are the mean distances from m points to k clusters, which have these `sizes`
-    (k,). The entries in the columns own_cluster (m,), which are the points' own clusters, are
-    overwritten. The distance is NaN if there is no other cluster. The index is the lowest in a tie,
-    and -1 if the distance is not measured to a single cluster.
+    `means` (m, k) holds the mean distances from m points to k clusters, and `sizes` (k,) holds the
+    sizes of these clusters. `own_cluster` (m,) holds the index of each point's own cluster, and the
+    entries of `means` for own clusters are overwritten. The distance is NaN if there is no other
+    cluster. In a tie, the lowest index is returned. The index is -1 if the distance is not measured
+    to a single cluster.
     """
     points = np.arange(len(means))
     if len(sizes) == 1:

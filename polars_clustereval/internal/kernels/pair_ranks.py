@@ -1,9 +1,9 @@
-"""pair_ranks: the distances of all pairs of points, compared by rank.
+"""pair_ranks: compares the distances of all pairs of points by rank.
 
-If the two points of a pair are in the same cluster, their distance is called a distance within
-clusters, otherwise a distance between clusters. Distances that are equal by definition may differ
-in their last digits, and not in the same way in each engine. Therefore distances are ranked by
-rank_keys, which makes such distances equal again.
+The distance between two points is called a distance within clusters if the points are in the same
+cluster, and a distance between clusters otherwise. Distances that are equal by definition may
+differ in their last digits, and each engine may round them differently. Therefore distances are
+ranked by the keys from rank_keys, which are the same for distances that are equal by definition.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 
 
 def rank_keys(d: Floats, distance: Distance) -> Floats:
-    """Return the key by which each distance is ranked: d, or a power of d, rounded to 12 digits.
+    """Return the keys that rank the distances d: d, or a power of d, rounded to 12 digits.
 
-    The exponent is 2 for euclidean, p (at most 4) for minkowski, and 1 otherwise. If points have
-    few decimals, such a power also has few digits. For cosine, at most 15 decimals are kept,
-    because further decimals of unit vectors, and of their distances, are not exact.
+    Distances are raised to the power 2 for euclidean, p (but at most 4) for minkowski, and 1
+    otherwise. If the coordinates have few decimals, this power of a distance also has few digits.
+    For cosine, at most 15 decimals are kept, because further decimals of unit vectors, and of their
+    distances, are not exact.
     """
     powers = {"euclidean": 2.0, "minkowski": min(distance.p, 4.0)}
     x = np.minimum(d ** powers.get(distance.name, 1.0), 1.7e308)
@@ -42,20 +43,20 @@ def rank_keys(d: Floats, distance: Distance) -> Floats:
 
 
 def _sum_reciprocal_ranks(most: int) -> Floats:
-    """Return an array whose element r is the sum of 1 / rank over the ranks 1 to r, r <= most."""
+    """Return the sum of 1 / rank over the ranks 1 to r, for each r from 0 to `most`."""
     return np.concatenate([[0.0], np.cumsum(1 / np.arange(1, most + 1))])
 
 
 def neighbors_in_other_clusters(
     i: Integers, keys: Floats, in_other_cluster: Booleans, n_neighbors: int, count: int
 ) -> Floats:
-    """Return for each of `count` points the sum of 1 / rank over neighbors in another cluster.
+    """Return, for each of `count` points, the sum of 1 / rank over its neighbors in other clusters.
 
-    For each of q pairs of a point and a neighbor, i (q,) is the index of the point, keys (q,) the
-    rank key of their distance, and in_other_cluster (q,) tells whether the neighbor is in another
-    cluster. For each point, the n_neighbors nearest neighbors are used. Tied neighbors share their
-    ranks: each of them counts as the mean of 1 / rank over these ranks, so that the order of the
-    points has no effect.
+    For each of q pairs of a point and a neighbor, `i` (q,) holds the index of the point, `keys`
+    (q,) holds the rank key of their distance, and `in_other_cluster` (q,) tells whether the
+    neighbor is in another cluster. For each point, the `n_neighbors` nearest neighbors are used.
+    Tied neighbors share their ranks. Each tied neighbor counts as the mean of 1 / rank over the
+    shared ranks, so that the order of the points has no effect.
     """
     order = np.lexsort((keys, i))
     i, keys = i[order], keys[order]
@@ -77,10 +78,10 @@ def neighbors_in_other_clusters(
 def rank_statistics_of_many(
     parts: Partitions, n_neighbors: int, distance: Distance
 ) -> dict[str, Floats]:
-    """Return the statistics of pairwise_report by name, one value per partition, NaN if undefined.
+    """Return the statistics of pairwise_report by name, with one value per partition.
 
-    They are the same statistics that pairwise_report computes for a single partition. Connectivity
-    uses the n_neighbors nearest neighbors of each point.
+    A statistic is NaN where it is undefined. Connectivity uses the `n_neighbors` nearest neighbors
+    of each point.
     """
     count, starts, numbers = len(parts.counts), parts.partition_starts, parts.numbers
     partition = np.repeat(np.arange(count), parts.counts)
@@ -109,11 +110,11 @@ def rank_statistics_of_many(
 def _distance_sums(
     groups: Integers, d: Floats, is_between: Booleans, count: int
 ) -> dict[str, Floats]:
-    """Return the mean distances within and between clusters, and the sums of the C index.
+    """Return the mean distances within and between clusters, and the sums that the C index needs.
 
-    Each result has one value per partition. groups (q,) are the partitions of the pairs, and
-    `count` is the number of partitions. The distances d (q,) of the pairs are in ascending order in
-    each partition.
+    Each result has one value per partition. `groups` (q,) holds the partition of each pair, and
+    `count` is the number of partitions. The distances d (q,) of the pairs are in ascending order
+    within each partition.
     """
     is_within = ~is_between
     n_pairs = np.bincount(groups, minlength=count)
@@ -134,12 +135,13 @@ def _distance_sums(
 def _comparisons(
     groups: Integers, keys: Floats, is_between: Booleans, count: int
 ) -> dict[str, Floats]:
-    """Return the numbers of concordant and discordant comparisons by partition.
+    """Return the numbers of concordant and discordant comparisons in each partition.
 
-    Each key of a pair within a cluster is compared with each key of a pair between clusters. The
-    comparison is concordant if the first key is smaller, and discordant if it is larger. groups
-    (q,) are the partitions of the pairs, and `count` is the number of partitions. The keys (q,) of
-    the pairs are in ascending order in each partition.
+    Each key of a pair within a cluster is compared with each key of a pair between clusters. A
+    comparison is concordant if the key within the cluster is smaller than the key between clusters,
+    and discordant if it is larger. `groups` (q,) holds the partition of each pair, and `count` is
+    the number of partitions. The keys (q,) of the pairs are in ascending order within each
+    partition.
     """
     cuts = run_cuts(groups, keys)
     tied = groups[cuts]

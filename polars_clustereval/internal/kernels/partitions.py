@@ -1,4 +1,4 @@
-"""partitions: applies a numpy function to the points of each partition on collection."""
+"""partitions: applies a numpy function to each partition's points when a result is collected."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ PAIRS_PER_BATCH = 2**16
 
 
 class Partition(NamedTuple):
-    """The m points of one partition in k clusters, sorted by cluster.
+    """The m points of a partition with k clusters, sorted by cluster.
 
-    Clusters are numbered from 0 in this order.
+    Clusters are numbered from 0 in their sort order.
     """
 
     #: One row per point: the keys of its cluster, and the columns requested in map_partitions.
@@ -52,15 +52,15 @@ class Partition(NamedTuple):
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
     def points_of_cluster(self, number: int) -> Floats:
-        """Return the points (n, d) of the cluster with this number."""
+        """Return the points (n, d) of the cluster with the given number."""
         return self.x[self.starts[number] : self.starts[number + 1]]
 
 
 class Partitions(NamedTuple):
     """The m points of several partitions, sorted by partition and cluster.
 
-    Clusters and partitions are numbered from 0 in this order. The numbers of clusters run through
-    all partitions.
+    Clusters and partitions are numbered from 0 in their sort order. Cluster numbers continue from
+    one partition to the next.
     """
 
     #: One row per point, as in Partition.
@@ -89,11 +89,11 @@ class Partitions(NamedTuple):
 
     @property
     def cluster_cuts(self) -> Integers:
-        """The number (q + 1,) of the first cluster of each partition, and k at the end."""
+        """The number (q + 1,) of the first cluster of each partition, followed by k."""
         return np.searchsorted(self.starts, self.partition_starts)
 
     def slice(self, first: int, stop: int) -> Partitions:
-        """Return the partitions with the numbers first to stop - 1."""
+        """Return the partitions numbered `first` to stop - 1."""
         start, end = self.partition_starts[[first, stop]]
         cuts = np.searchsorted(self.starts, (start, end))
         starts = self.starts[cuts[0] : cuts[1] + 1] - start
@@ -125,7 +125,7 @@ class Partitions(NamedTuple):
 
 
 def _cumulate(sizes: Integers) -> Integers:
-    """Return the starts of consecutive groups of these sizes, and the end of the last group."""
+    """Return the starts of consecutive groups of the given sizes, and the end of the last group."""
     return np.concatenate([[0], np.cumsum(sizes)])
 
 
@@ -139,17 +139,17 @@ def map_partitions(
     checked: Callable[[pl.LazyFrame], pl.LazyFrame] = lambda rows: rows,
     function_of_many: Callable[[Partitions], pl.DataFrame] | None = None,
 ) -> pl.LazyFrame:
-    """Return the rows that the function returns for each partition, with the partition columns.
+    """Return the rows that `function` returns for all partitions, with the partition columns.
 
-    The function is called when the result is collected, and all points are in memory at that time.
-    `schema` is the schema of the rows that the function returns. The argument of the function is a
-    Partition, whose rows have the keys of the cluster and those columns of points.kept_rows that
-    `columns` names. `prefix` names the vectors of the Partition, such as "x", or "raw_x" for the
-    user's own coordinates. `checked` returns the rows of all points with validation attached, which
-    runs before the function. Without partition columns, all points are one partition, even if there
-    are no points. function_of_many returns the same rows, with the partition columns, for many
-    partitions together. For partitions with few points, a single call of function_of_many replaces
-    one call of `function` per partition.
+    `function` is called when the result is collected, and all points are in memory at that time.
+    `schema` is the schema of the rows that `function` returns. The argument of `function` is a
+    Partition. The rows of this Partition have the cluster keys and the given `columns` of
+    points.kept_rows. `prefix` selects the vectors of the Partition, for example "x", or "raw_x" for
+    the user's own coordinates. `checked` takes the rows of all points and returns them with a
+    validation that runs before `function`. Without partition columns, all points form one
+    partition, even if there are no points. `function_of_many` returns the same rows for many
+    partitions at once, with the partition columns. For partitions with few points, one call of
+    `function_of_many` replaces many calls of `function`.
     """
     keys = points.partition_keys
     x = points.vector_columns(prefix)
@@ -190,10 +190,10 @@ def _map_singly(
     keys: list[str],
     schema: pl.Schema,
 ) -> list[pl.DataFrame]:
-    """Return the rows that the function returns for each partition, with the columns `keys`.
+    """Call the function for each partition, and return its rows with the columns `keys`.
 
-    The list has one frame, with the columns `keys` and the columns of the schema. If there are no
-    partitions, the list is empty.
+    The returned list has a single frame, with the columns `keys` and the columns of the schema. If
+    there are no partitions, the list is empty.
     """
     results = [function(part).select(schema.names()) for part in parts.split()]
     if not results:
@@ -203,15 +203,15 @@ def _map_singly(
 
 
 def partition_starts(rows: pl.DataFrame, keys: list[str]) -> Integers:
-    """Return the first row of each partition, and the number of rows.
+    """Return the index of the first row of each partition, followed by the number of rows.
 
-    The rows are sorted by the partition columns `keys`. If there are no keys, all rows are one
+    The rows are sorted by the partition columns `keys`. If there are no keys, all rows form one
     partition.
     """
     return _run_starts(rows, keys) if keys else np.array([0, rows.height])
 
 
 def _run_starts(rows: pl.DataFrame, keys: list[str]) -> Integers:
-    """Return the first row of each run of rows with equal `keys`, and the number of rows."""
+    """Return the index of the first row of each run with equal `keys`, and the number of rows."""
     runs = rows.select(pl.struct(keys).rle_id()).to_series().to_numpy().astype(np.int64)
     return np.flatnonzero(np.diff(runs, prepend=-1, append=-1))

@@ -1,9 +1,9 @@
-"""small_partitions: statistics of many partitions with few points, from all pairwise distances.
+"""small_partitions: statistics of many small partitions, computed from all pairwise distances.
 
 For a small partition, a numpy call costs more than the computation itself, so each call here
 processes all points of many partitions. A pair consists of two points i and j of the same
-partition, in this order. There are also pairs of a point and a cluster, and pairs of two clusters.
-Pairs are sorted, so that pairs with the same first member are consecutive.
+partition, and the order of the two matters. There are also pairs of a point and a cluster, and
+pairs of two clusters. Pairs are sorted so that those with the same first member are consecutive.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 
 def pair_distances(x: Floats, i: Integers, y: Floats, j: Integers, distance: Distance) -> Floats:
-    """Return the distances (q,) from x[i] to y[j] for q pairs of points x (m, d) and y (n, d).
+    """Return the distances from x[i] to y[j] for q pairs of points in x (m, d) and y (n, d).
 
-    For cosine, the points are unit vectors. A zero vector has distance 1 from all points, even from
-    itself.
+    For cosine distances, the points must be unit vectors. A zero vector has cosine distance 1 from
+    all points, even from itself.
     """
     measured_pairs.on_measured(len(i))
     if distance.name in ("cityblock", "chebyshev"):
@@ -64,7 +64,7 @@ def pair_distances(x: Floats, i: Integers, y: Floats, j: Integers, distance: Dis
 class PointClusterPairs(NamedTuple):
     """The distances of q pairs of a point and a cluster of the same partition.
 
-    The clusters include the own cluster of each point.
+    The clusters include each point's own cluster.
     """
 
     #: (q,): the indices of the points and of the clusters, which are numbered across all
@@ -79,9 +79,9 @@ class PointClusterPairs(NamedTuple):
 
 
 def measure_points(parts: Partitions, queries: Integers, distance: Distance) -> PointClusterPairs:
-    """Return the distances from the points with indices `queries` to clusters.
+    """Return the distances from the points with the indices `queries` to clusters.
 
-    The clusters are all clusters of the partition of the point.
+    Each point is measured to all clusters of its partition.
     """
     partition = np.repeat(np.arange(len(parts.counts)), parts.counts)[queries]
     starts = parts.partition_starts
@@ -96,7 +96,7 @@ def measure_points(parts: Partitions, queries: Integers, distance: Distance) -> 
 
 
 def run_cuts(*columns: Integers | Floats) -> Integers:
-    """Return index 0, and each index where a row of the columns differs from the row before."""
+    """Return index 0 and each index at which a row of the columns differs from the previous row."""
     differs = np.zeros(len(columns[0]), dtype=bool)
     differs[:1] = True
     for column in columns:
@@ -118,10 +118,11 @@ class OwnAndOtherMeans(NamedTuple):
 def own_and_other_means(
     parts: Partitions, queries: Integers, distance: Distance, between: Between
 ) -> OwnAndOtherMeans:
-    """Return the mean distances of the points with the indices `queries`, in ascending order.
+    """Return the mean distances from the points with the indices `queries` to clusters.
 
-    There must be at least one index. The mean distance from a point to its own cluster is the mean
-    over the other points of the cluster, and 0 if there are no others.
+    There must be at least one index, and the indices must be in ascending order. The mean distance
+    from a point to its own cluster is the mean over the other points of the cluster, or 0 if there
+    are no others.
     """
     pairs = measure_points(parts, queries, distance)
     sizes, numbers = parts.sizes, parts.numbers
@@ -153,7 +154,7 @@ def own_and_other_means(
 
 
 class _ClusterPairs(NamedTuple):
-    """All pairs of clusters in the same partition, in both orders, and each with itself."""
+    """All pairs of clusters in the same partition, in both orders, and each cluster with itself."""
 
     #: (q,): the indices of the two clusters, which are numbered across all partitions.
     one: Integers
@@ -169,18 +170,24 @@ class _ClusterPairs(NamedTuple):
         return np.asarray(self.one == self.other)
 
     def most_of_own(self, values: Floats) -> Floats:
-        """Return for each partition the largest value (q,) of a cluster paired with itself."""
+        """Return, for each partition, the largest of the `values` (q,) of a cluster with itself."""
         return np.maximum.reduceat(np.where(self.is_own, values, -np.inf), self.starts)
 
     def least_of_others(self, values: Floats) -> Floats:
-        """Return for each partition the smallest value (q,) of two different clusters, or NaN."""
+        """Return, for each partition, the smallest of the `values` (q,) of two different clusters.
+
+        The result is NaN for a partition with a single cluster.
+        """
         least = np.minimum.reduceat(np.where(self.is_own, np.inf, values), self.starts)
         has_others = np.diff(self.starts, append=len(values)) > 1
         return np.where(has_others, least, np.nan)
 
 
 def _pair_clusters(parts: Partitions) -> _ClusterPairs:
-    """Return the pairs of clusters of each partition; every partition must have points."""
+    """Return the pairs of clusters of each partition.
+
+    Every partition must have points.
+    """
     counts = np.diff(parts.cluster_cuts)
     first = np.repeat(parts.cluster_cuts[:-1], counts)
     size = np.repeat(counts, counts)
@@ -193,7 +200,7 @@ def _pair_clusters(parts: Partitions) -> _ClusterPairs:
 
 
 def diameters_of_many(parts: Partitions, distance: Distance) -> Floats:
-    """Return the largest distance (k,) between two points of each cluster."""
+    """Return the largest distance between two points of each cluster."""
     numbers = parts.numbers
     i, j = expand_ranges(parts.starts[numbers], parts.starts[numbers + 1])
     d = pair_distances(parts.x, i, parts.x, j, distance)
@@ -204,12 +211,12 @@ def diameters_of_many(parts: Partitions, distance: Distance) -> Floats:
 def pair_statistics(
     parts: Partitions, centers: Floats | None, distance: Distance
 ) -> dict[str, Floats]:
-    """Return by name the diameters and separations that dunn_index needs, one per partition.
+    """Return the diameters and separations that dunn_index needs, by name.
 
-    The names are max_diameter and min_separation. If `centers` (k, d), the centers of the clusters,
-    is given, the result also has max_mean_pair, min_complete_linkage, min_average_linkage,
-    min_mean_to_other_center and min_hausdorff. The separations of a partition with a single cluster
-    are NaN.
+    The result maps the names max_diameter and min_separation to arrays with one value per
+    partition. If the cluster centers `centers` (k, d) are given, the result also has max_mean_pair,
+    min_complete_linkage, min_average_linkage, min_mean_to_other_center and min_hausdorff. The
+    separations of a partition with a single cluster are NaN.
     """
     points = measure_points(parts, np.arange(len(parts.x)), distance)
     clusters, one = _pair_clusters(parts), parts.numbers[points.point]

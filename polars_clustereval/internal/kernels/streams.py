@@ -1,4 +1,4 @@
-"""streams: applies a numpy function to batches of points while the points stream."""
+"""streams: applies a numpy function to batches of points as the points are streamed."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ _WAIT_SECONDS = 0.1
 
 
 def run_stream(rows: pl.LazyFrame, stop: Callable[[], None]) -> None:
-    """Collect the rows of a stream, so that the functions in it run; call `stop` when interrupted.
+    """Collect a stream so that the functions in it run, and call `stop` if it is interrupted.
 
-    Python raises KeyboardInterrupt in the main thread, and only between two instructions. If the
-    main thread collected a stream inside another collection, the interruption would be delayed
+    Python raises KeyboardInterrupt only in the main thread, and only between two instructions. If
+    the main thread collected a stream inside another collection, the interruption would be delayed
     until the stream ends. `stop` makes the functions of the stream raise an error. If the current
-    thread belongs to Polars, it collects the stream itself: if it waited for another thread, Polars
-    would have one thread less for the stream, or none.
+    thread belongs to Polars, it collects the stream itself. If a thread of Polars waited for
+    another thread, Polars would have one thread fewer for the stream, or none.
     """
     if threading.current_thread() is not threading.main_thread():
         rows.collect(engine="streaming")
@@ -66,11 +66,11 @@ def run_stream(rows: pl.LazyFrame, stop: Callable[[], None]) -> None:
 def split_batch(
     numbers: Integers, starts: Sequence[int], steps: Sequence[int]
 ) -> Iterator[tuple[slice | Integers, int]]:
-    """Yield parts of a batch whose rows are in one partition, and the index of that partition.
+    """Yield parts of a batch, each within one partition, and the index of that partition.
 
-    A part is a slice or an array of row indices. numbers (m,) are the numbers of the rows'
-    clusters, which are numbered across all partitions. starts[i] is the number of the first cluster
-    of partition i, and steps[i] is the maximum number of rows of its parts.
+    A part is a slice or an array of row indices. `numbers` (m,) holds the number of each row's
+    cluster, and clusters are numbered across all partitions. starts[i] is the number of the first
+    cluster of partition i, and steps[i] is the maximum number of rows in a part of that partition.
     """
     if len(starts) == 1:
         yield from ((slice(i, i + steps[0]), 0) for i in range(0, len(numbers), steps[0]))

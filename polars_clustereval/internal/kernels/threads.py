@@ -16,7 +16,7 @@ Made = TypeVar("Made")
 
 
 def show_no_progress(blocks: Iterable[Made], total: int) -> Iterable[Made]:  # noqa: ARG001
-    """Return the iterable `blocks` unchanged; this is the default of `watch`, and displays nothing.
+    """Return the iterable `blocks` unchanged and display nothing, as `watch` does by default.
 
     `total` is the number of blocks.
     """
@@ -36,10 +36,11 @@ MAX_INLINE_WORK = 2**18
 def run_in_threads(
     function: Callable[[Given], Made], calls: Sequence[Given], work: int
 ) -> list[Made]:
-    """Return the results of function(call) for each of `calls`, in their order.
+    """Return the results of function(call) for all `calls`, in the same order.
 
-    The threads run in parallel because numpy releases the lock of the interpreter. `work` is
-    roughly how many numbers all calls process together; if it is small, no threads are started.
+    The threads run in parallel because numpy releases the interpreter lock. `work` is the
+    approximate number of values that all calls process together. If `work` is small, no threads are
+    started.
     """
 
     def call_silently(given: Given) -> Made:
