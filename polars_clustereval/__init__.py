@@ -5,17 +5,17 @@ functions:
 
 * Expressions such as ``adjusted_rand_score(label, cluster)`` work in select, group_by().agg and
   over. They return a Float64 for each group of rows, or NULL where the score is undefined.
-* Frame functions such as ``external_report(frame, label, cluster)`` are also methods of the
-  namespace ``clustereval`` of every DataFrame and LazyFrame.
+* Frame functions such as ``external_report(frame, label, cluster)`` are also methods in the
+  ``clustereval`` namespace of every DataFrame and LazyFrame.
 * ``register(connection)`` creates the macros, ``bundle()`` returns their text,
-  ``write_database(path)`` writes a database with them, and ``to_sql()`` writes queries for other
-  engines.
-* ``plots`` has functions that draw charts, which are also methods of the namespace. Charts need the
-  extra ``plot``.
+  ``write_database(path)`` writes a database that contains them, and ``to_sql()`` writes queries for
+  other engines.
+* ``plots`` contains functions that draw charts. These functions are also methods in the namespace.
+  Charts require the ``plot`` extra.
 * ``describe(name)`` returns the definition of a score.
 
 Examples in docstrings assume ``import polars as pl`` and ``import polars_clustereval as ce``. A
-LazyFrame is read when you collect the result, unless the docstring of a function says otherwise.
+LazyFrame is read only when you collect the result, unless a function's docstring says otherwise.
 """
 
 from __future__ import annotations
@@ -299,12 +299,11 @@ for _name in __all__:
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        """Import to_sql or describe on first access, and return it.
+        """Import and return to_sql or describe on first access.
 
-        The function to_sql needs the extra ``dialects``.
+        The function to_sql requires the ``dialects`` extra.
 
-        For any other name, raise an error that says what the name is, or which name you may have
-        meant.
+        For any other name, raise an error that suggests what to use instead, if possible.
         """
         if name == "to_sql":
             from .dialects import to_sql
@@ -325,5 +324,5 @@ if not TYPE_CHECKING:
 
 
 def __dir__() -> list[str]:
-    """Return the names of the public API, without to_sql if its extra is not installed."""
+    """Return the names of the public API, excluding to_sql if its extra is not installed."""
     return [name for name in __all__ if name != "to_sql" or find_spec("sqlglot")]

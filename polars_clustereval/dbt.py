@@ -33,7 +33,7 @@ __all__ = ["Plugin", "package_folder"]
 
 
 class Plugin(BasePlugin):
-    """A dbt-duckdb plugin that attaches the macros as the database ``clustereval``.
+    """A dbt-duckdb plugin that attaches the macros as a database named ``clustereval``.
 
     Models, tests, hooks and snapshots can call ``clustereval.external_report`` and the other macros
     on all threads. Nothing is written to the database of your project. The plugin raises an error

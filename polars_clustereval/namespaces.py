@@ -1,8 +1,8 @@
-"""The frame functions as methods: ``frame.clustereval.external_report("species", "cluster")``.
+"""The frame functions as methods of frames, as in ``frame.clustereval.external_report(...)``.
 
-Every method calls the function with the same name, with the frame as its first argument. Type
-checkers do not see a registered namespace. If you use a type checker, call the functions, which are
-typed and work with ``frame.pipe``.
+Each method calls the function of the same name and passes the frame as the first argument. Type
+checkers do not recognize registered namespaces. If you use a type checker, call the functions
+instead, which are typed and work with ``frame.pipe``.
 """
 
 from __future__ import annotations
@@ -88,9 +88,9 @@ def _method(
 class ClusterEval:
     """The frame functions as methods of a DataFrame or a LazyFrame.
 
-    The methods return a frame of the same kind. The functions of polars_clustereval.plots are also
-    methods, and need the extra ``plot``. Plotting methods return an Altair chart, as in
-    ``frame.clustereval.silhouette_plot(["x", "y"], "cluster")``.
+    The methods return a frame of the same kind. The functions in polars_clustereval.plots are also
+    available as methods, and require the extra ``plot``. Plotting methods return an Altair chart,
+    as in ``frame.clustereval.silhouette_plot(["x", "y"], "cluster")``.
 
     Parameters
     ----------
@@ -172,13 +172,13 @@ class ClusterEval:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
-            """Raise an error for a name that is not a method, with advice on what to use."""
+            """Raise an error for a name that is not a method, and suggest what to use instead."""
             hint = "" if name.startswith("_") else _describe_no_method(name)
             raise AttributeError(f"'frame.clustereval' has no attribute '{name}'{hint}")
 
 
 def _describe_no_method(name: str) -> str:
-    """Return the end of an error message, which says what to use instead of a missing method."""
+    """Return the end of an error message that says what to use instead of a missing method."""
     import polars_clustereval as package
 
     functions = [value for value in map(vars(package).get, package.__all__) if isfunction(value)]

@@ -356,10 +356,10 @@ CREATE OR REPLACE MACRO clustereval.gdi_11(vector, cluster) AS
     'gdi_11', 'dunn_index', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.gdi_11 IS
-'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ1 of two clusters / '
-'largest Δ1 of a cluster, where δ1 is the smallest d(x, y) of x in one cluster and y in the other '
-'(single linkage), and Δ1 is the largest d(x, y) in the cluster, its diameter. Range [0, ∞), best '
-'high.';
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ1 between two clusters '
+'/ largest Δ1 of a cluster, where δ1 is the smallest d(x, y) of x in one cluster and y in the '
+'other (single linkage), and Δ1 is the largest d(x, y) in the cluster, its diameter. Range [0, '
+'∞), best high.';
 
 -- Raises an error: gdi_12 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_12(vector, cluster) AS
@@ -367,10 +367,10 @@ CREATE OR REPLACE MACRO clustereval.gdi_12(vector, cluster) AS
     'gdi_12', 'dunn_index', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.gdi_12 IS
-'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ1 of two clusters / '
-'largest Δ2 of a cluster, where δ1 is the smallest d(x, y) of x in one cluster and y in the other '
-'(single linkage), and Δ2 is the mean of d(x, y) over the pairs in the cluster, or 0 for a single '
-'point. Range [0, ∞), best high.';
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ1 between two clusters '
+'/ largest Δ2 of a cluster, where δ1 is the smallest d(x, y) of x in one cluster and y in the '
+'other (single linkage), and Δ2 is the mean of d(x, y) over the pairs in the cluster, or 0 for a '
+'single point. Range [0, ∞), best high.';
 
 -- Raises an error: gdi_13 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_13(vector, cluster) AS
@@ -378,9 +378,9 @@ CREATE OR REPLACE MACRO clustereval.gdi_13(vector, cluster) AS
     'gdi_13', 'dunn_index', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.gdi_13 IS
-'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ1 of two clusters / '
-'largest Δ3 of a cluster, where δ1 is the smallest d(x, y) of x in one cluster and y in the other '
-'(single linkage), and Δ3 is twice the mean of d(x, μ_C). Range [0, ∞), best high.';
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ1 between two clusters '
+'/ largest Δ3 of a cluster, where δ1 is the smallest d(x, y) of x in one cluster and y in the '
+'other (single linkage), and Δ3 is twice the mean of d(x, μ_C). Range [0, ∞), best high.';
 
 -- Raises an error: gdi_21 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_21(vector, cluster) AS
@@ -388,10 +388,10 @@ CREATE OR REPLACE MACRO clustereval.gdi_21(vector, cluster) AS
     'gdi_21', 'dunn_index', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.gdi_21 IS
-'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ2 of two clusters / '
-'largest Δ1 of a cluster, where δ2 is the largest d(x, y) of x in one cluster and y in the other '
-'(complete linkage), and Δ1 is the largest d(x, y) in the cluster, its diameter. Range [0, ∞), '
-'best high.';
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ2 between two clusters '
+'/ largest Δ1 of a cluster, where δ2 is the largest d(x, y) of x in one cluster and y in the '
+'other (complete linkage), and Δ1 is the largest d(x, y) in the cluster, its diameter. Range [0, '
+'∞), best high.';
 
 -- Raises an error: gdi_22 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_22(vector, cluster) AS
@@ -399,10 +399,10 @@ CREATE OR REPLACE MACRO clustereval.gdi_22(vector, cluster) AS
     'gdi_22', 'dunn_index', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.gdi_22 IS
-'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ2 of two clusters / '
-'largest Δ2 of a cluster, where δ2 is the largest d(x, y) of x in one cluster and y in the other '
-'(complete linkage), and Δ2 is the mean of d(x, y) over the pairs in the cluster, or 0 for a '
-'single point. Range [0, ∞), best high.';
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ2 between two clusters '
+'/ largest Δ2 of a cluster, where δ2 is the largest d(x, y) of x in one cluster and y in the '
+'other (complete linkage), and Δ2 is the mean of d(x, y) over the pairs in the cluster, or 0 for '
+'a single point. Range [0, ∞), best high.';
 
 -- Raises an error: gdi_23 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_23(vector, cluster) AS
@@ -410,9 +410,9 @@ CREATE OR REPLACE MACRO clustereval.gdi_23(vector, cluster) AS
     'gdi_23', 'dunn_index', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.gdi_23 IS
-'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ2 of two clusters / '
-'largest Δ3 of a cluster, where δ2 is the largest d(x, y) of x in one cluster and y in the other '
-'(complete linkage), and Δ3 is twice the mean of d(x, μ_C). Range [0, ∞), best high.';
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ2 between two clusters '
+'/ largest Δ3 of a cluster, where δ2 is the largest d(x, y) of x in one cluster and y in the '
+'other (complete linkage), and Δ3 is twice the mean of d(x, μ_C). Range [0, ∞), best high.';
 
 -- Raises an error: gdi_31 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_31(vector, cluster) AS
@@ -420,8 +420,8 @@ CREATE OR REPLACE MACRO clustereval.gdi_31(vector, cluster) AS
     'gdi_31', 'dunn_index', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.gdi_31 IS
-'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ3 of two clusters / '
-'largest Δ1 of a cluster, where δ3 is the mean of d(x, y) over x in one cluster, y in the other '
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ3 between two clusters '
+'/ largest Δ1 of a cluster, where δ3 is the mean of d(x, y) over x in one cluster, y in the other '
 '(average linkage), and Δ1 is the largest d(x, y) in the cluster, its diameter. Range [0, ∞), '
 'best high.';
 
@@ -431,8 +431,8 @@ CREATE OR REPLACE MACRO clustereval.gdi_32(vector, cluster) AS
     'gdi_32', 'dunn_index', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.gdi_32 IS
-'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ3 of two clusters / '
-'largest Δ2 of a cluster, where δ3 is the mean of d(x, y) over x in one cluster, y in the other '
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ3 between two clusters '
+'/ largest Δ2 of a cluster, where δ3 is the mean of d(x, y) over x in one cluster, y in the other '
 '(average linkage), and Δ2 is the mean of d(x, y) over the pairs in the cluster, or 0 for a '
 'single point. Range [0, ∞), best high.';
 
@@ -442,8 +442,8 @@ CREATE OR REPLACE MACRO clustereval.gdi_33(vector, cluster) AS
     'gdi_33', 'dunn_index', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.gdi_33 IS
-'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ3 of two clusters / '
-'largest Δ3 of a cluster, where δ3 is the mean of d(x, y) over x in one cluster, y in the other '
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ3 between two clusters '
+'/ largest Δ3 of a cluster, where δ3 is the mean of d(x, y) over x in one cluster, y in the other '
 '(average linkage), and Δ3 is twice the mean of d(x, μ_C). Range [0, ∞), best high.';
 
 -- Raises an error: gdi_41 is a column of dunn_index.
@@ -452,8 +452,8 @@ CREATE OR REPLACE MACRO clustereval.gdi_41(vector, cluster) AS
     'gdi_41', 'dunn_index', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.gdi_41 IS
-'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ4 of two clusters / '
-'largest Δ1 of a cluster, where δ4 is the distance d(μ_C, μ_D) of their centers, and Δ1 is the '
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ4 between two clusters '
+'/ largest Δ1 of a cluster, where δ4 is the distance d(μ_C, μ_D) of their centers, and Δ1 is the '
 'largest d(x, y) in the cluster, its diameter. Range [0, ∞), best high.';
 
 -- Raises an error: gdi_42 is a column of dunn_index.
@@ -462,8 +462,8 @@ CREATE OR REPLACE MACRO clustereval.gdi_42(vector, cluster) AS
     'gdi_42', 'dunn_index', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.gdi_42 IS
-'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ4 of two clusters / '
-'largest Δ2 of a cluster, where δ4 is the distance d(μ_C, μ_D) of their centers, and Δ2 is the '
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ4 between two clusters '
+'/ largest Δ2 of a cluster, where δ4 is the distance d(μ_C, μ_D) of their centers, and Δ2 is the '
 'mean of d(x, y) over the pairs in the cluster, or 0 for a single point. Range [0, ∞), best high.';
 
 -- Raises an error: gdi_43 is a column of dunn_index.
@@ -472,9 +472,9 @@ CREATE OR REPLACE MACRO clustereval.gdi_43(vector, cluster) AS
     'gdi_43', 'dunn_index', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.gdi_43 IS
-'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ4 of two clusters / '
-'largest Δ3 of a cluster, where δ4 is the distance d(μ_C, μ_D) of their centers, and Δ3 is twice '
-'the mean of d(x, μ_C). Range [0, ∞), best high.';
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ4 between two clusters '
+'/ largest Δ3 of a cluster, where δ4 is the distance d(μ_C, μ_D) of their centers, and Δ3 is '
+'twice the mean of d(x, μ_C). Range [0, ∞), best high.';
 
 -- Raises an error: gdi_51 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_51(vector, cluster) AS
@@ -482,10 +482,10 @@ CREATE OR REPLACE MACRO clustereval.gdi_51(vector, cluster) AS
     'gdi_51', 'dunn_index', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.gdi_51 IS
-'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ5 of two clusters / '
-'largest Δ1 of a cluster, where δ5 is the mean distance (Σ_C d(x, μ_D) + Σ_D d(y, μ_C)) / (n_C + '
-'n_D) to the other center, and Δ1 is the largest d(x, y) in the cluster, its diameter. Range [0, '
-'∞), best high.';
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ5 between two clusters '
+'/ largest Δ1 of a cluster, where δ5 is the mean distance (Σ_C d(x, μ_D) + Σ_D d(y, μ_C)) / (n_C '
+'+ n_D) to the other center, and Δ1 is the largest d(x, y) in the cluster, its diameter. Range '
+'[0, ∞), best high.';
 
 -- Raises an error: gdi_52 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_52(vector, cluster) AS
@@ -493,10 +493,10 @@ CREATE OR REPLACE MACRO clustereval.gdi_52(vector, cluster) AS
     'gdi_52', 'dunn_index', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.gdi_52 IS
-'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ5 of two clusters / '
-'largest Δ2 of a cluster, where δ5 is the mean distance (Σ_C d(x, μ_D) + Σ_D d(y, μ_C)) / (n_C + '
-'n_D) to the other center, and Δ2 is the mean of d(x, y) over the pairs in the cluster, or 0 for '
-'a single point. Range [0, ∞), best high.';
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ5 between two clusters '
+'/ largest Δ2 of a cluster, where δ5 is the mean distance (Σ_C d(x, μ_D) + Σ_D d(y, μ_C)) / (n_C '
+'+ n_D) to the other center, and Δ2 is the mean of d(x, y) over the pairs in the cluster, or 0 '
+'for a single point. Range [0, ∞), best high.';
 
 -- Raises an error: gdi_53 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_53(vector, cluster) AS
@@ -504,9 +504,9 @@ CREATE OR REPLACE MACRO clustereval.gdi_53(vector, cluster) AS
     'gdi_53', 'dunn_index', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.gdi_53 IS
-'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ5 of two clusters / '
-'largest Δ3 of a cluster, where δ5 is the mean distance (Σ_C d(x, μ_D) + Σ_D d(y, μ_C)) / (n_C + '
-'n_D) to the other center, and Δ3 is twice the mean of d(x, μ_C). Range [0, ∞), best high.';
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ5 between two clusters '
+'/ largest Δ3 of a cluster, where δ5 is the mean distance (Σ_C d(x, μ_D) + Σ_D d(y, μ_C)) / (n_C '
+'+ n_D) to the other center, and Δ3 is twice the mean of d(x, μ_C). Range [0, ∞), best high.';
 
 -- Raises an error: gdi_61 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_61(vector, cluster) AS
@@ -514,8 +514,8 @@ CREATE OR REPLACE MACRO clustereval.gdi_61(vector, cluster) AS
     'gdi_61', 'dunn_index', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.gdi_61 IS
-'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ6 of two clusters / '
-'largest Δ1 of a cluster, where δ6 is the largest distance of a point from the other cluster '
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ6 between two clusters '
+'/ largest Δ1 of a cluster, where δ6 is the largest distance of a point from the other cluster '
 '(Hausdorff), and Δ1 is the largest d(x, y) in the cluster, its diameter. Range [0, ∞), best '
 'high.';
 
@@ -525,8 +525,8 @@ CREATE OR REPLACE MACRO clustereval.gdi_62(vector, cluster) AS
     'gdi_62', 'dunn_index', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.gdi_62 IS
-'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ6 of two clusters / '
-'largest Δ2 of a cluster, where δ6 is the largest distance of a point from the other cluster '
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ6 between two clusters '
+'/ largest Δ2 of a cluster, where δ6 is the largest distance of a point from the other cluster '
 '(Hausdorff), and Δ2 is the mean of d(x, y) over the pairs in the cluster, or 0 for a single '
 'point. Range [0, ∞), best high.';
 
@@ -536,8 +536,8 @@ CREATE OR REPLACE MACRO clustereval.gdi_63(vector, cluster) AS
     'gdi_63', 'dunn_index', 'tbl, vector, cluster'
   );
 COMMENT ON MACRO clustereval.gdi_63 IS
-'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ6 of two clusters / '
-'largest Δ3 of a cluster, where δ6 is the largest distance of a point from the other cluster '
+'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ6 between two clusters '
+'/ largest Δ3 of a cluster, where δ6 is the largest distance of a point from the other cluster '
 '(Hausdorff), and Δ3 is twice the mean of d(x, μ_C). Range [0, ∞), best high.';
 
 -- Raises an error: c_index is a column of pairwise_report.

@@ -8,10 +8,10 @@
 
 COMMENT ON MACRO clustereval.rand_score IS
 'Rand index: the share of pairs of rows on which label and cluster agree. The Rand index is (tp + '
-'tn) / all pairs. If there are many small clusters, the index is always large, because most pairs '
-'of rows differ in both label and cluster. adjusted_rand_score corrects for this effect. Range '
-'[0, 1], best 1. Special cases: 1 for a single row. NULL if there are no rows. Source: Rand '
-'(1971), Objective criteria for the evaluation of clustering methods, '
+'tn) divided by the number of all pairs. If there are many small clusters, the index is always '
+'large, because most pairs of rows differ in both label and cluster. adjusted_rand_score corrects '
+'for this effect. Range [0, 1], best 1. Special cases: 1 for a single row. NULL if there are no '
+'rows. Source: Rand (1971), Objective criteria for the evaluation of clustering methods, '
 'doi:10.1080/01621459.1971.10482356. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.adjusted_rand_score IS
@@ -45,12 +45,12 @@ COMMENT ON MACRO clustereval.pair_recall IS
 
 COMMENT ON MACRO clustereval.pair_f_score IS
 'Weighted harmonic mean of pair precision and pair recall. The F score is (1 + beta^2) P R / '
-'(beta^2 P + R), where P is the pair precision and R is the pair recall. With beta > 1, recall '
-'has more weight. With beta = 1, the F score is the index of Czekanowski, Dice and Sorensen. '
-'Range [0, 1], best 1. Special cases: NULL if no pair is together by label or by cluster, if beta '
-'is 0 and every cluster is a singleton, or if there are no rows. Source: Dice (1945), Measures of '
-'the amount of ecologic association between species, doi:10.2307/1932409. Leave noise out: CASE '
-'WHEN cluster <> -1 THEN cluster END.';
+'(beta^2 P + R), where P is the pair precision and R is the pair recall. If beta > 1, recall has '
+'more weight than precision. If beta = 1, the F score is the index of Czekanowski, Dice and '
+'Sorensen. Range [0, 1], best 1. Special cases: NULL if no pair is together by label or by '
+'cluster, if beta is 0 and every cluster is a singleton, or if there are no rows. Source: Dice '
+'(1945), Measures of the amount of ecologic association between species, doi:10.2307/1932409. '
+'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.jaccard_index IS
 'Share of pairs with the same label and cluster among pairs with the same label or cluster. The '
@@ -81,13 +81,13 @@ COMMENT ON MACRO clustereval.kulczynski_index IS
 
 COMMENT ON MACRO clustereval.mcnemar_index IS
 'Signed root of McNemar''s statistic: positive if more pairs are split than joined. The index is '
-'(fn - fp) / sqrt(fn + fp), which is 0 if fn equals fp. The fn split pairs have the same label '
-'but different clusters, and the fp joined pairs have the same cluster but different labels. If '
-'pairs are split and joined at random, the index approximately follows a standard normal '
-'distribution. Range unbounded. Special cases: NULL for equal partitions. NULL if there are no '
-'rows. Source: McNemar (1947), Note on the sampling error of the difference between correlated '
-'proportions or percentages, doi:10.1007/BF02295996. Leave noise out: CASE WHEN cluster <> -1 '
-'THEN cluster END.';
+'(fn - fp) / sqrt(fn + fp), which is 0 if fn equals fp. Here, fn counts the split pairs, which '
+'have the same label but different clusters, and fp counts the joined pairs, which have the same '
+'cluster but different labels. If pairs are split and joined at random, the index approximately '
+'follows a standard normal distribution. Range unbounded. Special cases: NULL for equal '
+'partitions. NULL if there are no rows. Source: McNemar (1947), Note on the sampling error of the '
+'difference between correlated proportions or percentages, doi:10.1007/BF02295996. Leave noise '
+'out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.phi_index IS
 'Correlation of "same label" and "same cluster" over all pairs of rows. The coefficient is (tp tn '
@@ -114,10 +114,10 @@ COMMENT ON MACRO clustereval.rogers_tanimoto_index IS
 'THEN cluster END.';
 
 COMMENT ON MACRO clustereval.russell_rao_index IS
-'Share of all pairs of rows that have the same label and the same cluster. The index is tp / (tp '
-'+ fp + fn + tn). Range [0, 1]. Special cases: NULL for a single row. NULL if there are no rows. '
-'Source: Russell and Rao (1940), On habitat and association of species of anopheline larvae in '
-'south-eastern Madras. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'Share of all pairs of rows that have both the same label and the same cluster. The index is tp / '
+'(tp + fp + fn + tn). Range [0, 1]. Special cases: NULL for a single row. NULL if there are no '
+'rows. Source: Russell and Rao (1940), On habitat and association of species of anopheline larvae '
+'in south-eastern Madras. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.sokal_sneath_1_index IS
 'Jaccard index of pairs of rows, with disagreements between label and cluster counted twice. The '
@@ -132,8 +132,8 @@ COMMENT ON MACRO clustereval.sokal_sneath_2_index IS
 'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.southwood_index IS
-'Number of pairs that share label and cluster, divided by the number that share only one. The '
-'index is tp / (fp + fn), which equals J / (1 - J), where J is jaccard_index. Range [0, ∞), best '
+'Number of pairs that share both label and cluster, divided by the number that share only one. '
+'The index is tp / (fp + fn). It equals J / (1 - J), where J is jaccard_index. Range [0, ∞), best '
 'high. Special cases: NULL for equal partitions. NULL if there are no rows. Source: Southwood '
 '(1978), Ecological methods, with particular reference to the study of insect populations, second '
 'edition, Chapman and Hall. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
@@ -195,8 +195,9 @@ COMMENT ON MACRO clustereval.mutual_info_score IS
 
 COMMENT ON MACRO clustereval.normalized_mutual_info_score IS
 'Mutual information divided by a mean of the label entropy and the cluster entropy. '
-'average_method names the mean: ''arithmetic'', ''geometric'', ''min'', ''max'', or ''joint'' for '
-'the joint entropy. For random clusters, this score increases with the number of clusters, but '
+'average_method specifies the mean and is one of ''arithmetic'', ''geometric'', ''min'' and '
+'''max''. With ''joint'', the mutual information is divided by the joint entropy instead. For '
+'random clusters, this score increases with the number of clusters, but '
 'adjusted_mutual_info_score does not. Range [0, 1], best 1. Special cases: 1 for equal '
 'partitions, even trivial ones. Otherwise 0 for one label or one cluster. NULL if there are no '
 'rows. Source: Strehl and Ghosh (2002), Cluster ensembles, JMLR 3:583-617. Kvalseth (1987), '
@@ -205,13 +206,13 @@ COMMENT ON MACRO clustereval.normalized_mutual_info_score IS
 COMMENT ON MACRO clustereval.adjusted_mutual_info_score IS
 'Normalized mutual information corrected for chance. The score is (MI - E) / (M - E), where MI is '
 'the mutual information, E is the expectation of MI for random labelings, and M is a mean of the '
-'label entropy and the cluster entropy. average_method names the mean: ''arithmetic'', '
-'''geometric'', ''min'' or ''max''. Random labelings have a score of 0 on average. Range up to 1, '
-'best 1. Special cases: 1 for equal partitions. Otherwise 0 for one label or one cluster, and '
-'NULL with ''min'' if all labels or all clusters are singletons, because the score is 0 / 0 in '
-'that case. NULL if there are no rows. Source: Vinh, Epps and Bailey (2010), Information '
-'theoretic measures for clusterings comparison, JMLR 11:2837-2854. Leave noise out: CASE WHEN '
-'cluster <> -1 THEN cluster END.';
+'label entropy and the cluster entropy. average_method specifies the mean and is one of '
+'''arithmetic'', ''geometric'', ''min'' and ''max''. Random labelings have a score of 0 on '
+'average. Range up to 1, best 1. Special cases: 1 for equal partitions. Otherwise 0 for one label '
+'or one cluster, and NULL with ''min'' if all labels or all clusters are singletons, because the '
+'score is 0 / 0 in that case. NULL if there are no rows. Source: Vinh, Epps and Bailey (2010), '
+'Information theoretic measures for clusterings comparison, JMLR 11:2837-2854. Leave noise out: '
+'CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.expected_mutual_info IS
 'Expected mutual information of random labelings with the same sizes, in nats. The expectation is '
@@ -235,17 +236,17 @@ COMMENT ON MACRO clustereval.completeness_score IS
 
 COMMENT ON MACRO clustereval.v_measure_score IS
 'Weighted harmonic mean of homogeneity and completeness. The V-measure is (1 + beta) h c / (beta '
-'h + c), where h is the homogeneity and c is the completeness. With beta > 1, completeness has '
-'more weight. With beta = 1, the score equals normalized_mutual_info_score. Range [0, 1], best 1. '
-'Special cases: 0 for h = c = 0. NULL for beta = c = 0 < h, and if there are no rows. Source: '
-'Rosenberg and Hirschberg (2007), V-measure, EMNLP-CoNLL, D07-1043. Leave noise out: CASE WHEN '
-'cluster <> -1 THEN cluster END.';
+'h + c), where h is the homogeneity and c is the completeness. If beta > 1, completeness has more '
+'weight than homogeneity. If beta = 1, the score equals normalized_mutual_info_score. Range [0, '
+'1], best 1. Special cases: 0 for h = c = 0. NULL for beta = c = 0 < h, and if there are no rows. '
+'Source: Rosenberg and Hirschberg (2007), V-measure, EMNLP-CoNLL, D07-1043. Leave noise out: CASE '
+'WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.variation_of_information IS
-'Sum of the two conditional entropies in nats, a metric on partitions. Range [0, ln n], best 0. '
-'Special cases: 0 for equal partitions, even trivial ones. NULL if there are no rows. Source: '
-'Meila (2007), doi:10.1016/j.jmva.2006.11.013. Leave noise out: CASE WHEN cluster <> -1 THEN '
-'cluster END.';
+'Sum of the two conditional entropies in nats, which is a metric on partitions. Range [0, ln n], '
+'best 0. Special cases: 0 for equal partitions, even trivial ones. NULL if there are no rows. '
+'Source: Meila (2007), doi:10.1016/j.jmva.2006.11.013. Leave noise out: CASE WHEN cluster <> -1 '
+'THEN cluster END.';
 
 COMMENT ON MACRO clustereval.normalized_variation_of_information IS
 'Variation of information divided by the joint entropy. The normalized variation of information '
@@ -269,16 +270,16 @@ COMMENT ON MACRO clustereval.purity IS
 'THEN cluster END.';
 
 COMMENT ON MACRO clustereval.inverse_purity IS
-'Share of rows that lie in the majority cluster of their label. Range (0, 1], best 1. Special '
+'Share of rows that are in the majority cluster of their label. Range (0, 1], best 1. Special '
 'cases: 1 for a single cluster. NULL if there are no rows. Source: Zhao and Karypis (2004), '
 'Empirical and theoretical comparisons of selected criterion functions for document clustering, '
 'doi:10.1023/B:MACH.0000027785.44527.d6. Leave noise out: CASE WHEN cluster <> -1 THEN cluster '
 'END.';
 
 COMMENT ON MACRO clustereval.class_f_measure IS
-'Best F1 score of the label of a row with any cluster, averaged over the rows. The F1 score of a '
-'label and a cluster is 2 n / (a + b), where a is the number of rows with the label, b is the '
-'number of rows in the cluster, and n is the number of rows in both. Range (0, 1], best 1. '
+'For each row, the best F1 score of its label with any cluster, averaged over all rows. The F1 '
+'score of a label and a cluster is 2 n / (a + b), where a is the number of rows with the label, b '
+'is the number of rows in the cluster, and n is the number of rows in both. Range (0, 1], best 1. '
 'Special cases: 1 for equal partitions only. NULL if there are no rows. Source: Larsen and Aone '
 '(1999), Fast and effective text mining using linear-time document clustering, '
 'doi:10.1145/312129.312186. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
@@ -292,29 +293,29 @@ COMMENT ON MACRO clustereval.split_join_distance IS
 'cluster experiments, CWI INS-R0012. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.bcubed_precision IS
-'Share of a row''s cluster that has the same label as the row, averaged over the rows. The row '
+'For each row, the share of its cluster that has the same label, averaged over all rows. The row '
 'itself counts as part of its cluster. Range (0, 1], best 1. Special cases: 1 where every cluster '
 'is a singleton. NULL if there are no rows. Source: Bagga and Baldwin (1998), Algorithms for '
 'scoring coreference chains. Amigo, Gonzalo, Artiles and Verdejo (2009), '
 'doi:10.1007/s10791-008-9066-8. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.bcubed_recall IS
-'Share of the rows with a row''s label that are in the row''s cluster, averaged over the rows. '
-'The row itself counts as one of the rows with its label. Range (0, 1], best 1. Special cases: 1 '
-'for a single cluster. NULL if there are no rows. Source: Bagga and Baldwin (1998), Algorithms '
-'for scoring coreference chains. Amigo, Gonzalo, Artiles and Verdejo (2009), '
+'Share of the rows with the same label that are in the same cluster, averaged over all rows. The '
+'row itself counts as one of the rows with its label. Range (0, 1], best 1. Special cases: 1 for '
+'a single cluster. NULL if there are no rows. Source: Bagga and Baldwin (1998), Algorithms for '
+'scoring coreference chains. Amigo, Gonzalo, Artiles and Verdejo (2009), '
 'doi:10.1007/s10791-008-9066-8. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.bcubed_f_score IS
 'Weighted harmonic mean of B-cubed precision and recall. The F score is (1 + beta^2) P R / '
-'(beta^2 P + R), where P is the B-cubed precision and R is the B-cubed recall. With beta > 1, '
-'recall has more weight. Range (0, 1], best 1. Special cases: 1 for equal partitions only. NULL '
-'if there are no rows. Source: Amigo, Gonzalo, Artiles and Verdejo (2009), A comparison of '
-'extrinsic clustering evaluation metrics based on formal constraints, '
+'(beta^2 P + R), where P is the B-cubed precision and R is the B-cubed recall. If beta > 1, '
+'recall has more weight than precision. Range (0, 1], best 1. Special cases: 1 for equal '
+'partitions only. NULL if there are no rows. Source: Amigo, Gonzalo, Artiles and Verdejo (2009), '
+'A comparison of extrinsic clustering evaluation metrics based on formal constraints, '
 'doi:10.1007/s10791-008-9066-8. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.element_centric_similarity IS
-'Overlap of a row''s label and cluster, divided by the larger one, averaged over the rows. The '
+'Overlap of each row''s label and cluster divided by the larger size, averaged over all rows. The '
 'similarity is (1/n) times the sum of n_ij^2 / max(a_i, b_j) over the cells of the contingency '
 'table, where a cell has n_ij rows, its label has a_i rows, and its cluster has b_j rows. For '
 'partitions, this formula holds for every value of the parameter alpha of the element-centric '
@@ -324,13 +325,13 @@ COMMENT ON MACRO clustereval.element_centric_similarity IS
 'cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.exact_match_precision IS
-'Share of the clusters that have exactly the rows of a label. Range [0, 1], best 1. Special '
+'Share of clusters whose rows are exactly the rows of one label. Range [0, 1], best 1. Special '
 'cases: 1 for equal partitions only. NULL if there are no rows. Source: Menestrina, Whang and '
 'Garcia-Molina (2010), Evaluating entity resolution results, doi:10.14778/1920841.1920871. Leave '
 'noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.exact_match_recall IS
-'Share of the labels that have exactly the rows of a cluster. Range [0, 1], best 1. Special '
+'Share of labels whose rows are exactly the rows of one cluster. Range [0, 1], best 1. Special '
 'cases: 1 for equal partitions only. NULL if there are no rows. Source: Menestrina, Whang and '
 'Garcia-Molina (2010), Evaluating entity resolution results, doi:10.14778/1920841.1920871. Leave '
 'noise out: CASE WHEN cluster <> -1 THEN cluster END.';
@@ -343,24 +344,24 @@ COMMENT ON MACRO clustereval.exact_match_f_score IS
 
 COMMENT ON MACRO clustereval.k_measure IS
 'Geometric mean of B-cubed precision and recall. B-cubed precision is also called average cluster '
-'purity, and B-cubed recall average entity purity. Range (0, 1], best 1. Special cases: 1 for '
-'equal partitions only. NULL if there are no rows. Source: Lapidot (2002), Self-organizing-maps '
-'with BIC for speaker clustering, IDIAP-RR 02-60. Leave noise out: CASE WHEN cluster <> -1 THEN '
-'cluster END.';
+'purity, and B-cubed recall is also called average entity purity. Range (0, 1], best 1. Special '
+'cases: 1 for equal partitions only. NULL if there are no rows. Source: Lapidot (2002), '
+'Self-organizing-maps with BIC for speaker clustering, IDIAP-RR 02-60. Leave noise out: CASE WHEN '
+'cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.closest_cluster_precision IS
-'Mean of the clusters'' best Jaccard indices with any label. All clusters have the same weight, '
-'regardless of their size. Range (0, 1], best 1. Special cases: 1 for equal partitions only. NULL '
-'if there are no rows. Source: Benjelloun, Garcia-Molina, Menestrina, Su, Whang and Widom (2009), '
-'Swoosh: a generic approach to entity resolution, doi:10.1007/s00778-008-0098-x. Leave noise out: '
-'CASE WHEN cluster <> -1 THEN cluster END.';
+'Best Jaccard index of each cluster with any label, averaged over the clusters. All clusters have '
+'the same weight, regardless of their size. Range (0, 1], best 1. Special cases: 1 for equal '
+'partitions only. NULL if there are no rows. Source: Benjelloun, Garcia-Molina, Menestrina, Su, '
+'Whang and Widom (2009), Swoosh: a generic approach to entity resolution, '
+'doi:10.1007/s00778-008-0098-x. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.closest_cluster_recall IS
-'Mean of the labels'' best Jaccard indices with any cluster. All labels have the same weight, '
-'regardless of their size. Range (0, 1], best 1. Special cases: 1 for equal partitions only. NULL '
-'if there are no rows. Source: Benjelloun, Garcia-Molina, Menestrina, Su, Whang and Widom (2009), '
-'Swoosh: a generic approach to entity resolution, doi:10.1007/s00778-008-0098-x. Leave noise out: '
-'CASE WHEN cluster <> -1 THEN cluster END.';
+'Best Jaccard index of each label with any cluster, averaged over the labels. All labels have the '
+'same weight, regardless of their size. Range (0, 1], best 1. Special cases: 1 for equal '
+'partitions only. NULL if there are no rows. Source: Benjelloun, Garcia-Molina, Menestrina, Su, '
+'Whang and Widom (2009), Swoosh: a generic approach to entity resolution, '
+'doi:10.1007/s00778-008-0098-x. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.closest_cluster_f_score IS
 'Weighted harmonic mean of closest_cluster_precision and closest_cluster_recall. The score is (1 '
@@ -390,7 +391,7 @@ COMMENT ON MACRO clustereval.generalized_merge_distance IS
 'Cost of the splits and merges that turn the clusters into the labels. Splitting a cluster into x '
 'and y rows, or merging clusters of x and y rows, costs 1 (''unit''), x · y (''product'') or (x + '
 'y) ln(x + y) - x ln x - y ln y (''entropy''). All splits come first, so rows with different '
-'labels are never merged. The order of the splits and the order of the merges do not matter. If '
+'labels are never merged. Neither the order of the splits nor the order of the merges matters. If '
 'both costs are ''unit'', the distance is basic_merge_distance. If both costs are ''product'', '
 'the distance is fp + fn, which is half of mirkin_metric. If both costs are ''entropy'', the '
 'distance is n times variation_of_information. Range [0, ∞), best 0. Special cases: 0 for equal '
@@ -401,8 +402,8 @@ COMMENT ON MACRO clustereval.generalized_merge_distance IS
 COMMENT ON MACRO clustereval.muc_precision IS
 'MUC precision: the share of links within clusters that are correct. The precision is (n - cells) '
 '/ (n - clusters), where n is the number of rows and cells is the number of contingency cells. A '
-'cluster of size b is held together by b - 1 links, and one of these links is wrong for each '
-'label in the cluster after the first. Range [0, 1], best 1. Special cases: NULL if all clusters '
+'cluster of size b is held together by b - 1 links, and for each label in the cluster after the '
+'first, one of these links is wrong. Range [0, 1], best 1. Special cases: NULL if all clusters '
 'are singletons. NULL if there are no rows. Source: Vilain, Burger, Aberdeen, Connolly and '
 'Hirschman (1995), A model-theoretic coreference scoring scheme, doi:10.3115/1072399.1072405. '
 'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
@@ -410,8 +411,8 @@ COMMENT ON MACRO clustereval.muc_precision IS
 COMMENT ON MACRO clustereval.muc_recall IS
 'MUC recall: the share of links within labels that the clusters contain. The recall is (n - '
 'cells) / (n - labels), where n is the number of rows and cells is the number of contingency '
-'cells. A label of size a is held together by a - 1 links, and one of these links is missing for '
-'each cluster of the label after the first. Range [0, 1], best 1. Special cases: NULL if all '
+'cells. A label of size a is held together by a - 1 links, and for each cluster of the label '
+'after the first, one of these links is missing. Range [0, 1], best 1. Special cases: NULL if all '
 'labels are singletons. NULL if there are no rows. Source: Vilain, Burger, Aberdeen, Connolly and '
 'Hirschman (1995), A model-theoretic coreference scoring scheme, doi:10.3115/1072399.1072405. '
 'Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
@@ -435,7 +436,7 @@ COMMENT ON MACRO clustereval.lea_precision IS
 'cluster <> -1 THEN cluster END.';
 
 COMMENT ON MACRO clustereval.lea_recall IS
-'LEA recall: the mean share of links of a label that are found, weighted by label size. A link '
+'LEA recall: the mean share of a label''s links that are found, weighted by label size. A link '
 'between two rows of a label is found if the rows are in the same cluster. The shares of found '
 'links are averaged over the labels, with label sizes as weights. A singleton label has one link, '
 'from its row to itself, which is found if the cluster of the row is also a singleton. Range [0, '
@@ -481,13 +482,14 @@ COMMENT ON MACRO clustereval.reduced_mutual_info_score IS
 'cells of the contingency table, and tables is the number of contingency tables with the same '
 'label sizes a_i and cluster sizes b_j. The number of tables is estimated as in Jerdee, Kirkley '
 'and Newman, where the side with more groups forms the rows of the table. The score is negative '
-'if the clusters tell less about the labels than it takes to describe the table. Range unbounded. '
-'Special cases: 0 for a single label or cluster, and if one side has only singletons, because the '
-'number of tables is then known. NULL if there are no rows. Source: Newman, Cantwell and Young '
-'(2020), Improved mutual information measure for clustering, classification, and community '
-'detection, doi:10.1103/PhysRevE.101.042304. Jerdee, Kirkley and Newman (2024), Improved '
-'estimates for the number of non-negative integer matrices with given row and column sums, '
-'doi:10.1098/rspa.2023.0470. Leave noise out: CASE WHEN cluster <> -1 THEN cluster END.';
+'if the clusters provide less information about the labels than is needed to describe the table. '
+'Range unbounded. Special cases: 0 for a single label or cluster, and if one side has only '
+'singletons, because the number of tables is then known. NULL if there are no rows. Source: '
+'Newman, Cantwell and Young (2020), Improved mutual information measure for clustering, '
+'classification, and community detection, doi:10.1103/PhysRevE.101.042304. Jerdee, Kirkley and '
+'Newman (2024), Improved estimates for the number of non-negative integer matrices with given row '
+'and column sums, doi:10.1098/rspa.2023.0470. Leave noise out: CASE WHEN cluster <> -1 THEN '
+'cluster END.';
 
 COMMENT ON MACRO clustereval.normalized_reduced_mutual_info_score IS
 'Reduced mutual information as a share of the information in the labels. The score is '

@@ -46,7 +46,7 @@ def test_a_function_is_described_by_its_docstring(name: str) -> None:
 
 def test_a_table() -> None:
     text = flat(ce.describe("internal_summary"))
-    assert "its best value as text: a number, 'high' or 'low'; NULL if no value is best" in text
+    assert "the best value as text, which is a number, 'high' or 'low', or NULL if no" in text
     assert "SQL FROM clustereval.internal_summary(tbl, [x, y], cluster)" in text
     assert text.endswith("Polars ce.internal_summary(frame, vector, cluster)")
 

@@ -80,7 +80,7 @@ FAMILIES = {
     "clusters of a graph": Advice(
         "Your clusters are communities of a network, or groups of linked records, and you have "
         "edges rather than labels.",
-        "Modularity cannot see communities that are small compared with the whole graph, and "
+        "Modularity cannot detect communities that are small compared with the whole graph, and "
         "random graphs have a modularity well above 0.",
     ),
     "drift between runs": Advice(

@@ -186,7 +186,7 @@ def family_page(family: str, scores: Sequence[Entry]) -> str:
     head = [
         f"# {upper_first(family)}",
         f"**When to use these scores.** {FAMILIES[family].use}",
-        f"**What misleads.** {FAMILIES[family].beware}",
+        f"**Pitfalls.** {FAMILIES[family].beware}",
         f"**Notation.** {NOTATION[family]}",
         f"**Cost.** {cost}",
         related,
@@ -259,7 +259,8 @@ def section(entry: Entry, cost: str, value: float | None) -> str:
     calls = [row("SQL", "Polars"), "|---|---|", row(f"`{entry.sql}`", f"`{entry.polars}`")]
     # The first clause says what the score is, what follows explains its symbols.
     phrase, rest = re.fullmatch(r"(.*?)((?:; |\. |$).*)", entry.definition, re.DOTALL).groups()
-    definition = f"**{upper_first(phrase)}**{rest}"
+    opening = upper_first(phrase) if re.match(r"[a-z]{4,} ", phrase) else phrase  # not a formula
+    definition = f"**{opening}**{rest}"
     texts = [f"## {entry.name}", definition, "\n".join(listed), "\n".join(calls)]
     return "\n\n".join(texts)
 

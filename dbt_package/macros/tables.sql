@@ -51,7 +51,7 @@
   {{- clustereval.check_adapter() -}}
 {%- endmacro %}
 
-{# All external metrics for one or many clusterings, from one pass over the rows. #}
+{# All external metrics for one or many clusterings, computed in one pass over the rows. #}
 {% macro external_report(
   tbl, label, cluster, weight=none, partition_by=none, noise=none, noise_as=none, average_method='arithmetic', beta=1.0, adjusted=true, metrics=none
 ) -%}
@@ -322,7 +322,7 @@
   {{- clustereval.check_adapter() -}}
 {%- endmacro %}
 
-{# Mean silhouette of a clustering: exact, simplified, bounded, or from a sample. #}
+{# Mean silhouette of a clustering: exact, simplified, bounded, or estimated from a sample. #}
 {% macro silhouette_score(
   tbl, vector, cluster, partition_by=none, distance='euclidean', noise=none, noise_as=none, metrics=none
 ) -%}

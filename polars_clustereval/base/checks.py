@@ -1,4 +1,4 @@
-"""Checks of the user's arguments, and the errors that these checks raise."""
+"""Functions that check the user's arguments, and the errors that they raise."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ NoiseOfClusters = Literal["cluster", "drop"]
 
 
 def _quote_value(value: object) -> str:
-    """Return the value of an option as error messages show it.
+    """Return the value of an option as it appears in error messages.
 
     None is shown as NULL, and any other value is shown in quotes.
     """
@@ -45,9 +45,10 @@ def _quote_value(value: object) -> str:
 
 
 def show_value(value: object) -> str:
-    """Return a value in the form that error messages and DuckDB show.
+    """Return a value as it appears in error messages and in DuckDB.
 
-    The text is NULL for None, true for True, [1, NULL] for a list, and {'id': 1} for a struct.
+    For example, the result is NULL for None, true for True, [1, NULL] for [1, None], and {'id': 1}
+    for a struct.
     """
     if isinstance(value, list | tuple | pl.Series):
         return f"[{', '.join(map(show_value, value))}]"
@@ -74,11 +75,11 @@ def check_choice(parameter: str, value: object, choices: Sequence[str], hint: st
 
 
 def check_metrics(metrics: Sequence[str], known: Collection[str] | None = None) -> list[str]:
-    """Return the argument `metrics` without repeated names.
+    """Return the argument `metrics` without duplicate names.
 
     Raise an error unless `metrics` is a list of names.
 
-    If `known` is given, also raise an error for a name that is not in `known`.
+    If `known` is given, also raise an error for any name that is not in `known`.
     """
     names = [] if isinstance(metrics, str) else list(dict.fromkeys(metrics))
     if not names or not all(isinstance(name, str) for name in names):
@@ -103,7 +104,7 @@ def choose_terms(terms: dict[str, pl.Expr], metrics: Sequence[str] | None) -> di
 
 
 def _suggest_metric(name: str, known: Collection[str]) -> str:
-    """Return the hint that ends the error message for a metric `name` that is not in `known`."""
+    """Return the hint for an error message about a metric `name` that is not in `known`."""
     other = OTHER_NAMES.get(name.removesuffix("_score"))
     near = [other] if other in known else get_close_matches(name, known, n=1)
     return f"; did you mean '{near[0]}'?" if near else ""
@@ -114,20 +115,20 @@ REPEATED_ID_ADVICE = "; if ids repeat across sources, give a struct of source an
 
 
 def is_number(x: object) -> bool:
-    """Return whether x is a real number of Python or numpy, but not a bool."""
+    """Return whether x is a real number from Python or numpy, but not a bool."""
     return isinstance(x, Real) and not isinstance(x, bool)
 
 
 def is_whole_number(x: Any, least: int) -> bool:
-    """Return whether x is a whole number, such as 3 or 3.0, that is at least `least`."""
+    """Return whether x is a whole number, such as 3 or 3.0, and at least `least`."""
     return is_number(x) and float(x) >= least and float(x).is_integer()
 
 
 def check_beta(beta: float) -> float:
     """Return beta, the weight of recall in an F score, as a Python float.
 
-    Raise an error unless beta is a finite number >= 0. A numpy number is converted, because the
-    operators of numpy would treat a Polars expression as an array.
+    Raise an error unless beta is a finite number >= 0. A numpy number is converted, because numpy's
+    operators would treat a Polars expression as an array.
     """
     if not (is_number(beta) and beta >= 0 and isfinite(beta)):
         raise ClusterEvalError(f"beta: expected a number >= 0, got {beta}")
@@ -149,7 +150,7 @@ def check_confidence(confidence: object) -> float:
 def check_random_state(state: object) -> int:
     """Return the seed `state` as a Python int.
 
-    Raise an error unless the seed is a whole number >= 0 and < 2^31.
+    Raise an error unless the seed is a whole number between 0 and 2^31 - 1.
     """
     if not (is_whole_number(state, 0) and int(cast("float", state)) < 2**31):
         raise ClusterEvalError(
@@ -183,7 +184,7 @@ def check_is_frame(frame: object, parameter: str) -> pl.LazyFrame:
 
 
 def check_column_names(names: Sequence[str], parameter: str, columns: Sequence[str]) -> None:
-    """Raise an error for the first of `names` that is not one of `columns`, the columns of a frame.
+    """Raise an error for the first of `names` that is not in `columns`, the columns of a frame.
 
     `parameter` is the parameter for which the user passed the names. The error message names this
     parameter and suggests the column with the most similar name.
@@ -198,9 +199,9 @@ def check_column_names(names: Sequence[str], parameter: str, columns: Sequence[s
 
 
 def check_columns_by_name(lazy: pl.LazyFrame, columns: str | Sequence[str]) -> list[str]:
-    """Return the argument `columns`, which is one name or several names, as a list of names.
+    """Return the argument `columns`, which is one or more names, as a list of names.
 
-    Raise an error if a name is not a column of `lazy`, is given twice or cannot be grouped.
+    Raise an error if a column does not exist in `lazy`, is listed twice, or cannot be grouped.
     """
     names = [columns] if isinstance(columns, str) else columns
     if not (isinstance(names, Sequence) and names and all(isinstance(name, str) for name in names)):
@@ -216,9 +217,9 @@ def check_columns_by_name(lazy: pl.LazyFrame, columns: str | Sequence[str]) -> l
 
 
 def column_named(name: str) -> pl.Expr:
-    """Return the column with exactly this name as an expression.
+    """Return an expression for the column with exactly this name.
 
-    ``pl.col`` would read names such as * and ^...$ as patterns that match several columns.
+    ``pl.col`` would interpret names such as * and ^...$ as patterns that match several columns.
     """
     is_pattern = name == "*" or (name.startswith("^") and name.endswith("$"))
     return cs.by_name(name).as_expr() if is_pattern else pl.col(name)
@@ -242,7 +243,7 @@ def as_single_column(column: Column, parameter: str) -> pl.Expr:
 
     The result is the same as that of as_expression. Public functions that return expressions use
     this check. Such functions have no frame, so they cannot know how many columns ``pl.all()`` or a
-    selector stands for. If the argument is a Series or an array, the error message shows how to
+    selector represents. If the argument is a Series or an array, the error message shows how to
     call the public function on a frame.
     """
     if has_values(column):
@@ -259,8 +260,8 @@ def check_column(lazy: pl.LazyFrame, column: Column, parameter: str) -> pl.Expr:
     """Return the user's argument `column` as an expression with the alias `parameter`.
 
     `parameter`, such as 'label', is the parameter for which the user passed `column`. Raise an
-    error unless `column` is a name or an expression, the frame `lazy` has all columns that the
-    expression reads, and the expression returns a single column.
+    error unless `column` is a name or an expression, all columns that it reads are in the frame
+    `lazy`, and its result is a single column.
     """
     expr = as_expression(column, parameter)
     names = [column] if isinstance(column, str) else expr.meta.root_names()
@@ -276,7 +277,7 @@ def check_column(lazy: pl.LazyFrame, column: Column, parameter: str) -> pl.Expr:
 
 
 def _several_columns_error(parameter: str, got: str, advice: str) -> ClusterEvalError:
-    """Return the error for an argument that stands for several columns or for none.
+    """Return the error for an argument that selects several columns or none.
 
     `got` describes the argument. `advice`, which may be empty, tells the user what to write
     instead.
@@ -299,7 +300,10 @@ LABELS = ("label", "cluster", "cluster_1", "cluster_2", "reduced_cluster")
 
 
 def _is_vector_type(column: pl.Expr) -> pl.Expr:
-    """Return a single-valued expression for whether a column has lists or arrays of floats."""
+    """Return an expression that is True if a column contains lists or arrays of floats.
+
+    The expression has a single value.
+    """
     vectors = cs.list(cs.float()) | cs.array(cs.float())
     return pl.dtype_of(column).matches(vectors)
 
@@ -313,11 +317,11 @@ def _vector_error(parameter: str) -> str:
 
 
 def are_labels(column: pl.Expr, parameter: str) -> pl.Expr:
-    """Return an expression that is True if `column` has labels and fails if it has vectors.
+    """Return an expression that is True if `column` contains labels, and fails otherwise.
 
     Functions that return expressions use this check, because they do not know the type of a column.
-    If the column has vectors, the check fails in a cast, and the message of the cast's error tells
-    the user what is wrong. `column` is what the user passed for `parameter`.
+    If the column contains vectors, a cast in the expression fails, and its error message tells the
+    user what is wrong. `column` is what the user passed for `parameter`.
     """
     text = pl.when(_is_vector_type(column)).then(pl.lit(_vector_error(parameter)))
     return text.cast(pl.Int8).is_null()
@@ -326,9 +330,9 @@ def are_labels(column: pl.Expr, parameter: str) -> pl.Expr:
 def check_groupable(lazy: pl.LazyFrame, column: Column, parameter: str) -> pl.Expr:
     """Return the user's argument `column` as an expression with the alias `parameter`.
 
-    Raise an error where check_column raises one, and if the column has the type Object, which
-    Polars cannot group by. If `parameter` names labels or clusters, also raise an error if the
-    column has vectors.
+    In addition to the errors of check_column, raise an error if the column has the type Object,
+    which Polars cannot group by. If `parameter` refers to labels or clusters, also raise an error
+    if the column contains vectors.
     """
     expr = check_column(lazy, column, parameter)
     dtype = lazy.select(expr).collect_schema()[parameter]
@@ -349,7 +353,7 @@ def check_weight(lazy: pl.LazyFrame, weight: Column | None, keys: Mapping[str, s
 
     `keys` are the partition columns, as check_partition_keys returns them. Raise an error if a
     weight is not a whole number >= 0, or if the sum of the weights of a partition is too large. The
-    check reads the weight column before the other columns are read. If the user passed a LazyFrame,
+    check reads the weight column before any other column is read. If the user passed a LazyFrame,
     the check runs when the result is collected (see collect_now).
     """
     if weight is None:
@@ -391,7 +395,7 @@ def _check_partition_totals(lazy: pl.LazyFrame, total: pl.Expr, keys: Mapping[st
 def _weight_error(got: str) -> ClusterEvalError:
     """Return the error for an invalid weight column.
 
-    `got` is the invalid value or the invalid type as text.
+    `got` is the invalid value or type, as text.
     """
     return ClusterEvalError(
         f"weight: expected whole numbers >= 0, got {got}; a weight is how many times its row counts"
@@ -399,7 +403,7 @@ def _weight_error(got: str) -> ClusterEvalError:
 
 
 def _list_keys(lazy: pl.LazyFrame, partition_by: Keys) -> list[str]:
-    """Return the user's partition columns as a list of names of columns of `lazy`.
+    """Return the user's partition columns in `lazy` as a list of column names.
 
     The argument is None, a name, an expression that only selects columns, or a sequence of names
     and such expressions. For example, ``pl.col("run")`` and selectors only select columns. Raise an
@@ -417,9 +421,10 @@ def _list_keys(lazy: pl.LazyFrame, partition_by: Keys) -> list[str]:
 
 
 def _key_names(lazy: pl.LazyFrame, key: str | pl.Expr) -> list[str]:
-    """Return the names of the columns of `lazy` that `key`, a part of partition_by, selects.
+    """Return the names of the columns in `lazy` that `key` selects.
 
-    Raise an error for a column that does not exist, and for an expression that computes something.
+    `key` is one element of partition_by. Raise an error for a column that does not exist or an
+    expression that computes something.
     """
     names = [key] if isinstance(key, str) else key.meta.root_names()
     check_column_names(names, "partition_by", lazy.collect_schema().names())
@@ -441,7 +446,7 @@ def check_partition_keys(
 ) -> dict[str, str]:
     """Return a mapping from internal names (key_0, key_1, ...) to the user's partition columns.
 
-    Raise an error if a column does not exist in the frame `lazy`, is given twice, or has a name
+    Raise an error if a column does not exist in the frame `lazy`, is listed twice, or has a name
     that is in `results`. `results` lists the other columns of the result.
     """
     keys = _list_keys(lazy, partition_by)
@@ -469,10 +474,10 @@ def key_columns(keys: Mapping[str, str]) -> list[pl.Expr]:
 
 
 def check_noise_as(noise: object, noise_as: object) -> None:
-    """Raise an error if `noise_as` is unknown, or if only one of `noise_as` and `noise` is given.
+    """Raise an error if `noise_as` is unknown, or if it is inconsistent with `noise`.
 
-    `noise` is the value of cluster that marks noise. If `noise` is given, `noise_as` is required.
-    If `noise_as` is 'drop' or 'singletons', `noise` is required.
+    `noise` is the cluster value that marks noise. If `noise` is given, `noise_as` is required. If
+    `noise_as` is 'drop' or 'singletons', `noise` is required.
     """
     if noise is None and noise_as is None:
         return
@@ -490,9 +495,10 @@ def check_noise_as(noise: object, noise_as: object) -> None:
 
 
 def check_noise_of_clusters(noise: object, noise_as: object) -> None:
-    """Raise an error where check_noise_as raises one, and if `noise_as` is 'singletons'.
+    """Raise an error in the same cases as check_noise_as, and also if `noise_as` is 'singletons'.
 
-    Use this check for a table with one row per cluster, in which noise cannot count as singletons.
+    Use this check for a table with one row per cluster, in which noise rows cannot count as
+    singletons.
     """
     if noise_as == "singletons":
         raise ClusterEvalError(
@@ -511,8 +517,8 @@ def equals_noise(cluster: pl.Expr, noise: object, dtype: pl.DataType) -> pl.Expr
     """Return an expression that is True where `cluster`, of type `dtype`, is the noise value.
 
     The expression is False where the cluster is NULL. If `noise` is None, no value marks noise, and
-    the expression is False everywhere. Raise an error unless the noise value can be converted to
-    `dtype` without a change.
+    the expression is False everywhere. Raise an error unless the noise value stays the same when it
+    is converted to `dtype`.
     """
     if noise is None:
         return pl.lit(False)
@@ -522,9 +528,9 @@ def equals_noise(cluster: pl.Expr, noise: object, dtype: pl.DataType) -> pl.Expr
 def check_noise_value(noise: object, dtype: pl.DataType) -> pl.Expr:
     """Return the noise value as a literal of type `dtype`, the type of the cluster column.
 
-    Raise an error unless the noise value can be converted to `dtype` without a change. If the type
-    is an enumeration without the category `noise`, the literal is NULL, because no row can have
-    this category.
+    Raise an error unless the noise value stays the same when it is converted to `dtype`. If the
+    type is an enumeration that lacks the category `noise`, the literal is NULL, because no row can
+    have this category.
     """
     if isinstance(dtype, pl.Enum) and _is_lacking(noise, dtype):
         return pl.lit(None, dtype)
@@ -532,7 +538,7 @@ def check_noise_value(noise: object, dtype: pl.DataType) -> pl.Expr:
 
 
 def _is_lacking(value: object, dtype: pl.Enum) -> bool:
-    """Return whether `value` is a text or number that is not a category of the enumeration."""
+    """Return whether `value` is a string or number that is not a category of the enumeration."""
     text = str(value) if is_number(value) else value
     return isinstance(text, str) and text not in dtype.categories
 
@@ -540,8 +546,8 @@ def _is_lacking(value: object, dtype: pl.Enum) -> bool:
 def check_value_of(parameter: str, value: object, column: str, dtype: pl.DataType) -> pl.Expr:
     """Return the user's `value` as a literal of type `dtype`, the type of a column.
 
-    `parameter` and `column` are the parameters for which the user passed the value and the column.
-    Raise an error unless the value can be converted to `dtype` without a change.
+    `parameter` and `column` are the parameters for which the user passed the value and the column,
+    respectively. Raise an error unless the value stays the same when it is converted to `dtype`.
     """
     got = type(value).__name__
     try:
@@ -579,10 +585,10 @@ def _is_alike(given: Any, dtype: Any) -> bool:
 def _is_unchanged(given: pl.Series, cast: pl.Series) -> bool:
     """Return whether the value in `given` is the same after the cast, apart from its type.
 
-    Both series have a single value.
+    Each series has a single value.
 
-    Floating-point values with the same text also count as the same. For example, a cast to Float32
-    changes the number 0.1 but not its text, and the text is what the user means.
+    Floating-point values with the same text representation also count as equal. For example, a cast
+    to Float32 changes the number 0.1 but not its text representation, which is what the user means.
     """
     if cast.cast(given.dtype).eq_missing(given).all():
         return True
@@ -600,13 +606,13 @@ def raise_on_collect(
 ) -> pl.LazyFrame:
     """Return `frame` with a validation that runs when the frame is collected.
 
-    The rows of `frame` stay the same. `facts` is a frame of a few rows that describe the input. On
-    collection, `check` is called with these rows as a DataFrame, and raises an error if the input
-    is invalid.
+    The rows of `frame` stay the same. `facts` is a frame with a few rows that describe the input.
+    On collection, `check` is called with these rows as a DataFrame, and raises an error if the
+    input is invalid.
     """
 
     def run_check(collected: pl.DataFrame) -> pl.DataFrame:
-        """Call `check` on the collected rows of `facts`, and return one row with passed = True."""
+        """Call `check` on the collected rows of `facts`, and return a row with passed = True."""
         check(collected)
         return pl.DataFrame({"passed": [True]})
 

@@ -1,4 +1,4 @@
-"""Errors with advice for calls that pass data instead of a frame or a column."""
+"""Error messages with advice for calls that pass data instead of a frame or a column."""
 
 from __future__ import annotations
 
@@ -34,27 +34,27 @@ def is_data(x: object) -> bool:
 
 
 def has_values(x: object) -> bool:
-    """Return whether x is a Series, an array, a list or another container, but not a text."""
+    """Return whether x is a Series, an array, a list or another container, but not a string."""
     return isinstance(x, Sized) and not isinstance(x, str)
 
 
 def type_name(x: object) -> str:
-    """Return the name of the type of x as error messages show it, such as list or pandas.DataFrame.
+    """Return the type name of x as it appears in error messages, such as list or pandas.DataFrame.
 
-    If another library defines the type, the name begins with the name of that library, because
-    Polars has types such as DataFrame, too.
+    If another library defines the type, the result begins with that library's name, because Polars
+    also has types such as DataFrame.
     """
     library, name = _library_of(x), type(x).__name__
     return name if library in ("builtins", "polars") else f"{library}.{name}"
 
 
 def _library_of(x: object) -> str:
-    """Return the library that defines the type of x, such as duckdb for a class of _duckdb."""
+    """Return the library that defines the type of x, such as duckdb for a class in _duckdb."""
     return type(x).__module__.partition(".")[0].lstrip("_")
 
 
 def column_advice(parameter: str, got: object) -> str:
-    """Return the advice for a user who passed `got` instead of the name of a column.
+    """Return the advice for a user who passed `got` instead of a column name.
 
     `parameter` is the parameter for which the user passed `got`. The advice is empty if `got` is
     not data.
@@ -72,8 +72,8 @@ def check_calls(function: Function) -> Function:
 
     The first argument, the frame, is checked before all others. The error for an unknown parameter
     suggests the parameter that the user may have meant, whereas Python's own error would only name
-    the unknown parameter. If the user calls the function as in scikit-learn, with data instead of a
-    frame and column names, the error shows how to call it on a frame.
+    the unknown parameter. If the user calls the function in the style of scikit-learn, with data
+    instead of a frame and column names, the error message shows how to call it on a frame.
     """
 
     @wraps(function)
@@ -116,11 +116,11 @@ def _check_keywords(function: Callable[..., Any], keywords: Collection[str]) -> 
 def _check_frame_call(
     function: Callable[..., Any], given: Sequence[object], named: Mapping[str, Any]
 ) -> None:
-    """Raise an error if a call passes no Polars frame, or passes a frame of points and then data.
+    """Raise an error if a call passes no Polars frame, or passes data after a frame of points.
 
-    `given` holds the positional arguments of the call, including at least the frame, and `named`
-    holds its keyword arguments. A call in the style of scikit-learn passes two arguments, the data
-    X and y, but the function needs three, the frame and two columns.
+    `given` holds the call's positional arguments, the first of which is the frame, and `named`
+    holds its keyword arguments. A call in the style of scikit-learn passes two arguments, X and y,
+    but the function needs three: the frame and two columns.
     """
     frame, *columns = given
     required = required_parameters(function)
@@ -150,7 +150,7 @@ def _is_table(x: object) -> bool:
 def frame_error(got: str, advice: str = "") -> ClusterEvalError:
     """Return the error for a call that passes no frame or no column names.
 
-    `got` names the types of the arguments. `advice`, which may be empty, tells the user what to
+    `got` describes the types of the arguments. `advice`, which may be empty, tells the user what to
     write instead.
     """
     return ClusterEvalError(
@@ -160,7 +160,7 @@ def frame_error(got: str, advice: str = "") -> ClusterEvalError:
 
 
 def required_parameters(function: Callable[..., Any]) -> list[str]:
-    """Return the names of the parameters of `function` that have no default, in order."""
+    """Return the names of the required parameters of `function`, in order."""
     parameters = inspect.signature(function).parameters.values()
     return [parameter.name for parameter in parameters if parameter.default is parameter.empty]
 
@@ -170,7 +170,7 @@ _VALUES = ("reference", "centroids", "edges")
 
 
 def _new_frame(columns: Sequence[str]) -> str:
-    """Return code that makes a frame with `columns`.
+    """Return code that creates a frame with `columns`.
 
     If there are two columns, their variables are named as in scikit-learn.
     """
@@ -193,7 +193,7 @@ def _call_on_data(function: Callable[..., Any]) -> str:
 def _call_on_points(function: Callable[..., Any], conversion: str) -> str:
     """Return the code that calls a table function for points with the frame X and the clusters y.
 
-    `conversion` is the code that makes a Polars frame, with {} for the variable.
+    `conversion` is code that creates a Polars frame, with {} as a placeholder for the variable.
     """
     frame = f"{conversion.format('X')}.with_columns(cluster=pl.Series(y))"
     return f'ce.{function.__name__}({frame}, [pl.exclude("cluster")], "cluster")'
@@ -205,10 +205,10 @@ def _call_on_frame(
     columns: Sequence[object],
     named: Mapping[str, Any],
 ) -> str:
-    """Return the code that calls a table function on a frame, with the arguments as given.
+    """Return the code that calls a table function on a frame with the given arguments.
 
     `columns` are the positional arguments after the frame, and `named` are the keyword arguments.
-    `conversion` is the code that makes a Polars frame, with {} for the variable.
+    `conversion` is code that creates a Polars frame, with {} as a placeholder for the variable.
     """
     arguments = [conversion.format("frame"), *map(_show_argument, columns)]
     arguments += [f"{name}={_show_argument(x)}" for name, x in named.items() if name != "frame"]
@@ -216,7 +216,7 @@ def _call_on_frame(
 
 
 def _show_argument(x: object) -> str:
-    """Return the code of an argument, or ... if it is not a name, a number or a list."""
+    """Return the code for an argument, or ... if the argument is not a name, a number or a list."""
     return repr(x) if isinstance(x, str | int | float | list | None) else "..."
 
 
@@ -232,7 +232,7 @@ def select_advice() -> str:
 
 
 def each_column_advice(parameter: str) -> str:
-    """Return the advice for a user who passed several columns instead of one to an expression.
+    """Return the advice for a user who passed several columns to an expression that takes one.
 
     `parameter` is the parameter for which the user passed a selection of several columns.
     """
@@ -246,7 +246,7 @@ def each_column_advice(parameter: str) -> str:
 
 
 def _called_function() -> Callable[..., Any] | None:
-    """Return the function of this package that the user called, from the call stack."""
+    """Return the function of this package that the user called, found in the call stack."""
     frame, found = inspect.currentframe(), None
     while frame and frame.f_globals.get("__name__", "").startswith("polars_clustereval."):
         function = frame.f_globals.get(frame.f_code.co_name)

@@ -36,7 +36,7 @@ class _RowsNeededError(Exception):
 
 
 def collect_now(lazy: pl.LazyFrame) -> pl.DataFrame:
-    """Return the rows of a frame that a call needs to make its query plan.
+    """Return the rows of a frame that a call needs to build its query plan.
 
     If the user passed a LazyFrame, the call stops here, and runs again when the result is
     collected.
@@ -52,7 +52,10 @@ def collect_all_now(frames: Sequence[pl.LazyFrame]) -> list[pl.DataFrame]:
 
 
 def reading_memory() -> AbstractContextManager[None]:
-    """Return a context in which collect_now reads rows, for frames that are already in memory."""
+    """Return a context manager that lets collect_now read rows.
+
+    Use it for frames that are already in memory.
+    """
     return _planning(is_planning=False)
 
 
@@ -92,7 +95,7 @@ def _planning(*, is_planning: bool) -> Iterator[None]:
 def _defer(
     function: Callable[..., pl.LazyFrame], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> pl.LazyFrame:
-    """Return a LazyFrame that calls the function on collection."""
+    """Return a LazyFrame that calls the function when it is collected."""
     with _planning(is_planning=False):
         named = {name: _without_rows(x) for name, x in kwargs.items()}
         schema = function(*map(_without_rows, args), **named).collect_schema()
@@ -103,7 +106,7 @@ def _defer(
         n_rows: int | None = None,
         batch_size: int | None = None,  # noqa: ARG001 - Polars gives it
     ) -> Iterator[pl.DataFrame]:
-        """Yield the rows that the query plan asks for, as one frame."""
+        """Yield the rows that the query plan requests, as a single frame."""
         with _planning(is_planning=False):
             rows = function(*args, **kwargs)
             rows = rows if n_rows is None else rows.head(n_rows)

@@ -1,6 +1,6 @@
-"""Deprecation of public names and parameters, which warn for some versions before their removal.
+"""Deprecation of public names and parameters, with warnings for some versions before removal.
 
-docs/versions.md describes the promise that these decorators keep. Nothing is deprecated in this
+docs/versions.md describes the policy that these decorators implement. Nothing is deprecated in this
 version.
 """
 
@@ -23,7 +23,7 @@ _FOLDER_OF_PACKAGE = str(Path(__file__).resolve().parent.parent)
 
 
 class Deprecation(NamedTuple):
-    """A deprecated name, with the version that starts to warn and the version that removes it."""
+    """A deprecated name, with the versions that first warn about it and finally remove it."""
 
     name: str
     since: str
@@ -88,12 +88,12 @@ def renamed_parameter(
 
 
 def overdue(deprecations: list[Deprecation], version: str) -> list[str]:
-    """Return the deprecated names that a version of the package should no longer have."""
+    """Return the deprecated names that should no longer exist in a version of the package."""
     return [x.name for x in deprecations if _version_parts(x.removed_in) <= _version_parts(version)]
 
 
 def _version_parts(version: str) -> tuple[int, ...]:
-    """Return a version as numbers, so that 1.10 is newer than 1.9 and equals 1.10.0."""
+    """Return a version as numbers, so that 1.10 counts as newer than 1.9 and equal to 1.10.0."""
     numbers = [int(part) for part in version.split(".")]
     return tuple(numbers + [0] * (3 - len(numbers)))
 

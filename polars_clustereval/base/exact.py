@@ -1,4 +1,4 @@
-"""Expressions for counts, sums and logarithms that lose no digits."""
+"""Expressions that compute counts, sums and logarithms without loss of precision."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def to_double(x: pl.Expr) -> pl.Expr:
 
 
 def widen(x: pl.Expr) -> pl.Expr:
-    """Return a count cast to Int128, so that a product of three counts of 1e10 rows is exact."""
+    """Return a count cast to Int128, so that the product of three counts of 1e10 rows is exact."""
     return x.cast(pl.Int128)
 
 
 def count_ordered_pairs(n: pl.Expr) -> pl.Expr:
-    """Return n (n - 1) as Int128, the number of ordered pairs of different rows among n rows."""
+    """Return n (n - 1) as Int128, the number of ordered pairs of distinct rows among n rows."""
     return widen(n) * (widen(n) - 1)
 
 
@@ -45,7 +45,7 @@ def finite_or_null(x: pl.Expr) -> pl.Expr:
 
 
 def ratio_or(part: pl.Expr, whole: pl.Expr, otherwise: float) -> pl.Expr:
-    """Return part / whole, or `otherwise` if the whole, and therefore also the part, is 0."""
+    """Return part / whole, or `otherwise` if `whole`, and therefore also `part`, is 0."""
     return pl.when(whole == 0).then(otherwise).otherwise(part / whole)
 
 
@@ -69,11 +69,11 @@ PLACES_OF_ROWS, PLACES_OF_SHARES = 80, 120
 
 
 def to_fixed_point(x: pl.Expr, places: int = PLACES_OF_ROWS) -> pl.Expr:
-    """Return x as a fixed-point number: the integer part of x 2^places, as Int128.
+    """Return x as a fixed-point number: the integer part of x * 2^places, as Int128.
 
     Sums of fixed-point numbers are exact and do not depend on the order of the terms. In contrast,
-    group_by adds numbers one by one in double precision, so that the sum of a million equal numbers
-    is off by 1e-11.
+    group_by adds numbers one by one in double precision, so the sum of a million equal numbers is
+    off by 1e-11.
     """
     return (x * 2.0**places).cast(pl.Int128)
 
@@ -111,10 +111,10 @@ def log_ratio(x: pl.Expr, y: pl.Expr) -> pl.Expr:
 
 
 def deviance(x: pl.Expr, m: pl.Expr, d: pl.Expr) -> pl.Expr:
-    """Return Loader's deviance of a count x from its mean m: x ln(x / m) + m - x, which is >= 0.
+    """Return Loader's deviance of a count x from its mean m: x ln(x / m) + m - x.
 
-    All numbers are Float64. The parameter d is x - m, which the caller computes from integers so
-    that no digits are lost.
+    The deviance is nonnegative. All numbers are Float64. The parameter d is x - m, which the caller
+    computes from integers so that no digits are lost.
     """
     v = d / (x + m).clip(1e-300)
     w = v * v
@@ -129,9 +129,10 @@ def deviance(x: pl.Expr, m: pl.Expr, d: pl.Expr) -> pl.Expr:
 
 
 def percent_as_text(x: pl.Expr) -> pl.Expr:
-    """Return x, a number from 0 to 1, as a percentage such as '12 %', with one decimal below 10 %.
+    """Return x, a number from 0 to 1, as a percentage such as '12 %'.
 
-    Only 0 becomes 0 %, and only 1 becomes 100 %.
+    Percentages below 10 % are shown with one decimal place. Only 0 becomes 0 %, and only 1 becomes
+    100 %.
     """
     whole = (100 * x + 0.5).floor().cast(pl.Int64)
     tenths = (1000 * x + 0.5).floor().cast(pl.Int64)
@@ -155,7 +156,7 @@ def whole_as_text(x: pl.Expr) -> pl.Expr:
 
 
 def decimals_as_text(x: pl.Expr) -> pl.Expr:
-    """Return x, whose absolute value must be below 1e15, as text with two decimals."""
+    """Return x, whose absolute value must be below 1e15, as text with two decimal places."""
     hundredths = (100 * x.abs() + 0.5).floor().cast(pl.Int64)
     sign = pl.when((hundredths > 0) & (x < 0)).then(pl.lit("-")).otherwise(pl.lit(""))
     decimals = (hundredths % 100).cast(pl.String).str.zfill(2)
@@ -163,9 +164,9 @@ def decimals_as_text(x: pl.Expr) -> pl.Expr:
 
 
 def decimals_below(x: pl.Expr, most: float) -> pl.Expr:
-    """Return x, which is below `most`, as text with two decimals.
+    """Return x, which must be below `most`, as text with two decimal places.
 
-    If x would be rounded to `most`, for example 0.25, the text is 'just below 0.25'.
+    If x would be rounded to `most`, such as 0.25, the text is 'just below 0.25'.
     """
     is_near = x >= most - 0.005
     return pl.when(is_near).then(pl.lit(f"just below {most:g}")).otherwise(decimals_as_text(x))

@@ -1,4 +1,4 @@
-"""findings: reports findings about row counts and cluster sizes in words and numbers."""
+"""findings: reports findings about row counts and cluster sizes, in words and numbers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def make_finding(
 
     `code` is the code of the finding, and `place` is the position of this code among findings of
     the same severity. `columns` maps names to the other columns of the result, which include
-    severity and finding. A column that is given as a string has this string in all rows. The
+    severity and finding. A column that is given as a string has the same string in every row. The
     columns n and value are NULL if they are not in `columns`.
     """
     given: dict[str, pl.Expr] = {
@@ -44,11 +44,11 @@ def findings_on_sizes(
 ) -> list[pl.LazyFrame]:
     """Return findings about the number of rows and the cluster sizes of each partition.
 
-    `row_counts` has one row per partition, with the partition columns `keys`, total, n_dropped,
-    n_noise, n_clusters and total_noise. The column total_noise is the number of rows that are
-    counted or are noise. `cluster_sizes` has one row per cluster, with the columns `keys`, cluster
-    and cluster_size. `unit` is the word for a row, and `complement` is the word for what a dropped
-    row lacks.
+    `row_counts` has one row per partition. Its columns are the partition columns `keys`, and total,
+    n_dropped, n_noise, n_clusters and total_noise. The column total_noise is the number of rows
+    that are either counted or noise. `cluster_sizes` has one row per cluster, with the columns
+    `keys`, cluster and cluster_size. `unit` is the word for a row, and `complement` is the word for
+    what a dropped row lacks.
     """
     total, n_dropped, n_noise = pl.col("total"), pl.col("n_dropped"), pl.col("n_noise")
     n_clusters, size = pl.col("n_clusters"), pl.col("cluster_size")
@@ -128,7 +128,7 @@ def sort_findings(
 ) -> pl.LazyFrame:
     """Return the findings from all frames, sorted by partition and then by severity, worst first.
 
-    `subjects` lists the columns that tell which label or cluster a finding is about.
+    `subjects` lists the columns that identify the label or cluster that a finding describes.
     """
     rows = pl.concat(findings, how="diagonal_relaxed")
     rank = pl.col("severity").replace_strict(_SEVERITIES, range(len(_SEVERITIES)))

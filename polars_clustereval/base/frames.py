@@ -31,7 +31,7 @@ Stage = Callable[[Row], Terms]
 
 
 def sum_by(frame: pl.LazyFrame, by: list[str], terms: Terms) -> pl.LazyFrame:
-    """Return the sum of each of the `terms` for each group of the columns `by`.
+    """Return the sum of each of the `terms` for each group defined by the columns `by`.
 
     `terms` maps the names of the result's columns to expressions with one value per row. The result
     has one row per group. If `by` is empty, the result has exactly one row, even if the frame has
@@ -43,7 +43,7 @@ def sum_by(frame: pl.LazyFrame, by: list[str], terms: Terms) -> pl.LazyFrame:
 
 
 def aggregate_by(frame: pl.LazyFrame, by: list[str], terms: Terms) -> pl.LazyFrame:
-    """Return the aggregates in `terms` for each group of the columns `by`.
+    """Return the aggregates in `terms` for each group defined by the columns `by`.
 
     `terms` maps the names of the result's columns to aggregating expressions. The result has one
     row per group. If `by` is empty, the result has exactly one row, even if the frame has no rows.
@@ -86,9 +86,9 @@ def join_small(
 ) -> pl.LazyFrame:
     """Return the long frame `rows`, joined with the small frame `table` on the columns `by`.
 
-    In the join, NULL equals NULL. The engine is told to build its hash table from `table`. Without
-    this hint, the engine would buffer up to ten million rows to find out which of the two frames is
-    smaller.
+    NULLs are treated as equal in the join. The engine is told to build its hash table from `table`.
+    Without this hint, the engine would buffer up to ten million rows to find out which of the two
+    frames is smaller.
     """
     return rows.join(table, on=by, how=how, nulls_equal=True, **_BUILD_RIGHT)
 
@@ -103,8 +103,8 @@ def add_stages(frame: pl.LazyFrame, *stages: Stage) -> pl.LazyFrame:
 
     A stage is a function that takes `pl.col` and returns a mapping from the names of new columns to
     expressions. The expressions of a stage may use the columns of earlier stages. Put a column that
-    is used twice into a stage of its own, because Polars computes a when/then expression again
-    wherever it is used.
+    is used twice into its own stage, because Polars recomputes a when/then expression each time it
+    is used.
     """
     for stage in stages:
         frame = frame.with_columns(**stage(pl.col))
@@ -122,10 +122,9 @@ def _has_same_parts(dtype: Any, other: Any) -> bool:
 def align_structs(frame: pl.LazyFrame, like: Mapping[str, Any]) -> pl.LazyFrame:
     """Return `frame` with its struct fields renamed to match the struct types in `like`.
 
-    `like` gives the expected types: it maps each column name to a Polars type. If a struct column
-    has fields of the same types, in the same order, as its type in `like`, its fields get the names
-    in `like`. Without this renaming, the column could not be compared with the column of another
-    table.
+    `like` maps each column name to the expected Polars type. If the fields of a struct column have
+    the same types, in the same order, as in `like`, they are given the names in `like`. Without
+    this renaming, the column could not be compared with a column of another table.
     """
     schema = frame.collect_schema()
     return frame.with_columns(
@@ -136,7 +135,10 @@ def align_structs(frame: pl.LazyFrame, like: Mapping[str, Any]) -> pl.LazyFrame:
 
 
 def list_meanings(scores: Iterable[MetricFacts] | Iterable[Entry]) -> pl.LazyFrame:
-    """Return one row per score, with the columns metric, place (from 0), best and meaning."""
+    """Return one row per score, with the columns metric, place, best and meaning.
+
+    The column place is the position of the score, counted from 0.
+    """
     rows = [(x.name, x.best or None, x.meaning) for x in scores]
     schema = dict.fromkeys(("metric", "best", "meaning"), pl.String)
     return pl.LazyFrame(rows, schema, orient="row").with_row_index("place")
@@ -149,8 +151,8 @@ def to_user_frame(
 
     `frame` is the frame that the user passed. `keys` maps the internal names of the partition
     columns (key_0, key_1, ...) to the user's names, which are used in the result. `metrics` lists
-    the columns to return after the partition columns, or is None for all columns. Values that only
-    other columns need are not computed.
+    the columns to return after the partition columns, or is None for all columns. Values that are
+    needed only for other columns are not computed.
     """
     if metrics is not None:
         known = [name for name in lazy.collect_schema().names() if name not in keys]
@@ -170,19 +172,19 @@ def element_field(name: str) -> pl.Expr:
 
 
 class StructLists(NamedTuple):
-    """An expression of lists of structs, which takes the place of a frame inside an expression.
+    """An expression whose values are lists of structs, used in place of a frame in an expression.
 
-    `lists` has one list per group of rows of the user's frame. Each struct in a list corresponds to
-    a row of a frame, and `fields` holds the names of the struct's fields. An expression has no
-    variables, so a value that is used twice is computed twice. In contrast, ``list.eval`` computes
-    the elements of a list only once for all expressions inside it.
+    `lists` contains one list for each group of rows in the user's frame. Each struct in a list
+    corresponds to a row of a frame, and `fields` holds the names of the struct's fields. An
+    expression has no variables, so a value that is used twice is computed twice. In contrast,
+    ``list.eval`` computes the elements of a list only once for all expressions inside it.
     """
 
     lists: pl.Expr
     fields: tuple[str, ...]
 
     def select(self, terms: Terms) -> StructLists:
-        """Return the lists with only the fields `terms`, like DataFrame.select.
+        """Return the lists with only the fields `terms`, similar to DataFrame.select.
 
         `terms` maps the names of the new fields to expressions that use element_field.
         """
@@ -203,7 +205,7 @@ class StructLists(NamedTuple):
         return structs
 
     def sum_terms(self, terms: Terms) -> StructLists:
-        """Return lists with one struct each, which holds `total` and the sums of the `terms`.
+        """Return lists that each contain a single struct with `total` and the sums of the `terms`.
 
         `terms` maps the names of the sums to expressions that use element_field. The field `total`,
         the number of rows in the group, has the same value in all structs of a list.

@@ -1,10 +1,10 @@
-"""growth: estimates of the running time of tables whose time grows faster than the number of rows.
+"""growth: estimates of running times that grow faster than linearly in the number of rows.
 
-The decorator of a table function declares how the time grows (see the module tables). An estimate
-is a product of sizes, such as n n d, times the number of seconds measured per 10^9 units of this
-product. An estimate tells only whether a call takes seconds, minutes or hours. The docstrings, the
-comments of the macros, docs/scale.md, the report page and the warnings of the command line all use
-these estimates.
+The decorator of a table function declares how the running time grows (see the module `tables`). An
+estimate is a product of sizes, such as n n d, times the number of seconds measured per 10^9 units
+of this product. An estimate only indicates whether a call takes seconds, minutes or hours. The
+docstrings, the comments of the macros, docs/scale.md, the report page and the warnings of the
+command line all use these estimates.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _MINUTE = 60.0
 
 
 class Growth(NamedTuple):
-    """How the running time of a table grows, for some values of its options."""
+    """How the running time of a table grows for certain values of its options."""
 
     #: Letters of SIZES; the product of these sizes is the amount of work.
     factors: str
@@ -76,7 +76,10 @@ _A_SAMPLE = (Setting("method", "sample"), Setting("sample_size", 2000))
 
 
 def _exact_silhouettes(*faster: Setting, **when: tuple[object, ...]) -> tuple[Growth, ...]:
-    """Return how the time for exact silhouettes grows for each distance, with the default first."""
+    """Return how the running time of exact silhouettes grows, by distance.
+
+    The default distance comes first.
+    """
     return tuple(
         Growth(
             "nnd",
@@ -142,9 +145,10 @@ PAIRS_OF_RUNS = (Growth("nr", {"duckdb": 60.0, "polars": 50.0}),)
 
 
 def find_growth(growths: Sequence[Growth], options: Mapping[str, object]) -> Growth | None:
-    """Return the first of `growths` that applies to the options, or None if there is none.
+    """Return the first of `growths` that applies to the options, or None if none applies.
 
-    `options` maps parameters of the table to values. Values are compared regardless of case.
+    `options` maps parameters of the table to values. The comparison of values is not
+    case-sensitive.
     """
     given = {name: x.lower() if isinstance(x, str) else x for name, x in options.items()}
     for growth in growths:
@@ -154,10 +158,10 @@ def find_growth(growths: Sequence[Growth], options: Mapping[str, object]) -> Gro
 
 
 def estimate_seconds(growth: Growth, engine: str, sizes: Mapping[str, float]) -> float:
-    """Return the approximate number of seconds that a table takes in an engine.
+    """Return the approximate number of seconds that an engine needs to compute a table.
 
-    `sizes` maps the letters in the product to sizes. If the product exceeds growth.most, the result
-    is 0.
+    `sizes` maps each letter in the product to a size. If the product exceeds growth.most, the
+    result is 0.
     """
     product = prod(float(sizes[x]) for x in growth.factors)
     return product / 1e9 * growth.seconds[engine] if product <= growth.most else 0.0
@@ -171,7 +175,7 @@ def estimate_seconds(growth: Growth, engine: str, sizes: Mapping[str, float]) ->
 def describe_seconds(seconds: float) -> str:
     """Return a time in words, rounded to one significant digit.
 
-    The unit is the largest one that fits into the time more than twice.
+    The result uses the largest unit that fits into the time more than twice.
     """
     for unit, size in (("days", 86400), ("hours", 3600), ("minutes", 60)):
         if seconds > 2 * size:
@@ -180,7 +184,7 @@ def describe_seconds(seconds: float) -> str:
 
 
 def _round(value: float, digits: int) -> float:
-    """Return a number >= 0, rounded to its first `digits` significant digits."""
+    """Return a nonnegative number, rounded to `digits` significant digits."""
     return float(f"{value:.{digits - 1}e}")
 
 
@@ -192,7 +196,7 @@ def describe_product(factors: str) -> str:
 
 
 def _describe_minute(growth: Growth, engine: str) -> str:
-    """Return the size for which a table takes one minute in an engine, as text such as 240,000."""
+    """Return the size that an engine can process in one minute, as text such as 240,000."""
     free = [x for x in growth.factors if x not in _EXAMPLE]
     # In the example, 50 clusters hold all rows.
     known = prod(_EXAMPLE.get(x, 1.0) for x in growth.factors) * (0.02 if "s" in free else 1.0)
@@ -201,7 +205,7 @@ def _describe_minute(growth: Growth, engine: str) -> str:
 
 
 def _describe_growth(growth: Growth, parameters: Collection[str]) -> str:
-    """Return the sentences on running time for the docstring of a table with these parameters."""
+    """Return the docstring sentences about the running time of a table with these parameters."""
     sizes = [_describe_minute(growth, engine) for engine in ("duckdb", "polars")]
     what = " and ".join(SIZES[x] for x in dict.fromkeys(growth.factors) if x in "nlk")
     more = {"d": " of 8 coordinates", "r": " of 10 runs"}
@@ -222,10 +226,10 @@ def _describe_growth(growth: Growth, parameters: Collection[str]) -> str:
 
 
 def add_growth_note(function: Callable[..., Any], growths: Sequence[Growth]) -> None:
-    """Add a note to the docstring of a table function about how the time of a default call grows.
+    """Add a note to a table function's docstring on how the running time of a default call grows.
 
-    The note is at the beginning of the section Notes. If the time grows in proportion to the number
-    of rows, no note is added.
+    The note is inserted at the beginning of the Notes section. If the time grows in proportion to
+    the number of rows, no note is added.
     """
     parameters = signature(function).parameters
     defaults = {x.name: x.default for x in parameters.values() if x.default is not x.empty}

@@ -1,8 +1,8 @@
-"""metric_facts: the facts about each external metric, taken from the docstring of its function.
+"""metric_facts: facts about each external metric, taken from the docstring of its function.
 
 ``make facts`` copies these facts from the docstrings into the file metric_facts.json, because
-Python with -OO removes docstrings, and because parsing docstrings would slow down the import of the
-package.
+Python removes docstrings when it runs with -OO, and because parsing docstrings would slow down the
+import of the package.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FACTS_FILE = Path(__file__).with_suffix(".json")
 class MetricFacts(NamedTuple):
     """The facts about one metric.
 
-    A text is empty if the metric has no fact of this kind.
+    A field is an empty string if the metric has no fact of this kind.
     """
 
     name: str
@@ -75,5 +75,8 @@ def metric_facts() -> Mapping[str, MetricFacts]:
 
 @cache
 def metrics_of(table: str) -> Mapping[str, MetricFacts]:
-    """Return the facts about metrics whose first report is `table`, by name, in report order."""
+    """Return facts about the metrics whose first report is `table`.
+
+    The result maps the name of each metric to its facts, in report order.
+    """
     return {name: facts for name, facts in metric_facts().items() if facts.table == table}

@@ -10,12 +10,12 @@ _CONTROL_CATEGORIES = ("Cc", "Cf", "Zl", "Zp", "Cs")
 
 
 def quote_identifier(name: str) -> str:
-    """Return a name as a quoted SQL identifier, with quotes inside it doubled."""
+    """Return a name as a quoted SQL identifier, with any quotes inside it doubled."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def quote_literal(text: str) -> str:
-    """Return a string as an SQL literal, with quotes inside it doubled."""
+    """Return a string as an SQL literal, with any quotes inside it doubled."""
     return "'" + text.replace("'", "''") + "'"
 
 

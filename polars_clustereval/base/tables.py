@@ -98,9 +98,10 @@ def table_function(
 
 
 def declared_tables(*kinds: Kind) -> Mapping[str, Table]:
-    """Return the tables of the given kinds, or all tables, by name and in the order of Kind.
+    """Return the tables of the given kinds by name, in the order of Kind.
 
-    Import the package first, because only imported modules have declared their tables.
+    By default, all tables are returned. Import the package first, because only imported modules
+    have declared their tables.
     """
     asked = kinds or get_args(Kind)
     found = {name: x for kind in asked for name, x in _DECLARED.items() if x.kind == kind}
@@ -117,5 +118,5 @@ def orders_of_portable_tables(*kinds: Kind) -> dict[str, tuple[str, ...]]:
 
 
 def growth_of(table: str, options: Mapping[str, object]) -> Growth | None:
-    """Return how the time for a table grows, or None if it is proportional to the row count."""
+    """Return how a table's running time grows, or None if it is proportional to the row count."""
     return find_growth(_DECLARED[table].growth, options)

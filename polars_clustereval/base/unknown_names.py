@@ -118,11 +118,12 @@ def is_aggregate(function: Callable[..., Any]) -> bool:
 
 
 def explain_noise(function: Function) -> Function:
-    """Return an aggregate whose errors and docstring tell users how to leave out noise.
+    """Return an aggregate whose errors and docstring tell users how to exclude noise.
 
-    Only tables have options for noise, and Python's own error would only name the parameter. In the
-    source code, the docstring of an aggregate does not describe label and cluster, because all
-    aggregates have these two parameters. The descriptions of label and cluster are added here.
+    Only tables have noise options, and Python's own error message would only name the unknown
+    parameter. In the source code, the docstring of an aggregate does not describe label and
+    cluster, because all aggregates have these two parameters. The descriptions of label and cluster
+    are added here.
     """
 
     @wraps(function)

@@ -1,4 +1,4 @@
-"""Catalogue: the facts about every score, collected from docstrings and from ``base.score_facts``.
+"""Catalogue: facts about every score, collected from docstrings and from ``base.score_facts``.
 
 The facts about an external metric are in the docstring of the function that returns its expression,
 and the facts about all other scores are in ``base.score_facts``. The package imports the catalogue

@@ -1,4 +1,4 @@
-"""callables: facts about tables, functions, criteria and parameters, from their docstrings."""
+"""callables: facts about tables, functions, criteria and parameters, read from docstrings."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ class Description(NamedTuple):
 
 
 def describe_callable(name: str) -> Description | None:
-    """Return the description of a table, function, criterion or parameter, or None if unknown."""
+    """Return the description of a table, function, criterion or parameter.
+
+    The result is None if the name is unknown.
+    """
     if name in _functions():
         return _describe_function(name)
     if name in CRITERIA:
@@ -37,7 +40,7 @@ def describe_callable(name: str) -> Description | None:
 
 
 def list_callables() -> dict[str, dict[str, str]]:
-    """Return tables, functions, criteria and parameters by kind, each with a line about it."""
+    """Return tables, functions, criteria and parameters by kind, each with a one-line text."""
     lines = {
         name: join_lines(read_sections(function)[""].partition("\n\n")[0])
         for name, function in _functions().items()
@@ -148,7 +151,7 @@ _AS_IN = re.compile(r"as in (\w+)\. ")
 
 @cache
 def parameters_of(name: str) -> Mapping[str, str]:
-    """Return the text about each parameter of a public function, in the order of its signature."""
+    """Return the text about each parameter of a public function, in signature order."""
     function = _functions()[name]
     found = read_parameters(function)
     for parameter, text in found.items():
@@ -159,7 +162,7 @@ def parameters_of(name: str) -> Mapping[str, str]:
 
 
 class _Usage(NamedTuple):
-    """The text about a parameter, and the tables whose docstrings have this text."""
+    """The text about a parameter, and the tables whose docstrings contain this text."""
 
     text: str
     tables: tuple[str, ...]

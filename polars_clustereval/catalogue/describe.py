@@ -48,10 +48,11 @@ NOTATION = {
     "with at most one label.",
     "overlapping clusters": "Two ids have c common clusters and l common labels. H(X) is the "
     "entropy of whether an id is in a set.",
-    "clusters of a graph": "W is the weight of all edges, W_c the weight of the edges within "
-    "cluster c, C_c the weight of its edges to other clusters. V_c = 2 W_c + C_c is its volume.",
+    "clusters of a graph": "W is the total weight of all edges, W_c is the total weight of the "
+    "edges within cluster c, and C_c is the total weight of the edges from c to other clusters. "
+    "V_c = 2 W_c + C_c is the volume of c.",
     "drift between runs": "Two clusters are linked if at least half of the ids of one of them are "
-    "in the other. Only ids in both runs count. threshold sets another share than one half.",
+    "in the other. Only ids in both runs count. The parameter threshold changes this share.",
     "entity resolution": "There are n rows. A cell is a pair of a label and a cluster with common "
     "rows. P and R are closest_cluster_precision and closest_cluster_recall.",
     "coreference": "There are n rows. A cell is a pair of a label and a cluster with common rows. "
@@ -86,7 +87,7 @@ def entries() -> Mapping[str, Entry]:
 
 
 def reading(name: str, value: float | None) -> str | None:
-    """Return the word that the literature uses for a value of a score, with its source.
+    """Return the word that the literature uses for a score's value, along with its source.
 
     The result is None if `value` is None, or if there is no scale for the score.
 
@@ -102,7 +103,7 @@ def reading(name: str, value: float | None) -> str | None:
 
 
 class _Text(str):
-    """A text that Python shows without quotes and that notebooks show as Markdown.
+    """A string that Python shows without quotes and that notebooks show as Markdown.
 
     If `markdown` is None, notebooks show the text itself.
     """
@@ -131,10 +132,10 @@ def describe(name: str | None = None) -> str:
     Parameters
     ----------
     name : str, optional
-        The name of a score (a column of a report) such as 'davies_bouldin_score', a table such as
-        'external_summary', a criterion of choose_k such as 'jump', or a parameter of a table such
-        as 'noise_as'. Without a name, the function returns a list of all names, in which scores are
-        grouped by family.
+        The name of a score (a column of a report), a table, a criterion of choose_k, or a parameter
+        of a table. Examples are 'davies_bouldin_score', 'external_summary', 'jump' and 'noise_as'.
+        Without a name, the function returns a list of all names, in which scores are grouped by
+        family.
 
     Returns
     -------
@@ -156,7 +157,7 @@ def describe(name: str | None = None) -> str:
     <BLANKLINE>
     Family     pair counting (external)
     Notation   Pairs of rows: tp have the same label and the same cluster, fp only
-               the same cluster, fn only the same label, tn neither; P and R are
+               the same cluster, fn only the same label, tn neither. P and R are
                pair_precision and pair_recall.
     Range      [0, 1], best 1
     Cases      NULL if every cluster has only one row. NULL if there are no rows.
@@ -221,7 +222,7 @@ def show_range(entry: Entry) -> str:
 
 
 def show_cases(entry: Entry) -> str:
-    """Return a text that says when a score is NULL, and when it has a value by convention."""
+    """Return text that explains when a score is NULL and when it has a value by convention."""
     if entry.kind != "internal":
         return entry.special_cases
     conditions, _, remark = entry.special_cases.partition(". ")
@@ -232,9 +233,7 @@ def show_cases(entry: Entry) -> str:
 def _list_conditions(conditions: Sequence[str]) -> str:
     """Return conditions joined by 'or', such as 'if A, if B, or if C'."""
     *first, last = [f"if {condition}" for condition in conditions]
-    if not first:
-        return last
-    return f"{', '.join(first)}{',' if len(first) > 1 else ''} or {last}"
+    return ", ".join([*first, f"or {last}" if first else last])
 
 
 def show_elsewhere(entry: Entry) -> str:
@@ -243,7 +242,7 @@ def show_elsewhere(entry: Entry) -> str:
 
 
 def show_scale(scale: Scale | None) -> str:
-    """Return the words of a scale with their bounds, and the source of the scale."""
+    """Return the words of a scale with their lower bounds, along with the source of the scale."""
     if scale is None:
         return ""
     words = ", ".join(f"{word} above {bound:.2f}" for bound, word in scale.words)
@@ -295,7 +294,7 @@ def _write_markdown(known: Description) -> str:
 
 
 def _escape_markup(text: str) -> str:
-    """Escape a text for Markdown, so that notebooks find no markup and no formulas in it."""
+    """Escape text for Markdown, so that notebooks do not show any of it as markup or formulas."""
     return re.sub(r"([\\`*_{}\[\]<>|$~])", r"\\\1", text)
 
 

@@ -1,4 +1,4 @@
-"""docstrings: functions that read the sections and parameters of docstrings in numpy's style."""
+"""docstrings: functions that read the sections and parameters of numpy-style docstrings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SECTION = re.compile(r"\n\n(\w+)\n-+\n")
 
 
 def read_sections(function: Callable[..., Any]) -> dict[str, str]:
-    """Return the unchanged sections of a docstring by title.
+    """Return the sections of a docstring, unchanged, by title.
 
     The title of the first section is empty.
     """
@@ -25,7 +25,7 @@ def read_sections(function: Callable[..., Any]) -> dict[str, str]:
 
 
 def read_parameters(function: Callable[..., Any]) -> dict[str, str]:
-    """Return the type and the text of each parameter in a docstring, joined into one line."""
+    """Return the type and the description of each parameter in a docstring as one line of text."""
     entries = re.split(r"\n(?=\S)", read_sections(function).get("Parameters", ""))
     found = {}
     for entry in filter(None, entries):
@@ -37,5 +37,5 @@ def read_parameters(function: Callable[..., Any]) -> dict[str, str]:
 
 
 def join_lines(text: str) -> str:
-    """Return a text from a docstring as one line without backticks."""
+    """Return text from a docstring as one line without backticks."""
     return " ".join(text.replace("`", "").split())

@@ -1,4 +1,4 @@
-"""external: the facts about scores that compare labels with clusters, from their docstrings."""
+"""external: facts about scores that compare labels with clusters, from their docstrings."""
 
 from __future__ import annotations
 

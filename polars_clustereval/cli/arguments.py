@@ -37,7 +37,7 @@ __all__ = ["make_parser"]
 
 
 class _Parser(argparse.ArgumentParser):
-    """An argument parser that reports errors like the other parts of the program."""
+    """An argument parser that reports errors in the same way as the rest of the program."""
 
     def error(self, message: str) -> NoReturn:
         """Exit with status 2 after one line with `message`, without the usage text of argparse."""
@@ -112,7 +112,7 @@ def _add_command(
 def _add_option(
     parser: Any, parameter: str, help_text: str = "", *, required: bool = False
 ) -> None:
-    """Add the option of a parameter to a parser or group, by default with the usual help text.
+    """Add a parameter's option to a parser or group, by default with the usual help text.
 
     The value of the option is None if the user does not pass it.
     """
@@ -257,7 +257,7 @@ def _add_query_options(command: argparse.ArgumentParser) -> None:
 
 
 def _add_output(command: argparse.ArgumentParser) -> None:
-    """Add the option --output, which names the file to write, to the parser of a command."""
+    """Add the option --output, which specifies the output file, to the parser of a command."""
     command.add_argument(
         "--output",
         metavar="FILE",

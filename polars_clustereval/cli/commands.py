@@ -1,4 +1,4 @@
-"""Commands: functions that take the options and return the output to write."""
+"""Commands: functions that take the options and return the output to be written."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Outcome(NamedTuple):
 
 
 def run_report(options: Options) -> Outcome:
-    """Return the report that the options ask for, with notes about its engine and its rows."""
+    """Return the report that the options request, with notes about its engine and its rows."""
     if options.format == "parquet" and options.output is None:
         raise ClusterEvalError("--format parquet needs --output, because a terminal cannot show it")
     for flag in _list_misplaced(options):
@@ -98,7 +98,7 @@ def run_report(options: Options) -> Outcome:
 
 
 def _columns_to_compute(options: Options) -> list[str] | None:
-    """Return the columns to compute: the scores that the user asks for and the counts for notes."""
+    """Return the columns to compute: the requested scores and the counts that notes need."""
     report = options.report
     if options.chosen_metrics is None or report.is_listing or report.has_intervals:
         return None
@@ -107,7 +107,7 @@ def _columns_to_compute(options: Options) -> list[str] | None:
 
 
 def _keep_asked_for(result: pl.DataFrame, options: Options) -> pl.DataFrame:
-    """Return the rows of a report with only the scores that the user asks for (by default all)."""
+    """Return the rows of a report with only the requested scores (by default, all scores)."""
     names, report = options.chosen_metrics, options.report
     if options.metrics is not None and report.is_listing:
         raise ClusterEvalError(
@@ -124,7 +124,10 @@ def _keep_asked_for(result: pl.DataFrame, options: Options) -> pl.DataFrame:
 
 
 def _write_note(note: str) -> None:
-    """Write a note, unless it is empty, to standard error before work that may take a long time."""
+    """Write a note to standard error before work that may take a long time.
+
+    An empty note is ignored.
+    """
     if note:
         sys.stderr.write(f"clustereval: {escape_controls(note)}\n")
         sys.stderr.flush()
@@ -140,7 +143,7 @@ def run_resolution(options: Options) -> Outcome:
 
 
 def run_findings(options: Options) -> Outcome:
-    """Return the findings about labels and clusters, or with --vector those about points."""
+    """Return the findings about labels and clusters, or, with --vector, about points."""
     if not options.values.keys() & {"label", "vector"}:
         raise ClusterEvalError(
             "findings: expected --label, the true classes, or --vector, the points"
@@ -159,7 +162,7 @@ def run_stability(options: Options) -> Outcome:
 
 
 def _list_misplaced(options: Options) -> list[str]:
-    """Return the given options that apply only to other reports of the command.
+    """Return the options in use that apply only to other reports of the command.
 
     Options with their default values are not included.
     """
@@ -173,14 +176,14 @@ def _list_misplaced(options: Options) -> list[str]:
 
 
 def _describe_choice(options: Options) -> str:
-    """Return the option that has selected the report of a command, with its value."""
+    """Return the option that selected the command's report, along with its value."""
     # The first report of a command has no option; it is recognized by its first required column.
     name = "show" if options.show else options.report.option or options.report.required[0]
     return f"{option_flag(name)} {options.show or options.values[name]}"
 
 
 def _check_sample_size(options: Options) -> None:
-    """Raise an error if the options ask for a sample but do not give its size."""
+    """Raise an error if the options request a sample without specifying its size."""
     is_sample = options.values.get("method", "").lower() == "sample"
     if is_sample and not {"sample_size", "reference_size"} & options.values.keys():
         raise ClusterEvalError(
@@ -189,7 +192,7 @@ def _check_sample_size(options: Options) -> None:
 
 
 def _choose_format(options: Options) -> str:
-    """Return the format that the options name, or else the format of the output file."""
+    """Return the format specified in the options, or else the format of the output file."""
     name = options.format or infer_format(options.output)
     if options.quote_formulas and name != "csv":
         raise ClusterEvalError(
@@ -199,7 +202,7 @@ def _choose_format(options: Options) -> str:
 
 
 def _name_inputs(text: str, sources: Sequence[Source], call: Call) -> str:
-    """Return the text of an error, preceded by the name of the input that it is about.
+    """Return the text of an error message, preceded by the name of the input that it concerns.
 
     The parameter at the start of the text determines the input. If the parameter is itself an
     input, it is replaced by the name of the input. If the error may be about any input, all inputs
@@ -217,7 +220,7 @@ def _name_inputs(text: str, sources: Sequence[Source], call: Call) -> str:
 
 
 def _sort_rows(result: pl.DataFrame, report: Report) -> pl.DataFrame:
-    """Return the rows of a report, with the worst first if each clustering has many rows.
+    """Return the rows of a report, sorted from worst to best if each clustering has many rows.
 
     Rows that are equally bad keep the order of the report.
     """
@@ -229,7 +232,7 @@ def _sort_rows(result: pl.DataFrame, report: Report) -> pl.DataFrame:
 
 
 def _write_result(result: pl.DataFrame, format_name: str, call: Call, options: Options) -> bytes:
-    """Return the rows of a report in the given format: a table or a format for programs."""
+    """Return the rows of a report in the given format: a table or a machine-readable format."""
     if options.quote_formulas:
         result = quote_formulas(result)
     if format_name != "table":
@@ -246,7 +249,7 @@ def _write_result(result: pl.DataFrame, format_name: str, call: Call, options: O
 
 
 def _describe_engine(options: Options) -> list[str]:
-    """Return a note if the report's engine is not DuckDB and the options do not name an engine.
+    """Return a note if the engine is not DuckDB and was not specified in the options.
 
     The note is useful only at a terminal, so it is not written to a log.
     """
@@ -275,7 +278,7 @@ def _describe_no_rows(result: pl.DataFrame, source: Source, report: Report) -> l
 
 
 def _describe_missing_estimates(result: pl.DataFrame) -> str:
-    """Return the reason why the first clustering without any estimates has none."""
+    """Return the reason why estimates are missing for the first clustering that has none."""
     keys = result.columns[: result.columns.index("metric")]
     has_value = pl.col("value").is_not_null().any()
     if keys:
@@ -298,7 +301,7 @@ def _describe_missing_estimates(result: pl.DataFrame) -> str:
 
 
 def run_page(options: Options) -> Outcome:
-    """Return a page about the clustering that the options name, as HTML or Markdown."""
+    """Return a page about the clustering specified in the options, as HTML or Markdown."""
     from polars_clustereval.page import (
         draw_pictures,
         make_findings,
@@ -338,7 +341,7 @@ def run_page(options: Options) -> Outcome:
 
 
 def run_describe(options: Options) -> Outcome:
-    """Return the catalogue's text about the name in the options, or the list of all names.
+    """Return the catalogue's text about the name in the options, or a list of all names.
 
     A name can refer to a score, a table, a criterion or a parameter.
     """
@@ -347,7 +350,7 @@ def run_describe(options: Options) -> Outcome:
 
 
 def run_schema(options: Options) -> Outcome:
-    """Return the JSON Schema of the report that the options name, or the list of all reports."""
+    """Return the JSON Schema of the report specified in the options, or a list of all reports."""
     text = list_schemas() if options.name is None else read_schema(options.name)
     return Outcome(text.encode(), options.output)
 
@@ -355,8 +358,8 @@ def run_schema(options: Options) -> Outcome:
 def run_sql(options: Options) -> Outcome:
     """Return all SQL macros as one file, or the query of one table.
 
-    The macros are in the schema that the options name. If the options name a database file, the
-    result is the content of a database with the macros, to be written to this file.
+    The macros are in the schema specified in the options. If the options specify a database file,
+    the result is the content of a database with the macros, to be written to this file.
     """
     values = options.values
     if options.name is not None or "dialect" in values:
@@ -369,7 +372,10 @@ def run_sql(options: Options) -> Outcome:
 
 
 def _make_database(options: Options) -> Outcome:
-    """Return the content of a database with the macros for the file that the options name."""
+    """Return the content of a database that contains the macros.
+
+    The options specify the file to which it is to be written.
+    """
     name = options.values["database"]
     for option, is_given in (
         ("temporary", options.values["temporary"]),
@@ -388,7 +394,7 @@ def _make_database(options: Options) -> Outcome:
 
 
 def _translate_table(options: Options) -> Outcome:
-    """Return the query of one table in another dialect."""
+    """Return the query for one table in another SQL dialect."""
     arguments = dict(options.values)
     for name in ("schema", "database", "temporary"):
         arguments.pop(name, None)

@@ -1,4 +1,4 @@
-"""Engines: computes a report with the SQL macro in DuckDB or with the Polars function."""
+"""Engines: computes a report either with the SQL macro in DuckDB or with the Polars function."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ _DATA_DEPENDENT = ("noise", "noise_as", "weights", "reference")
 
 
 def _read_arguments(call: Call, columns: Sequence[str]) -> dict[str, Any]:
-    """Return the arguments of a report's Polars function, by parameter.
+    """Return a mapping from the parameters of a report's Polars function to their arguments.
 
-    `columns` are the columns of the input. The value of an option that takes several columns is a
-    text, or a list of texts if the option is repeated.
+    `columns` are the columns of the input. The value of an option that accepts several columns is a
+    string, or a list of strings if the option is repeated.
     """
     arguments = dict(call.arguments)
     for parameter in arguments.keys() & set(_MULTIPLE_COLUMNS):
@@ -73,8 +73,8 @@ def _read_arguments(call: Call, columns: Sequence[str]) -> dict[str, Any]:
 def _split_names(text: str, columns: Sequence[str]) -> list[str]:
     """Return the column names in a comma-separated text.
 
-    If the whole text is in `columns`, which lists the columns of the input, it is a single name.
-    Blanks around a name are removed unless they belong to the name of a column.
+    If the whole text is in `columns`, the list of input columns, it is treated as a single name.
+    Blanks around a name are removed unless they are part of a column name.
     """
     if text in columns:
         return [text]
@@ -82,7 +82,7 @@ def _split_names(text: str, columns: Sequence[str]) -> list[str]:
 
 
 def _list_columns(arguments: dict[str, Any], parameters: Iterable[str]) -> list[str]:
-    """Return the input columns that the arguments for `parameters` name, without duplicates."""
+    """Return the input columns that the arguments for `parameters` refer to, without duplicates."""
     columns: dict[str, None] = {}
     for parameter in parameters:
         value = arguments.get(parameter) or ()
@@ -93,10 +93,10 @@ def _list_columns(arguments: dict[str, Any], parameters: Iterable[str]) -> list[
 def _check_arguments(call: Call, columns: Sequence[str], table: Input) -> dict[str, Any]:
     """Return the arguments of a report by parameter, or raise the Polars function's error.
 
-    The Polars function checks the arguments on empty frames, so that both engines have the same
-    error messages. `columns` are the columns of the input `table`. If the report has other inputs,
-    their frames get every column that the arguments name. Therefore an error can only be about
-    `table`.
+    The Polars function checks the arguments on empty frames, so that error messages are the same
+    for both engines. `columns` are the columns of the input `table`. If the report has other
+    inputs, their frames are given every column that appears in the arguments. Therefore, any error
+    is about `table`.
     """
     arguments = _read_arguments(call, columns)
     frames: dict[str, Any] = {}
@@ -116,9 +116,9 @@ def open_rows(
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, str, dict[str, Any]]]:
     """Yield a connection, the SQL that follows FROM to read the rows, and the arguments.
 
-    The rows are those of the report's input `table`, and the arguments are a dict from parameters
-    to values. If the vectors are in a text column, they are parsed. The connection is closed at the
-    end of the ``with`` block.
+    The rows are those of the report's input `table`, and the arguments are a dict that maps
+    parameters to values. If the vectors are in a text column, they are parsed. The connection is
+    closed at the end of the ``with`` block.
     """
     with open_source(source, call.scratch) as (connection, rows):
         yield connection, *_format_checked(connection, rows, source, call, table)
@@ -143,7 +143,7 @@ def _format_input(
     """Return the SQL that follows FROM to read the rows of a source for one report.
 
     `rows` is the SQL for the same rows before their types are adapted to the report. `arguments`
-    are the arguments of the report that name columns of the source, by parameter.
+    maps parameters to those arguments of the report that refer to columns of the source.
     """
     relation = connection.sql(f"FROM {rows}")
     numbers = _list_columns(arguments, _NUMBER_COLUMNS)
@@ -164,12 +164,12 @@ def _format_input(
 def _find_text_vector(
     source: Source, arguments: dict[str, Any], relation: duckdb.DuckDBPyRelation
 ) -> str | None:
-    """Return the column with a report's vectors if the vectors are text, or None otherwise.
+    """Return the column that contains a report's vectors if it is a text column, or None otherwise.
 
-    `arguments` are the report's arguments by parameter, and `relation` is the input. All columns of
-    a CSV file are text, so the first value decides: it is a vector if it contains a bracket, a
-    blank, ':' or '$'. A comma alone does not decide, because it may be a decimal comma or a
-    thousands separator.
+    `arguments` maps the report's parameters to their arguments, and `relation` is the input. All
+    columns of a CSV file are text, so the first value is checked: it is a vector if it contains a
+    bracket, a blank, ':' or '$'. A comma alone is not enough, because it may be a decimal comma or
+    a thousands separator.
     """
     columns: list[str] = arguments.get("vector") or []
     if len(columns) != 1:
@@ -190,7 +190,7 @@ _VECTOR_SIGN = re.compile(r"[\[\](){}\s:$]")
 
 
 def _parse_vectors(connection: duckdb.DuckDBPyConnection, rows: str, column: str) -> str:
-    """Return the SQL that follows FROM to read `rows` with the vectors in `column` parsed.
+    """Return the SQL that follows FROM to read `rows`, with the vectors in `column` parsed.
 
     `rows` is also SQL that follows FROM. The macro parse_vector is registered in the connection.
     """
@@ -209,7 +209,7 @@ def _run_in_duckdb(
 ) -> pl.DataFrame:
     """Return a report as a DataFrame, computed in DuckDB with the SQL macro.
 
-    `sources` are the inputs of the report. `columns` are the columns to return in addition to the
+    `sources` are the inputs of the report. `columns` lists the columns to return in addition to the
     partition columns. By default, all columns are returned.
     """
     report = call.report
@@ -237,16 +237,16 @@ def _run_in_duckdb(
 
 
 def _make_folder(call: Call, table: Input) -> Path:
-    """Return a scratch folder for one input, because files of two inputs may have the same name."""
+    """Return a scratch folder for one input, because files of two inputs may share a name."""
     folder = call.scratch / table.view
     folder.mkdir(exist_ok=True)
     return folder
 
 
 def _copy_database(source: Source, call: Call, table: Input) -> Source:
-    """Return a source that can be read with other sources, with a database as a Parquet file.
+    """Return a source that can be read together with other sources.
 
-    Only the columns that the report uses are copied.
+    A database is replaced by a Parquet file. Only the columns that the report uses are copied.
     """
     if source.kind != "database":
         return source
@@ -257,7 +257,7 @@ def _copy_database(source: Source, call: Call, table: Input) -> Source:
 
 
 def _register_report(connection: duckdb.DuckDBPyConnection, report: Report) -> None:
-    """Create the macro of a report, with advice about vectors for users of the shell."""
+    """Create the macro of a report, with advice about vectors for command-line users."""
     register_macro(connection, report.function.__name__)
     if "missing" in report.defaults:
         connection.execute(_SHELL_ADVICE)
@@ -281,9 +281,9 @@ def _format_query(
 ) -> str:
     """Return the SQL query that calls the macro of a report on the views of its inputs.
 
-    `arguments` are the report's arguments by parameter, and `relation` is the input. Values are
-    passed as parameters of the query. The struct partition_key is split into one column for each
-    column of partition_by.
+    `arguments` maps the report's parameters to their arguments, and `relation` is the input. Values
+    are passed as parameters of the query. The struct partition_key is split into one column for
+    each column of partition_by.
     """
     texts = {
         name: _format_argument(name, value, relation)
@@ -299,9 +299,9 @@ def _format_query(
 
 
 def _format_call(report: Report, texts: Mapping[str, str]) -> str:
-    """Return the call of a report's macro on its views, without its schema.
+    """Return the call to a report's macro on its views, without the schema name.
 
-    `texts` are the arguments as SQL, by parameter.
+    `texts` maps parameters to their arguments, written as SQL.
     """
     texts = {table.parameter: table.view for table in report.inputs} | dict(texts)
     required = [texts.pop(name) for name in report.positional]
@@ -315,9 +315,9 @@ _KEYWORDS = {"between": '"between"'}
 
 
 def _format_argument(parameter: str, value: Any, relation: duckdb.DuckDBPyRelation) -> str:
-    """Return one argument of a macro as SQL: $name for a value, and columns otherwise.
+    """Return one argument of a macro as SQL, which is $name for a value and column names otherwise.
 
-    `relation` is the input, whose types decide how the columns of a vector are written.
+    `relation` is the input, whose types determine how the columns of a vector are written.
     """
     if _is_value(parameter):
         return f"${parameter}"
@@ -334,7 +334,8 @@ def _format_argument(parameter: str, value: Any, relation: duckdb.DuckDBPyRelati
 def _format_vector(columns: list[str], relation: duckdb.DuckDBPyRelation) -> str:
     """Return the argument `vector` as SQL: one column of lists or a list of numeric columns.
 
-    `columns` are the names that the user gave, and `relation` is the input, which has their types.
+    `columns` lists the names that the user passed, and `relation` is the input, which provides
+    their types.
     """
     types = dict(zip(relation.columns, relation.types, strict=True))
     non_numeric = [column for column in columns if types[column].id not in _NUMERIC_TYPES]
@@ -346,16 +347,16 @@ def _format_vector(columns: list[str], relation: duckdb.DuckDBPyRelation) -> str
 
 
 def read_arguments(source: Source, call: Call) -> dict[str, Any]:
-    """Return the arguments, by parameter, of the Polars function that computes a report."""
+    """Return a mapping from the parameters of a report's Polars function to their arguments."""
     with open_rows(source, call, call.report.inputs[0]) as (_, _, arguments):
         return arguments
 
 
 def select_groups(source: Source, call: Call, parts: pl.DataFrame, folder: Path) -> Source:
-    """Return a source with only the rows of the groups that `parts` lists.
+    """Return a source that contains only the rows of the groups in `parts`.
 
     `parts` has one row per group, with the values of the columns that define the groups. The result
-    is a Parquet file in `folder`, with column types as the report of the call reads them.
+    is a Parquet file in `folder`. Its columns have the types that the report uses.
     """
     path = folder / "parts.parquet"
     with open_rows(source, call, call.report.inputs[0]) as (connection, rows, _):
@@ -382,9 +383,10 @@ def count_groups(source: Source, call: Call, keys: Sequence[str]) -> int:
 
 
 def write_queries(source: Source, calls: Sequence[Call]) -> list[str]:
-    """Return SQL for a DuckDB client with the macros: the input and then the table of each call.
+    """Return SQL for a DuckDB client that has the macros.
 
-    The arguments of the calls must already have been checked by an engine.
+    The queries first define the input, and then compute the table for each call. The arguments of
+    the calls must already have been checked by an engine.
     """
     queries: list[str] = []
     view = ""
@@ -408,9 +410,9 @@ def write_queries(source: Source, calls: Sequence[Call]) -> list[str]:
 def _format_written_call(
     call: Call, arguments: dict[str, Any], relation: duckdb.DuckDBPyRelation
 ) -> str:
-    """Return the call of a report's macro with literals as arguments, without default values.
+    """Return the call to a report's macro, with literals as arguments and default values omitted.
 
-    `arguments` are the arguments of the report by parameter, and `relation` is the input.
+    `arguments` maps the report's parameters to their arguments, and `relation` is the input.
     """
     texts = {
         name: _format_literal(value) if _is_value(name) else _format_argument(name, value, relation)
@@ -448,7 +450,7 @@ def _run_in_polars(
 ) -> pl.DataFrame:
     """Return a report as a DataFrame, computed with the Polars function.
 
-    `sources` are the inputs of the report. `columns` are the columns to return in addition to the
+    `sources` are the inputs of the report. `columns` lists the columns to return in addition to the
     partition columns. By default, all columns are returned.
     """
     frames: dict[str, pl.LazyFrame] = {}
@@ -465,7 +467,7 @@ def _run_in_polars(
 
 
 def read_rows(source: Source, call: Call, table: Input) -> tuple[pl.LazyFrame, dict[str, Any]]:
-    """Return the rows of a report's input `table` and the arguments of its Polars function."""
+    """Return the rows of a report's input `table`, and the arguments of its Polars function."""
     rows = scan_files(source)
     if rows is None:
         rows = _copy_rows(source, call, table)
@@ -478,10 +480,10 @@ def read_rows(source: Source, call: Call, table: Input) -> tuple[pl.LazyFrame, d
 
 
 def _copy_rows(source: Source, call: Call, table: Input) -> pl.LazyFrame:
-    """Return the columns that a report needs from a DuckDB table or from files Polars cannot read.
+    """Return the columns that a report needs from a source that Polars cannot read.
 
-    DuckDB reads text files for both engines, because two readers would interpret some values
-    differently.
+    The source is a DuckDB table or a set of files. DuckDB reads text files for both engines,
+    because two readers would interpret some values differently.
     """
     with open_rows(source, call, table) as (connection, rows, arguments):
         used = _list_columns(arguments, table.columns)

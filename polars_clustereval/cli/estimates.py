@@ -1,4 +1,4 @@
-"""Estimates: warns before a report is computed if its input shows that it will take minutes."""
+"""Estimates: warnings about reports that are expected to take minutes, before they are computed."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ def _estimate(growth: Growth, source: Source, call: Call) -> tuple[int, float]:
 def _open_queries(source: Source, call: Call) -> Iterator[tuple[Any, dict[str, Any]]]:
     """Yield a function that queries the rows of a report's first input, and the arguments.
 
-    The function takes an SQL expression and what follows FROM, in which {rows} represents the rows,
-    and returns the single value of the expression.
+    The function takes an SQL expression and the text that follows FROM, in which {rows} represents
+    the rows. It returns the single value of the expression.
     """
     table = call.report.inputs[0]
     if scan_files(source) is None:
@@ -101,7 +101,10 @@ def _open_queries(source: Source, call: Call) -> Iterator[tuple[Any, dict[str, A
     frame, arguments = read_rows(source, call, table)
 
     def ask_polars(selected: str, origin: str) -> Any:
-        """Return the value of the expression, computed by Polars, which calls the frame self."""
+        """Return the value of the expression, computed by Polars.
+
+        The frame is called self in the query.
+        """
         query = f"SELECT {selected} AS value FROM {origin.format(rows='self')}"
         found = frame.sql(query).collect(engine="streaming")
         return found.item() if found.height else None
@@ -110,7 +113,7 @@ def _open_queries(source: Source, call: Call) -> Iterator[tuple[Any, dict[str, A
 
 
 def _count_dims(ask: Callable[[str, str], Any], columns: list[str]) -> float:
-    """Return the number of columns of a vector, or the length of the first list in its column."""
+    """Return the number of columns in a vector, or the length of the first list in its column."""
     if len(columns) > 1:
         return float(len(columns))
     name = quote_identifier(columns[0])
@@ -121,7 +124,10 @@ def _count_dims(ask: Callable[[str, str], Any], columns: list[str]) -> float:
 def _format_sum(
     growth: Growth, arguments: dict[str, Any], sizes: dict[str, float]
 ) -> tuple[str, str]:
-    """Return SQL that adds up the work of all partitions: an expression and what follows FROM."""
+    """Return SQL that adds up the work for all partitions.
+
+    The result is an expression and the text that follows FROM.
+    """
     letters = {"k" if x == "s" else x for x in growth.factors}
     counts = ["CAST(count(*) AS DOUBLE) AS n"] + [
         f"CAST(count(DISTINCT {quote_identifier(arguments[_COLUMNS_COUNTED[x]])}) AS DOUBLE) AS {x}"
@@ -141,7 +147,7 @@ def _format_sum(
 
 
 def _list_advice(growth: Growth, call: Call) -> list[str]:
-    """Return options that are faster than the options of a call, as the user would type them."""
+    """Return faster alternatives to the options of a call, as the user would type them."""
     known = signature(call.report.function).parameters
     settings = [x for x in growth.faster if x.parameter in known]
     advice = [" ".join(map(_write_change, settings))] if settings else []
@@ -151,7 +157,7 @@ def _list_advice(growth: Growth, call: Call) -> list[str]:
 
 
 def _write_change(setting: Setting) -> str:
-    """Return the option that sets a value, or "no" and the option to leave out for this value."""
+    """Return the option that sets a value, or "no" and an option that must be omitted."""
     flag = option_flag(setting.parameter)
     is_left_out = setting.value is False and not flag.startswith("--no-")
     return f"no {flag}" if is_left_out else write_setting(setting)

@@ -35,7 +35,7 @@ __all__ = [
 
 
 def scan_files(source: Source) -> pl.LazyFrame | None:
-    """Return the rows of Parquet or Arrow files as a LazyFrame, or None for other kinds of files.
+    """Return the rows of Parquet or Arrow files as a LazyFrame, or None for other types of files.
 
     Raise an error if the files differ in their columns or types.
     """
@@ -92,8 +92,8 @@ def open_source(source: Source, scratch: Path) -> Iterator[tuple[duckdb.DuckDBPy
 
     The connection is closed at the end of the ``with`` block, and Ctrl-C interrupts its queries. A
     database is opened read-only, and its views cannot read other files. Arrow files, which DuckDB
-    does not read, are converted to a Parquet file in the folder `scratch`. The columns of CSV
-    files, and fractions in JSON files, are read as text; see `format_rows`.
+    does not read, are converted to a single Parquet file in the folder `scratch`. The columns of
+    CSV files, and fractions in JSON files, are read as text; see `format_rows`.
     """
     is_database = source.kind == "database"
     with (
@@ -113,16 +113,16 @@ def open_source(source: Source, scratch: Path) -> Iterator[tuple[duckdb.DuckDBPy
 def format_source(connection: duckdb.DuckDBPyConnection, source: Source, scratch: Path) -> str:
     """Return the SQL that follows FROM to read the rows of a source, as open_source does.
 
-    Arrow files are converted to a Parquet file in the folder `scratch`.
+    Arrow files are converted to a single Parquet file in the folder `scratch`.
     """
     return format_rows(connection, _prepare_for_duckdb(source, scratch))
 
 
 def _prepare_for_duckdb(source: Source, scratch: Path) -> Source:
-    """Return a source with the same rows for DuckDB, with Arrow files as one Parquet file.
+    """Return a source that contains the same rows and that DuckDB can read.
 
-    The new file is in the folder `scratch`. Raise an error if several files differ in their columns
-    or types, because DuckDB would convert them.
+    Arrow files are converted to a single Parquet file in the folder `scratch`. Raise an error if
+    several files differ in their columns or types, because DuckDB would convert them.
     """
     if source.kind != "arrow" and len(source.paths) == 1:
         return source
@@ -143,8 +143,9 @@ def format_rows(
     """Return the SQL that follows FROM to read the rows of a source in this connection.
 
     The columns of CSV files are read as text, because an inferred type would turn 01 and 1 into the
-    same label. `number_columns` are read as DOUBLE, and `typed_columns` get the type that DuckDB
-    infers from all of their values. In JSON, `number_columns` keep the type of their numbers.
+    same label. `number_columns` are read as DOUBLE, and `typed_columns` are given the type that
+    DuckDB infers from all of their values. In JSON files, the numbers in `number_columns` keep
+    their type.
     """
     if source.kind == "database":
         return _find_table_name(connection, source)
@@ -162,7 +163,7 @@ def format_rows(
 
 
 def _format_csv_reader(source: Source) -> str:
-    """Return the call of DuckDB's CSV reader as SQL to which options can be added."""
+    """Return the call to DuckDB's CSV reader as SQL to which options can be added."""
     return (
         f"read_csv({_format_paths(source.paths)}, delim = {quote_literal(source.separator)}, "
         "quote = '\"', escape = '\"', comment = '', skip = 0, header = TRUE, "
@@ -195,8 +196,8 @@ def _format_json(
     """Return the SQL that follows FROM to read JSON files, with types that fit all values.
 
     Raise an error if a file lacks a column of the first file. Strings are kept as text, because
-    otherwise two spellings of a date would be the same label. Columns with values of several types
-    are also read as text, as are fractions and large whole numbers outside `number_columns`,
+    otherwise two spellings of a date would become the same label. Columns with values of several
+    types are also read as text. So are fractions and large whole numbers outside `number_columns`,
     because DOUBLE would turn two large numbers into the same label.
     """
     first_columns = _check_json_columns(connection, paths) if len(paths) > 1 else None
@@ -220,7 +221,7 @@ def _check_json_columns(
 ) -> Sequence[str]:
     """Return the columns of the first JSON file, or raise an error if another file lacks one.
 
-    Additional columns and other types are accepted, because JSON does not state types.
+    Additional columns and other types are accepted, because JSON does not specify types.
     """
     first, *others = ([*_describe_json(connection, [path])] for path in paths)
     for path, columns in zip(paths[1:], others, strict=True):
@@ -234,7 +235,7 @@ def _check_json_columns(
 
 
 def _describe_json(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) -> dict[str, str]:
-    """Return the type of each column of JSON files, which DuckDB infers from all values.
+    """Return the type of each column in JSON files, as inferred by DuckDB from all values.
 
     Raise an error if the files contain no objects.
     """
@@ -251,7 +252,7 @@ def _describe_json(connection: duckdb.DuckDBPyConnection, paths: Sequence[str]) 
 
 
 def _format_json_reader(paths: Sequence[str]) -> str:
-    """Return the call of DuckDB's JSON reader as SQL to which options can be added."""
+    """Return the call to DuckDB's JSON reader as SQL to which options can be added."""
     return f"read_json({_format_paths(paths)}, union_by_name = TRUE, hive_partitioning = FALSE"
 
 
@@ -266,9 +267,9 @@ ORDER BY ALL
 def _find_table_name(connection: duckdb.DuckDBPyConnection, source: Source) -> str:
     """Return the qualified and quoted name of a table or view in the database, as SQL.
 
-    The source contains the name as the user wrote it. Unless the schema is main, this name starts
-    with the schema and a dot. The whole name is looked up among all names, because it may itself
-    contain dots. If the name is not found, raise an error that lists the existing tables.
+    The source contains the name exactly as the user entered it. The name starts with the schema and
+    a dot, unless the schema is main. The whole name is looked up among all names, because it may
+    itself contain dots. If the name is not found, raise an error that lists the existing tables.
     """
     qualified_names = {}
     for database, schema, name in connection.execute(_TABLES).fetchall():

@@ -1,7 +1,7 @@
 """Grid: lays out lines of cells in aligned columns that fit the width of the terminal.
 
-Widths are measured in terminal cells. A Chinese or Japanese character takes two cells, and a
-combining accent takes none.
+Widths are measured in terminal cells. A Chinese or Japanese character takes up two cells, and a
+combining accent takes up none.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ def columns_width(columns: Iterable[Sequence[str]]) -> int:
 
 
 def share_width(widths: Sequence[int], total: int) -> list[int]:
-    """Return the widths of columns that fit into `total`, which includes the gaps after them.
+    """Return column widths that fit into `total`, including the gaps after the columns.
 
-    The widest columns are made narrower. Columns at the end are dropped if there would be room for
-    only a few letters.
+    The widest columns are narrowed first. Columns at the end are dropped if they would have room
+    for only a few letters.
     """
     if sum(widths) + _GAP * len(widths) <= total:
         return list(widths)
@@ -89,21 +89,21 @@ def _letter_width(letter: str) -> int:
 
 
 def cut_end(text: str, width: int) -> str:
-    """Return the text, with an ellipsis in place of its end if it is wider than `width`."""
+    """Return the text, with its end replaced by an ellipsis if the text is wider than `width`."""
     if _text_width(text) <= width:
         return text
     return _take(text, width - 1) + _ELLIPSIS
 
 
 def cut_start(text: str, width: int) -> str:
-    """Return the text, with an ellipsis in place of its start if it is wider than `width`."""
+    """Return the text, with its start replaced by an ellipsis if the text is wider than `width`."""
     if _text_width(text) <= width:
         return text
     return _ELLIPSIS + _take(text[::-1], width - 1)[::-1]
 
 
 def _take(text: str, width: int) -> str:
-    """Return as much of the start of a text as fits into `width`."""
+    """Return as much of the beginning of a text as fits into `width`."""
     used = 0
     for i, letter in enumerate(text):
         used += _letter_width(letter)
@@ -113,7 +113,10 @@ def _take(text: str, width: int) -> str:
 
 
 def cut_column(cells: Iterable[str], width: int) -> list[str]:
-    """Return cells with the user's names, cut to `width` and with control characters escaped."""
+    """Return cells truncated to `width`, with control characters escaped.
+
+    The cells contain the user's names.
+    """
     return [cut_end(escape_controls(cell), width) for cell in cells]
 
 
@@ -123,7 +126,7 @@ def cut_column(cells: Iterable[str], width: int) -> list[str]:
 
 
 def wrap_last_column(lines: list[list[str]]) -> list[list[str]]:
-    """Return the lines with the text of the last column wrapped to the width of the terminal.
+    """Return the lines with the text in the last column wrapped to fit the terminal.
 
     A line is a list of cells. Wrapping adds lines in which all other cells are empty.
     """
@@ -136,7 +139,10 @@ def wrap_last_column(lines: list[list[str]]) -> list[list[str]]:
 
 
 def _wrap_text(text: str, width: int) -> list[str]:
-    """Return a text as lines with as many words as fit, where wide letters count twice."""
+    """Return a text split into lines that each contain as many words as fit.
+
+    Wide letters count twice.
+    """
     if text.isascii():
         return wrap(text, width) or [""]
     lines = [""]
@@ -159,8 +165,8 @@ def _wrap_text(text: str, width: int) -> list[str]:
 def wrap_first_column(lines: list[list[str]]) -> list[list[str]]:
     """Return the lines with long names in the first column broken after an underscore.
 
-    The first column gets the width that the other columns do not need. The rest of a long name is
-    indented below its start.
+    The first column is given the width that the other columns do not need. The rest of a long name
+    is indented below its start.
     """
     width = max(12, get_width() - columns_width(list(zip(*lines, strict=True))[1:]))
     wrapped = []
@@ -176,8 +182,8 @@ def wrap_first_column(lines: list[list[str]]) -> list[list[str]]:
 def align_columns(lines: list[list[str]], right: Collection[int] = ()) -> str:
     """Return the lines as one text with aligned columns and escaped control characters.
 
-    Each line is a list with the same number of cells. `right` contains the indices of the
-    right-aligned columns.
+    Each line is a list, and all lines have the same number of cells. `right` contains the indices
+    of the right-aligned columns.
     """
     columns = [list(map(escape_controls, column)) for column in zip(*lines, strict=True)]
     for i, column in enumerate(columns):

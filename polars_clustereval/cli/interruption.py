@@ -1,4 +1,4 @@
-"""Interruption: work runs in its own thread, so that Ctrl-C ends the program immediately.
+"""Interruption: runs work in its own thread, so that Ctrl-C ends the program immediately.
 
 Python handles Ctrl-C in the main thread, and only between two instructions. A query or a numpy
 kernel in the main thread would delay the interruption until the query or kernel ends.
@@ -56,7 +56,7 @@ def run_in_worker(function: Callable[[], Result]) -> Result:
     finished = threading.Event()
 
     def work() -> None:
-        """Call `function` and keep its result or its error."""
+        """Call `function` and store its result or its error."""
         try:
             results.append(function())
         except BaseException as error:  # raised again by the main thread

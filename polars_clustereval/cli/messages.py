@@ -63,7 +63,7 @@ def summarize_error(error: Exception) -> str:
 
 
 def _write_part(part: object) -> str:
-    """Return a part of an error message as shell users need it, without Python code."""
+    """Return part of an error message in the form that shell users need, without Python code."""
     if isinstance(part, Setting):
         return write_setting(part)
     return "" if isinstance(part, PythonCode) else str(part)

@@ -1,4 +1,4 @@
-"""Noise: writes a note if no row of the input has the cluster that the option --noise names."""
+"""Noise: writes a note if no row of the input has the cluster that the option --noise specifies."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def describe_unknown_noise(
 ) -> list[str]:
     """Return a note that lists some of the clusters if no row has the cluster that marks noise.
 
-    `sources` are the inputs of the report, in order, and `result` has the rows of the report. The
-    inputs are read again unless the report has already counted noise.
+    `sources` lists the inputs of the report, in order, and `result` contains the rows of the
+    report. The inputs are read again unless the report has already counted noise.
     """
     noise = call.arguments.get("noise")
     if noise is None:

@@ -1,4 +1,4 @@
-"""Options: the reports' parameters on the command line and the values that users give."""
+"""Options: the reports' parameters on the command line and the values that users pass for them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,11 @@ INPUTS: dict[str, dict[str, Any]] = {
 
 
 def _parse_number(text: str) -> float:
-    """Return the number in a text, as an int if it is whole with up to 18 digits, else a float."""
+    """Return the number in a text.
+
+    The result is an int if the number is a whole number with up to 18 digits, and a float
+    otherwise.
+    """
     return int(text) if re.fullmatch(r"-?\d{1,18}", text) else float(text)
 
 
@@ -56,10 +60,10 @@ _parse_numbers.__name__ = "list of numbers"
 
 
 def _parse_value(text: str) -> str | float:
-    """Return the value that an argument represents: a number or the text itself.
+    """Return the value that an argument represents, which is a number or the text itself.
 
-    The value is a number if Python writes the number in exactly the same way. For example, 7 is a
-    number, but 007 remains text.
+    The result is a number only if Python would write the number in exactly the same way. For
+    example, 7 is a number, but 007 remains text.
     """
     if re.fullmatch(r"-?\d{1,18}(\.\d+)?", text):
         number = _parse_number(text)
@@ -68,17 +72,17 @@ def _parse_value(text: str) -> str | float:
 
 
 def _option(metavar: str, help_text: str, **settings: Any) -> dict[str, Any]:
-    """Return the settings of an option for argparse."""
+    """Return the argparse settings for an option."""
     return {"metavar": metavar, "help": help_text, **settings}
 
 
 def _number(help_text: str) -> dict[str, Any]:
-    """Return the settings of an option that is a number."""
+    """Return the settings for an option whose value is a number."""
     return _option("NUMBER", help_text, type=_parse_number)
 
 
 def _switch(action: str, help_text: str) -> dict[str, Any]:
-    """Return the settings of an option without a value."""
+    """Return the settings for an option without a value."""
     return {"action": action, "help": help_text}
 
 
@@ -170,7 +174,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 
 def option_flag(parameter: str) -> str:
-    """Return the option of a parameter, such as --no-adjusted for adjusted."""
+    """Return the option for a parameter, such as --no-adjusted for adjusted."""
     is_switched_off = OPTIONS.get(parameter, {}).get("action") == "store_false"
     return f"{'--no-' if is_switched_off else '--'}{parameter.replace('_', '-')}"
 
@@ -228,7 +232,10 @@ class Options:
 
     @classmethod
     def read(cls, parsed: Namespace, scratch: Path) -> Options:
-        """Return the options that argparse parsed; `scratch` is a folder for temporary files."""
+        """Return the options that argparse parsed.
+
+        `scratch` is a folder for temporary files.
+        """
         given = {name: value for name, value in vars(parsed).items() if value is not None}
         del given["command"]
         files = [given.pop(name) for name in INPUTS if name in given]
@@ -247,22 +254,23 @@ class Options:
 
     @property
     def chosen_metrics(self) -> list[str] | None:
-        """The names of the scores that the user asks for, or None if the user names no scores."""
+        """The names of the requested scores, or None if the user did not specify any."""
         if self.metrics is None or self.metrics == "all":
             return None
         return [name.strip() for name in self.metrics.split(",")]
 
     @property
     def report(self) -> Report:
-        """The report that the command computes: the first, unless an option asks for another."""
+        """The report that the command computes: the first one, unless an option selects another."""
         first, *others = self.reports
         asked_for = (x for x in others if x.option in self.values or x.variant == self.show)
         return next(asked_for, first)
 
     def call(self, report: Report, **arguments: Any) -> Call:
-        """Return a call of a report with the given values of its parameters or their defaults.
+        """Return a call for a report.
 
-        `arguments` override all other values.
+        The parameters have the values in the options, or their defaults. The values in `arguments`
+        override all others.
         """
         defaults = report.defaults
         given = {name: self.values[name] for name in defaults if name in self.values}

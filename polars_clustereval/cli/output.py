@@ -1,4 +1,4 @@
-"""Output: encodes a report as JSON, CSV or Parquet and writes it to a file."""
+"""Output: encodes a report as JSON, CSV or Parquet, and writes it to a file."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _with_bytes_as_text(result: pl.DataFrame) -> pl.DataFrame:
 
 
 def _is_whole_decimal(dtype: pl.DataType) -> bool:
-    """Return whether a type is a decimal type without digits after the point."""
+    """Return whether a type is a decimal type without digits after the decimal point."""
     return isinstance(dtype, pl.Decimal) and dtype.scale == 0
 
 
@@ -63,10 +63,10 @@ _FORMULA = r"^[=+\-@\t\r]"
 
 
 def quote_formulas(result: pl.DataFrame) -> pl.DataFrame:
-    """Return the report with an apostrophe before each text that looks like a formula.
+    """Return the report with an apostrophe before each string that looks like a formula.
 
-    Spreadsheets would otherwise evaluate these texts as formulas. Column names also count as texts,
-    and numbers are left unchanged.
+    Spreadsheets would otherwise evaluate these strings as formulas. Column names are treated in the
+    same way, and numbers are left unchanged.
     """
     texts = pl.col(pl.String, pl.Categorical, pl.Enum).cast(pl.String)
     quoted = result.with_columns(texts.str.replace(_FORMULA, "'${0}"))
@@ -127,7 +127,7 @@ def encode_text(text: str, output: Path | None) -> bytes:
 
     Files are written in UTF-8. Standard output has its own encoding, such as cp1252 for a pipe in
     Windows. Characters that this encoding lacks are written as escapes, such as \u2264. If the
-    encoding is ASCII, the system does not know the real encoding, so UTF-8 is used here, too.
+    encoding is ASCII, the system does not know the actual encoding, so UTF-8 is used here as well.
     """
     encoding = "utf-8" if output is not None else sys.stdout.encoding or "utf-8"
     is_unknown = codecs.lookup(encoding).name == "ascii"
@@ -156,7 +156,10 @@ def _print_content(content: bytes) -> None:
 
 
 def _replace_file(output: Path, content: bytes) -> None:
-    """Write the bytes to the file `output`, which keeps its mode and, on failure, its content."""
+    """Write the bytes to the file `output`, which keeps its mode.
+
+    If writing fails, the file keeps its content.
+    """
     if not output.parent.is_dir():
         raise ClusterEvalError(f"{output.parent}: no such directory")
     draft = output.with_name(f".{output.name}.{os.getpid()}")

@@ -49,9 +49,9 @@ class _Bar:
         self._step = 0
 
     def watch(self, blocks: Iterable[threads.Made], total: int) -> Iterable[threads.Made]:
-        """Yield `blocks` unchanged and draw the bar as they are finished.
+        """Yield `blocks` unchanged, and update the bar as each one is finished.
 
-        `blocks` are the results of the parts of one step, and `total` is the number of parts.
+        `blocks` contains the results for the parts of one step, and `total` is the number of parts.
         """
         self._step += 1
         for done, block in enumerate(blocks, start=1):
@@ -59,7 +59,7 @@ class _Bar:
             yield block
 
     def _draw(self, done: int, total: int) -> None:
-        """Draw the bar of a step, unless it was drawn too recently for the user to read it."""
+        """Draw the bar for a step, unless it was drawn too recently for the user to read it."""
         if monotonic() < self._next_time:
             return
         self._next_time = monotonic() + INTERVAL

@@ -1,4 +1,4 @@
-"""Schemas: the JSON Schema of each report with --format json, in one file per report.
+"""Schemas: the JSON Schema of each report's output with --format json, one file per report.
 
 `make facts` generates the schemas from the records of the reports and the catalogue. The schemas
 are part of the package, so that a program can read them without computing a report.

@@ -31,7 +31,7 @@ def write_sentence(row: Mapping[str, Any]) -> str:
 
 
 def name_noise(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row of findings in which clusters and labels without a name are called noise.
+    """Return a row of findings in which missing names of clusters and labels become noise.
 
     Clusters without a name are noise points, each of which counts as a cluster.
     """

@@ -1,4 +1,4 @@
-"""Sources: the files that the arguments name and the kinds of these files."""
+"""Sources: the files specified in the arguments and the kinds of these files."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Source(NamedTuple):
     separator: str = ""
 
     def rename_paths(self, text: str) -> str:
-        """Return the text with the path of each file replaced by its name in error messages."""
+        """Return the text of an error message with the path of each file replaced by its name."""
         for path, name in zip(self.paths, self.path_names, strict=False):
             text = text.replace(path, name)
         return text
@@ -69,7 +69,7 @@ def find_sources(inputs: Sequence[Sequence[str]], scratch: Path) -> list[Source]
 
 
 def _find_source(files: Sequence[str], scratch: Path) -> Source:
-    """Return the source that the FILE arguments name, or raise an error if they name none.
+    """Return the source that the FILE arguments specify, or raise an error if there is none.
 
     An argument is a path, a pattern of paths, a folder of Parquet files, ``-`` for standard input,
     or DATABASE::TABLE. Standard input is copied to the folder `scratch`, because it is read twice.
@@ -101,7 +101,7 @@ def _check_unique(files: Sequence[_File]) -> None:
 
 
 def _name_files(files: Sequence[_File]) -> str:
-    """Return the name of the input for errors: its first file and the number of other files."""
+    """Return the input's name for error messages: its first file and the number of other files."""
     more = len(files) - 1
     if more == 0:
         return files[0].name
@@ -109,7 +109,7 @@ def _name_files(files: Sequence[_File]) -> str:
 
 
 def _find_database_table(file: str) -> Source:
-    """Return the source that DATABASE::TABLE names.
+    """Return the source specified as DATABASE::TABLE.
 
     Raise an error if DATABASE does not exist or is not a DuckDB database. If no table is named,
     reading the source raises an error that lists the tables.
@@ -138,7 +138,7 @@ def _is_database(path: str) -> bool:
 
 
 def _list_files(file: str, scratch: Path) -> list[_File]:
-    """Return the files that one argument names, in sorted order.
+    """Return the files that one argument specifies, in sorted order.
 
     Raise an error if there are no files. Standard input is copied to the folder `scratch`.
     """
@@ -148,7 +148,7 @@ def _list_files(file: str, scratch: Path) -> list[_File]:
 
 
 def _list_paths(file: str) -> list[str]:
-    """Return the paths of the files that a path or a pattern names, in sorted order.
+    """Return the paths of the files that match a path or a pattern, in sorted order.
 
     Raise an error if there are no such files.
     """
@@ -224,7 +224,10 @@ def _check_file(file: _File) -> None:
 
 
 def _describe_files(files: Sequence[_File]) -> Source:
-    """Return the source of the files, or raise an error if their endings are unknown or differ."""
+    """Return the source of the files.
+
+    Raise an error if their extensions are unknown or differ.
+    """
     kinds = [_find_kind(file.path) for file in files]
     first = files[0].name
     for file, kind in zip(files, kinds, strict=True):
@@ -245,7 +248,7 @@ def _describe_files(files: Sequence[_File]) -> Source:
 
 
 def _find_kind(path: str) -> str:
-    """Return the kind of a file, such as parquet, or raise an error if its ending is unknown."""
+    """Return the kind of a file, such as parquet, or raise an error for an unknown extension."""
     for kind, endings in _ENDINGS.items():
         if path.lower().endswith(endings):
             return kind
@@ -257,7 +260,7 @@ def _find_kind(path: str) -> str:
 
 
 def _detect_separator(file: _File) -> str:
-    """Return the separator of a CSV file, based on the ending of its name and on its header."""
+    """Return the separator of a CSV file, based on its extension and its header."""
     usual = "\t" if file.path.lower().endswith((".tsv", ".tsv.gz")) else ","
     try:
         header = _read_header(file.path)

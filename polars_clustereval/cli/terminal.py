@@ -1,4 +1,4 @@
-"""Terminal: renders a report as a text table, for one clustering, a few or many."""
+"""Terminal: renders a report on one, a few or many clusterings as a text table."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ def render_table(
     output: Path | None = None,
     metrics: str | None = None,
 ) -> bytes:
-    """Return a report as encoded text for the terminal, with heading, table and legend.
+    """Return a report as encoded text for the terminal, with a heading, a table and a legend.
 
     `result` contains the rows of the report. The first columns, which the report does not explain,
     are the partition columns. `files` lists the files of each input, and `output` is the file to
-    write to. `metrics` is the value of the option --metrics: None to show only the most important
-    of many metrics, 'all', or the names of columns of `result`.
+    write to. `metrics` is the value of the option --metrics. It is None to show only the most
+    important of many metrics, 'all' to show every metric, or the names of columns of `result`.
     """
     is_plain = not _can_show(_HIGHER + _LOWER, output)
     report = replace(call.adapted_report, has_arrows=not is_plain)
@@ -97,7 +97,10 @@ def render_table(
 
 
 def _can_show(signs: str, output: Path | None) -> bool:
-    """Return whether `signs` can be written to the file `output`, or to standard output if None."""
+    """Return whether `signs` can be written to the output.
+
+    The output is the file `output`, or standard output if `output` is None.
+    """
     if output is not None:
         return True  # as UTF-8
     try:
@@ -108,9 +111,9 @@ def _can_show(signs: str, output: Path | None) -> bool:
 
 
 def _render_heading(files: Sequence[str], report: Report, arguments: Mapping[str, Any]) -> str:
-    """Return the lines above the table: the input files and the options that the report names.
+    """Return the lines above the table: the input files and the options shown in the heading.
 
-    The option weight is left out if it is not given.
+    The weight option is omitted if the user did not specify it.
     """
     missing = "weight" if arguments.get("weight") is None else None
     first, *more = (
@@ -139,11 +142,11 @@ def _format_option(name: str, value: object) -> str:
 def _choose_first(
     metrics: Sequence[str], report: Report, result: pl.DataFrame
 ) -> tuple[list[str], Report, str]:
-    """Return the metrics that a table shows, its report, and a line about omitted metrics.
+    """Return the metrics that a table shows, its report, and a line about the other metrics.
 
-    If there are many metrics, the table shows those by which the report compares clusterings. If
-    rows were left out or are noise, the table also shows their numbers. In the returned report, the
-    title of a group precedes the first metric of that group in the table.
+    If there are many metrics, the table shows only those that the report uses to compare
+    clusterings. If rows were left out or are noise, the table also shows how many. In the returned
+    report, the title of a group precedes the first metric of that group in the table.
     """
     counts = [x for x in ("n_dropped", "n_noise") if x in result.columns and result[x].sum()]
     first = [metric for metric in metrics if metric in (*report.comparison, *counts)]
@@ -161,7 +164,10 @@ def _choose_first(
 
 
 def _render_one(result: pl.DataFrame, report: Report) -> str:
-    """Return the table of a report on one clustering, with a line and a meaning per metric."""
+    """Return a report on one clustering as a table.
+
+    Each metric has its own line, which includes its meaning.
+    """
     metrics, report, hint = _choose_first(result.columns, report, result)
     lines = [["metric", "value", "best", "meaning"]]
     for metric in metrics:
@@ -179,7 +185,7 @@ def _render_one(result: pl.DataFrame, report: Report) -> str:
 
 
 def _render_readings(result: pl.DataFrame, report: Report) -> str:
-    """Return lines that describe the values of one clustering in the literature's words, if any."""
+    """Return lines that describe one clustering's values in the words of the literature, if any."""
     lines: list[str] = []
     for name in report.readings:
         if name not in result.columns:
@@ -192,7 +198,7 @@ def _render_readings(result: pl.DataFrame, report: Report) -> str:
 
 
 def _render_intervals(result: pl.DataFrame, keys: list[str], report: Report) -> str:
-    """Return a table of intervals for each clustering, with a line per metric.
+    """Return a table of intervals for each clustering, with one line per metric.
 
     `keys` are the partition columns of `result`, which identify the clusterings. The meanings of
     the metrics are below the tables. If there are too many clusterings, the number of omitted
@@ -214,10 +220,10 @@ def _render_intervals(result: pl.DataFrame, keys: list[str], report: Report) -> 
 def _render_limits(
     part: pl.DataFrame, keys: list[str], report: Report, *, is_short: bool = False
 ) -> str:
-    """Return the table of intervals of one clustering, whose rows are in `part`.
+    """Return the interval table for a single clustering.
 
-    If `is_short` is True, large numbers have five digits, so that the table fits even a narrow
-    terminal.
+    `part` contains the clustering's rows. If `is_short` is True, large numbers have five digits, so
+    that the table fits even a narrow terminal.
     """
     write = _shorten_number if is_short else _format_number
     names = ("value", "lower", "upper")
@@ -230,7 +236,7 @@ def _render_limits(
 
 
 def _render_reasons(part: pl.DataFrame) -> str:
-    """Return lines that tell why metrics of one clustering have no value, if there are any."""
+    """Return lines that list the metrics of a clustering that have no value, with the reasons."""
     if "reason" not in part.columns:
         return ""
     groups: dict[str, list[str]] = {}
@@ -255,7 +261,7 @@ def _name_clustering(part: pl.DataFrame, keys: list[str]) -> str:
 
 
 def _render_several(result: pl.DataFrame, keys: list[str], report: Report) -> str:
-    """Return the table of several clusterings, side by side if the terminal has room.
+    """Return a table of several clusterings, side by side if the terminal is wide enough.
 
     `keys` are the partition columns of `result`, which identify the clusterings.
     """
@@ -267,10 +273,10 @@ def _render_several(result: pl.DataFrame, keys: list[str], report: Report) -> st
 
 
 def _render_side_by_side(result: pl.DataFrame, keys: list[str], report: Report) -> str:
-    """Return the table of a few clusterings, with a line per metric and a column per clustering.
+    """Return a table of a few clusterings.
 
-    `keys` are the partition columns of `result`, which identify the clusterings. The legend is
-    below the table.
+    The table has one line per metric and one column per clustering. `keys` are the partition
+    columns of `result`, which identify the clusterings. The legend is below the table.
     """
     lines = [[key, *map(_format_value, result[key])] for key in keys]
     metrics, report, hint = _choose_first(result.columns[len(keys) :], report, result)
@@ -282,9 +288,9 @@ def _render_side_by_side(result: pl.DataFrame, keys: list[str], report: Report) 
 
 
 def _list_title_lines(metric: str, report: Report, width: int) -> list[list[str]]:
-    """Return the blank line and the title that precede a metric if a group starts there.
+    """Return the blank line and the title that precede a metric if it is the first of a group.
 
-    Otherwise, the list is empty. A line is a list of `width` cells.
+    Otherwise, return an empty list. A line is a list of `width` cells.
     """
     if metric not in report.titles:
         return []
@@ -301,13 +307,16 @@ def _render_legend(metrics: Sequence[str], report: Report) -> str:
 
 
 def _show_best(meaning: Meaning, report: Report) -> str:
-    """Return the best value of a score, such as high or 1, preceded by its arrow, if any."""
+    """Return the best value of a score, such as high or 1, preceded by an arrow, if any."""
     arrow = _show_direction(meaning, report)
     return f"{arrow} {meaning.best:>4}" if arrow else meaning.best
 
 
 def _show_direction(meaning: Meaning, report: Report) -> str:
-    """Return the arrow of a score's good direction, or '' if no arrow applies or can be shown."""
+    """Return an arrow for the direction in which a score improves.
+
+    The result is '' if no arrow applies or can be shown.
+    """
     if not meaning.best or not report.has_arrows:
         return ""
     return _HIGHER if meaning.is_high_best else _LOWER
@@ -319,11 +328,11 @@ def _show_direction(meaning: Meaning, report: Report) -> str:
 
 
 def _render_row_by_row(result: pl.DataFrame, keys: list[str], report: Report) -> str:
-    """Return the table of a report on many clusterings, with one line per clustering.
+    """Return a table for a report on many clusterings, with one line per clustering.
 
     `keys` are the partition columns of `result`, which identify the clusterings. The best
     clustering comes first. The table has as many columns as fit into the terminal, and a legend
-    below.
+    below it.
     """
     metrics = [metric for metric in report.comparison if metric in result.columns]
     result = _sort_best_first(result, metrics, report)
@@ -358,9 +367,9 @@ def _sort_best_first(result: pl.DataFrame, metrics: Iterable[str], report: Repor
 
 
 def _format_metric_column(values: pl.Series, metric: str, report: Report) -> list[str]:
-    """Return the cells of a metric in the table of many clusterings: its name and its values.
+    """Return the cells of a metric in the table of many clusterings.
 
-    The best values are marked by an asterisk.
+    The cells contain its name and then its values. The best values are marked with an asterisk.
     """
     meaning = report.meanings[metric]
     best: Any = None
@@ -387,7 +396,10 @@ def _format_key_columns(result: pl.DataFrame, keys: list[str], room: int) -> lis
 
 
 def _level_columns(columns: list[list[str]]) -> list[list[str]]:
-    """Return columns of cells as lines, with empty cells at the top of shorter columns."""
+    """Return columns of cells as lines.
+
+    Shorter columns are padded with empty cells at the top.
+    """
     height = max(map(len, columns))
     level = [[""] * (height - len(column)) + column for column in columns]
     return [list(line) for line in zip(*level, strict=True)]
@@ -399,11 +411,11 @@ def _level_columns(columns: list[list[str]]) -> list[list[str]]:
 
 
 def _render_listing(result: pl.DataFrame, keys: list[str], report: Report) -> str:
-    """Return the first rows of a report with many rows per clustering, and a legend.
+    """Return a legend and the first rows of a report that has many rows per clustering.
 
     `keys` are the partition columns of `result`. If the terminal is too narrow for all columns,
-    some are left out, but never the last column, by which the rows are sorted. The column std_error
-    is left out if all of its values are NULL.
+    some are left out, but never the last column, which determines the order of the rows. The column
+    std_error is left out if all of its values are NULL.
     """
     if "std_error" in result.columns and not result["std_error"].count():
         result = result.drop("std_error")
@@ -429,10 +441,10 @@ def _render_listing(result: pl.DataFrame, keys: list[str], report: Report) -> st
 
 
 def _render_findings(result: pl.DataFrame, keys: list[str]) -> str:
-    """Return the first findings, each with its severity and one sentence.
+    """Return the first findings, each with its severity and a sentence.
 
-    `result` has the rows of a report of findings. `keys` are the partition columns, whose values
-    precede the sentences.
+    `result` contains the rows of a report of findings. `keys` are the partition columns, whose
+    values precede the sentences.
     """
     lines = []
     for row in result.head(_MAX_LISTED).iter_rows(named=True):
@@ -448,8 +460,8 @@ def _render_findings(result: pl.DataFrame, keys: list[str]) -> str:
 def _render_choices(choices: pl.DataFrame, keys: list[str], report: Report) -> str:
     """Return the lines below a listing, which show what each criterion recommends.
 
-    `choices` has the rows of choose_k. If a criterion recommends no k, its line shows the rule of
-    the criterion and then the reason. `keys` are the partition columns. If the terminal is too
+    `choices` contains the rows of choose_k. If a criterion recommends no k, its line shows the rule
+    of the criterion and then the reason. `keys` lists the partition columns. If the terminal is too
     narrow, the last columns are left out. If there are many clusterings, only the first ones are
     shown.
     """
@@ -505,7 +517,7 @@ def _format_value(value: object) -> str:
 
 
 def _format_number(value: float | Decimal | None, report: Report) -> str:
-    """Return a metric as text, without decimals for counts and with six decimals for scores.
+    """Return a metric as text, with no decimals for counts and six decimals for scores.
 
     None becomes NULL. If the values of the report can have any magnitude, very large and very small
     values have seven significant digits.
@@ -525,6 +537,6 @@ def _format_number(value: float | Decimal | None, report: Report) -> str:
 
 
 def _shorten_number(value: float | None, report: Report) -> str:
-    """Return a metric in the format of `_format_number`, but with five digits if it is large."""
+    """Return a metric in the format of `_format_number`, but with five digits for large numbers."""
     is_large = value is not None and abs(value) >= 1e3
     return f"{value:.5g}" if is_large else _format_number(value, report)

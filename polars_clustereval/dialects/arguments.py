@@ -26,9 +26,9 @@ _SUMMED_DISTANCES = ("sqeuclidean", "cosine")
 def check_kept_cells(
     name: str, label: str | None, cluster: str | None, *others: str | float | bool | None
 ) -> None:
-    """Raise an error unless `label` and `cluster` are both given or both left out.
+    """Raise an error unless `label` and `cluster` are either both given or both omitted.
 
-    If `label` and `cluster` are left out, the table is a saved contingency table. In that case,
+    If `label` and `cluster` are omitted, the table is a saved contingency table. In that case,
     raise an error for bcubed_samples, which needs the individual rows. Also raise an error if one
     of `others` (weight, partition_by and noise) is given, because the saved table already takes
     these arguments into account.
@@ -92,11 +92,11 @@ def name_coordinates(
     size: int | None,
     weights: Sequence[float] | None,
 ) -> list[exp.Expr]:
-    """Return the coordinates of a point as expressions that read the user's columns.
+    """Return the coordinates of a point as expressions that refer to the user's columns.
 
-    If `vector` is a list of columns, each column is a coordinate. If `vector` is a single column of
-    arrays, the coordinates are its `size` elements. Raise an error if a vector has no coordinates
-    or an unknown length, or if the number of weights differs from the number of coordinates.
+    If `vector` is a list of columns, each of them is a coordinate. If `vector` is a single column
+    of arrays, the coordinates are its `size` elements. Raise an error if a vector has no
+    coordinates or an unknown length, or if the number of weights is not the number of coordinates.
     """
     if isinstance(vector, str):
         if not isinstance(size, int) or isinstance(size, bool) or size < 1:
@@ -145,9 +145,10 @@ def refuse_unknown_parameters(name: str, given: Iterable[str]) -> None:
 
 
 def unknown_choice_text(parameter: str, value: str, known: Iterable[str]) -> str:
-    """Return the error message for a `value` that is not in `known`, with the most similar choice.
+    """Return the error message for a `value` that is not in `known`.
 
-    `parameter` is the name of the parameter of to_sql to which the user passed `value`.
+    The message suggests the most similar choice. `parameter` is the name of the parameter of to_sql
+    to which the user passed `value`.
     """
     near = get_close_matches(value, known, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
@@ -163,7 +164,7 @@ def _registered_connection() -> duckdb.DuckDBPyConnection:
 
 
 def open_cursor() -> duckdb.DuckDBPyConnection:
-    """Return a new DuckDB cursor with the macros.
+    """Return a new DuckDB cursor that has access to the macros.
 
     Each call gets a new cursor, because threads cannot share one.
     """

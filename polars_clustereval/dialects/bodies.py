@@ -32,15 +32,16 @@ def _find_macro(name: str) -> tuple[list[str], str]:
 def parse_body(text: str) -> exp.Expr:
     """Return the body of a macro as a syntax tree, prepared for other engines.
 
-    Output columns that are qualified by their table get aliases (see _name_columns). CASE x WHEN y
-    becomes CASE WHEN x = y, because a later step can evaluate x = y if x is an option.
+    Output columns that are qualified with the name of their table get aliases (see _name_columns).
+    CASE x WHEN y becomes CASE WHEN x = y, because a later step can evaluate x = y if x is an
+    option.
     """
     return _parse(text).copy()
 
 
 @functools.cache
 def _parse(text: str) -> exp.Expr:
-    """Return the cached syntax tree that parse_body copies for each call."""
+    """Return the cached syntax tree, which parse_body copies for each call."""
     body = sqlglot.parse_one(text, dialect="duckdb").unnest()
     for node in body.find_all(exp.Case):
         _write_conditions(node)
@@ -60,7 +61,7 @@ def _write_conditions(node: exp.Case) -> None:
 
 
 def _name_parameters(function: exp.Lambda) -> None:
-    """Replace the parameters of a lambda with columns in the body of the lambda, in place."""
+    """In the body of a lambda, replace the parameters of the lambda with columns, in place."""
     names = {parameter.name for parameter in function.expressions}
     for node in list(function.this.find_all(exp.Identifier)):
         if node.name in names and not isinstance(node.parent, exp.Column):
@@ -68,9 +69,10 @@ def _name_parameters(function: exp.Lambda) -> None:
 
 
 def _name_element(node: exp.Expr) -> exp.Expr | None:
-    """Return list_element(x, i) for x[i], with i counted from 1, or None for other nodes.
+    """Return list_element(x, i) for x[i], or None for other nodes.
 
-    In sqlglot's tree for x[i], i is counted from 0 if it is a literal, and from 1 otherwise.
+    The index i is counted from 1. In sqlglot's tree for x[i], i is counted from 0 if it is a
+    literal, and from 1 otherwise.
     """
     if not isinstance(node, exp.Bracket) or node.expressions[0].is_string:
         return None

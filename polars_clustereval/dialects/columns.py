@@ -26,7 +26,7 @@ def drop_outputs(query: exp.Select, names: Collection[str]) -> exp.Select:
 
 
 def keep_outputs(query: exp.Select, names: Sequence[str]) -> exp.Select:
-    """Keep only the output columns `names` of the query, in the order of `names`.
+    """Keep only the query's output columns that are in `names`, in the order of `names`.
 
     The query must not contain ``*``. Raise an error for a name that is not an output column.
     """
@@ -50,7 +50,7 @@ def keep_first_branch(query: exp.Select, prefix: str) -> exp.Select:
 
 
 def name_outputs(query: exp.Select) -> exp.Select:
-    """Replace SELECT *, t.* and * EXCLUDE with the columns that they stand for.
+    """Replace SELECT *, t.* and * EXCLUDE with the columns that they represent.
 
     All branches of a UNION ALL get the column names of the first branch, so that a later step can
     remove any branch.
@@ -78,7 +78,7 @@ def _name_outputs(query: exp.Expr, known: dict[str, list[str]]) -> list[str]:
 
 
 def _name_columns_of(select: exp.Select, known: dict[str, list[str]]) -> list[str]:
-    """Replace each ``*`` in one SELECT with columns, and return the output column names.
+    """Replace each ``*`` in a single SELECT with columns, and return the output column names.
 
     The SELECT is changed in place. `known` maps each earlier CTE to the names of its output
     columns.
@@ -97,9 +97,10 @@ def _name_columns_of(select: exp.Select, known: dict[str, list[str]]) -> list[st
 
 
 def _star_columns(star: exp.Expr, sources: dict[str, list[str]]) -> list[exp.Expr]:
-    """Return the columns that a ``*`` stands for.
+    """Return the columns that a ``*`` represents.
 
-    t.* stands for the columns of the source t, and a plain ``*`` for the columns of all sources.
+    t.* represents the columns of the source t, and a plain ``*`` represents the columns of all
+    sources.
     """
     inner = star.this if isinstance(star, exp.Column) else star
     left_out = {column.name for column in inner.args.get("except_") or ()}
@@ -120,8 +121,8 @@ def _star_columns(star: exp.Expr, sources: dict[str, list[str]]) -> list[exp.Exp
 def prune(query: exp.Select) -> exp.Select:
     """Remove the columns and CTEs that are never read.
 
-    This step also removes branches of UNION ALL and joined CTEs that are known to have no rows, and
-    joins that are known to change nothing. The query must not contain ``*`` (see name_outputs).
+    This step also removes joins that are known to change nothing, and branches of UNION ALL and
+    joined CTEs that are known to have no rows. The query must not contain ``*`` (see name_outputs).
     """
     _drop_empty_sources(query)
     groups = find_groups(query)

@@ -1,8 +1,9 @@
 """A step of ``to_sql`` that replaces lists of coordinates with one column per coordinate.
 
-In the macros for points, a vector is a list. Engines differ in what they can do with lists, but not
-in what they can do with numbers. The number of coordinates is known, so a list column x is replaced
-by the columns x_1, x_2, …, and a list function by one expression per coordinate.
+In the macros for points, a vector is a list. Engines differ in which list operations they support,
+but not in how they handle numbers. The number of coordinates is known, so a list column x is
+replaced with the columns x_1, x_2, …, and a list function is replaced with one expression per
+coordinate.
 """
 
 from __future__ import annotations
@@ -57,7 +58,10 @@ def _split(query: exp.Expr, known: dict[str, Lengths], *, is_result: bool = Fals
 
 
 def _open_sources(select: exp.Select, known: dict[str, Lengths]) -> Lists:
-    """Replace the lists in the subqueries of a SELECT; return the lists that the SELECT reads."""
+    """Replace the lists in the subqueries of a SELECT.
+
+    Return the lists that the SELECT reads.
+    """
     sources = {
         source_name(source): _split(source, known)
         if isinstance(source, exp.Subquery)
@@ -72,9 +76,9 @@ def _open_sources(select: exp.Select, known: dict[str, Lengths]) -> Lists:
 
 
 def _split_columns(select: exp.Select, lists: Lists, first: Lengths, *, is_result: bool) -> Lengths:
-    """Replace the output columns of a SELECT that are lists, in place, and return their lengths.
+    """Replace the list columns in the output of a SELECT, in place, and return their lengths.
 
-    In a later branch of a UNION ALL, `first` has the lengths of the lists in the first branch.
+    In a later branch of a UNION ALL, `first` contains the lengths of the lists in the first branch.
     `is_result` is True if the SELECT belongs to the final query.
     """
     returned: Lengths = {}

@@ -1,8 +1,8 @@
 """The dialects in which the tests execute queries, with one Engine object for each dialect.
 
-sqlglot knows most of the rules of a dialect, and this module adds the other rules. For a dialect
-without an Engine object, sqlglot writes the forms that all engines share. If you add an Engine
-object, also add an engine to tests/support/sql_engines.py.
+sqlglot knows most of the rules of a dialect, and this module adds the rest. For a dialect without
+an Engine object, sqlglot writes each function in the form that all engines share. If you add an
+Engine object, also add an engine to tests/support/sql_engines.py.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ class Engine:
     """The rules of an engine that sqlglot does not know.
 
     `parser` is the name of the dialect in sqlglot. `functions` maps function names to templates, in
-    which {0}, {1}, … stand for the arguments. `macros` maps macro names to the bodies that the
+    which {0}, {1}, … represent the arguments. `macros` maps macro names to the bodies that the
     engine uses instead of those in ``sql/``. In a query, the step `mark_ctes` marks CTEs as
     MATERIALIZED. In a script, the step `mark_steps` marks the CTEs that become temporary tables.
-    `create_table` is the beginning of the statement that creates such a table, with {0} for its
-    name; it is None if the engine has no temporary tables. `count_rows` is a statement to execute
-    after a table is created, or None. `words` are words that need quotes when they are used as
-    names, in addition to those in identifiers.reserved_words. `one_partition_steps` are additional
-    steps for queries with a single partition, and `last_steps` are additional steps for all
-    queries; pipeline.py shows when they are applied. `suffix` is a line that is appended to each
-    query.
+    `create_table` is the beginning of the statement that creates such a table, with {0} as a
+    placeholder for its name, or None if the engine has no temporary tables. `count_rows` is a
+    statement to execute after a table is created, or None. `words` lists words, beyond those in
+    identifiers.reserved_words, that must be quoted when they are used as names.
+    `one_partition_steps` lists additional steps for queries with a single partition, and
+    `last_steps` lists additional steps for all queries. pipeline.py shows when they are applied.
+    `suffix` is a line that is appended to each query.
     """
 
     name: str

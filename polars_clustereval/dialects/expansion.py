@@ -1,7 +1,7 @@
 """Expansion of a table macro from ``sql/`` into one query without macro calls.
 
-All macros that the table macro calls are also expanded, and parameters are replaced by arguments.
-Parts that only DuckDB needs, such as checks of the data, are left out.
+All macros that the table macro calls are also expanded, and parameters are replaced with arguments.
+Parts that only DuckDB needs, such as data checks, are omitted.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Expansion:
 
     A single list is needed because some engines do not accept WITH inside FROM. Different macros
     may have CTEs with the same name, so the number of the macro call is added to the name of each
-    CTE. CTEs that are never read are left out.
+    CTE. CTEs that are never read are omitted.
     """
 
     def __init__(
@@ -36,10 +36,10 @@ class Expansion:
         """Start with an empty list of CTEs.
 
         `macros` maps macro names to the bodies that the engine uses instead of those in ``sql/``.
-        `row_id` is the column that the user passed to to_sql as `id`, and `numbered` tells whether
-        it is a row number. `kept` tells whether the table is a saved contingency table. For such a
-        table, the query calls _groups_of_cells, which returns the rows that _row_groups would
-        return for the original rows.
+        `row_id` is the column that the user passed to to_sql as `id`, and `numbered` indicates
+        whether it is a row number. `kept` indicates whether the table is a saved contingency table.
+        For such a table, the query calls _groups_of_cells, which returns the rows that _row_groups
+        would return for the original rows.
         """
         self._macros = macros
         self._numbered = numbered
@@ -66,7 +66,7 @@ class Expansion:
         """Return the main query of the table macro `name`, without macro calls or CTEs.
 
         The CTEs that the main query reads are also expanded, from last to first, and added to the
-        list of the whole query. `arguments` maps parameters to syntax trees.
+        CTEs of the whole query. `arguments` maps parameters to syntax trees.
         """
         self._calls += 1
         body = self._parse(PLAIN_FORMS.get(name, name))
@@ -91,10 +91,10 @@ class Expansion:
         return final
 
     def _expand(self, body: exp.Expr, arguments: Mapping[str, exp.Expr]) -> exp.Expr:
-        """Return a macro's body with parameters replaced by arguments and macro calls expanded.
+        """Return a macro's body with macro calls expanded and parameters replaced with arguments.
 
         `arguments` maps parameters to syntax trees. Conditions on arguments are evaluated first, so
-        that branches that are never taken are not expanded.
+        that branches that are never executed are not expanded.
         """
         filled = fold_conditions(fill_columns(body, arguments))
         return fold_conditions(rewrite_tree(filled, self._replacement_of))
@@ -102,7 +102,7 @@ class Expansion:
     def _replacement_of(self, node: exp.Expr) -> exp.Expr | None:
         """Return the tree that replaces `node`, or None if `node` stays unchanged.
 
-        Calls of macros and of query_table are expanded. A condition on the column ``valid``, which
+        Calls to macros and to query_table are expanded. A condition on the column ``valid``, which
         holds the result of a check of the data, becomes TRUE.
         """
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Anonymous):
@@ -122,8 +122,9 @@ class Expansion:
     def _expand_source(self, table: exp.Table) -> exp.Expr:
         """Return the tree that replaces a table function in FROM, with the same alias.
 
-        A call of query_table becomes the table that its argument names. A call of query becomes the
-        CTE that its text names. A call of a table macro becomes the macro's query in parentheses.
+        A call to query_table becomes the table that its argument specifies. A call to query becomes
+        the CTE named in the text of the query. A call to a table macro becomes the macro's query in
+        parentheses.
         """
         call = table.this
         new: exp.Expr
@@ -151,9 +152,9 @@ class Expansion:
         return exp.to_table(_number_name(source.name, table.meta["number"]))
 
     def _expand_scalar(self, call: exp.Anonymous) -> exp.Expr:
-        """Return the tree that replaces a scalar macro call, usually the macro's expanded body.
+        """Return the tree that replaces a scalar macro call, usually the expanded macro body.
 
-        A macro that checks the data returns its first argument, so a call of such a macro becomes
+        A macro that checks the data returns its first argument, so a call to such a macro becomes
         its first argument.
         """
         if (plain := self._plain_scalar(call)) is not None:
@@ -163,7 +164,7 @@ class Expansion:
         return exp.paren(self._expand(self._parse(call.name), self._arguments_of(call)))
 
     def _parse(self, name: str) -> exp.Expr:
-        """Return the syntax tree of a macro's body, in the form for the engine."""
+        """Return the syntax tree of a macro's body, in the version for the engine."""
         own = self._macros.get(name)
         return parse_macro(name) if own is None else parse_body(own)
 
@@ -175,7 +176,7 @@ class Expansion:
         """Return the replacement for a macro that only DuckDB can run, or None for other macros.
 
         A call that tests whether an argument has its default value becomes TRUE or FALSE, and a
-        call of _check_options becomes TRUE.
+        call to _check_options becomes TRUE.
         """
         named = self._row_id is not None
         match call.name:
@@ -204,7 +205,7 @@ class Expansion:
     def _arguments_of(self, call: exp.Anonymous) -> dict[str, exp.Expr]:
         """Return the arguments of a macro call as a mapping from parameters to syntax trees.
 
-        Options are evaluated here, because the name of a distance may itself be a macro call.
+        Options are evaluated here, because a distance may itself be specified by a macro call.
         """
         parameters = macro_parameters(call.name)
         values = [self._decide(value) for value in call.expressions]
@@ -213,14 +214,17 @@ class Expansion:
         return dict(zip(parameters, values, strict=True))
 
     def _decide(self, argument: exp.Expr) -> exp.Expr:
-        """Return an argument, evaluated if it has macro calls and does not read any columns."""
+        """Return an argument.
+
+        If it contains macro calls and does not read any columns, it is evaluated.
+        """
         if argument.find(exp.Column) or not argument.find(exp.Dot):
             return argument
         return fold_conditions(rewrite_tree(argument.copy(), self._replacement_of))
 
 
 def _is_noise(cluster: exp.Expr, noise: exp.Expr) -> exp.Expr:
-    """Return a condition that is true if a cluster is the value that marks noise."""
+    """Return a condition that is true if a cluster equals the value that marks noise."""
     if isinstance(noise, exp.Null):
         return exp.false()
     same = exp.EQ(this=cluster.copy(), expression=noise.copy())
@@ -230,7 +234,7 @@ def _is_noise(cluster: exp.Expr, noise: exp.Expr) -> exp.Expr:
 def _unwrap_star(body: exp.Select) -> exp.Select:
     """Return the inner query of SELECT * FROM (inner query), or any other query unchanged.
 
-    A query of this form passes on the columns of a macro without naming them.
+    A query of this form passes on a macro's columns without listing them.
     """
     clauses = {key for key, value in body.args.items() if value}
     source = body.args["from_"].this
@@ -265,8 +269,8 @@ def _tables_of(*trees: exp.Expr) -> set[str]:
 def _number_ctes(body: exp.Query, number: int) -> None:
     """Add `number` to each CTE name in the body of a macro, in place, wherever it occurs.
 
-    CTE names occur in WITH, as tables, and as arguments of table macros. The text of a call of
-    query() also contains a CTE name, so the number is stored with the call.
+    CTE names occur in WITH, as tables, and as arguments of table macros. The text passed to query()
+    also contains a CTE name, so the number is stored with the call.
     """
     names = {cte.alias: _number_name(cte.alias, number) for cte in body.ctes}
     for cte in body.ctes:

@@ -1,4 +1,4 @@
-"""Evaluation of expressions on literals, so that options select the branches of a macro."""
+"""Evaluation of expressions that contain only literals, so that options select macro branches."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ def fold_query(query: exp.Select) -> exp.Select:
 
 
 def fold_conditions(node: exp.Expr) -> exp.Expr:
-    """Return the tree with conditions on literals replaced by their values, from the bottom up.
+    """Return the tree with conditions on literals replaced by their values.
 
-    Functions of string literals are also evaluated. A cast or a list function of NULL becomes NULL.
+    The tree is processed from the bottom up. Functions are also evaluated if their arguments are
+    string literals. A cast of NULL or a list function applied to NULL becomes NULL.
     """
     for child in list(node.iter_expressions()):
         folded = fold_conditions(child)
@@ -60,7 +61,7 @@ def _fold_in(node: exp.In) -> exp.Expr:
 
 
 def _fold_is(node: exp.Is) -> exp.Expr:
-    """Evaluate IS NULL for NULL, for a literal, or for a list of expressions."""
+    """Evaluate IS NULL if the operand is NULL, another literal, or a list of expressions."""
     if isinstance(node.expression, exp.Null):
         if isinstance(node.this, exp.Null):
             return exp.true()
@@ -70,7 +71,7 @@ def _fold_is(node: exp.Is) -> exp.Expr:
 
 
 def _fold_lower(node: exp.Lower) -> exp.Expr:
-    """Evaluate lower() of a string."""
+    """Evaluate lower() for a string literal."""
     text = node.this
     return exp.Literal.string(text.name.lower()) if text.is_string else node
 
@@ -84,12 +85,12 @@ def _fold_concat(node: exp.Concat) -> exp.Expr:
 
 
 def _fold_null(node: exp.Expr) -> exp.Expr:
-    """Return NULL for a function of NULL, or any other call unchanged."""
+    """Return NULL for a function applied to NULL, and return any other call unchanged."""
     return exp.null() if isinstance(node.this, exp.Null) else node
 
 
 def _fold_list_element(node: exp.Anonymous) -> exp.Expr:
-    """Return NULL for an element of a NULL list, or any other call unchanged."""
+    """Return NULL for an element of a list that is NULL, and return any other call unchanged."""
     of_null = node.name == "list_element" and isinstance(node.expressions[0], exp.Null)
     return exp.null() if of_null else node
 

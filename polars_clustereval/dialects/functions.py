@@ -1,4 +1,4 @@
-"""A step of ``to_sql`` that writes each function in the form that the engine needs."""
+"""A step of ``to_sql`` that writes each function in the form that the engine requires."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ _LEAST_KEY = "__ce_least_key"
 
 
 def write_functions(query: exp.Select, engine: Engine) -> exp.Select:
-    """Write functions that differ between engines in the form of `engine`.
+    """Write functions that differ between engines in the form that `engine` requires.
 
     Raise an error for a function that has no known form in the engine.
     """
 
     def write(node: exp.Expr) -> exp.Expr | None:
-        """Return a function call in the form of the engine, or None for other nodes."""
+        """Return a function call in the form that the engine requires, or None for other nodes."""
         is_named = isinstance(node, exp.Anonymous)
         name = node.name if is_named else _CLASSES.get(type(node), "")
         arguments = node.expressions if is_named else [node.this]
@@ -60,7 +60,7 @@ def write_functions(query: exp.Select, engine: Engine) -> exp.Select:
 
 
 def _write_least_keys(query: exp.Select) -> None:
-    """Write value_at_least_key(value, key, condition) in a form that all engines share, in place.
+    """Rewrite value_at_least_key(value, key, condition), in place, in a form for all engines.
 
     A window function computes the smallest key of the group for each row. The result is the
     smallest value among the rows with that key. The SELECT that calls the function has one source
@@ -84,7 +84,7 @@ def _write_least_keys(query: exp.Select) -> None:
 
 
 def _form(function: str, arguments: list[exp.Expr], engine: Engine) -> exp.Expr:
-    """Return a function call in the form of `engine`, or raise an error if it has no such form."""
+    """Return a function call in the form for `engine`, or raise an error if there is none."""
     if function not in engine.functions:
         known = sorted(other.name for other in ENGINES.values() if function in other.functions)
         raise ClusterEvalError(

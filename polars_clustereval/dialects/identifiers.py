@@ -1,9 +1,9 @@
-"""Quotes for the names in the queries of ``to_sql``, and the case to which engines fold names.
+"""Quoting of the names in ``to_sql`` queries, and the case to which engines fold names.
 
-Engines fold the case of unquoted names: Snowflake to upper case, Postgres to lower case. A name
-that the user writes without quotes stays unquoted in the query, so it refers to the same column as
-in the user's other queries. A quoted name is left unchanged. Reserved words of the engine are
-quoted, in the case to which the engine would fold them.
+Engines fold the case of unquoted names. Snowflake folds them to upper case, and Postgres folds them
+to lower case. A name that the user writes without quotes stays unquoted in the query, so it refers
+to the same column as in the user's other queries. A quoted name is left unchanged. Reserved words
+of the engine are quoted, in the case to which the engine would fold them.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ _WELL_KNOWN = ("bigquery", "presto", "redshift")
 
 
 def parse_column(text: str) -> exp.Column:
-    """Return the column that the user's `text` names.
+    """Return the column that `text` refers to.
 
-    A name in double quotes or backticks is exact. A name that contains a space or another character
-    that needs quotes is also exact. The engine folds the case of any other name.
+    `text` is the user's name for the column. A name in double quotes or backticks is used exactly
+    as written. So is a name that contains a space or another character that must be quoted. The
+    engine folds the case of any other name.
     """
     found = _QUOTED.fullmatch(text)
     if found:
@@ -47,8 +48,8 @@ def parse_table(parameter: str, name: str, dialect: str) -> exp.Table:
     """Return the name of a table, such as schema.table, as a syntax tree, or raise an error.
 
     `parameter` is the parameter of to_sql to which the user passed the name. A name that is not
-    valid in DuckDB, for instance because it is in backticks, is parsed by the rules of `dialect`,
-    which is a dialect of sqlglot.
+    valid in DuckDB, for instance because it is in backticks, is parsed according to the rules of
+    `dialect`, which is a sqlglot dialect.
     """
     for parser in ("duckdb", dialect):
         try:
@@ -63,7 +64,7 @@ def parse_table(parameter: str, name: str, dialect: str) -> exp.Table:
 
 
 def quote_words(query: exp.Select, dialect: str, words: Collection[str]) -> exp.Select:
-    """Put quotes around names that are in `words` or are reserved words of the dialect."""
+    """Put quotes around names that are in `words` or that are reserved words of the dialect."""
     reserved = reserved_words(dialect).union(words)
     for name in query.find_all(exp.Identifier):
         if not name.quoted and name.name.lower() in reserved:
@@ -88,7 +89,7 @@ def reserved_words(dialect: str) -> frozenset[str]:
 
 
 def _words_of(dialect: str) -> frozenset[str]:
-    """Return the reserved words that sqlglot knows for a dialect, in lower case."""
+    """Return the reserved words of a dialect that sqlglot knows, in lower case."""
     generator = Dialect.get_or_raise(dialect).generator_class
     return frozenset(word.lower() for word in generator.RESERVED_KEYWORDS)
 

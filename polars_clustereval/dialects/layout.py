@@ -1,4 +1,4 @@
-"""Steps of ``to_sql`` that make queries easier to read: they merge SELECTs and shorten names."""
+"""``to_sql`` steps that make queries easier to read by merging SELECTs and shortening names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CALL_NUMBER = re.compile(r"_\d+$")
 
 
 def merge_selects(query: exp.Select) -> exp.Select:
-    """Remove SELECTs that only pass on the columns of a subquery."""
+    """Remove SELECTs that merely pass through the columns of a subquery."""
     for cte in query.ctes:
         cte.set("this", _merge(cte.this))
     for source in list(query.find_all(exp.Subquery)):
@@ -24,9 +24,10 @@ def merge_selects(query: exp.Select) -> exp.Select:
 
 
 def _merge(query: exp.Expr) -> exp.Expr:
-    """Return the inner query of SELECT columns FROM (inner query), or any other query unchanged.
+    """Return the inner query if a SELECT merely passes through its columns.
 
-    The inner query gets the columns of the outer query, in the same order and with the same names.
+    Return any other query unchanged. The inner query then returns the columns of the outer query,
+    in the same order and with the same names.
     """
     if isinstance(query, exp.Union):
         for side in ("this", "expression"):
@@ -50,9 +51,9 @@ def _merge(query: exp.Expr) -> exp.Expr:
 
 
 def _passed_on(query: exp.Expr) -> exp.Query | None:
-    """Return the subquery whose columns a SELECT only passes on, or None.
+    """Return the subquery whose columns a SELECT merely passes through, or None if there is none.
 
-    The SELECT must not pass on the same column twice.
+    The result is also None if the SELECT passes the same column through twice.
     """
     if not isinstance(query, exp.Select):
         return None
@@ -70,7 +71,7 @@ def _passed_on(query: exp.Expr) -> exp.Query | None:
 
 
 def merge_ctes(query: exp.Select) -> exp.Select:
-    """Remove CTEs that only repeat columns of another CTE."""
+    """Remove CTEs that merely repeat columns of another CTE."""
     for cte in list(query.ctes):
         source = _copied_cte(cte.this)
         if source is None:
@@ -84,7 +85,10 @@ def merge_ctes(query: exp.Select) -> exp.Select:
 
 
 def _copied_cte(query: exp.Expr) -> exp.Table | None:
-    """Return the CTE from which a query only selects columns without renaming them, or None."""
+    """Return the CTE from which a query merely selects columns, or None if there is none.
+
+    The query must not rename the columns, and must not have any clauses besides SELECT and FROM.
+    """
     if not isinstance(query, exp.Select) or _clauses_of(query) != {"expressions", "from_"}:
         return None
     source = query.args["from_"].this
@@ -96,7 +100,7 @@ def _copied_cte(query: exp.Expr) -> exp.Table | None:
 
 
 def _clauses_of(query: exp.Select) -> set[str]:
-    """Return the names of the clauses that a SELECT has."""
+    """Return the names of the clauses in a SELECT."""
     return {key for key, value in query.args.items() if value}
 
 
@@ -115,7 +119,7 @@ def name_ctes(query: exp.Select) -> exp.Select:
 
 
 def drop_repeated_names(query: exp.Select) -> exp.Select:
-    """Remove aliases that only repeat the name of the column or table."""
+    """Remove aliases that merely repeat the name of the column or table."""
     for node in list(query.find_all(exp.Alias)):
         inner = node.this
         if isinstance(inner, exp.Column) and inner.name == node.alias and _is_named(inner):
@@ -129,7 +133,7 @@ def drop_repeated_names(query: exp.Select) -> exp.Select:
 def _is_named(column: exp.Column) -> bool:
     """Return whether a column is certain to keep its name in the result.
 
-    Engines name an output column t.x in different ways, so only a column that is written without
+    Engines differ in how they name an output column t.x, so only a column that is written without
     its table is certain to keep its name.
     """
     return not column.table

@@ -1,4 +1,4 @@
-"""Code that finds the lengths of lists of coordinates and replaces list functions with numbers."""
+"""Code that finds the lengths of coordinate lists and replaces list functions with scalars."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _Result = TypeVar("_Result")
 
 
 def coordinate_name(column: str, place: int) -> str:
-    """Return the column name for one coordinate of a list column; `place` counts from 1."""
+    """Return the column name for the coordinate at position `place` (from 1) in a list column."""
     return f"{column}_{place}"
 
 
 class Lists:
-    """The lists that can occur in the expressions of one SELECT."""
+    """The lists that can occur in the expressions of a single SELECT."""
 
     def __init__(self, known: dict[str, Lengths], sources: dict[str, Lengths]) -> None:
-        """Start with the lists in earlier CTEs and in the sources of the SELECT.
+        """Initialize with the lists in earlier CTEs and in the sources of the SELECT.
 
         `known` maps the names of earlier CTEs to the lengths of their list columns. `sources` does
         the same for the tables and subqueries that the SELECT reads.
@@ -60,7 +60,7 @@ class Lists:
         return next((n for n in map(self.length, filter(None, values)) if n is not None), None)
 
     def _column_length(self, column: exp.Column) -> int | None:
-        """Return the length of a list column or of a lambda parameter that is a list, or None."""
+        """Return the length of a list column or list-valued lambda parameter, or None."""
         if not column.table and column.name in self._bound:
             return self.length(self._bound[column.name])
         sources = [column.table] if column.table else list(self._sources)
@@ -77,13 +77,13 @@ class Lists:
         return 0 in known and not any(known)
 
     def vector_length(self, node: exp.Expr) -> int:
-        """Return the number of coordinates, which is the length of all lists in the query.
+        """Return the number of coordinates, which is the common length of all lists in the query.
 
         This length is needed for nodes that contain no list. For example, list(x ORDER BY i)
         collects one number for each coordinate, and unnest(range(1, n + 1)) has one row for each
-        coordinate. All lists in the macros have the same length: vectors, centers, and lists of
-        values that are computed for each coordinate. Raise an error, which shows `node`, for a
-        query that has lists of different lengths.
+        coordinate. All lists in the macros (vectors, centers, and lists of values that are computed
+        for each coordinate) have the same length. If the query has lists of different lengths,
+        raise an error that shows `node`.
         """
         lengths = sorted({n for lists in self._known.values() for n in lists.values() if n})
         if len(lengths) != 1:
@@ -93,7 +93,10 @@ class Lists:
         return lengths[0]
 
     def element(self, node: exp.Expr, place: int) -> exp.Expr:
-        """Return the element at position `place`, from 1, of a list expression or NULL."""
+        """Return the element at position `place` of a list, or NULL if there is none.
+
+        `node` is a list expression or NULL, and `place` counts from 1.
+        """
         if (named := _named_value(node)) is not None:
             values = self._values_of(named, 1)
             return self._bind(values, named, lambda body: self.element(body, place))
@@ -120,7 +123,7 @@ class Lists:
         raise ClusterEvalError(f"{node.sql('duckdb')}: not known as a list of coordinates")
 
     def _column_element(self, column: exp.Column, place: int) -> exp.Expr:
-        """Return one coordinate of a list column or of a lambda parameter that is a list."""
+        """Return one coordinate of a list column or list-valued lambda parameter."""
         if not column.table and column.name in self._bound:
             return self.element(self._bound[column.name].copy(), place)
         length = self._column_length(column)
@@ -142,9 +145,9 @@ class Lists:
         node: exp.Transform,
         result: Callable[[exp.Expr], _Result],
     ) -> _Result:
-        """Apply the function `result` to the body of a lambda with parameters bound to `values`.
+        """Apply `result` to the body of a lambda whose parameters are bound to `values`.
 
-        Numbers are inserted into the body. Lists stay bound to the parameter names, because the
+        Numbers are substituted into the body. Lists stay bound to the parameter names, because the
         query can contain only the elements of a list, not the list itself.
         """
         numbers: dict[str, exp.Expr] = {}
@@ -182,7 +185,7 @@ class Lists:
         return fold_conditions(rewrite_tree(node, self._number_of))
 
     def _number_of(self, node: exp.Expr) -> exp.Expr | None:
-        """Return the replacement for a list function that returns a number, or None."""
+        """Return the replacement for a list function that returns a number, or else None."""
         if isinstance(node, exp.Query):
             return node  # done already
         if isinstance(node, exp.Anonymous):
@@ -202,7 +205,7 @@ class Lists:
         return None
 
     def _named_number(self, call: exp.Anonymous) -> exp.Expr | None:
-        """Return the replacement for a list function without a class in sqlglot, or None."""
+        """Return the replacement for a list function that has no class in sqlglot, or None."""
         name, values = call.name.lower(), call.expressions
         if name == "list_sum":
             return exp.paren(_sum(self._elements(values[0])))
@@ -225,12 +228,12 @@ class Lists:
         return None
 
     def _squared_distance(self, node: exp.EuclideanDistance) -> exp.Expr:
-        """Return the square of a Euclidean distance between two lists."""
+        """Return the squared Euclidean distance between two lists."""
         pairs = zip(self._elements(node.this), self._elements(node.expression), strict=True)
         return exp.paren(_sum(_square(one - other) for one, other in pairs))
 
     def _element_at(self, node: exp.Expr, place: exp.Expr) -> exp.Expr | None:
-        """Return the list element at a position that may be a column, or None for other nodes."""
+        """Return a list element whose position may be a column, or None if there is no list."""
         length = self.length(node)
         if length is None:
             return exp.null() if self.is_null(node) else None
@@ -255,7 +258,7 @@ _WRAPPERS = (exp.Paren, exp.Cast, exp.Transform, exp.Max)
 
 
 def _length_or_error(length: exp.Expr, elements: list[exp.Expr]) -> exp.Expr:
-    """Return the length of a list as an expression that fails in Spark for non-finite elements."""
+    """Return an expression for a list's length that fails in Spark if an element is not finite."""
     finite = [exp.Anonymous(this="isfinite", expressions=[element]) for element in elements]
     place = exp.Case()
     for number, is_finite in enumerate(finite, 1):
@@ -269,9 +272,9 @@ def _length_or_error(length: exp.Expr, elements: list[exp.Expr]) -> exp.Expr:
 
 
 def _named_value(node: exp.Expr) -> exp.Transform | None:
-    """Return the list_transform of list_transform([x], lambda y: …)[1], or None for other nodes.
+    """Return the list_transform in list_transform([x], lambda y: …)[1], or None for other nodes.
 
-    The macros use this form to give the value x the name y.
+    The macros use this form to bind the name y to the value x.
     """
     if isinstance(node, exp.Anonymous) and node.name == "list_element":
         named = node.expressions[0]
@@ -294,7 +297,7 @@ def _sum(terms: Iterable[exp.Expr]) -> exp.Expr:
 def _combine(kind: type[exp.Binary], terms: Iterable[exp.Expr]) -> exp.Expr:
     """Combine one or more terms with a binary operator.
 
-    The terms are combined pairwise, in a balanced tree, because parsers limit the depth of nesting.
+    The terms are combined pairwise, in a balanced tree, because parsers limit the nesting depth.
     """
     parts = list(terms)
     while len(parts) > 1:

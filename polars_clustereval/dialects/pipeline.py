@@ -1,7 +1,7 @@
 """The pipeline of ``to_sql``, which expands a macro into a query and applies steps to the query.
 
 A step is a function that takes a syntax tree and returns a syntax tree. The first line of its
-docstring says what the step does.
+docstring describes what it does.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ ADJUSTED_COLUMNS = ("adjusted_mutual_info_score", "expected_mutual_info")
 class Request:
     """A request for a query: the table macro, its arguments, and the engine.
 
-    `tables` maps parameters of the macro to the names of tables, `columns` maps parameters to the
-    names of columns (None for the default), and `options` maps all other parameters to their
-    values. For macros that take points, `coordinates` holds the coordinates of a point. `outputs`
-    lists the columns of the result; by default, the result has all columns. If `numbered` is True,
-    the id is a number that is different in every row. If `checked` is True, the query raises an
-    error in Spark if a coordinate is not finite.
+    `tables` maps macro parameters to table names, `columns` maps parameters to column names (None
+    for the default), and `options` maps all other parameters to their values. For macros that take
+    points, `coordinates` contains the coordinates of a point as expressions. `outputs` lists the
+    columns to return; by default, all columns are returned. If `numbered` is True, the id is a
+    unique number in each row. If `checked` is True, the query raises an error in Spark if a
+    coordinate is not finite.
     """
 
     name: str
@@ -71,9 +71,10 @@ class Request:
 
 
 def write_query(request: Request, order: Sequence[str], *, pretty: bool) -> str:
-    """Return the text of a query, sorted by the columns `order` unless the macro sorts the rows.
+    """Return the SQL text of a query.
 
-    The text is one line, or several lines if `pretty` is True.
+    The rows are sorted by the columns in `order` unless the macro already sorts them. The text is a
+    single line unless `pretty` is True.
     """
     query = finish_query(request, order, request.engine.mark_ctes)
     return write_tree(query, request.engine, pretty=pretty)
@@ -90,9 +91,9 @@ def write_script(request: Request, order: Sequence[str], *, pretty: bool) -> str
 
 
 def finish_query(request: Request, order: Sequence[str], mark_ctes: Step) -> exp.Select:
-    """Return the query in the form of the engine, with sorted rows and marked CTEs.
+    """Return the query in its engine-specific form, with sorted rows and marked CTEs.
 
-    The rows are sorted by the columns `order`. The step `mark_ctes` marks CTEs, for example as
+    The rows are sorted by the columns in `order`. The step `mark_ctes` marks CTEs, for example as
     MATERIALIZED.
     """
     query = build_query(request)
@@ -110,7 +111,7 @@ def write_tree(query: exp.Query, engine: Engine, *, pretty: bool) -> str:
 
 
 def build_query(request: Request) -> exp.Select:
-    """Return the query of a request as a syntax tree that means the same in all engines."""
+    """Return a request's query as a syntax tree that has the same meaning in all engines."""
     query = _expand_macro(request)
     for step in _steps(request):
         query = step(query)
@@ -118,7 +119,7 @@ def build_query(request: Request) -> exp.Select:
 
 
 def _steps(request: Request) -> Iterator[Step]:
-    """Yield the steps that turn a macro's query into one that means the same in all engines."""
+    """Yield the steps that give a macro's query the same meaning in all engines."""
     # The query of the macro without the parts that the arguments make superfluous.
     if not request.options["adjusted"]:
         yield partial(columns.drop_outputs, names=ADJUSTED_COLUMNS)
@@ -198,10 +199,11 @@ def _expand_macro(request: Request) -> exp.Select:
 
 
 def _complete_or_null(request: Request) -> list[exp.Expr]:
-    """Return the coordinates; with missing = 'drop', the first is NULL if any other is NULL.
+    """Return the coordinates, with incomplete points marked if missing is 'drop'.
 
-    To find incomplete points, the query then needs to test only the first coordinate. For a
-    condition on all d coordinates, Spark would plan 2^d steps.
+    The first coordinate of an incomplete point is replaced with NULL. Therefore, to find incomplete
+    points, the query needs to test only the first coordinate. For a condition on all d coordinates,
+    Spark would plan 2^d steps.
     """
     coordinates = list(request.coordinates)
     if request.options["missing"] == "drop" and len(coordinates) > 1:

@@ -1,4 +1,4 @@
-"""Steps of ``to_sql`` that rewrite queries so that engines plan and evaluate them efficiently.
+"""``to_sql`` steps that rewrite queries so that engines plan and evaluate them efficiently.
 
 For example, an engine that cannot hash a join condition compares all pairs of rows.
 """
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 def drop_row_count_checks(query: exp.Select) -> exp.Select:
     """Replace each condition (SELECT COUNT(*) ...) >= 0 with TRUE.
 
-    In the macros, this condition keeps the checks of the data in the plan. The queries for other
-    engines do not have these checks.
+    In the macros, this condition ensures that the data checks stay in the query plan. Queries for
+    other engines omit these checks.
     """
     for node in list(query.find_all(exp.GTE)):
         counted = node.left.unnest()
@@ -82,7 +82,7 @@ def equate_clusters(query: exp.Select) -> exp.Select:
 
 
 def _find_comparisons(query: exp.Select, column: str) -> list[exp.NullSafeEQ]:
-    """Return the comparisons with IS NOT DISTINCT FROM of two columns named `column`."""
+    """Return the IS NOT DISTINCT FROM comparisons between two columns named `column`."""
     return [
         node
         for node in query.find_all(exp.NullSafeEQ)
@@ -91,7 +91,7 @@ def _find_comparisons(query: exp.Select, column: str) -> list[exp.NullSafeEQ]:
 
 
 def hash_comparisons(query: exp.Select) -> exp.Select:
-    """Add a comparison of arrays with = to each IS NOT DISTINCT FROM.
+    """Add an array comparison with = to each IS NOT DISTINCT FROM comparison.
 
     Postgres can use hashing or sorting only for comparisons with =. For arrays, {NULL} = {NULL} is
     TRUE, so the comparison of arrays finds the same rows. The original condition is kept, because
@@ -107,7 +107,7 @@ def hash_comparisons(query: exp.Select) -> exp.Select:
 def materialize_shared(query: exp.Select) -> exp.Select:
     """Mark each CTE that is read more than once as MATERIALIZED.
 
-    A CTE that is NOT MATERIALIZED in DuckDB is not marked.
+    A CTE that is marked as NOT MATERIALIZED for DuckDB is left unmarked.
     """
     names = [table.name for table in query.find_all(exp.Table)]
     for cte in query.ctes:
@@ -131,9 +131,9 @@ def materialize_all(query: exp.Select) -> exp.Select:
 def materialize_or_stream(query: exp.Select) -> exp.Select:
     """Let a CTE stream if it is read only once, by a SELECT without joins.
 
-    All other CTEs are MATERIALIZED, because Postgres might otherwise compute a joined CTE again for
-    every row of the other table. A CTE with one row for each pair of clusters should stream,
-    because Postgres would write it to a file if it were materialized.
+    All other CTEs are marked as MATERIALIZED, because Postgres might otherwise recompute a joined
+    CTE for every row of the other table. A CTE with one row for each pair of clusters should
+    stream, because Postgres would write it to a file if it were materialized.
     """
     alone = _tables_read_alone(query)
     materialize_all(query)
@@ -144,8 +144,9 @@ def materialize_or_stream(query: exp.Select) -> exp.Select:
 def materialize_shared_or_stream(query: exp.Select) -> exp.Select:
     """Mark shared CTEs and joined groups as MATERIALIZED, and let all other CTEs stream.
 
-    Postgres assumes that there are a tenth as many groups as rows, so it might join groups with
-    nested loops. If the groups are in a temporary table, Postgres knows how many there are.
+    Postgres assumes that the number of groups is one tenth of the number of rows, so it might join
+    the groups with a nested loop. If the groups are in a temporary table, Postgres knows how many
+    there are.
     """
     materialize_shared(query)
     alone = _tables_read_alone(query)
@@ -173,7 +174,7 @@ def _ctes_read_once(query: exp.Select) -> list[exp.CTE]:
 
 
 def _stream_ctes(ctes: Iterable[exp.CTE]) -> None:
-    """Mark CTEs, in place, so that Postgres neither stores nor inlines them.
+    """Mark CTEs in place so that Postgres neither stores nor inlines them.
 
     OFFSET 0 ensures that each expression in a CTE is computed only once, even if the query that
     reads the CTE uses the expression twice.
@@ -184,7 +185,7 @@ def _stream_ctes(ctes: Iterable[exp.CTE]) -> None:
 
 
 def unmark_ctes(query: exp.Select) -> exp.Select:
-    """Remove the marks MATERIALIZED and NOT MATERIALIZED from all CTEs."""
+    """Remove the keywords MATERIALIZED and NOT MATERIALIZED from all CTEs."""
     for cte in query.ctes:
         cte.set("materialized", None)
     return query

@@ -1,8 +1,8 @@
-"""Steps of ``to_sql`` that make a query mean the same in every SQL dialect.
+"""``to_sql`` steps that give a query the same meaning in every SQL dialect.
 
-Engines differ in the type of an untyped NULL and of the number 1.0, in whether CASE evaluates the
-branches that it does not take, and in what they accept in GROUP BY and FROM. The steps in this
-module rewrite a query so that these differences do not matter.
+Engines differ in the types that they give to a bare NULL and to the number 1.0, in whether CASE
+evaluates branches that are not taken, and in what they accept in GROUP BY and FROM. The steps in
+this module rewrite a query so that these differences do not matter.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _PORTABLE_FUNCTIONS = frozenset(
 
 
 def write_constant_rows(query: exp.Select) -> exp.Select:
-    """Replace aggregates over no rows with constants, and remove the sources of their SELECT.
+    """Replace aggregates over zero rows with constants, and drop the tables that they read.
 
-    A SELECT that aggregates no rows returns a single row, in which counts are 0 and other
+    A SELECT that aggregates zero rows returns a single row, in which counts are 0 and other
     aggregates are NULL.
     """
     for select in query.find_all(exp.Select):
@@ -66,7 +66,7 @@ def drop_true_clauses(query: exp.Select) -> exp.Select:
 
 
 def type_nulls(query: exp.Select) -> exp.Select:
-    """Give a type to columns that are NULL in every branch of a UNION ALL.
+    """Assign a type to columns that are NULL in every branch of a UNION ALL.
 
     Any other NULL gets its type from another branch of UNION ALL or CASE.
     """
@@ -90,11 +90,11 @@ def _find_unions(query: exp.Expr) -> Iterator[list[exp.Select]]:
 
 
 def guard_divisions(query: exp.Select) -> exp.Select:
-    """Make each division inside CASE divide by NULL instead of 0.
+    """Make each division inside CASE divide by NULL instead of by 0.
 
     This guard is necessary because some engines also evaluate the branches of CASE that are not
-    taken. DuckDB does not need the guard, which would make its report a tenth slower, so the macros
-    do not contain it. A divisor that contains a division is left unchanged, because the divisor is
+    taken. DuckDB does not need the guard, which would slow its report down by a tenth, so the
+    macros omit it. A divisor that contains a division is left unchanged, because the divisor is
     NULL if the inner division is NULL.
     """
     for case in query.find_all(exp.Case):
@@ -109,7 +109,7 @@ def guard_divisions(query: exp.Select) -> exp.Select:
 
 
 def number_conditions(query: exp.Select) -> exp.Select:
-    """Replace each cast of a condition to DOUBLE with CASE.
+    """Replace each cast of a condition to DOUBLE with a CASE expression.
 
     Postgres cannot cast a condition to DOUBLE.
     """
@@ -156,8 +156,8 @@ def separate_distinctions(query: exp.Select) -> exp.Select:
 def drop_constant_keys(query: exp.Select) -> exp.Select:
     """Remove constants from GROUP BY.
 
-    If no key is left, GROUP BY becomes HAVING COUNT(*) > 0, so that an input without rows still has
-    no group.
+    If no keys are left, GROUP BY becomes HAVING COUNT(*) > 0, so that an empty input still yields
+    no groups.
     """
     for select in query.find_all(exp.Select):
         group = select.args.get("group")
@@ -203,7 +203,7 @@ def drop_parentheses(query: exp.Select) -> exp.Select:
 
 
 def _needs_none(paren: exp.Paren) -> bool:
-    """Return whether the parentheses around an operator are redundant, as in (a * b) + c."""
+    """Return whether the parentheses around an operation are redundant, as in (a * b) + c."""
     inner, outer = paren.this, paren.parent
     if outer is None or paren is not outer.this:
         return False
@@ -222,7 +222,7 @@ def drop_order(query: exp.Select) -> exp.Select:
 
 
 def order_rows(query: exp.Select, names: Sequence[str]) -> exp.Select:
-    """Sort the rows of the query by the columns `names`, unless the macro already sorts them."""
+    """Sort the rows of the query by the columns in `names` unless the macro already sorts them."""
     if query.args.get("order") or not names:
         return query
     return query.order_by(
@@ -234,8 +234,7 @@ def refuse_unportable(query: exp.Select, dialect: str) -> exp.Select:
     """Raise an error for a function whose meaning may differ between dialects.
 
     A function is allowed if it is in _PORTABLE_FUNCTIONS, or if functions.write_functions has
-    written it in the form of the dialect. If all functions are allowed, the query is returned
-    unchanged.
+    translated it into the dialect. If all functions are allowed, the query is returned unchanged.
     """
     for node in query.walk():
         known = type(node).__name__ in _PORTABLE_FUNCTIONS or node.meta.get("native")

@@ -97,53 +97,53 @@ def to_sql(
         ``silhouette_clusters`` and ``silhouette_samples``. You can also pass the name of a score in
         one of these tables, such as ``adjusted_rand_score``, to get a query for that score alone.
     dialect : str
-        The tests execute the queries for every table in ``duckdb``, ``datafusion``,
-        ``clickhouse``, ``postgres`` and ``spark``. You can also pass another dialect of sqlglot
-        (``snowflake``, ``bigquery``, ...), but its queries have never been executed, so you get a
-        warning.
+        For ``duckdb``, ``datafusion``, ``clickhouse``, ``postgres`` and ``spark``, the tests
+        execute the queries of every table. You can also pass any other sqlglot dialect
+        (``snowflake``, ``bigquery``, ...), but you then get a warning, because queries in these
+        dialects have never been executed.
     tbl, tbl_before, tbl_after : str
         The table to read, as ``table``, ``schema.table`` or ``database.schema.table``. Quote a name
-        that contains a dot (``"my.table"``). Macros that compare two runs take ``tbl_before`` and
-        ``tbl_after``, and also ``id``.
+        that contains a dot (``"my.table"``). Macros that compare two runs take ``tbl_before``,
+        ``tbl_after`` and ``id``.
     label, cluster, weight, id, partition_by : str
-        Names of columns. Names of tables and columns mean the same as in any query in the dialect.
-        The case of an unquoted name is folded (to upper case in Snowflake, to lower case in
-        Postgres), and a name in double quotes, as in ``'"Region"'``, is exact. If you leave out
-        ``label`` and ``cluster``, the macros for labels read a saved contingency table, which has
-        the rows that ``contingency_matrix`` returned, possibly for several days or shards. For a
-        saved contingency table, ``n_dropped`` and ``n_noise`` are NULL, because the table does not
-        contain these counts. Pass ``weight`` and ``id`` only if the macro takes them. Without
-        ``id``, rows are numbered in the order in which the engine reads them. To number the rows,
-        some engines sort all of them on one node. Without ``partition_by``, the column
-        ``partition_key`` is a NULL string.
+        Names of columns. Table and column names are interpreted as in any other query in the
+        dialect. Unquoted names are folded to upper case (in Snowflake) or lower case (in Postgres),
+        and names in double quotes, such as ``'"Region"'``, are used exactly as written. If you omit
+        ``label`` and ``cluster``, the macros for labels read a saved contingency table, which
+        contains the rows that ``contingency_matrix`` returned, possibly for several days or shards.
+        For a saved contingency table, ``n_dropped`` and ``n_noise`` are NULL, because the table
+        does not contain these counts. Pass ``weight`` and ``id`` only if the macro accepts them.
+        Without ``id``, rows are numbered in the order in which the engine reads them. To number the
+        rows, some engines sort them all on a single node. Without ``partition_by``, the column
+        ``partition_key`` has a string type and is always NULL.
     vector : str or sequence of str
-        The columns with the coordinates, for macros that take points. You can also pass a single
-        column of arrays, together with `size`.
+        For macros that take points, the columns that contain the coordinates. You can also pass a
+        single column of arrays, together with `size`.
     size : int
         The number of coordinates in a column of arrays. The query has one expression for each
         coordinate, so it needs no list functions, but its length grows with `size`.
     noise, noise_as, average_method, beta, adjusted, split_cost, merge_cost, threshold, min_share
-        The options of the macro. Pass only options that the macro takes.
+        The options of the macro. Pass only options that the macro accepts.
     distance, p, center, weights, missing, method, between
-        The options of macros that take points. Pass only options that the macro takes. Silhouettes
-        need the distance ``sqeuclidean`` or ``cosine``, because any other distance would require a
-        comparison of all pairs of points. With the method ``simplified``, ``silhouette_score``
-        takes every distance.
+        The options of macros that take points. Pass only options that the macro accepts. Silhouette
+        macros require the distance ``sqeuclidean`` or ``cosine``, because any other distance would
+        require comparing all pairs of points. With the method ``simplified``, ``silhouette_score``
+        accepts any distance.
     metrics : sequence of str
-        The columns to return, in this order; by default all columns of the table. The columns that
-        identify a row always come first: ``partition_key`` if you pass `partition_by`, and the
-        cluster in a report with one row per cluster. The query computes only what the requested
-        columns need.
+        The columns to return, in this order. By default, all columns of the table are returned. The
+        columns that identify a row always come first: ``partition_key`` if you pass `partition_by`,
+        and the cluster in a report with one row per cluster. The query computes only what the
+        requested columns need.
     steps : bool
         If True, write a script instead of a single query. The statements of the script are
-        separated by ``;`` and a new line. The last statement is the query. The other statements
-        store intermediate results that are read more than once in temporary tables, whose names
-        begin with ``__ce_``. Use a script for macros that take points in ClickHouse and DataFusion,
-        because these engines compute a CTE again each time it is read. Scripts are not available
-        for Spark, which has no temporary tables.
+        separated by ``;`` and a newline. The last statement is the query. The other statements
+        create temporary tables for intermediate results that are read more than once. The names of
+        these tables begin with ``__ce_``. In ClickHouse and DataFusion, use a script for macros
+        that take points, because these engines recompute a CTE each time it is read. Scripts are
+        not available for Spark, which has no temporary tables.
     compact : bool
-        If True, write each statement on one line. By default, statements are indented and follow a
-        comment that describes the result.
+        If True, write each statement on one line. By default, the statements are indented, and the
+        text begins with a comment that describes the result.
 
     Returns
     -------
@@ -171,7 +171,7 @@ def to_sql(
     ...     "pair_counts", dialect="spark", tbl="assignments", label="species", cluster="kmeans"
     ... )
     >>> print(query.splitlines()[0])
-    -- Counts of the unordered pairs of rows, together or apart by label and by cluster.
+    -- Counts of unordered pairs of rows with the same label, the same cluster, both or neither.
     >>> query = ce.to_sql(
     ...     "internal_report", dialect="spark", tbl="points", vector=["x", "y"], cluster="kmeans"
     ... )
@@ -233,7 +233,7 @@ def keep_metrics(request: Request, metrics: Sequence[str] | None) -> Request:
 
 
 def _order_of(request: Request) -> tuple[str, ...]:
-    """Return the columns by which the rows of the result are identified and sorted."""
+    """Return the columns that identify the rows of the result and determine their order."""
     return tuple(_ROW_ORDER[request.name][request.has_one_partition :])
 
 
@@ -252,8 +252,8 @@ def check_macro_options(name: str, options: Mapping[str, Any]) -> None:
     """Raise the same error as the macro `name` if one of its options is invalid.
 
     `options` maps parameters to values. DuckDB runs a private macro that checks these options
-    without reading a table. If the error message of this macro would show an option in its SQL
-    form, Python does the check instead.
+    without reading a table. If the macro's error message would show an option in its SQL form, the
+    check is done in Python instead.
     """
     if name == "external_report":
         names = ("average_method", "beta", "adjusted")

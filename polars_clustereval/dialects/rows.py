@@ -1,7 +1,7 @@
-"""A step of ``to_sql`` that removes joins that do not affect the result of a SELECT.
+"""A ``to_sql`` step that removes joins with no effect on the result of a SELECT.
 
-A join with grouped rows is removed if it does not change the rows of the SELECT and its columns are
-never read. Everything that only these columns need is also removed.
+A join to a CTE with grouped rows is removed if it does not change the rows of the SELECT and its
+columns are never read. Anything that is needed only for these columns is removed as well.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class Groups(NamedTuple):
     """What is known about how the rows of a CTE are grouped.
 
-    No two rows have the same values in the columns `keys`. If there are no keys, the CTE has one
-    row. If the CTE has one row for every group of a table that is grouped by columns with the same
+    No two rows have the same values in the `keys` columns. If there are no keys, the CTE has one
+    row. If the CTE has exactly one row for each group of a table, grouped by columns with the same
     names as the keys, `table` is the name of that table.
     """
 
@@ -40,7 +40,7 @@ def find_groups(query: exp.Select) -> dict[str, Groups]:
 
 
 def _groups_of(query: exp.Expr, known: Mapping[str, Groups]) -> Groups | None:
-    """Return the Groups of the rows of a query, or None if they are not known."""
+    """Return the Groups of a query's rows, or None if the grouping is unknown."""
     select, *others = selects_of(query)
     if others or select.find(exp.Explode):
         return None
@@ -76,7 +76,7 @@ def _write_key(value: exp.Expr) -> str:
 
 
 def _grouped_table(select: exp.Select, sources: Sequence[exp.Expr]) -> str | None:
-    """Return the table that a SELECT groups by columns that keep their names, or None.
+    """Return the name of the table that a SELECT groups by columns with unchanged names, or None.
 
     The SELECT must group all rows of the table.
     """
@@ -102,7 +102,7 @@ def drop_unread_joins(select: exp.Select, known: Mapping[str, Groups]) -> None:
 
 
 def _changes_nothing(join: exp.Join, select: exp.Select, known: Mapping[str, Groups]) -> bool:
-    """Return whether a join can be removed: it changes no rows, and its columns are not read."""
+    """Return whether a join can be removed because it changes no rows and is not read elsewhere."""
     source, condition = join.this, join.args.get("on")
     if not isinstance(source, exp.Table) or source.name not in known or condition is None:
         return False

@@ -1,6 +1,6 @@
-"""Scripts of ``to_sql``, which store CTEs that are read more than once as temporary tables.
+"""``to_sql`` scripts, which store CTEs in temporary tables if they are read more than once.
 
-Use a script for engines that compute a CTE again each time it is read.
+Use a script for engines that recompute a CTE each time it is read.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def write_statements(
     query: exp.Select, engine: Engine, write: Callable[[exp.Query], str], gap: str
 ) -> str:
-    """Return the statements of a script, separated by ; and a new line.
+    """Return the statements of a script, separated by semicolons and newlines.
 
     The statements create a temporary table for each MATERIALIZED CTE of a query. The last statement
     is the query that reads these tables. `write` is a function that returns the text of a query.
@@ -46,7 +46,7 @@ def write_statements(
 def _keep_ctes(query: exp.Query, ctes: Sequence[exp.CTE]) -> exp.Query:
     """Return a copy of a query with only the CTEs that it needs.
 
-    `ctes` lists the available CTEs in the order in which they build on each other.
+    `ctes` lists the available CTEs in dependency order.
     """
     query = query.copy()
     query.set("with_", None)

@@ -20,7 +20,7 @@ _COMMENT_WIDTH = 100
 
 
 class Selection(NamedTuple):
-    """A table macro and the columns that the user requests, or None for all columns."""
+    """A table macro and the columns that the user requests, where None stands for all columns."""
 
     table: str
     metrics: Sequence[str] | None
@@ -51,7 +51,7 @@ def select_columns(name: str, metrics: Sequence[str] | None, tables: Collection[
 
 
 def describe_call(name: str, arguments: Mapping[str, Any]) -> str:
-    """Return the comment above a query, which shows the title of `name` and the call of to_sql."""
+    """Return the comment above a query, which shows the title of `name` and the to_sql call."""
     call = ", ".join([repr(name), *(f"{key}={value!r}" for key, value in arguments.items())])
     version = f"polars_clustereval {macros_version()}: to_sql({call})"
     lines = [line for text in (_title(name), version) for line in _wrap(text)]
@@ -67,5 +67,5 @@ def _title(name: str) -> str:
 
 
 def _wrap(text: str) -> list[str]:
-    """Wrap a text into lines, and indent all lines after the first one."""
+    """Wrap text into lines, and indent all lines but the first."""
     return textwrap.wrap(text, _COMMENT_WIDTH - 3, subsequent_indent="  ", break_long_words=False)

@@ -1,4 +1,4 @@
-"""Names in ``sql/`` that ``to_sql`` uses, and bodies of macros that it replaces."""
+"""Names from ``sql/`` that ``to_sql`` uses, and the macro bodies that it substitutes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Coefficients of association between "same label" and "same cluster".
 
-The coefficients are computed from tp, fp, fn and tn, the four counts of pairs of rows that the
-module pair_counting explains.
+The coefficients are computed from tp, fp, fn and tn, the four pair counts that are explained in the
+module pair_counting.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ def _phi_index(row: Row) -> pl.Expr:
     """Return the Pearson correlation of "same label" and "same cluster" over all pairs of rows.
 
     `row(name)` returns a pair count divided by the number of all pairs: tp_share, fp_share,
-    fn_share or tn_share. The result is NULL if either partition is trivial, that is, a single group
-    or singletons only. For a single row, which forms no pairs, the result is NaN.
+    fn_share or tn_share. The result is NULL if either partition is trivial, that is, if it consists
+    of a single group or only of singletons. For a single row, which forms no pairs, the result is
+    NaN.
     """
     tp, fp, fn, tn = pair_shares(row)
     together, apart = ((tp + fn) * (tp + fp)).sqrt(), ((fn + tn) * (fp + tn)).sqrt()
@@ -40,11 +41,11 @@ def _phi_index(row: Row) -> pl.Expr:
 def _correlation_distance(row: Row) -> pl.Expr:
     """Return arccos(phi) / pi, where phi is the result of _phi_index, or 0 for equal partitions.
 
-    The arc cosine of a number near 1 would lose half of the digits, so the angle is computed from
-    its tangent sqrt(1 - phi^2) / phi. If the counts are shares of all pairs, the numerator of the
-    tangent is sqrt(tp tn (fp + fn) + fp fn (tp + tn)), the root of a sum of products. `row(name)`
-    returns a field of pair_statistics. The result is NULL if the two partitions differ and one of
-    them is trivial.
+    Taking the arc cosine of a number near 1 would lose half of the digits, so the angle is computed
+    from its tangent sqrt(1 - phi^2) / phi. If the counts are shares of all pairs, the numerator of
+    the tangent is sqrt(tp tn (fp + fn) + fp fn (tp + tn)), the square root of a sum of products.
+    `row(name)` returns a field of pair_statistics. The result is NULL if the two partitions differ
+    and one of them is trivial.
     """
     tp, fp, fn, tn = pair_shares(row)
     opposite, adjacent = tp * tn * (fp + fn) + fp * fn * (tp + tn), tp * tn - fn * fp
@@ -84,10 +85,10 @@ def association_scores(row: Row) -> Terms:
 
 
 def _angle_of(phi: Quotient, row: Row) -> Quotient:
-    """Return a quotient with the derivatives of arccos(phi) / pi, given the quotient for phi.
+    """Given the quotient for phi, return a quotient with the derivatives of arccos(phi) / pi.
 
     phi is the correlation of "same label" and "same cluster". The result is phi times the
-    derivative of arccos(phi) / pi, which is treated as a constant. The docstring of
+    derivative of arccos(phi) / pi, where the derivative is treated as a constant. The docstring of
     _correlation_distance explains the square root in this derivative. `row(name)` returns a
     statistic of a partition.
     """
@@ -103,7 +104,7 @@ def association_quotients(row: Row) -> dict[str, Quotient]:
 
     A quotient contains a metric and its derivatives. The statistics are shares of all pairs of
     rows: s is the share of pairs with the same label and the same cluster, x is the share of pairs
-    with only the same cluster, and y is the share of pairs with only the same label. Therefore b =
+    with only the same cluster, and y is the share of pairs with only the same label. Therefore, b =
     s + y is the share of pairs with the same label, and c = s + x is the share of pairs with the
     same cluster. `row(name)` returns a statistic of a partition.
     """
@@ -210,10 +211,10 @@ def kulczynski_index(label: Column, cluster: Column) -> pl.Expr:
 def mcnemar_index(label: Column, cluster: Column) -> pl.Expr:
     """Signed root of McNemar's statistic: positive if more pairs are split than joined.
 
-    The index is (fn - fp) / sqrt(fn + fp), which is 0 if fn equals fp. The fn split pairs have the
-    same label but different clusters, and the fp joined pairs have the same cluster but different
-    labels. If pairs are split and joined at random, the index approximately follows a standard
-    normal distribution.
+    The index is (fn - fp) / sqrt(fn + fp), which is 0 if fn equals fp. Here, fn counts the split
+    pairs, which have the same label but different clusters, and fp counts the joined pairs, which
+    have the same cluster but different labels. If pairs are split and joined at random, the index
+    approximately follows a standard normal distribution.
 
     Facts
     -----
@@ -336,7 +337,7 @@ def rogers_tanimoto_index(label: Column, cluster: Column) -> pl.Expr:
 
 
 def russell_rao_index(label: Column, cluster: Column) -> pl.Expr:
-    """Share of all pairs of rows that have the same label and the same cluster.
+    """Share of all pairs of rows that have both the same label and the same cluster.
 
     The index is tp / (tp + fp + fn + tn).
 
@@ -419,9 +420,9 @@ def sokal_sneath_2_index(label: Column, cluster: Column) -> pl.Expr:
 
 
 def southwood_index(label: Column, cluster: Column) -> pl.Expr:
-    """Number of pairs that share label and cluster, divided by the number that share only one.
+    """Number of pairs that share both label and cluster, divided by the number that share only one.
 
-    The index is tp / (fp + fn), which equals J / (1 - J), where J is jaccard_index.
+    The index is tp / (fp + fn). It equals J / (1 - J), where J is jaccard_index.
 
     Facts
     -----

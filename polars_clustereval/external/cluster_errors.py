@@ -57,14 +57,15 @@ def record_error_table(
     frame : DataFrame or LazyFrame
         The records. A LazyFrame is read as a stream when you collect the result.
     label, cluster : str or Expr
-        The true entity and the assigned cluster. Any type that can be grouped is allowed. Rows with
-        a NULL label or cluster are left out.
+        The true entity and the assigned cluster of each record. Any type that can be grouped is
+        allowed. Rows with a NULL label or cluster are left out.
     id : str or Expr, optional
         Identifier of each row. By default, this is the row number, starting at 0. If several
         sources use the same ids, pass a struct of source and id.
     count_unlabeled : bool
         Whether rows that have a cluster but no label count as extra rows of their cluster. Use this
-        option if you labeled only a sample of the true clusters, but all rows of each.
+        option if you labeled only a sample of the true clusters, but labeled all rows of each
+        cluster in the sample.
     partition_by, noise, noise_as : as in external_report
 
     Returns
@@ -73,11 +74,11 @@ def record_error_table(
         Same kind as `frame`, one row per record, sorted by partition and id. The result has the
         partition columns, id, label, cluster, and these columns:
 
-        - label_size, cluster_size: the number of rows with the label of the record, and the number
-          of rows in its cluster.
+        - label_size, cluster_size: the number of rows with the record's label, and the number of
+          rows in its cluster.
         - extra, missing: the numbers of extra and missing rows.
-        - relative_extra: extra / cluster_size, from 0, the best value, to below 1.
-        - relative_missing: missing / label_size, from 0, the best value, to below 1.
+        - relative_extra: extra / cluster_size, at least 0 (best) and below 1.
+        - relative_missing: missing / label_size, at least 0 (best) and below 1.
 
         For a noise row that counts as a singleton, cluster is NULL. If there are no rows, the
         result is empty.
@@ -152,11 +153,12 @@ def cluster_error_table(
     frame : DataFrame or LazyFrame
         The records. A LazyFrame is read as a stream when you collect the result.
     label, cluster : str or Expr
-        The true entity and the assigned cluster. Any type that can be grouped is allowed. Rows with
-        a NULL label or cluster are left out.
+        The true entity and the assigned cluster of each record. Any type that can be grouped is
+        allowed. Rows with a NULL label or cluster are left out.
     count_unlabeled : bool
         Whether rows that have a cluster but no label count as extra rows of their cluster. Use this
-        option if you labeled only a sample of the true clusters, but all rows of each.
+        option if you labeled only a sample of the true clusters, but labeled all rows of each
+        cluster in the sample.
     weight, partition_by, noise, noise_as : as in external_report
 
     Returns
@@ -170,10 +172,10 @@ def cluster_error_table(
         - expected_extra, expected_missing: the mean numbers of extra and missing rows, at least 0.
           The best value is 0.
         - expected_relative_extra, expected_relative_missing: the means of relative_extra and
-          relative_missing, from 0, the best value, to below 1.
-        - error_indicator: 0 if some cluster has exactly the rows of the label, and 1 otherwise.
-        - splitting_entropy: the exponential of the entropy of the label's clusters, from 1, the
-          best value, to n_clusters.
+          relative_missing, at least 0 (best) and below 1.
+        - error_indicator: 0 if some cluster consists of exactly the label's rows, and 1 otherwise.
+        - splitting_entropy: the exponential of the entropy of the label's clusters, from 1 (best)
+          to n_clusters.
 
         If there are no rows, the result is empty.
 
@@ -234,7 +236,7 @@ def _count_unlabeled(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _cell_sums() -> Terms:
-    """Return the sums over the cells of a label from which its errors are computed."""
+    """Return the sums over a label's cells from which the label's errors are computed."""
     n, copies = pl.col("n"), pl.col("copies")
     label_size, cluster_size = pl.col("label_size"), pl.col("cluster_size")
     extra, missing = cluster_size - n, label_size - n

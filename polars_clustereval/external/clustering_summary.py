@@ -73,20 +73,20 @@ def clustering_summary(
         - n_dropped: the number of rows with a NULL cluster.
         - n_noise: the number of noise rows.
         - n_clusters: the number of clusters.
-        - matching_rate: the share of rows in clusters of more than one row, from 0 to 1.
+        - matching_rate: the share of rows in clusters with more than one row, from 0 to 1.
         - average_cluster_size: n / n_clusters, at least 1.
         - hill_number_0, hill_number_1, hill_number_2, hill_number_inf: the Hill numbers of the
           distribution of cluster sizes. If p_i is the share of clusters that have i rows, the four
           Hill numbers are the number of different sizes, exp(-sum of p_i ln p_i), 1 / (sum of
           p_i^2) and 1 / (max of p_i). Each Hill number ranges from 1, if all clusters have the same
           size, to the number of different sizes.
-        - homonymy_rate: among the clusters with a name, the share that have a name in common with
-          another cluster, from 0 to 1.
+        - homonymy_rate: the share of named clusters that have a name in common with another
+          cluster, from 0 to 1.
         - name_variation_rate: the share of clusters with more than one name, from 0 to 1.
 
         homonymy_rate and name_variation_rate are NULL if you do not pass `name`, and in partitions
-        without any names. If there are no rows, n is 0 and every measure is NULL, or the result is
-        empty if you pass partition_by.
+        without any names. If there are no rows, n is 0 and every measure is NULL, unless you pass
+        partition_by, in which case the result is empty.
 
     Raises
     ------
@@ -174,7 +174,7 @@ def _read_names(
 def _size_statistics(table: ContingencyTable) -> pl.LazyFrame:
     """Return one row per partition of `table`, with n_clusters and sums over the cluster sizes.
 
-    matched is the number of rows in clusters of more than one row, and n_sizes is the number of
+    matched is the number of rows in clusters with more than one row, and n_sizes is the number of
     different cluster sizes. same_size_pairs is the number of ordered pairs of clusters with the
     same size, including pairs of a cluster with itself. most_of_size is the number of clusters with
     the most frequent size. fixed_entropy is the entropy of the cluster sizes in fixed point.

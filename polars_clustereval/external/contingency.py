@@ -1,12 +1,12 @@
 """Cells of the contingency table, sizes of labels and clusters, and counts of pairs.
 
 A cell is a pair of a label and a cluster that have rows in common. A row of the contingency table
-represents `copies` equal cells, each of which has `n` rows of data. copies is 1, except for noise
-that counts as singletons. Every sum over cells is weighted by copies. For each cell, `label_size`,
-`cluster_size` and `total` are the numbers of rows with the same label, in the same cluster and in
-the same partition. A pair is a set of two rows.
+represents `copies` equal cells, each of which contains `n` rows of data. copies is 1, except for
+noise that counts as singletons. Every sum over cells is weighted by copies. For each cell,
+`label_size`, `cluster_size` and `total` are the numbers of rows with the same label, in the same
+cluster and in the same partition. A pair is a set of two rows.
 
-A function with a name that ends in _terms takes a function `row`, which returns the column with a
+Each function whose name ends in _terms takes a function `row`, which returns the column with a
 given name. The result is a mapping from names to expressions, which the caller sums over the cells,
 labels or clusters of a partition.
 """
@@ -63,8 +63,8 @@ ROW_COUNTS = ("n", "n_dropped", "n_noise", "n_labels", "n_clusters")
 class LabelOptions:
     """The arguments shared by all functions that take a frame of labels and clusters.
 
-    `weight` is the column of row multiplicities, and `partition_by` lists the columns whose groups
-    are evaluated separately. `noise` is the value of cluster that marks noise, and `noise_as`
+    `weight` is the column of row multiplicities, and `partition_by` lists the columns that define
+    the separately evaluated groups. `noise` is the cluster value that marks noise, and `noise_as`
     specifies how noise is counted.
     """
 
@@ -81,9 +81,9 @@ class ContingencyTable:
     A partition is a group of rows with the same values in the partition columns, and has its own
     contingency table. `keys` maps the internal names of the partition columns (key_0, ...) to the
     user's names. `groups` has one row per combination of partition, label and cluster. In `groups`,
-    n is the number of rows in the group, and copies is the number of cells of n rows that the group
-    represents, or 0 if the group is left out. n_dropped and n_noise are the numbers of dropped rows
-    and of noise rows in the group.
+    n is the number of rows in the group, and copies is the number of cells with n rows that the
+    group represents, or 0 if the group is left out. n_dropped and n_noise are the numbers of
+    dropped rows and of noise rows in the group.
 
     A frame from which several other frames are computed is cached. Without the cache, the optimizer
     would push a different projection into each use of the frame, and the frame would be computed
@@ -114,9 +114,9 @@ class ContingencyTable:
         """One row per partition, with the partition columns, total, n_dropped and n_noise.
 
         total is the number of rows in cells, n_dropped is the number of rows with a NULL label or
-        cluster, and n_noise is the number of the other rows whose cluster is the noise value. If
-        there are partition columns, partitions with total 0 are left out. If there are no partition
-        columns, the result always has one row.
+        cluster, and n_noise is the number of remaining rows whose cluster is the noise value. If
+        there are partition columns, partitions in which total is 0 are left out. If there are no
+        partition columns, the result always has one row.
         """
         terms = {
             "total": pl.col("n") * pl.col("copies"),
@@ -130,9 +130,9 @@ class ContingencyTable:
     def label_sizes(self) -> pl.LazyFrame:
         """One row per label, with label_size, n_cells, label_majority_n and copies.
 
-        The partition columns and label are the key. label_size is the number of rows with the
-        label, n_cells is the number of cells of the label, and label_majority_n is the number of
-        rows in the largest of these cells. copies is always 1, and exists only because
+        The key consists of the partition columns and label. label_size is the number of rows with
+        the label, n_cells is the number of cells of the label, and label_majority_n is the number
+        of rows in the largest of these cells. copies is always 1, and exists only because
         cluster_sizes also has this column.
         """
         sizes = self.cells.group_by(*self.keys, "label").agg(
@@ -146,11 +146,12 @@ class ContingencyTable:
     def cluster_sizes(self) -> pl.LazyFrame:
         """One row per cluster, with cluster_size, n_cells, cluster_majority_n and copies.
 
-        The partition columns and cluster are the key. cluster_size is the number of rows in the
-        cluster, n_cells is the number of cells of the cluster, and cluster_majority_n is the number
-        of rows in the largest of these cells. copies is 1, unless noise counts as singletons. If
-        noise counts as singletons, all singletons of a partition are represented by one row, in
-        which cluster is NULL, cluster_size is 1, and copies is the number of singletons.
+        The key consists of the partition columns and cluster. cluster_size is the number of rows in
+        the cluster, n_cells is the number of cells of the cluster, and cluster_majority_n is the
+        number of rows in the largest of these cells. copies is 1, unless noise counts as
+        singletons. If noise counts as singletons, all singletons of a partition are represented by
+        one row, in which cluster is NULL, cluster_size is 1, and copies is the number of
+        singletons.
         """
         singleton, one = pl.col("cluster").is_null(), pl.lit(1, pl.Int64)
         sizes = self.cells.group_by(*self.keys, "cluster").agg(
@@ -169,8 +170,8 @@ class ContingencyTable:
     def sized_cells(self) -> pl.LazyFrame:
         """The rows of `cells` with the additional columns label_size, cluster_size and total.
 
-        label_size, cluster_size and total are the numbers of rows with the label, in the cluster
-        and in the partition of the cell.
+        For each cell, label_size, cluster_size and total are the numbers of rows with the same
+        label, in the same cluster and in the same partition.
         """
         labels = self.label_sizes.select(*self.keys, "label", "label_size")
         clusters = self.cluster_sizes.select(*self.keys, "cluster", "cluster_size")
@@ -187,7 +188,7 @@ class ContingencyTable:
         return sum_by(frame, list(self.keys), terms)
 
     def join_partitions(self, frame: pl.LazyFrame, *others: pl.LazyFrame) -> pl.LazyFrame:
-        """Return the rows of `frame` with the columns of `others`.
+        """Return the rows of `frame` with the columns of `others` added.
 
         `frame` may have any number of rows per partition, and each frame in `others` has one row
         per partition. A row of `frame` is left out if its partition is missing from one of the
@@ -202,7 +203,7 @@ class ContingencyTable:
     def to_user_frame(
         self, frame: Frame, lazy: pl.LazyFrame, metrics: Sequence[str] | None = None
     ) -> Frame:
-        """Return the result `lazy` with the names that the user gave to the partition columns.
+        """Return the result `lazy` with the user's names for the partition columns.
 
         The result is collected if `frame`, the frame that the user passed, is a DataFrame.
         `metrics` lists the columns to return besides the partition columns, or is None for all
@@ -223,11 +224,11 @@ def read_contingency_table(
     """Check the user's arguments, and group the rows of `frame` into a ContingencyTable.
 
     `label` and `cluster` are columns of `frame`. `results` lists the other columns of the final
-    result, with which the names of partition columns must not conflict. All tables and reports are
-    computed from the ContingencyTable, so the user's rows are read only once, or twice if weights
-    must be checked. If `keep_nulls` is True, groups without a label keep their cluster, and groups
-    without a cluster keep their label. If `keep_nulls` is False, all rows with a NULL may form a
-    single group.
+    result. The names of the partition columns must not conflict with these columns. All tables and
+    reports are computed from the ContingencyTable, so the user's rows are read only once, or twice
+    if weights must be checked. If `keep_nulls` is True, groups without a label keep their cluster,
+    and groups without a cluster keep their label. If `keep_nulls` is False, all rows with a NULL
+    may be combined into a single group.
     """
     lazy = check_frame(frame)
     check_noise_as(options.noise, options.noise_as)
@@ -280,20 +281,21 @@ def is_noise(rows: pl.LazyFrame, noise: object) -> pl.Expr:
     """Return an expression that tells whether the column `cluster` equals the value `noise`.
 
     If `noise` is None, no value marks noise, and the expression is False. `rows` is the frame that
-    contains the column. Raise an error if the type of the noise value does not match the column.
+    contains the column. Raise an error if the type of the noise value does not match that of the
+    column.
     """
     return equals_noise(pl.col("cluster"), noise, rows.collect_schema()["cluster"])
 
 
 def flag_groups(groups: pl.LazyFrame, noisy: pl.Expr, options: LabelOptions) -> pl.LazyFrame:
-    """Return `groups` with the columns copies, n_dropped and n_noise of ContingencyTable.groups.
+    """Return `groups` with the columns copies, n_dropped and n_noise added.
 
-    `groups` has one row per combination of partition, label and cluster, and n is the number of
-    rows in this group. The expression `noisy` tells whether the cluster of a group is the noise
-    value. copies is 1, or 0 if the group is left out because of a NULL or because of
-    options.noise_as. For noise that counts as singletons, cluster is NULL, n is 1, and copies is
-    the number of noise rows. n_dropped is n for a group with a NULL, and 0 otherwise. n_noise is n
-    for a group of noise, and 0 otherwise.
+    The docstring of ContingencyTable explains these columns. `groups` has one row per combination
+    of partition, label and cluster, and n is the number of rows in this group. The expression
+    `noisy` tells whether the cluster of a group is the noise value. copies is 1, or 0 if the group
+    is left out because of a NULL or because of options.noise_as. For noise that counts as
+    singletons, cluster is NULL, n is 1, and copies is the number of noise rows. n_dropped is n for
+    a group with a NULL, and 0 otherwise. n_noise is n for a group of noise, and 0 otherwise.
     """
     n, zero, one = pl.col("n"), pl.lit(0, pl.Int64), pl.lit(1, pl.Int64)
     complete = pl.col("label").is_not_null() & pl.col("cluster").is_not_null()
@@ -323,7 +325,7 @@ def flag_groups(groups: pl.LazyFrame, noisy: pl.Expr, options: LabelOptions) -> 
 
 
 def cell_pair_terms(row: Row) -> Terms:
-    """Return {cell_pairs: n (n - 1) copies}, the number of ordered pairs of rows in a cell.
+    """Return {cell_pairs: n (n - 1) copies}, which counts the ordered pairs of rows in a cell.
 
     `row(name)` returns a column of the cells: n, the number of rows in a cell, or copies, the
     number of equal cells that a row of the table represents. Callers sum the result over the cells
@@ -333,7 +335,7 @@ def cell_pair_terms(row: Row) -> Terms:
 
 
 def label_pair_terms(row: Row) -> Terms:
-    """Return {label_pairs: label_size (label_size - 1)}, the number of ordered pairs of a label.
+    """Return {label_pairs: label_size (label_size - 1)}, the ordered pairs of rows with a label.
 
     `row(name)` returns a column of a frame with one row per label. Callers sum the result over
     labels.
@@ -353,10 +355,11 @@ def cluster_pair_terms(row: Row) -> Terms:
 def pair_count_terms(row: Row) -> Terms:
     """Return expressions for tp, fp, fn and tn, the counts of unordered pairs of rows, as Int128.
 
-    tp counts the pairs with the same label and the same cluster, fp those with only the same
-    cluster, fn those with only the same label, and tn those with neither. `row(name)` returns a
-    statistic of a partition: total (the number of rows), or cell_pairs, label_pairs or
-    cluster_pairs (the numbers of ordered pairs of rows in the same cell, label or cluster).
+    tp counts the pairs with the same label and the same cluster, fp counts the pairs that share
+    only the cluster, fn counts the pairs that share only the label, and tn counts the pairs that
+    share neither. `row(name)` returns a statistic of a partition: total (the number of rows), or
+    cell_pairs, label_pairs or cluster_pairs (the numbers of ordered pairs of rows in the same cell,
+    label or cluster).
     """
     cells, labels, clusters = row("cell_pairs"), row("label_pairs"), row("cluster_pairs")
     return {
@@ -505,9 +508,9 @@ def pair_counts(
     DataFrame or LazyFrame
         Same kind as `frame`, one row per partition, sorted by partition. The result has the
         partition columns and the counts tp (pairs with the same label and the same cluster), fp
-        (only the same cluster), fn (only the same label) and tn (neither). The counts are
-        Decimal(38, 0), and are exact even for 1e10 rows. If there are no rows, all counts are 0, or
-        the result is empty if you pass partition_by.
+        (only the same cluster), fn (only the same label) and tn (neither). The counts have the type
+        Decimal(38, 0) and are exact even for 1e10 rows. If there are no rows, all counts are 0,
+        unless you pass partition_by, in which case the result is empty.
 
     Raises
     ------

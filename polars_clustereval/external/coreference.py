@@ -1,9 +1,9 @@
 """The coreference resolution measures MUC, LEA and BLANC, for which each row is a mention.
 
 A link is a pair of rows with the same label or in the same cluster, and a group is a label or a
-cluster. MUC counts the smallest number of links that connect the rows of a group, which is the
+cluster. MUC counts the minimum number of links needed to connect the rows of a group, which is the
 number of rows minus one. LEA counts all links in a group, and weights each group by its size. BLANC
-counts the links and also the pairs of rows that are not links. The module contingency explains the
+counts both the links and the pairs of rows that are not links. The module contingency explains the
 columns n, copies, label_size and cluster_size.
 """
 
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 
 def _lea_rows(n: pl.Expr, size: pl.Expr, other_size: pl.Expr) -> pl.Expr:
-    """Return the contribution of a cell of n rows to the LEA resolution of a group times its size.
+    """Return a cell's contribution to the LEA resolution of a group, multiplied by the group size.
 
-    A group is a label or a cluster. The group that contains the cell has `size` rows, and the
-    contribution is n (n - 1) / (size - 1). A row that is alone in its group has a link to itself.
-    The link from a row to itself is found if the row is also alone in its group on the other side,
-    which has `other_size` rows.
+    A group is a label or a cluster. The cell has n rows, the group that contains it has `size`
+    rows, and the contribution is n (n - 1) / (size - 1). A row that is alone in its group has a
+    link to itself. The link from a row to itself is found if the row is also alone in its group on
+    the other side, which has `other_size` rows.
     """
     links = to_double(n) * (to_double(n - 1) / to_double(size - 1))
     own_link = to_double(other_size == 1)
@@ -45,10 +45,11 @@ def _lea_rows(n: pl.Expr, size: pl.Expr, other_size: pl.Expr) -> pl.Expr:
 def cell_lea_terms(row: Row) -> Terms:
     """Return expressions for n_cells, fixed_lea_precision_rows and fixed_lea_recall_rows of a cell.
 
-    n_cells equals copies. fixed_lea_precision_rows and fixed_lea_recall_rows are the contributions
-    of the cell to LEA resolution times size, for its cluster and for its label, in fixed point.
-    Callers sum the result over cells. `row(name)` returns a column of the contingency cells: n (the
-    number of rows), copies (the number of equal cells), label_size or cluster_size.
+    n_cells equals copies. fixed_lea_precision_rows is the cell's contribution, in fixed point, to
+    the LEA resolution of its cluster times the cluster size, and fixed_lea_recall_rows is the
+    corresponding contribution for its label. Callers sum the result over cells. `row(name)` returns
+    a column of the contingency cells: n (the number of rows), copies (the number of equal cells),
+    label_size or cluster_size.
     """
     n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
     copies = to_double(row("copies"))
@@ -71,8 +72,8 @@ def lea_terms(row: Row) -> Terms:
 def coreference_statistics(label: Column, cluster: Column) -> StructLists:
     """Return the statistics that coreference_scores needs, as one struct per group of rows.
 
-    Each group of rows has a list with a single struct, whose fields are total, n_labels,
-    n_clusters, n_cells, lea_precision_rows and lea_recall_rows.
+    For each group of rows, the result is a list with a single struct, whose fields are total,
+    n_labels, n_clusters, n_cells, lea_precision_rows and lea_recall_rows.
     """
     terms = {
         **cell_lea_terms(element_field),
@@ -157,8 +158,8 @@ def muc_precision(label: Column, cluster: Column) -> pl.Expr:
     """MUC precision: the share of links within clusters that are correct.
 
     The precision is (n - cells) / (n - clusters), where n is the number of rows and cells is the
-    number of contingency cells. A cluster of size b is held together by b - 1 links, and one of
-    these links is wrong for each label in the cluster after the first.
+    number of contingency cells. A cluster of size b is held together by b - 1 links, and for each
+    label in the cluster after the first, one of these links is wrong.
 
     Facts
     -----
@@ -187,8 +188,8 @@ def muc_recall(label: Column, cluster: Column) -> pl.Expr:
     """MUC recall: the share of links within labels that the clusters contain.
 
     The recall is (n - cells) / (n - labels), where n is the number of rows and cells is the number
-    of contingency cells. A label of size a is held together by a - 1 links, and one of these links
-    is missing for each cluster of the label after the first.
+    of contingency cells. A label of size a is held together by a - 1 links, and for each cluster of
+    the label after the first, one of these links is missing.
 
     Facts
     -----
@@ -234,7 +235,7 @@ def muc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr
     Parameters
     ----------
     beta : float
-        Weight of recall relative to precision, at least 0. A value of 2 makes recall twice as
+        Nonnegative weight of recall relative to precision. A value of 2 makes recall twice as
         important as precision.
 
     Raises
@@ -285,7 +286,7 @@ def lea_precision(label: Column, cluster: Column) -> pl.Expr:
 
 
 def lea_recall(label: Column, cluster: Column) -> pl.Expr:
-    """LEA recall: the mean share of links of a label that are found, weighted by label size.
+    """LEA recall: the mean share of a label's links that are found, weighted by label size.
 
     A link between two rows of a label is found if the rows are in the same cluster. The shares of
     found links are averaged over the labels, with label sizes as weights. A singleton label has one
@@ -335,7 +336,7 @@ def lea_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Expr
     Parameters
     ----------
     beta : float
-        Weight of recall relative to precision, at least 0. A value of 2 makes recall twice as
+        Nonnegative weight of recall relative to precision. A value of 2 makes recall twice as
         important as precision.
 
     Raises
@@ -436,7 +437,7 @@ def blanc_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Ex
     Parameters
     ----------
     beta : float
-        Weight of recall relative to precision, at least 0. A value of 2 makes recall twice as
+        Nonnegative weight of recall relative to precision. A value of 2 makes recall twice as
         important as precision.
 
     Raises

@@ -1,9 +1,9 @@
 """Overlapping clusterings, in which an id may have several labels and several clusters.
 
-The labels and the clusters are given by two frames of memberships. One frame has one row per pair
-of an id and a label, and the other frame has one row per pair of an id and a cluster. A repeated
-membership counts once. Rows with a NULL are left out and counted in n_dropped. Only ids that are in
-both frames are scored.
+The labels and clusters are specified by two frames of memberships. One frame has a row for each
+pair of an id and a label, and the other frame has a row for each pair of an id and a cluster. A
+repeated membership counts once. Rows with a NULL are left out and counted in n_dropped. Only ids
+that are in both frames are scored.
 
 A label profile is the set of labels that an id has, and a cluster profile is the set of clusters
 that an id has. A cell is the set of ids with the same label profile and the same cluster profile.
@@ -49,10 +49,10 @@ def _read_memberships(
 ) -> pl.LazyFrame:
     """Return one row per membership, with the partition columns, `columns` and times.
 
-    times is the number of rows with the same membership. `frame` is the argument that the user
-    passed for `parameter`, and error messages mention this parameter. `columns` maps the names id
-    and label, or id and cluster, to the user's arguments. `keys` maps the internal names of the
-    partition columns to the user's names.
+    times is the number of rows with the same membership. `frame` is the user's argument for
+    `parameter`, which is mentioned in error messages. `columns` maps the names id and label, or id
+    and cluster, to the user's arguments. `keys` maps the internal names of the partition columns to
+    the user's names.
     """
     try:
         check_column_names(list(keys.values()), "partition_by", frame.collect_schema().names())
@@ -92,8 +92,8 @@ def _number_members(memberships: pl.LazyFrame, keys: list[str], member: str) -> 
 def _member_sets(memberships: pl.LazyFrame, keys: list[str], member: str) -> pl.LazyFrame:
     """Return one row per id, with the set of its labels or the set of its clusters as text.
 
-    `member` is 'label' or 'cluster'. The result also has the partition columns and id. The text
-    lists the numbers of the labels or clusters in ascending order.
+    `member` is 'label' or 'cluster'. The result also includes the partition columns and id. The
+    text lists the numbers of the labels or clusters in ascending order.
     """
     numbered = _number_members(memberships, keys, member)
     numbers = pl.col(member).sort().cast(pl.String)
@@ -122,7 +122,7 @@ class Covers:
         """One row per group of ids that have the same labels and clusters.
 
         The columns are the partition columns, label_set, cluster_set and n, the number of ids in
-        the group. label_set and cluster_set are texts, and one of them is NULL if the ids are in
+        the group. label_set and cluster_set are strings, and one of them is NULL if the ids are in
         only one frame.
         """
         nothing = pl.lit(None, pl.String)
@@ -145,7 +145,7 @@ class Covers:
 
         n is the number of ids that are in both frames, n_only_labels and n_only_clusters are the
         numbers of ids that are in only one frame, and n_dropped is the number of rows with a NULL.
-        The result also has the partition columns.
+        The result also includes the partition columns.
         """
         n = pl.col("n")
         no_labels, no_clusters = (pl.col(f"{x}_set").is_null() for x in ("label", "cluster"))
@@ -178,17 +178,17 @@ class Covers:
 
     @cached_property
     def label_profiles(self) -> pl.LazyFrame:
-        """One row per label profile, with the columns that _profiles returns."""
+        """One row per label profile, with the columns returned by _profiles."""
         return self._profiles("label")
 
     @cached_property
     def cluster_profiles(self) -> pl.LazyFrame:
-        """One row per cluster profile, with the columns that _profiles returns."""
+        """One row per cluster profile, with the columns returned by _profiles."""
         return self._profiles("cluster")
 
     @cached_property
     def cell_members(self) -> pl.LazyFrame:
-        """One row per cell, label in its label profile and cluster in its cluster profile.
+        """One row per combination of a cell, a label in its profile and a cluster in its profile.
 
         The columns are the partition columns, label_profile, cluster_profile, n, label and cluster.
         label_profile and cluster_profile identify the cell, and n is the number of ids in the cell.
@@ -201,17 +201,17 @@ class Covers:
 
     @cached_property
     def label_members(self) -> pl.LazyFrame:
-        """One row per label profile and label in it, as _profile_members returns them."""
+        """One row per pair of a label profile and a label in it, as in _profile_members."""
         return _profile_members(self.label_profiles, self.by, "label")
 
     @cached_property
     def cluster_members(self) -> pl.LazyFrame:
-        """One row per cluster profile and cluster in it, as _profile_members returns them."""
+        """One row per pair of a cluster profile and a cluster in it, as in _profile_members."""
         return _profile_members(self.cluster_profiles, self.by, "cluster")
 
     @cached_property
     def _n_pairs(self) -> pl.LazyFrame:
-        """One row with the number of pairs that the joins of profiles and of cells produce."""
+        """One row with the number of pairs that result from joining the profiles and the cells."""
         parts = [
             frame.group_by(by).agg(times=pl.len())
             for frame, by in (
@@ -229,12 +229,12 @@ class Covers:
 
     @cached_property
     def label_pairs(self) -> pl.LazyFrame:
-        """The pairs of label profiles that share a label, as _profile_pairs returns them."""
+        """The pairs of label profiles that share a label, as returned by _profile_pairs."""
         return _profile_pairs(self._with_size_check(self.label_members), self.by)
 
     @cached_property
     def cluster_pairs(self) -> pl.LazyFrame:
-        """The pairs of cluster profiles that share a cluster, as _profile_pairs returns them."""
+        """The pairs of cluster profiles that share a cluster, as returned by _profile_pairs."""
         return _profile_pairs(self._with_size_check(self.cluster_members), self.by)
 
     @cached_property
@@ -244,7 +244,7 @@ class Covers:
         Pairs of a cell with itself are included. label_profile and cluster_profile identify the
         first cell, and label_profile_2 and cluster_profile_2 identify the second cell. n and n_2
         are the numbers of ids in the two cells, and shared_labels and shared_clusters are the
-        numbers of labels and clusters that the cells share. The result also has the partition
+        numbers of labels and clusters that the cells share. The result also includes the partition
         columns. Cells are joined on pairs of a label and a cluster, so the join returns
         shared_labels times shared_clusters rows for each pair of cells.
         """
@@ -304,7 +304,7 @@ def _profile_pairs(members: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
 
     Pairs of a profile with itself are included. profile and profile_2 are the two profiles, n and
     n_2 are the numbers of ids that have these profiles, and shared is the number of members that
-    the profiles have in common. The result also has the partition columns.
+    the profiles have in common. The result also includes the partition columns.
     """
     others = members.select("member", profile_2="profile", n_2="n")
     pairs = members.join(others, on="member")
@@ -323,7 +323,7 @@ def read_covers(
 
     `frames` contains the user's arguments frame_labels and frame_clusters, and `members` maps the
     names label and cluster to the user's columns. `results` lists the other columns of the final
-    result, with which the names of partition columns must not conflict.
+    result. The names of the partition columns must not conflict with these columns.
     """
     parameters = ("frame_labels", "frame_clusters")
     lazy = [check_is_frame(frame, name) for frame, name in zip(frames, parameters, strict=True)]
@@ -344,7 +344,7 @@ def read_covers(
 
 
 def _cover_sizes(members: pl.LazyFrame, covers: Covers, member: str) -> pl.LazyFrame:
-    """Return one row per label, or one row per cluster, with its number and its size.
+    """Return one row for each label or for each cluster, with its number and its size.
 
     If `member` is 'label', the columns are the partition columns, label (its number), label_size
     and total. If `member` is 'cluster', the columns cluster and cluster_size replace label and
@@ -356,7 +356,7 @@ def _cover_sizes(members: pl.LazyFrame, covers: Covers, member: str) -> pl.LazyF
 
 
 def cover_pairs(covers: Covers) -> pl.LazyFrame:
-    """Return the pairs of a label and a cluster that share ids or in which one of them is large.
+    """Return the label-cluster pairs that share ids or in which the label or cluster is large.
 
     The columns are the partition columns, label, cluster, shared, label_size, cluster_size and
     total. shared is the number of ids that the label and the cluster share, and total is the number

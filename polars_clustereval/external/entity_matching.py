@@ -53,7 +53,7 @@ def cell_jaccard(row: Row) -> pl.Expr:
 
 
 def closest_label_terms(row: Row) -> Terms:
-    """Return fixed_closest_labels, the best Jaccard index of a label, in fixed point.
+    """Return fixed_closest_labels, a label's best Jaccard index in fixed point.
 
     `row(name)` returns a column of a frame with one row per label. The column label_jaccard is the
     maximum of cell_jaccard over the cells of the label. Callers sum the result over labels.
@@ -62,7 +62,7 @@ def closest_label_terms(row: Row) -> Terms:
 
 
 def closest_cluster_terms(row: Row) -> Terms:
-    """Return fixed_closest_clusters, the best Jaccard index of a cluster, in fixed point.
+    """Return fixed_closest_clusters, a cluster's best Jaccard index in fixed point.
 
     `row(name)` returns a column of a frame with one row per cluster. The column cluster_jaccard is
     the maximum of cell_jaccard over the cells of the cluster. If a row represents several
@@ -85,8 +85,8 @@ def closest_terms(row: Row) -> Terms:
 def resolution_statistics(label: Column, cluster: Column) -> StructLists:
     """Return the statistics that closest_scores needs, as one struct per group of rows.
 
-    Each group of rows has a list with a single struct, whose fields are total, n_labels,
-    n_clusters, closest_labels and closest_clusters.
+    For each group of rows, the result is a list with a single struct, whose fields are total,
+    n_labels, n_clusters, closest_labels and closest_clusters.
     """
     terms = {
         "n_labels": element_field("is_first_of_label"),
@@ -102,7 +102,7 @@ def resolution_statistics(label: Column, cluster: Column) -> StructLists:
 
 
 def _closest_jaccards(row: Row) -> Terms:
-    """Return expressions for label_jaccard and cluster_jaccard of a cell.
+    """Return expressions for a cell's label_jaccard and cluster_jaccard.
 
     label_jaccard is the maximum of cell_jaccard over the cells with the same label, and
     cluster_jaccard is the maximum over the cells with the same cluster. `row(name)` returns a field
@@ -118,10 +118,10 @@ def _closest_jaccards(row: Row) -> Terms:
 def edit_statistics(label: Column, cluster: Column) -> StructLists:
     """Return the statistics that merge_distance needs, as one struct per group of rows.
 
-    Each group of rows has a list with a single struct, whose fields total, n_labels, n_clusters and
-    n_cells are the numbers of rows, labels, clusters and cells. The fields fp and fn are counts of
-    pairs of rows. The field hl is the entropy of the label given the cluster, and hc is the entropy
-    of the cluster given the label, in nats.
+    For each group of rows, the result is a list with a single struct, whose fields total, n_labels,
+    n_clusters and n_cells are the numbers of rows, labels, clusters and cells. The fields fp and fn
+    are counts of pairs of rows. The field hl is the entropy of the label given the cluster, and hc
+    is the entropy of the cluster given the label, in nats.
     """
     terms = {
         "n_labels": element_field("is_first_of_label"),
@@ -191,11 +191,11 @@ def _edit_cost(row: Row, cost: str, groups: str, pairs: str, entropy: str) -> pl
     """Return the cost of splitting all groups into cells, or of merging all cells into groups.
 
     A group is a label or a cluster. `cost` is one of _EDIT_COSTS. Each of these costs has the form
-    h(x + y) - h(x) - h(y) for parts of x and y rows. Therefore, the order of the splits does not
-    matter, and the costs add up to the sum of h over the groups minus the sum of h over the cells.
-    `groups`, `pairs` and `entropy` are names of statistics that `row` returns. These three
-    statistics are the number of groups, the number of pairs of rows in the same group but in
-    different cells, and the entropy of the cell given the group.
+    h(x + y) - h(x) - h(y), where x and y are the numbers of rows in the two parts. Therefore, the
+    order of the splits does not matter, and the costs add up to the sum of h over the groups minus
+    the sum of h over the cells. `groups`, `pairs` and `entropy` are names of statistics that `row`
+    returns. These three statistics are the number of groups, the number of pairs of rows in the
+    same group but in different cells, and the entropy of the cell given the group.
     """
     costs = {
         "unit": to_double(row("n_cells") - row(groups)),
@@ -227,8 +227,8 @@ def merge_distance(row: Row, split_cost: str, merge_cost: str) -> Terms:
 def k_measure(label: Column, cluster: Column) -> pl.Expr:
     """Geometric mean of B-cubed precision and recall.
 
-    B-cubed precision is also called average cluster purity, and B-cubed recall average entity
-    purity.
+    B-cubed precision is also called average cluster purity, and B-cubed recall is also called
+    average entity purity.
 
     Facts
     -----
@@ -258,7 +258,7 @@ def _closest_expression(label: Column, cluster: Column, name: str, beta: float =
 
 
 def closest_cluster_precision(label: Column, cluster: Column) -> pl.Expr:
-    """Mean of the clusters' best Jaccard indices with any label.
+    """Best Jaccard index of each cluster with any label, averaged over the clusters.
 
     All clusters have the same weight, regardless of their size.
 
@@ -286,7 +286,7 @@ def closest_cluster_precision(label: Column, cluster: Column) -> pl.Expr:
 
 
 def closest_cluster_recall(label: Column, cluster: Column) -> pl.Expr:
-    """Mean of the labels' best Jaccard indices with any cluster.
+    """Best Jaccard index of each label with any cluster, averaged over the labels.
 
     All labels have the same weight, regardless of their size.
 
@@ -333,7 +333,7 @@ def closest_cluster_f_score(label: Column, cluster: Column, *, beta: float = 1.0
     Parameters
     ----------
     beta : float
-        Weight of recall relative to precision, at least 0. A value of 2 makes recall twice as
+        Nonnegative weight of recall relative to precision. A value of 2 makes recall twice as
         important as precision.
 
     Raises
@@ -424,10 +424,10 @@ def generalized_merge_distance(
 
     Splitting a cluster into x and y rows, or merging clusters of x and y rows, costs 1 ('unit'), x
     · y ('product') or (x + y) ln(x + y) - x ln x - y ln y ('entropy'). All splits come first, so
-    rows with different labels are never merged. The order of the splits and the order of the merges
-    do not matter. If both costs are 'unit', the distance is basic_merge_distance. If both costs are
-    'product', the distance is fp + fn, which is half of mirkin_metric. If both costs are 'entropy',
-    the distance is n times variation_of_information.
+    rows with different labels are never merged. Neither the order of the splits nor the order of
+    the merges matters. If both costs are 'unit', the distance is basic_merge_distance. If both
+    costs are 'product', the distance is fp + fn, which is half of mirkin_metric. If both costs are
+    'entropy', the distance is n times variation_of_information.
 
     Facts
     -----

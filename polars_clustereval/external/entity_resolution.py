@@ -70,9 +70,10 @@ def resolution_totals(table: ContingencyTable) -> pl.LazyFrame:
 
     total, n_dropped and n_noise are numbers of rows, and n_labels, n_clusters and n_cells are the
     numbers of labels, clusters and contingency cells. tp, fp, fn and tn are counts of pairs of
-    rows, which the result also has as shares of all pairs. mi, hl and hc are the mutual information
-    and the conditional entropies. The other columns are the partition columns and the statistics of
-    B-cubed, exact matches, LEA, closest clusters and the number of contingency tables.
+    rows, and the result also contains them as shares of all pairs. mi, hl and hc are the mutual
+    information and the conditional entropies. The other columns are the partition columns and the
+    statistics of B-cubed, exact matches, LEA, closest clusters and the number of contingency
+    tables.
     """
     labels, clusters = _labels_with_jaccard(table), _clusters_with_jaccard(table)
     counts = table.join_partitions(
@@ -124,17 +125,18 @@ def _clusters_with_jaccard(table: ContingencyTable) -> pl.LazyFrame:
 def _count_sizes(
     table: ContingencyTable, sizes: pl.LazyFrame, size: str, counts: pl.LazyFrame
 ) -> pl.LazyFrame:
-    """Return one row per partition and size of a label or a cluster, with the columns of `counts`.
+    """Return one row per combination of partition and size, with the columns of `counts`.
 
-    `sizes` is table.label_sizes or table.cluster_sizes, and `size` is the name of the column with
-    the size. In the result, copies is the number of labels or clusters of that size.
+    The sizes are those of the labels or of the clusters. `sizes` is table.label_sizes or
+    table.cluster_sizes, and `size` is the name of the size column. In the result, copies is the
+    number of labels or clusters of that size.
     """
     histogram = sizes.group_by(*table.keys, size).agg(pl.col("copies").sum())
     return table.join_partitions(histogram, counts)
 
 
 def _count_cells_by_size(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per partition and cell size n, with copies, the number of cells of n rows."""
+    """Return one row per partition and cell size n, where copies is the number of such cells."""
     return table.cells.group_by(*table.keys, "n").agg(pl.col("copies").sum())
 
 
@@ -223,13 +225,13 @@ def entity_resolution_report(
     frame : DataFrame or LazyFrame
         The records. A LazyFrame is read as a stream when you collect the result.
     label, cluster : str or Expr
-        The true entity and the assigned entity. Any type that can be grouped is allowed. Rows with
-        a NULL label or cluster are left out.
+        The true entity and the assigned entity of each record. Any type that can be grouped is
+        allowed. Rows with a NULL label or cluster are left out.
     split_cost, merge_cost : {'unit', 'product', 'entropy'}
         The cost of splitting a cluster, and the cost of merging two clusters, in
         generalized_merge_distance.
     beta : float
-        Weight of recall in the F scores except exact_match_f_score, at least 0.
+        Nonnegative weight of recall in all F scores except exact_match_f_score.
     weight, partition_by, noise, noise_as : as in external_report
     metrics : sequence of str, optional
         Columns to return after the partition columns, in this order. By default, all columns are
@@ -245,11 +247,11 @@ def entity_resolution_report(
         - n_dropped: the number of rows with a NULL label or cluster.
         - n_noise: the number of noise rows.
         - n_labels, n_clusters: the numbers of labels and of clusters.
-        - one column per measure, which has the name of its expression, and is NULL if the measure
-          is undefined.
+        - one column per measure, which has the same name as the measure's expression and is NULL if
+          the measure is undefined.
 
-        If there are no rows, n is 0 and every measure is NULL, or the result is empty if you pass
-        partition_by.
+        If there are no rows, n is 0 and every measure is NULL, unless you pass partition_by, in
+        which case the result is empty.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Mutual information, and the entropies of labels and clusters, in nats.
 
 The entropies are computed as sums of the mutual information mi and the two conditional entropies hl
-and hc, and never as differences. Therefore no digits are lost, even for independent, identical and
+and hc, and never as differences. Therefore, no digits are lost, even for independent, identical and
 nearly trivial labelings.
 """
 
@@ -35,8 +35,8 @@ def cell_difference_terms(row: Row) -> Terms:
     """Return the columns size_product, mean and difference of a contingency cell.
 
     `row` returns the column with a given name. size_product is label_size x cluster_size. mean is
-    size_product / total, which would be the expected number of rows if label and cluster were
-    independent. difference is n - mean, computed from exact integers.
+    size_product / total, the number of rows expected if label and cluster are independent.
+    difference is n - mean, computed from exact integers.
     """
     n, total = widen(row("n")), widen(row("total"))
     size_product = widen(row("label_size")) * widen(row("cluster_size"))
@@ -52,7 +52,7 @@ def cell_information_terms(row: Row) -> Terms:
 
     information_terms computes the mutual information and the conditional entropies from the sums of
     the returned columns over cells. These sums are exact, because columns whose names begin with
-    `fixed` are in fixed point. `row` returns a column by its name: n, copies (how often the cell
+    `fixed` are in fixed point. `row` returns a column by name: n, copies (how often the cell
     counts), label_size, cluster_size, size_product (the product of the two sizes), mean (the number
     of rows expected by chance) or difference (n - mean).
     """
@@ -70,9 +70,9 @@ def cell_information_terms(row: Row) -> Terms:
 def information_terms(row: Row) -> Terms:
     """Return the columns mi (mutual information), hl = H(label|cluster) and hc = H(cluster|label).
 
-    mi, hl and hc are statistics of a partition, in nats. `row` returns a column by its name: total
-    (the number of rows) or one of the sums of cell_information_terms over the nonempty cells. An
-    empty cell also has a deviance, which is the number of rows expected in the cell.
+    mi, hl and hc are statistics of a partition, in nats. `row` returns a column by name: total (the
+    number of rows) or one of the sums of cell_information_terms over the nonempty cells. An empty
+    cell also has a deviance, which is the number of rows expected in the cell.
     """
     n = to_double(row("total"))
     of_empty_cells = widen(row("total")) * widen(row("total")) - row("size_products")
@@ -93,7 +93,7 @@ def information_statistics(label: Column, cluster: Column) -> StructLists:
 def entropy_scores(row: Row) -> Terms:
     """Return expressions for the entropies and the mutual information of a partition.
 
-    `row` returns a column by its name: mi (mutual information), hl = H(label | cluster) or hc =
+    `row` returns a column by name: mi (mutual information), hl = H(label | cluster) or hc =
     H(cluster | label).
     """
     mi, hl, hc = row("mi"), row("hl"), row("hc")

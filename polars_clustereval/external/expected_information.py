@@ -1,21 +1,21 @@
 """The expected mutual information of random labelings with the same sizes.
 
 The expectation is taken over all permutations of the rows. The expected mutual information is the
-sum of E[deviance(x, ab / n)] / n over all pairs of a label size a and a cluster size b. Here n is
+sum of E[deviance(x, ab / n)] / n over all pairs of a label size a and a cluster size b. Here, n is
 the number of rows. The overlap x is the number of rows that the label and the cluster share, and
 has a hypergeometric distribution. A pair of sizes that occurs several times is computed once, and
 weighted by its multiplicity.
 
-The probabilities of overlaps are computed in Loader's saddle-point form, in which no digits cancel.
+The probabilities of overlaps are computed in Loader's saddle-point form, which avoids cancellation.
 The overlaps over which a sum runs are called nodes. If the standard deviation of x is 6 or more,
 the probabilities are a smooth function of x. By Poisson's summation formula, the sum of a smooth
 function over every stride-th x, times stride, equals the full sum to within 1e-15. Therefore, a
 pair of sizes needs at most about 140 nodes, regardless of n. The names of sums with stride 1 begin
 with `fine`, and those of other sums begin with `strided`.
 
-The terms of the pairs are also smooth functions of both sizes. Therefore, a few nodes replace many
-sizes, with multiplicities chosen so that the sum stays the same. This replacement bounds the number
-of pairs of sizes.
+The terms of the pairs are also smooth functions of both sizes. Therefore, a few nodes can replace
+many sizes, with multiplicities chosen so that the sum stays the same. This replacement bounds the
+number of pairs of sizes.
 
 mi is the mutual information, hl is the entropy of the label given the cluster, and hc is the
 entropy of the cluster given the label. emi, ehl and ehc are the expectations of mi, hl and hc for
@@ -66,7 +66,7 @@ def _mean_entropy_above_chance(row: Row, average_method: str) -> pl.Expr:
 
     The result is the denominator of the adjusted mutual information. M is a mean of the label
     entropy mi + hl and the cluster entropy mi + hc, and `average_method` is the kind of mean:
-    'arithmetic', 'geometric', 'min' or 'max'. `row` returns a column by its name: mi (mutual
+    'arithmetic', 'geometric', 'min' or 'max'. `row` returns a column by name: mi (mutual
     information), hl (entropy of the label given the cluster), hc (entropy of the cluster given the
     label), ehl or ehc. emi, ehl and ehc are the expectations of mi, hl and hc for random labelings.
     Subtracting emi would lose digits, so the result is computed from ehl = mi + hl - emi and ehc =
@@ -86,11 +86,11 @@ def _mean_entropy_above_chance(row: Row, average_method: str) -> pl.Expr:
 def _mutual_info_above_chance(row: Row) -> pl.Expr:
     """Return the numerator of the adjusted mutual information, mi - emi.
 
-    `row` returns a column by its name: mi (mutual information), hl (entropy of the label given the
+    `row` returns a column by name: mi (mutual information), hl (entropy of the label given the
     cluster), hc (entropy of the cluster given the label), or emi, ehl and ehc, which are the
     expectations of mi, hl and hc for random labelings. The difference mi - emi equals both ehl - hl
     and ehc - hc. Of these three equal differences, the one with the smallest terms is the most
-    accurate. The choice of the difference matters if most rows are singletons.
+    accurate. The choice among the three matters if most rows are singletons.
     """
     emi, ehl, ehc = row("emi"), row("ehl"), row("ehc")
     return (
@@ -106,13 +106,13 @@ def adjusted_mutual_info(row: Row, average_method: str) -> pl.Expr:
     """Return the adjusted mutual information (mi - emi) / (M - emi), or 1 for equal partitions.
 
     M is a mean of the label entropy mi + hl and the cluster entropy mi + hc, and `average_method`
-    is the kind of mean: 'arithmetic', 'geometric', 'min' or 'max'. `row` returns a column by its
-    name: mi (mutual information), hl (entropy of the label given the cluster), hc (entropy of the
-    cluster given the label), or emi, ehl and ehc, which are the expectations of mi, hl and hc for
-    random labelings.
+    is the kind of mean: 'arithmetic', 'geometric', 'min' or 'max'. `row` returns a column by name:
+    mi (mutual information), hl (entropy of the label given the cluster), hc (entropy of the cluster
+    given the label), or emi, ehl and ehc, which are the expectations of mi, hl and hc for random
+    labelings.
 
     If the quotient is 0 / 0, the result is 0 when mi is 0, as in scikit-learn, and NULL otherwise.
-    The result is NULL with 'min' if all labels or all clusters are singletons. In this case,
+    With 'min', the result is NULL if all labels or all clusters are singletons. In this case,
     scikit-learn returns a value near 1 that depends on rounding errors.
     """
     mean_entropy = _mean_entropy_above_chance(row, average_method)
@@ -208,7 +208,7 @@ def _overlap_node_range(row: Row) -> Terms:
     deviation), least (smallest possible value) or most (largest possible value).
 
     center is a whole number near the mean. The sum is evaluated at center and at every stride-th
-    overlap on both sides of center, up to the distance reach. Overlaps beyond this distance have a
+    overlap on both sides of center, up to a distance of reach. Overlaps beyond this distance have a
     probability of less than 1e-15. stride is 1 if the deviation is less than 6. For larger
     deviations, the probabilities are so smooth that the sum over every stride-th overlap, times
     stride, has the same value as the full sum. The constant 8 in the code accounts for small
@@ -225,13 +225,13 @@ def _overlap_node_range(row: Row) -> Terms:
 
 
 def _overlap_node_counts(row: Row) -> Terms:
-    """Return the columns below, n_nodes and offset for a pair of sizes.
+    """Return the columns `below`, `n_nodes` and `offset` for a pair of sizes.
 
     The nodes are the overlaps (numbers of shared rows) at which a sum is evaluated: center and
-    every stride-th overlap on both sides, up to the distance reach. below is the number of nodes
-    that are smaller than center, and n_nodes is the number of all nodes. offset is center minus the
-    mean overlap, computed from exact integers. `row` returns a column by its name: total,
-    label_size, cluster_size, or a column of _overlap_limits or _overlap_node_range.
+    every stride-th overlap on both sides, up to a distance of reach. `below` is the number of nodes
+    smaller than center, and n_nodes is the number of all nodes. offset is center minus the mean
+    overlap, computed from exact integers. `row` returns a column by name: total, label_size,
+    cluster_size, or a column of _overlap_limits or _overlap_node_range.
     """
     total, a, b = widen(row("total")), widen(row("label_size")), widen(row("cluster_size"))
     center, reach, stride = row("center"), row("reach"), row("stride")
@@ -245,14 +245,14 @@ def _overlap_node_counts(row: Row) -> Terms:
 
 
 def _probability_factors(row: Row) -> Terms:
-    """Return the columns scale, errors and node_share for a pair of sizes.
+    """Return the columns `scale`, `errors` and `node_share` for a pair of sizes.
 
     Consider the probability that a label of size a and a cluster of size b share x of n rows. This
     probability is a ratio of factorials, which are computed with Stirling's formula. The factorials
-    of a, n - a, b, n - b and n do not depend on x. These factorials contribute the factor scale and
-    the exponent errors to the probability. In the expected mutual information, each probability is
-    multiplied by node_share, which is multiplicity x stride / n. `row` returns n, a, b,
-    multiplicity and stride by name.
+    of a, n - a, b, n - b and n do not depend on x. These factorials contribute the factor `scale`
+    and the exponent `errors` to the probability. In the expected mutual information, each
+    probability is multiplied by `node_share`, which is multiplicity x stride / n. `row` returns n,
+    a, b, multiplicity and stride by name.
     """
     n, a, b = row("n"), row("a"), row("b")
     scale = stirling_scale(a) * stirling_scale(n - a) * stirling_scale(b)
@@ -280,11 +280,11 @@ _NODE_COLUMNS = (
 
 
 def _node_overlaps(row: Row) -> Terms:
-    """Return the columns x1 and d of a node, the overlap and the overlap minus its mean.
+    """Return the columns x1 (the overlap of a node) and d (the overlap minus its mean).
 
     A node is an overlap (number of rows that a label and a cluster share) at which a sum is
-    evaluated. The difference d is exact. `row` returns a column by its name: node (the number of
-    the node, from 0), below (the number of the node at center), center (the overlap at that node),
+    evaluated. The difference d is exact. `row` returns a column by name: node (the number of the
+    node, from 0), below (the number of the node at center), center (the overlap at that node),
     stride (the distance between neighboring nodes) or offset (center minus the mean).
     """
     step = row("stride") * (to_double(row("node")) - row("below"))
@@ -294,9 +294,9 @@ def _node_overlaps(row: Row) -> Terms:
 def _node_tables(row: Row) -> Terms:
     """Return the columns x2, x3 and x4 of a 2 x 2 table, and the means m1 .. m4 of x1 .. x4.
 
-    `row` returns a column by its name. For a label of size a and a cluster of size b, x1 of the n
-    rows have both, x2 rows have only the label, x3 rows have only the cluster, and x4 rows have
-    neither. m1 .. m4 are the means of x1 .. x4 for random permutations of the rows.
+    `row` returns a column by name. For a label of size a and a cluster of size b, x1 of the n rows
+    have both, x2 rows have only the label, x3 rows have only the cluster, and x4 rows have neither.
+    m1 .. m4 are the means of x1 .. x4 for random permutations of the rows.
     """
     n, a, b, x1 = row("n"), row("a"), row("b"), row("x1")
     return {
@@ -316,7 +316,7 @@ _TABLE_CELLS = (1, 2, 3, 4)
 def _node_deviances(row: Row) -> Terms:
     """Return the columns d1 .. d4, the deviances x ln(x / m) + m - x of the cells of a 2 x 2 table.
 
-    `row` returns a column by its name: the cells x1 .. x4, the means m1 .. m4 of the cells, or the
+    `row` returns a column by name: the cells x1 .. x4, the means m1 .. m4 of the cells, or the
     difference d = x1 - m1.
     """
     signs = {1: 1, 2: -1, 3: -1, 4: 1}
@@ -326,12 +326,12 @@ def _node_deviances(row: Row) -> Terms:
 
 
 def _node_weights(row: Row) -> Terms:
-    """Return the column weight, by which the deviance of an overlap is multiplied in the sum emi.
+    """Return the column `weight`, by which the deviance of an overlap is multiplied in the sum emi.
 
     emi is the expected mutual information. The weight is probability x multiplicity x stride / n.
-    The probability is computed in Loader's form, in which no digits cancel. `row` returns a column
-    by its name: the cells x1 .. x4 of the 2 x 2 table, the deviances d1 .. d4 of the cells, or
-    scale, errors and node_share of _probability_factors.
+    The probability is computed in Loader's form, which avoids cancellation. `row` returns a column
+    by name: the cells x1 .. x4 of the 2 x 2 table, the deviances d1 .. d4 of the cells, or scale,
+    errors and node_share of _probability_factors.
     """
     scale = stirling_scale(row("x1"))
     for i in _TABLE_CELLS[1:]:
@@ -343,14 +343,14 @@ def _node_weights(row: Row) -> Terms:
 
 
 def _node_terms(row: Row) -> Terms:
-    """Return the columns emi, strided_emi, fine_ehl and fine_ehc, which are terms of an overlap x1.
+    """Return the columns emi, strided_emi, fine_ehl and fine_ehc, the terms for an overlap x1.
 
     emi is weight x d1, the term of the overlap in the expected mutual information. strided_emi
     equals emi if stride > 1, and is 0 otherwise. If stride is 1, fine_ehl is the term of the
     overlap in the expected entropy of the label given the cluster, and fine_ehc is the term in the
     expected entropy of the cluster given the label. For other strides, fine_ehl and fine_ehc are 0,
-    because the expected entropies are computed from strided_emi. `row` returns a column by its
-    name: weight, d1, x1, stride, or the sizes a and b of label and cluster.
+    because the expected entropies are computed from strided_emi. `row` returns a column by name:
+    weight, d1, x1, stride, or the sizes a and b of label and cluster.
     """
     weight, x1, fine = row("weight"), row("x1"), row("stride") == 1
     ehl = weight * x1 * log_ratio(row("b"), x1.clip(1.0))
@@ -370,8 +370,8 @@ def _strided_terms(row: Row) -> Terms:
     the sum of the terms of these pairs in the entropy of the labels, and strided_ehc is the
     corresponding sum in the entropy of the clusters. If stride is 1, strided_ehl and strided_ehc
     are 0. To get the terms of the expected conditional entropies, subtract the terms of the
-    expected mutual information. `row` returns a column by its name: n, the number of rows; the
-    sizes a and b; stride; or multiplicity, the number of such pairs.
+    expected mutual information. `row` returns a column by name: n, the number of rows; the sizes a
+    and b; stride; or multiplicity, the number of such pairs.
     """
     n, a, b, fine = row("n"), row("a"), row("b"), row("stride") == 1
     share = row("multiplicity") * (a / n) * (b / n)
@@ -382,7 +382,7 @@ def _strided_terms(row: Row) -> Terms:
 
 
 def expected_entropy_terms(row: Row) -> Terms:
-    """Return the columns ehl and ehc of a partition, computed from the sums _EXPECTED_SUMS.
+    """Return the columns ehl and ehc of a partition, computed from the sums in _EXPECTED_SUMS.
 
     For random labelings, ehl is the expected entropy of the label given the cluster, and ehc is the
     expected entropy of the cluster given the label. `row` returns a sum by its name. ehl is
@@ -446,9 +446,9 @@ def _expected_sums(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _sum_size_pairs(pairs: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    """Return the columns `by` and the sums _EXPECTED_SUMS, with one row per group of `by`.
+    """Return the columns in `by` and the sums in _EXPECTED_SUMS, with one row per group of `by`.
 
-    The sums add up the columns of _node_terms and _strided_terms. `pairs` has one row per pair of a
+    Each sum adds up a column of _node_terms or _strided_terms. `pairs` has one row per pair of a
     label size and a cluster size, with total (the number of all rows), label_size, cluster_size and
     multiplicity (how often the pair occurs). If `by` is empty, the result has one row.
     """
@@ -471,7 +471,7 @@ def _as_shares(terms: Terms) -> Terms:
 
 
 def _size_pairs(table: ContingencyTable) -> pl.LazyFrame:
-    """Return one row per partition, label size and cluster size that occur in `table`.
+    """Return one row per combination of partition, label size and cluster size in `table`.
 
     The columns are the partition columns, total (the number of rows in the partition), label_size,
     cluster_size, and multiplicity, the number of pairs of a label and a cluster with these sizes.
@@ -507,14 +507,14 @@ _MAX_OCTAVE_SIZES = 32
 def _reduce_sizes(sizes: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
     """Return `sizes` with fewer rows, in which a few nodes replace many sizes.
 
-    `sizes` has one row per partition (columns `keys`) and size of a label or cluster. The column
-    multiplicity is the number of labels or clusters that have the size. An octave is a range of
-    sizes: 64 to 128, 128 to 256, and so on. If a partition has more than 32 sizes in an octave,
-    these sizes are replaced by the nodes, which are 18 whole numbers in the octave. The
-    multiplicities of the nodes are real numbers. For any polynomial of degree 17, the sum over the
-    nodes equals the sum over the sizes. For the terms of the expected mutual information, these two
-    sums agree to within 1e-14. This replacement bounds the number of pairs of a label size and a
-    cluster size.
+    `sizes` has one row for each combination of a partition (columns `keys`) and a label or cluster
+    size. The column multiplicity is the number of labels or clusters that have the size. An octave
+    is a range of sizes: 64 to 128, 128 to 256, and so on. If a partition has more than 32 sizes in
+    an octave, these sizes are replaced by the nodes, which are 18 whole numbers in the octave. The
+    multiplicities of the nodes are real numbers. For any polynomial of degree 17 or less, the sum
+    over the nodes equals the sum over the sizes. For the terms of the expected mutual information,
+    these two sums agree to within 1e-14. This replacement bounds the number of pairs of a label
+    size and a cluster size.
     """
     size, by = pl.col("size"), [*keys, "unit"]
     unit = pl.lit(2.0).pow((size + 0.5).log(2).floor() - 6)
@@ -528,16 +528,16 @@ def _reduce_sizes(sizes: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
 
 
 def _replace_by_nodes(sizes: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    """Return 18 rows for each group of `by`, the nodes that replace the sizes in the group.
+    """Return the 18 nodes that replace the sizes in each group of `by`.
 
     `by` lists the partition columns and the column unit. A group contains the sizes of a partition
-    from 64 times unit to 128 times unit. `sizes` has one row per size, with the columns size and
-    multiplicity (how often the size occurs). The result has the columns `by`, size (the node, which
-    is a number in OCTAVE_NODES times unit) and multiplicity.
+    between 64 times unit and 128 times unit. `sizes` has one row per size, with the columns size
+    and multiplicity (how often the size occurs). The result has the columns `by`, size (the node,
+    which is a number in OCTAVE_NODES times unit) and multiplicity.
     """
 
     def node_weights(row: Row) -> Terms:
-        """Return the columns weight_0 .. weight_17, which divide a size among the 18 nodes.
+        """Return the columns weight_0 .. weight_17, which distribute a size among the 18 nodes.
 
         The columns are the barycentric weights of the polynomial through the nodes, evaluated at
         the size and not yet divided by their sum. `row` returns the column size or unit by its
@@ -577,13 +577,13 @@ def _sum_strided_terms(row: Row) -> Terms:
 
 
 def expected_sums_as_list(cells: StructLists, carried: Terms) -> StructLists:
-    """Return one struct per group of rows, which contains `carried` and _EXPECTED_SUMS.
+    """Return one struct per group of rows, with the fields of `carried` and _EXPECTED_SUMS.
 
-    The sums add up the terms of _node_terms and _strided_terms. The sum emi is the expected mutual
+    Each sum adds up a column of _node_terms or _strided_terms. The sum emi is the expected mutual
     information. `cells` has a list for each group, with one struct per contingency cell (see
-    cells_as_list). `carried` maps names to expressions, each of which aggregates the list of a
-    group to one value. An expression has no variables, so values that are used together with the
-    sums must be in the same struct.
+    cells_as_list). `carried` maps names to expressions, each of which aggregates a group's list
+    into one value. An expression has no variables, so values that are used together with the sums
+    must be in the same struct.
     """
     pairs = cells.select({**carried, **_size_pairs_as_list()}).add_stages(*_SIZE_PAIR_STAGES)
     names = (*carried, *_STRIDED_SUMS)
@@ -621,7 +621,8 @@ def _nodes_as_list(pairs: StructLists, carried: tuple[str, ...]) -> StructLists:
 
     `pairs` has one struct per pair of a label size and a cluster size, with the fields `carried`,
     _NODE_COLUMNS and n_nodes, the number of nodes for the pair. Each struct in the result has the
-    fields `carried` and _NODE_COLUMNS of a pair, and the field node, the number of the node from 0.
+    fields `carried` and _NODE_COLUMNS of a pair, and the field node, which numbers the nodes of the
+    pair from 0.
     """
     most = element_field("n_nodes").max().fill_null(0)
     number = pl.int_range(pl.len().cast(pl.Int64) * most, dtype=pl.Int64)

@@ -41,9 +41,8 @@ def external_findings(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per finding. The rows are sorted by partition, then by
-        severity with the worst first, then by size with the largest first. The result has the
-        partition columns and these columns:
+        Same kind as `frame`, one row per finding. The rows are sorted by partition, severity (worst
+        first) and size (largest first). The result has the partition columns and these columns:
 
         - severity: 'problem', 'warning' or 'note'.
         - code: one of the codes below.
@@ -77,9 +76,8 @@ def external_findings(
 
     Notes
     -----
-    The limits are conventions, not statistical tests. If you prefer other limits, judge the
-    findings by the column value. In SQL: ``FROM clustereval.external_findings(tbl, label,
-    cluster)``.
+    The limits are conventions, not statistical tests. If you prefer other limits, apply them to the
+    column value. In SQL: ``FROM clustereval.external_findings(tbl, label, cluster)``.
 
     Examples
     --------
@@ -128,7 +126,7 @@ def _rows_of_partitions(table: ContingencyTable, noise_as: str | None) -> pl.Laz
 def _find_divided(
     table: ContingencyTable, side: str, other: str, place: int, code: str, words: str
 ) -> pl.LazyFrame:
-    """Return a finding for each cluster, or for each label, whose rows are divided.
+    """Return a finding for each cluster or label whose rows are divided.
 
     `side` is the column to report on, 'cluster' or 'label', and `other` is the other column.
     `place` and `code` are passed to make_finding. `words` is the text that follows the share of the

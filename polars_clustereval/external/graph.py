@@ -93,8 +93,8 @@ def graph_report(
         The nodes, one row per id. Rows without a cluster are left out, along with all of their
         edges. A LazyFrame is read when you collect the result.
     id, cluster : str or Expr
-        The columns of `frame` with the id and the cluster of each node. An id must not have several
-        rows with a cluster.
+        The columns of `frame` with the id and the cluster of each node. An id must not have more
+        than one row with a cluster.
     edges : DataFrame or LazyFrame
         The undirected edges. Rows with the same two ids, in either order, count as one edge, and
         their weights are added.
@@ -102,16 +102,17 @@ def graph_report(
         The columns of `edges` with the ids of the two ends, which must have the same type as id. An
         edge is left out if one of its ends is NULL or has no cluster.
     weight : str or Expr, optional
-        A column of `edges` with finite numbers >= 0. By default, each row has weight 1.
+        A column of `edges` that contains finite numbers >= 0. By default, each row has weight 1.
     partition_by : str, Expr or sequence of these, optional
-        Columns of both frames, whose groups are evaluated separately. Each partition is a separate
-        graph, in which an edge joins two nodes of the same partition. NULL is also a partition.
+        Columns in both frames that define the groups to evaluate separately. Each partition is a
+        separate graph, in which an edge joins two nodes of the same partition. NULL is also a
+        partition.
     noise : object, optional
-        The value of cluster that marks noise.
+        The cluster value that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Whether noise counts as an ordinary cluster, is left out, or counts as one cluster per node.
     resolution : float
-        The parameter gamma of the modularity, at least 0. A larger value favors more clusters.
+        The nonnegative parameter gamma of the modularity. A larger value favors more clusters.
     metrics : sequence of str, optional
         Columns to return after the partition columns, in this order. By default, all columns are
         returned. Work that is needed only for other columns is skipped.

@@ -6,9 +6,9 @@ id to itself. As in networkx, a self-loop adds two to the degree of its node. Th
 of a second frame that have a cluster. An edge is left out, and counted as dropped, if one of its
 ends is not in any cluster.
 
-Nodes and clusters have numbers, which are shorter than ids and therefore faster to join and to
-group by. The number of a cluster is the number of one of its nodes. An inner edge joins two nodes
-in the same cluster, and a cut edge joins two nodes in different clusters.
+Nodes and clusters are numbered, because numbers are shorter than ids and therefore faster to join
+and to group by. The number of a cluster is the number of one of its nodes. An inner edge joins two
+nodes in the same cluster, and a cut edge joins two nodes in different clusters.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _NODES = 2**32
 
 @dataclass(frozen=True, kw_only=True)
 class GraphColumns:
-    """The columns of the frames of nodes and edges, as the user passes them."""
+    """The columns of the node and edge frames, as passed by the user."""
 
     id: Column
     cluster: Column
@@ -112,12 +112,12 @@ def _check_end_types(nodes: pl.LazyFrame, edges: pl.LazyFrame, keys: dict[str, s
 def _read_edges(
     frame: object, columns: GraphColumns, keys: dict[str, str]
 ) -> tuple[pl.LazyFrame, pl.LazyFrame | None]:
-    """Return the rows of the frame of edges, and a frame that describes invalid weights.
+    """Return the rows of the edge frame, and a frame that describes any invalid weights.
 
     `frame` is the user's argument edges, and `keys` maps the internal names of the partition
     columns to the user's names. The first result has the partition columns, left, right and weight.
-    The second result has the first weight that is not a finite number >= 0 and the number of such
-    weights, or is None if there is no column of weights.
+    The second result contains the first weight that is not a finite number >= 0 and the number of
+    such weights. It is None if there is no weight column.
     """
     lazy = check_is_frame(frame, "edges")
     check_column_names(list(keys.values()), "edges: partition_by", lazy.collect_schema().names())
@@ -173,8 +173,8 @@ def _check_weight_sums(facts: pl.DataFrame) -> None:
 def _check_node_ids(facts: pl.DataFrame) -> None:
     """Raise an error if an id with a cluster is NULL or has several rows.
 
-    `facts` has one row: the number of rows with a NULL id, an id with several rows, and whether
-    there is such an id.
+    `facts` has one row, which contains the number of rows with a NULL id, an id that has several
+    rows, and whether such an id exists.
     """
     n_null, twice, is_twice = facts.row(0)
     if n_null:
@@ -198,7 +198,7 @@ def read_graph(
     """Check the user's arguments, and return the graph.
 
     `frame` contains the nodes and their clusters. `results` lists the other columns of the final
-    result, with which the names of partition columns must not conflict.
+    result. The names of the partition columns must not conflict with these columns.
     """
     lazy = check_frame(frame)
     check_noise_as(options.noise, options.noise_as)
@@ -237,14 +237,14 @@ def is_dense(row_min_neighbors: pl.Expr, n_nodes: pl.Expr) -> pl.Expr:
     """Return whether a cluster has so many edges that it must be connected and have no bridges.
 
     The condition is that every node has at least two neighbors, and is joined to at least half of
-    the nodes (rounded down). Chartrand (1966) proves that to split such a cluster, you must remove
-    at least as many edges as the node with the fewest neighbors has.
+    the nodes (rounded down). Chartrand (1966) proves that splitting such a cluster requires
+    removing at least as many edges as its least connected node has neighbors.
     """
     return (row_min_neighbors >= 2) & (row_min_neighbors >= n_nodes // 2)
 
 
 def _conductance(row_total: pl.Expr) -> pl.Expr:
-    """Return the conductance of a cluster, given the weight of all edges in the partition.
+    """Return the conductance of a cluster, given the total weight of the edges in the partition.
 
     The conductance is the weight of the cluster's cut edges divided by the volume of the cluster or
     of the rest of the graph, whichever is smaller. The volume of a set of nodes is the sum of their
@@ -276,9 +276,9 @@ class Graph:
     def ids(self) -> pl.LazyFrame:
         """One row per id, with the columns id, cluster, times, n_dropped, is_noise and node.
 
-        times is the number of rows of the id that have a cluster, and n_dropped is the number of
-        other rows of the id. The result also has the partition columns. Collecting the frame raises
-        an error if an id with a cluster is NULL or occurs twice.
+        times is the number of the id's rows that have a cluster, and n_dropped is the number of its
+        other rows. The result also includes the partition columns. Collecting the frame raises an
+        error if an id with a cluster is NULL or occurs twice.
         """
         schema = self.rows.collect_schema()
         cluster = pl.col("cluster")
@@ -306,7 +306,7 @@ class Graph:
         """One row per node, with the columns id, cluster, node and cluster_no.
 
         node is the number of the node, and cluster_no is the number of its cluster. cluster is NULL
-        for noise nodes that count as singletons. The result also has the partition columns.
+        for noise nodes that count as singletons. The result also includes the partition columns.
         """
         noise_as = self.options.noise_as
         ids = self.ids.filter(pl.col("times") > 0)
@@ -323,13 +323,13 @@ class Graph:
 
     @cached_property
     def joined_edges(self) -> pl.LazyFrame:
-        """One row per edge, with the number n_rows of its rows and their total weight.
+        """One row per edge, with n_rows (the number of rows of the edge) and their total weight.
 
         low and high are the nodes of the edge, with the lower node first, and low_cluster and
-        high_cluster are the numbers of their clusters. The result also has the partition columns.
-        In each partition, a row in which low is NULL represents all edges with an end that is not
-        in any cluster. Collecting the frame raises an error unless twice the sum of the weights is
-        finite, because the volume of a cluster can be that large.
+        high_cluster are the numbers of their clusters. The result also includes the partition
+        columns. In each partition, a row in which low is NULL represents all edges with an end that
+        is not in any cluster. Collecting the frame raises an error unless twice the sum of the
+        weights is finite, because the volume of a cluster can be that large.
         """
         rows = self.ends
         for end, number, cluster in (("left", "one", "of_one"), ("right", "two", "of_two")):
@@ -363,7 +363,7 @@ class Graph:
 
     @cached_property
     def edges(self) -> pl.LazyFrame:
-        """The rows of joined_edges with both ends in clusters, with is_inner and is_loop added."""
+        """Joined edges whose ends are both in clusters, with is_inner and is_loop added."""
         return self.joined_edges.filter(pl.col("pair").is_not_null()).with_columns(
             is_inner=pl.col("low_cluster") == pl.col("high_cluster"),
             is_loop=pl.col("low") == pl.col("high"),
@@ -449,7 +449,7 @@ class Graph:
         return rows.with_columns(conductance=_conductance(pl.col("total"))).cache()
 
     def links_of(self, chosen: pl.LazyFrame) -> pl.LazyFrame:
-        """Return the links in the chosen clusters, in the form that graph_paths takes.
+        """Return the links in the chosen clusters, in the form that graph_paths expects.
 
         Links are the inner edges that are not self-loops. `chosen` is a frame with the numbers of
         the chosen clusters in the column cluster_no.
@@ -462,8 +462,8 @@ class Graph:
     def tree_edges(self) -> pl.LazyFrame:
         """One row per edge of a spanning forest of the clusters, with is_bridge.
 
-        The result also has the columns of links_of. Clusters for which is_dense is True are left
-        out, because they have no bridges. Clusters of two nodes need no search.
+        The result also includes the columns of links_of. Clusters for which is_dense is True are
+        left out, because they have no bridges. No search is needed for clusters with two nodes.
         """
         n_nodes = pl.col("n_nodes")
         open_clusters = self.clusters.filter(
@@ -494,7 +494,7 @@ class Graph:
         return rows.with_columns(n_components=n_components).cache()
 
     def diameters(self, max_nodes: int) -> pl.LazyFrame:
-        """Return cluster_no and diameter for connected clusters of at most max_nodes nodes.
+        """Return cluster_no and diameter for connected clusters with at most max_nodes nodes.
 
         No search is needed for a complete graph, which has diameter 1, or for another graph in
         which one node is a neighbor of all other nodes, which has diameter 2.
@@ -515,11 +515,11 @@ class Graph:
         return pl.concat([known, measure_diameters(self.links_of(chosen))])
 
     def row_counts(self) -> pl.LazyFrame:
-        """Return one row per partition with the numbers of rows that reports show separately.
+        """Return one row per partition with the row counts that reports show separately.
 
         n_dropped is the number of rows without a cluster, and n_noise is the number of noise nodes.
         n_dropped_edges is the number of rows of edges with an end that is not in any cluster, and
-        n_duplicate_edges is the number of rows that repeat an edge. The result also has the
+        n_duplicate_edges is the number of rows that repeat an edge. The result also includes the
         partition columns.
         """
         by, rows = list(self.keys), pl.col("n_rows")

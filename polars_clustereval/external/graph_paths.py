@@ -1,4 +1,4 @@
-"""Searches in the graphs of clusters: spanning forests, bridges and diameters.
+"""Graph searches within clusters: spanning forests, bridges and diameters.
 
 Nodes are numbered from 0. A link is an edge between two different nodes in the same cluster. A
 frame of links has the columns cluster_no, low (the lower node) and high (the higher node), and
@@ -29,7 +29,7 @@ _BLOCK = 4_000_000
 
 
 def _join_ranges(starts: Integers, counts: Integers) -> Integers:
-    """Return k ranges of whole numbers in one array, given `starts` (k,) and `counts` (k,)."""
+    """Return an array that joins k ranges of integers, given `starts` (k,) and `counts` (k,)."""
     before = np.cumsum(counts) - counts
     return np.asarray(np.repeat(starts - before, counts) + np.arange(counts.sum()))
 
@@ -44,10 +44,10 @@ class _Adjacency(NamedTuple):
     neighbors: Integers
 
     def expand(self, nodes: Integers) -> Iterator[tuple[Integers, Integers]]:
-        """Yield the positions of nodes in `nodes`, paired with their neighbors, in blocks.
+        """Yield positions in `nodes` together with the neighbors of the nodes there, in blocks.
 
-        Each pair of a node and one of its neighbors is in exactly one block. A block has about
-        _BLOCK neighbors, or all neighbors of a single node.
+        Each pair of a node and one of its neighbors is in exactly one block. A block contains at
+        most _BLOCK neighbors, unless a single node has more.
         """
         counts = self.starts[nodes + 1] - self.starts[nodes]
         ends = np.cumsum(counts)
@@ -73,7 +73,7 @@ def _make_adjacency(low: Integers, high: Integers, n: int) -> _Adjacency:
 def _take_firsts(values: Integers, marks: Integers) -> Booleans:
     """Return a mask (m,) of the first occurrence of each value in `values` (m,).
 
-    `marks` is a working array with an element for each possible value, and is overwritten.
+    `marks` is a work array with one element for each possible value. It is overwritten.
     """
     places = np.arange(values.size)
     marks[values[::-1]] = places[::-1]
@@ -86,7 +86,7 @@ def _take_firsts(values: Integers, marks: Integers) -> Booleans:
 
 
 class _Forest(NamedTuple):
-    """A spanning forest, given by the nodes in each level and the parent of each node.
+    """A spanning forest, represented by the nodes in each level and the parent of each node.
 
     Level 0 contains the roots, which have parent -1. The children of a node are next to each other
     in the next level.
@@ -97,7 +97,7 @@ class _Forest(NamedTuple):
 
 
 def _grow_forest(adjacency: _Adjacency, roots: Integers) -> _Forest:
-    """Return the forest that a breadth-first search finds from `roots`, one node of each part."""
+    """Return the forest found by a breadth-first search from `roots`, which has a node per part."""
     n = adjacency.starts.size - 1
     parents, marks = np.full(n, -1), np.empty(n, np.int64)
     is_known = np.zeros(n, np.bool_)
@@ -144,7 +144,7 @@ def _number_nodes(forest: _Forest) -> tuple[Integers, Integers]:
 
 
 def _find_bridges(low: Integers, high: Integers, forest: _Forest) -> Booleans:
-    """Return a mask (n,) of the nodes whose edge to the parent is a bridge.
+    """Return a mask (n,) of the nodes whose edge to their parent is a bridge.
 
     The edge from a node to its parent is a bridge unless a link that is not in the forest leads
     from the subtree of the node to a node outside the subtree. The preorder number of a node
@@ -192,9 +192,9 @@ def _tree_edges_of(links: pl.DataFrame) -> pl.DataFrame:
 
 
 def find_tree_edges(links: pl.LazyFrame) -> pl.LazyFrame:
-    """Return the edges of a spanning forest of the links, with the column is_bridge.
+    """Return the edges of a spanning forest for the links, with the column is_bridge.
 
-    The forest contains every bridge. The result also has the columns of `links`.
+    The forest contains every bridge. The result also includes the columns of `links`.
     """
     schema = pl.Schema({**dict.fromkeys(LINK_COLUMNS, pl.Int64()), "is_bridge": pl.Boolean()})
     return links.select(LINK_COLUMNS).map_batches(_tree_edges_of, schema=schema, **_WHOLE_INPUT)
@@ -237,11 +237,12 @@ class _Searches(NamedTuple):
 
 
 def _longest_paths(adjacency: _Adjacency, firsts: Integers) -> Integers:
-    """Return the diameters (c,) of the clusters, given the first node of each cluster (c + 1,).
+    """Return the diameters (c,) of the clusters, given `firsts` (c + 1,).
 
-    For k = 1, 2, ..., a search finds the nodes that are at most k links away from each of 64 start
-    nodes. Each node stores one bit for each start node of a search. Searches with about _BLOCK
-    neighbors in total run together.
+    `firsts` contains the first node of each cluster, followed by the number of nodes. For k = 1, 2,
+    ..., a search finds the nodes that are at most k links away from each of 64 start nodes. Each
+    node stores one bit for each start node of a search. Searches are run together in groups with
+    about _BLOCK neighbors in total.
     """
     sizes, n_neighbors = np.diff(firsts), np.diff(adjacency.starts[firsts])
     n_searches = -(-sizes // 64)
@@ -263,7 +264,7 @@ def _longest_paths(adjacency: _Adjacency, firsts: Integers) -> Integers:
 def _search_blocks(
     adjacency: _Adjacency, firsts: Integers, sizes: Integers, blocks: Integers
 ) -> Integers:
-    """Return the largest distance (s,), in links, from the 64 start nodes of each search.
+    """Return, for each search, the largest distance (s,) from its 64 start nodes, in links.
 
     `firsts` (s,) are the first nodes of the clusters that are searched, and `sizes` (s,) are the
     numbers of nodes in these clusters. `blocks` (s,) are the numbers of the blocks of start nodes,

@@ -1,4 +1,4 @@
-"""Scores that are based on mutual information and entropies, some corrected for chance.
+"""Scores based on mutual information and entropy, some of which are corrected for chance.
 
 The scores are sums and ratios of three terms: the mutual information mi and the two conditional
 entropies hl = H(label | cluster) and hc = H(cluster | label).
@@ -44,11 +44,11 @@ NORMALIZED_AVERAGES = (*_AVERAGES, "joint")
 
 
 def adjusted_information_statistics(label: Column, cluster: Column) -> StructLists:
-    """Return the statistics for the adjusted mutual information, one struct per group of rows.
+    """Return the statistics for the adjusted mutual information, as one struct per group of rows.
 
-    The fields are total (the number of rows), mi, hl, hc, emi, ehl and ehc. mi is the mutual
-    information, hl is H(label | cluster), and hc is H(cluster | label). emi, ehl and ehc are the
-    expectations of mi, hl and hc for random labelings with the same group sizes.
+    The fields include total (the number of rows), mi (the mutual information), hl = H(label |
+    cluster) and hc = H(cluster | label). The fields emi, ehl and ehc are the expectations of mi, hl
+    and hc for random labelings with the same group sizes.
     """
     cells = cells_as_list(label, cluster).add_stages(cell_difference_terms)
     totals = {name: term.sum() for name, term in cell_information_terms(element_field).items()}
@@ -61,9 +61,9 @@ def adjusted_information_statistics(label: Column, cluster: Column) -> StructLis
 def _v_measure_score(row: Row, beta: float) -> pl.Expr:
     """Return the V-measure (1 + beta) h c / (beta h + c), or 0 if h = c = 0.
 
-    h is the homogeneity mi / (mi + hl), and c is the completeness mi / (mi + hc). `row` takes the
-    name of a column and returns that column: mi (mutual information), hl = H(label | cluster) or hc
-    = H(cluster | label).
+    h is the homogeneity mi / (mi + hl), and c is the completeness mi / (mi + hc). `row` is a
+    function that returns a column by name. It provides the columns mi (the mutual information), hl
+    = H(label | cluster) and hc = H(cluster | label).
     """
     mi, hl, hc = row("mi"), row("hl"), row("hc")
     score = ratio((1 + beta) * mi, mi + hl + beta * (mi + hc))
@@ -71,12 +71,12 @@ def _v_measure_score(row: Row, beta: float) -> pl.Expr:
 
 
 def _normalized_mutual_info_score(row: Row, average_method: str) -> pl.Expr:
-    """Return the mutual information divided by a mean of the label and the cluster entropy.
+    """Return the mutual information divided by a mean of the label entropy and cluster entropy.
 
-    The label entropy is mi + hl, and the cluster entropy is mi + hc. `average_method` names the
-    mean. If it is 'joint', the divisor is the joint entropy. `row` takes the name of a column and
-    returns that column: mi (mutual information), hl = H(label | cluster) or hc = H(cluster |
-    label).
+    The label entropy is mi + hl, and the cluster entropy is mi + hc. `average_method` specifies the
+    mean. If `average_method` is 'joint', the divisor is the joint entropy instead. `row` is a
+    function that returns a column by name. It provides the columns mi (the mutual information), hl
+    = H(label | cluster) and hc = H(cluster | label).
     """
     mi, hl, hc = row("mi"), row("hl"), row("hc")
     scores = {
@@ -91,11 +91,11 @@ def _normalized_mutual_info_score(row: Row, average_method: str) -> pl.Expr:
 
 
 def _adjusted_information_scores(row: Row, average_method: str) -> Terms:
-    """Return the columns adjusted_mutual_info_score and expected_mutual_info.
+    """Return the scores adjusted_mutual_info_score and expected_mutual_info as columns.
 
-    `row` takes the name of a column of adjusted_information_statistics (mi, hl, hc, emi, ehl or
-    ehc) and returns that column. `average_method` names the mean of the entropies in
-    adjusted_mutual_info_score.
+    `row` is a function that returns a column of adjusted_information_statistics by name. It
+    provides the columns mi, hl, hc, emi, ehl and ehc. `average_method` specifies how
+    adjusted_mutual_info_score averages the two entropies.
     """
     score = adjusted_mutual_info(row, average_method)
     return {"adjusted_mutual_info_score": score, "expected_mutual_info": row("emi")}
@@ -104,13 +104,13 @@ def _adjusted_information_scores(row: Row, average_method: str) -> Terms:
 def information_scores(
     row: Row, average_method: str = "arithmetic", beta: float = 1.0, *, adjusted: bool = False
 ) -> Terms:
-    """Return a column for each score of this module, computed from a partition's statistics.
+    """Return one column for each score in this module, computed from the statistics of a partition.
 
-    `row` takes the name of a column and returns that column: mi (mutual information), hl = H(label
-    | cluster) or hc = H(cluster | label). If `adjusted` is True, `row` also returns emi, ehl and
-    ehc, which are the expectations of mi, hl and hc. The result then includes the adjusted and the
-    expected mutual information. `average_method` applies to the normalized and the adjusted mutual
-    information, and `beta` applies to the V-measure.
+    `row` is a function that returns a column by name. It provides the columns mi (the mutual
+    information), hl = H(label | cluster) and hc = H(cluster | label). If `adjusted` is True, `row`
+    also provides emi, ehl and ehc, which are the expectations of mi, hl and hc. In that case, the
+    result also includes the adjusted and expected mutual information. `average_method` applies to
+    the normalized and adjusted mutual information, and `beta` applies to the V-measure.
     """
     mi, hl, hc = row("mi"), row("hl"), row("hc")
     larger = pl.max_horizontal(hl, hc)
@@ -134,11 +134,10 @@ def information_scores(
 def _information_expression(
     label: Column, cluster: Column, name: str, scores: Callable[[Row], Terms] = information_scores
 ) -> pl.Expr:
-    """Return the score `name` as an expression on two columns.
+    """Return the score called `name` as an expression of the label and cluster columns.
 
     `scores` is a function that returns several scores, and `name` is the name of one of them. The
-    argument of `scores` is a function that takes the name of a field of information_statistics and
-    returns that field.
+    argument of `scores` is a function that returns a field of information_statistics by name.
     """
     return information_statistics(label, cluster).score(scores, name)
 
@@ -148,9 +147,9 @@ def normalized_mutual_info_score(
 ) -> pl.Expr:
     """Mutual information divided by a mean of the label entropy and the cluster entropy.
 
-    average_method names the mean: 'arithmetic', 'geometric', 'min', 'max', or 'joint' for the joint
-    entropy. For random clusters, this score increases with the number of clusters, but
-    adjusted_mutual_info_score does not.
+    average_method specifies the mean and is one of 'arithmetic', 'geometric', 'min' and 'max'. With
+    'joint', the mutual information is divided by the joint entropy instead. For random clusters,
+    this score increases with the number of clusters, but adjusted_mutual_info_score does not.
 
     Facts
     -----
@@ -170,8 +169,8 @@ def normalized_mutual_info_score(
     Parameters
     ----------
     average_method : str
-        How the two entropies are averaged: 'arithmetic', 'geometric', 'min', 'max', or 'joint' for
-        the joint entropy.
+        How to average the two entropies. The options are 'arithmetic', 'geometric', 'min' and
+        'max', as well as 'joint', which uses the joint entropy.
 
     Raises
     ------
@@ -200,8 +199,8 @@ def adjusted_mutual_info_score(
 
     The score is (MI - E) / (M - E), where MI is the mutual information, E is the expectation of MI
     for random labelings, and M is a mean of the label entropy and the cluster entropy.
-    average_method names the mean: 'arithmetic', 'geometric', 'min' or 'max'. Random labelings have
-    a score of 0 on average.
+    average_method specifies the mean and is one of 'arithmetic', 'geometric', 'min' and 'max'.
+    Random labelings have a score of 0 on average.
 
     Facts
     -----
@@ -222,7 +221,8 @@ def adjusted_mutual_info_score(
     Parameters
     ----------
     average_method : str
-        How the two entropies are averaged: 'arithmetic', 'geometric', 'min' or 'max'.
+        How to average the two entropies. The options are 'arithmetic', 'geometric', 'min' and
+        'max'.
 
     Raises
     ------
@@ -298,8 +298,8 @@ def v_measure_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.
     """Weighted harmonic mean of homogeneity and completeness.
 
     The V-measure is (1 + beta) h c / (beta h + c), where h is the homogeneity and c is the
-    completeness. With beta > 1, completeness has more weight. With beta = 1, the score equals
-    normalized_mutual_info_score.
+    completeness. If beta > 1, completeness has more weight than homogeneity. If beta = 1, the score
+    equals normalized_mutual_info_score.
 
     Facts
     -----
@@ -315,7 +315,7 @@ def v_measure_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.
     Parameters
     ----------
     beta : float
-        Weight of completeness relative to homogeneity, at least 0.
+        The nonnegative weight of completeness relative to homogeneity.
 
     Raises
     ------
@@ -335,7 +335,7 @@ def v_measure_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.
 
 
 def variation_of_information(label: Column, cluster: Column) -> pl.Expr:
-    """Sum of the two conditional entropies in nats, a metric on partitions.
+    """Sum of the two conditional entropies in nats, which is a metric on partitions.
 
     Facts
     -----

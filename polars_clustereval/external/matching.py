@@ -1,13 +1,13 @@
-"""Indices of the best one-to-one matching of labels and clusters.
+"""Indices based on the best one-to-one matching of labels and clusters.
 
 A matching pairs each label with at most one cluster and each cluster with at most one label. The
-best matching is the one whose cells have the largest sum of weights. There are several kinds of
+best matching is the one whose cells have the largest total weight. There are several kinds of
 weights, and each kind has its own best matching. Polars computes the contingency table, and numpy
 finds the matchings.
 
-If each noise row counts as a cluster of its own, that cluster has only one label, and a label is
-matched with at most one such cluster. Therefore, all such clusters with the same label are treated
-as a single column of the table, in which no other label has a cell.
+If each noise row counts as a cluster of its own, such a singleton cluster has only one label, and
+each label is matched with at most one singleton. All singletons with the same label are therefore
+treated as a single column of the table. No other label has a cell in this column.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 
 
 def _weight_terms(row: Row) -> Terms:
-    """Return a column for each kind of weight of a contingency cell.
+    """Return one column for each kind of weight of a contingency cell.
 
-    The columns have the names of the sums of weights over the matched cells, such as matched_rows.
-    `row` takes the name of a column of the contingency cells and returns that column: n (the number
-    of rows), label_size or cluster_size.
+    Each column is named after the sum of its weights over the matched cells, for example
+    matched_rows. `row` is a function that returns a column of the contingency cells by name: n (the
+    number of rows), label_size or cluster_size.
     """
     n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
     return {
@@ -57,10 +57,10 @@ _WEIGHTS = tuple(_weight_terms(pl.col))
 
 
 def _matched_totals(table: ContingencyTable) -> pl.LazyFrame:
-    """Return the total weight of the best matching of each partition, for each kind of weight.
+    """Return the total weight of each partition's best matching, for each kind of weight.
 
-    The columns are the partition columns and the names that _weight_terms returns. Partitions
-    without cells are left out. If there are no partition columns, there is always one row.
+    The columns are the partition columns and one column for each kind of weight. Partitions without
+    cells are left out. If there are no partition columns, there is always one row.
     """
     keys = list(table.keys)
     rows = table.label_sizes.select(*keys, "label").with_row_index("row")
@@ -93,10 +93,10 @@ def _matched_totals(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _sum_matched_weights(cells: pl.DataFrame) -> pl.DataFrame:
-    """Return the total weight of the best matching per partition_no, for each kind of weight.
+    """Return the total weight of the best matching of each partition_no, for each kind of weight.
 
-    In `cells`, the columns partition_no, row and column are numbers that start at 0, and the other
-    columns are the weights that _weight_terms returns.
+    In `cells`, the columns partition_no, row and column contain numbers that start at 0. The other
+    columns contain the weights that _weight_terms returns.
     """
     problems, rows, columns = (cells[name].to_numpy() for name in ("partition_no", "row", "column"))
     n_problems = int(problems.max()) + 1 if problems.size else 0
@@ -108,12 +108,11 @@ def _sum_matched_weights(cells: pl.DataFrame) -> pl.DataFrame:
 
 
 def _ranked_rows(table: ContingencyTable) -> pl.LazyFrame:
-    """Return the column expected_rows, which the pair sets index needs, for each partition.
+    """Return, for each partition, the column expected_rows, which the pair sets index needs.
 
-    Labels are ranked by size, and so are clusters. For each rank, the size of the label with this
-    rank is compared with the size of the cluster with this rank. expected_rows is the sum of the
-    smaller of these two sizes over all ranks. Noise rows that count as singletons come last in the
-    ranking.
+    Labels and clusters are each ranked by size. For each rank, the size of the label at that rank
+    is compared with the size of the cluster at that rank. expected_rows is the sum of the smaller
+    of the two sizes over all ranks. Noise rows that count as singletons come last in the ranking.
     """
     keys = list(table.keys)
     labels = _rank_by_size(table.label_sizes, keys, "label_size")
@@ -136,11 +135,11 @@ def _ranked_rows(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _rank_by_size(sizes: pl.LazyFrame, keys: list[str], size: str) -> pl.LazyFrame:
-    """Return the rank of each size in its partition, in descending order of size.
+    """Return the rank of each size within its partition, starting with the largest size.
 
-    The columns are `keys`, `size` and rank, and the largest size has rank 1. `keys` lists the
-    partition columns, and `size` is the name of the column of sizes. Equal sizes get different
-    ranks.
+    The columns are `keys`, `size` and rank, where the largest size has rank 1. `keys` lists the
+    partition columns, and `size` is the name of the column that contains the sizes. Equal sizes get
+    different ranks.
     """
     rank = pl.col(size).rank("ordinal", descending=True)
     ranks = rank.over(keys) if keys else rank
@@ -150,9 +149,9 @@ def _rank_by_size(sizes: pl.LazyFrame, keys: list[str], size: str) -> pl.LazyFra
 def _matching_scores(row: Row, beta: float) -> Terms:
     """Return an expression for each score of matching_report.
 
-    `row` takes the name of a statistic of a partition and returns its column: total, n_labels,
-    n_clusters, expected_rows, or a total weight such as matched_rows. `beta` is the weight of
-    recall in ceaf_f_score.
+    `row` is a function that returns a partition statistic by name: total, n_labels, n_clusters,
+    expected_rows, or a total weight such as matched_rows. `beta` is the weight of recall in
+    ceaf_f_score.
     """
     size = pl.max_horizontal(row("n_labels"), row("n_clusters"))
     shares, sets = row("matched_label_shares"), row("matched_set_shares")
@@ -198,7 +197,7 @@ def matching_report(
     Parameters
     ----------
     beta : float
-        Weight of recall in ceaf_f_score, at least 0.
+        The nonnegative weight of recall in ceaf_f_score.
     frame, label, cluster, weight, partition_by, noise, noise_as : as in external_report
     metrics : sequence of str, optional
         Columns to return after the partition columns, in this order. By default, all columns are
@@ -214,14 +213,14 @@ def matching_report(
 
         - clustering_accuracy (range [0, 1], best 1), the share of rows in matched cells. This index
           is also known as mention-based CEAF.
-        - normalized_clustering_accuracy (range [-0.5, 1], best 1), which is (s - 1) / (k - 1). Here
-          s is the sum over the labels of the share of their rows in matched cells, and k is the
-          number of labels or of clusters, whichever is larger.
+        - normalized_clustering_accuracy (range [-0.5, 1], best 1), which is (s - 1) / (k - 1).
+          Here, s is the sum of each label's share of rows in matched cells, and k is the number of
+          labels or the number of clusters, whichever is larger.
         - pair_sets_index (range [0, 1], best 1), which is (s - E) / (k - E), or 0 if that is
-          negative. Here s is the sum, over the matched pairs of a label and a cluster, of their
-          number of common rows divided by the larger of their sizes. E is the expectation of s for
-          random sets of these sizes, and k is the number of labels or of clusters, whichever is
-          larger.
+          negative. Here, s is a sum over the matched pairs of a label and a cluster. Each pair
+          contributes its number of common rows divided by the larger of the two sizes. E is the
+          expectation of s for random sets of these sizes, and k is the number of labels or the
+          number of clusters, whichever is larger.
         - ceaf_precision (range [0, 1], best 1), the sum of the F1 scores of the matched pairs,
           divided by n_clusters.
         - ceaf_recall (range [0, 1], best 1), the sum of the F1 scores of the matched pairs, divided
@@ -230,21 +229,22 @@ def matching_report(
           ceaf_recall.
 
         With one label and one cluster, all indices are 1. If there are no rows, n is 0 and every
-        index is NULL, or the result is empty if you pass partition_by.
+        index is NULL. With partition_by, the result is empty instead.
 
     Raises
     ------
     ClusterEvalError
-        For the same reasons as external_report. Collecting the result also raises this error if
-        more than 4,000,000 pairs of a label and a cluster depend on each other.
+        For the same reasons as external_report. This error is also raised when the result is
+        collected if a set of connected labels and clusters has more than 4,000,000 pairs of a label
+        and a cluster.
 
     Notes
     -----
     Most labels and clusters are matched immediately, because the weight of their common cell is at
     least the sum of two other weights: the largest weight of another cell of the label, and the
     largest weight of another cell of the cluster. The remaining cells are divided into parts that
-    share no label or cluster, and each part is solved by the Hungarian method. In the worst case,
-    the time of the Hungarian method grows with the third power of the number of labels in a part.
+    share no labels or clusters, and each part is solved with the Hungarian method. In the worst
+    case, the running time of the Hungarian method is cubic in the number of labels in a part.
 
     In SQL: ``FROM clustereval.matching_report(tbl, label, cluster)``.
 

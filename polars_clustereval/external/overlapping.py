@@ -1,4 +1,4 @@
-"""overlapping: scores for overlapping clusterings, in which an id may have several clusters.
+"""overlapping: scores for overlapping clusterings, in which an id may be in several clusters.
 
 Scores that compare pairs of ids are computed from sums over pairs of profiles and pairs of cells
 (see the module covers). Scores that compare a label with a cluster are computed from sums over the
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 def _pairs_by_shared(profile_pairs: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
     """Count the pairs of ids by how many labels or clusters they share.
 
-    The result has one row per partition and positive number of shared members, where the members
-    are either labels or clusters. The columns are the partition columns, shared and pairs. shared
-    is the number of shared members, and pairs is the number of ordered pairs of different ids that
-    share this number of members. `profile_pairs` is Covers.label_pairs or Covers.cluster_pairs, and
-    `keys` lists the partition columns.
+    The result has one row for each combination of a partition and a positive number of shared
+    members. The members are either labels or clusters. The columns are the partition columns,
+    shared and pairs. shared is the number of shared members, and pairs is the number of ordered
+    pairs of different ids that share this number of members. `profile_pairs` is Covers.label_pairs
+    or Covers.cluster_pairs, and `keys` lists the partition columns.
     """
     is_same = (pl.col("profile") == pl.col("profile_2")).cast(pl.Int64)
     pairs = widen(pl.col("n")) * widen(pl.col("n_2") - is_same)
@@ -55,7 +55,7 @@ def _omega_indices(covers: Covers) -> pl.LazyFrame:
 
     Labels and clusters agree on a pair of ids if the two ids share as many labels as clusters. The
     omega index is 1 - disagreement / expected disagreement. The disagreement and its expectation
-    are computed as sums in which no digits cancel.
+    are computed as sums, without cancellation of digits.
     """
     keys = covers.by
     by_labels = _pairs_by_shared(covers.label_pairs, keys)
@@ -90,11 +90,11 @@ def _expected_disagreements(
 ) -> pl.LazyFrame:
     """Return the expected disagreement of each partition, as a share of all pairs of ids.
 
-    The columns are the partition columns and expected. The expected disagreement is a sum over all
-    numbers j. Each term is the share of pairs with j shared labels, times the share of pairs whose
-    number of shared clusters is not j. `totals` has three numbers of pairs for each partition: all,
-    with_labels and with_clusters. `by_labels` and `by_clusters` are the results of _pairs_by_shared
-    for labels and for clusters.
+    The columns are the partition columns and a column called expected. The expected disagreement is
+    a sum over all nonnegative integers j. Each term is the share of pairs with j shared labels,
+    times the share of pairs whose number of shared clusters is not j. `totals` contains three pair
+    counts for each partition: all, with_labels and with_clusters. `by_labels` and `by_clusters` are
+    the results of _pairs_by_shared for labels and for clusters.
     """
     n = pl.col("all")
     without_labels = ratio(n - pl.col("with_labels"), n)
@@ -119,7 +119,7 @@ def _near_ids(profile_pairs: pl.LazyFrame, member: str) -> pl.LazyFrame:
 
 
 def _extended_bcubed(covers: Covers) -> pl.LazyFrame:
-    """Return the sums of extended B-cubed precision and recall over the ids of each partition.
+    """Return the sums of extended B-cubed precision and recall over the ids in each partition.
 
     The columns are the partition columns, precision_rows and recall_rows.
     """
@@ -149,15 +149,15 @@ def _surprise(x: pl.Expr, whole: pl.Expr) -> pl.Expr:
 
 
 def _membership_entropy(size: pl.Expr, n: pl.Expr) -> pl.Expr:
-    """Return n times the entropy of membership in a set that has `size` of n ids."""
+    """Return n times the entropy of membership in a set that contains `size` of the n ids."""
     return _surprise(size, n) + _surprise(n - size, n)
 
 
 def _entropy_given(shared: pl.Expr, size: pl.Expr, given: pl.Expr, n: pl.Expr) -> pl.Expr:
     """Return n times the entropy of membership in a set, given membership in another set.
 
-    Of n ids, `size` ids are in the first set, `given` ids are in the second set, and `shared` ids
-    are in both sets. The result is a sum of terms that are all >= 0.
+    Of the n ids, `size` are in the first set, `given` are in the second set, and `shared` are in
+    both sets. The result is a sum of nonnegative terms.
     """
     return (
         _surprise(shared, given)
@@ -173,7 +173,7 @@ def _is_informative(shared: pl.Expr, size_1: pl.Expr, size_2: pl.Expr, n: pl.Exp
     Membership may be informative if the ids that are in both sets or in neither set contribute more
     to the joint entropy than the ids that are in only one of the sets. Without this condition,
     which is from Lancichinetti et al., a set would be fully informative about its complement.
-    Numbers that differ only by rounding errors count as equal.
+    Numbers that differ only by rounding errors are considered equal.
     """
     alike = _surprise(shared, n) + _surprise(n - size_1 - size_2 + shared, n)
     different = _surprise(size_1 - shared, n) + _surprise(size_2 - shared, n)
@@ -185,10 +185,10 @@ def _sum_entropies(pairs: pl.LazyFrame, keys: list[str], member: str) -> pl.Lazy
 
     If `member` is 'label', the columns are the partition columns, label_entropy, label_left,
     label_shares and n_labels. label_entropy is the sum of the entropies of the labels. label_left
-    is the sum of the entropies that remain when the best cluster of each label is known.
-    label_shares is the sum of the ratios of the remaining entropy to the whole entropy. If `member`
-    is 'cluster', labels and clusters are swapped. A set of all ids has entropy 0, so its ratio is
-    defined as 0 if the other side also has this set, and as 1 otherwise. `pairs` has the rows of
+    is the sum of the entropies that remain once each label's best cluster is known. label_shares is
+    the sum of the ratios of the remaining entropy to the total entropy. If `member` is 'cluster',
+    labels and clusters are swapped. A set that contains all ids has entropy 0. Its ratio is defined
+    as 0 if the other side also has this set, and as 1 otherwise. `pairs` contains the rows of
     cover_pairs.
     """
     size, given = pl.col("label_size"), pl.col("cluster_size")
@@ -217,13 +217,13 @@ def _sum_entropies(pairs: pl.LazyFrame, keys: list[str], member: str) -> pl.Lazy
 
 
 def _best_matches(pairs: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
-    """Return the sum of F1 scores and the number of matched labels of each partition.
+    """Return the sum of F1 scores and the number of matched labels for each partition.
 
-    Each cluster is matched with the label that has most of the cluster's ids. In a tie, the label
-    with the fewest ids is used, and among equally small labels, the first in sorted order. The
-    columns are the partition columns, matched_f1 and n_matched. matched_f1 is the sum of the F1
-    scores of the matches, and n_matched is the number of labels that are matched. `pairs` has the
-    rows of cover_pairs.
+    Each cluster is matched with the most frequent label among its ids. If labels tie, the label
+    with the fewest ids is used, and a remaining tie goes to the label that sorts first. The columns
+    are the partition columns, matched_f1 and n_matched. matched_f1 is the sum of the F1 scores of
+    the matches, and n_matched is the number of labels that are matched. `pairs` contains the rows
+    of cover_pairs.
     """
     order = ["shared", "label_size", "label"]
     columns = pl.col("shared", "label_size", "label", "cluster_size")
@@ -254,7 +254,7 @@ _ID_COUNTS = (
 
 
 def _scores(beta: float) -> Terms:
-    """Return an expression for each score of overlapping_report, from the sums of a partition."""
+    """Return an expression for each score of overlapping_report, based on a partition's sums."""
     n, n_labels, n_clusters = pl.col("n"), pl.col("n_labels"), pl.col("n_clusters")
     shares = [ratio(pl.col(f"{x}_shares"), pl.col(f"n_{x}s")) for x in ("label", "cluster")]
     own = [pl.col(f"{x}_entropy") for x in ("label", "cluster")]
@@ -300,19 +300,19 @@ def overlapping_report(
     Parameters
     ----------
     frame_labels : DataFrame or LazyFrame
-        One row per id and label. A LazyFrame is read when you collect the result.
+        One row per pair of an id and a label. A LazyFrame is read when you collect the result.
     frame_clusters : DataFrame or LazyFrame
-        One row per id and cluster. Repeated rows count once.
+        One row per pair of an id and a cluster. Repeated rows count once.
     id : str or Expr
         Identifier of the clustered object. This column must exist in both frames, with the same
         type.
     label, cluster : str or Expr
-        A true class of the id, in the first frame, and a cluster of the id, in the second frame.
-        Any type that can be grouped is allowed. Rows with a NULL id, label or cluster are left out.
+        A true class of the id in the first frame, and a cluster of the id in the second frame. Any
+        type that can be grouped is allowed. Rows with a NULL id, label or cluster are left out.
     partition_by : str, Expr or sequence of these, optional
-        Columns of both frames whose groups are evaluated separately. NULL is also a group.
+        Columns in both frames that define the groups to evaluate separately. NULL is also a group.
     beta : float
-        Weight of recall in extended_bcubed_f_score, at least 0.
+        The nonnegative weight of recall in extended_bcubed_f_score.
     metrics : sequence of str, optional
         Columns to return after the partition columns, in this order. By default, all columns are
         returned. Work that is needed only for other columns is skipped.
@@ -322,13 +322,12 @@ def overlapping_report(
     DataFrame or LazyFrame
         Same kind as `frame_labels`, one row per partition of either frame, sorted by partition. The
         first columns are the partition columns, n, n_only_labels, n_only_clusters, n_dropped,
-        n_labels and n_clusters. n is the number of ids in both frames, from which the scores are
-        computed. n_only_labels and n_only_clusters are the numbers of ids in only one of the
-        frames. n_dropped is the number of rows with a NULL. The other columns are:
+        n_labels and n_clusters. n is the number of ids that are in both frames, and only these ids
+        are scored. n_only_labels and n_only_clusters are the numbers of ids that are in only one of
+        the frames. n_dropped is the number of rows that contain a NULL. The other columns are:
 
-        - omega_index (range up to 1, best 1), the share of pairs of ids whose numbers of shared
-          labels and shared clusters are equal, adjusted for chance. If nothing overlaps,
-          omega_index is the adjusted Rand index.
+        - omega_index (range up to 1, best 1), the chance-adjusted share of pairs of ids that share
+          as many labels as clusters. If nothing overlaps, omega_index is the adjusted Rand index.
         - overlapping_nmi_lfk (range [0, 1], best 1), the normalized mutual information of
           Lancichinetti et al.
         - overlapping_nmi_mgh (range [0, 1], best 1), the normalized mutual information of McDaid et
@@ -336,8 +335,8 @@ def overlapping_report(
         - extended_bcubed_precision (range [0, 1], best 1), extended_bcubed_recall (range [0, 1],
           best 1) and extended_bcubed_f_score (range [0, 1], best 1), which are the usual B-cubed
           scores if nothing overlaps.
-        - best_match_f1 (range [0, 1], best 1), the mean F1 score of a cluster and its match, which
-          is the label that has most of the cluster's ids.
+        - best_match_f1 (range [0, 1], best 1), the mean F1 score of a cluster and its match. The
+          match is the most frequent label among the cluster's ids.
         - label_coverage (range [0, 1], best 1), the share of labels that are the match of a
           cluster.
         - cluster_redundancy (range [1, inf), best 1), the number of clusters divided by the number
@@ -347,27 +346,27 @@ def overlapping_report(
 
         If labels and clusters are the same sets of ids, every score is 1. omega_index is also 1 if
         there is a number j such that every pair of ids shares exactly j labels and j clusters. If n
-        is 0, every score is NULL. If there are no rows, n is 0, or the result is empty if you pass
-        partition_by.
+        is 0, every score is NULL. If there are no rows, n is 0. With partition_by, the result is
+        empty instead.
 
     Raises
     ------
     ClusterEvalError
         If a column does not exist or cannot be grouped, if id or a partition column has different
-        types in the two frames, or if beta is not a number >= 0. Collecting the result also raises
-        this error if there are more than 20 million pairs of sets, which are described in the
-        notes.
+        types in the two frames, or if beta is not a number >= 0. This error is also raised when the
+        result is collected if there are more than 20 million pairs of sets (see the notes).
 
     Notes
     -----
-    Ids with the same labels and the same clusters are counted together. The time grows with the
-    number of rows and with the number of pairs of sets. The number of pairs of sets is a sum of
+    Ids that have the same labels and the same clusters are counted together. The running time grows
+    with the number of rows and the number of pairs of sets. The number of pairs of sets is a sum of
     three kinds of terms. For each label, the term is the square of the number of different sets of
     labels that contain the label. For each cluster, the term is the square of the number of
     different sets of clusters that contain the cluster. For each pair of a label and a cluster, the
-    term is the square of the number of different combinations of such sets that contain both. If
-    nothing overlaps, each of these terms is 1. In the worst case, all ids of a large cluster have
-    different combinations of sets, and every pair of ids in that cluster is a pair of sets.
+    term is the square of the number of different combinations of label sets and cluster sets that
+    contain both. If nothing overlaps, each of these terms is 1. In the worst case, all ids of a
+    large cluster have different combinations of sets, so every pair of ids in the cluster is a pair
+    of sets.
 
     In SQL: ``FROM clustereval.overlapping_report(tbl_labels, tbl_clusters, id, label, cluster)``.
 

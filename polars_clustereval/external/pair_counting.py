@@ -1,6 +1,6 @@
-"""Indices that are computed from four counts of unordered pairs of rows.
+"""Indices computed from four counts of unordered pairs of rows.
 
-Each pair of rows counts as one of these four:
+Each pair of rows belongs to one of four categories:
 
 * tp: the two rows have the same label and the same cluster.
 * fp: the two rows have the same cluster but different labels.
@@ -8,9 +8,9 @@ Each pair of rows counts as one of these four:
 * tn: the two rows have different labels and different clusters.
 
 `links` is the number of triples that consist of a row, another row with the same label, and another
-row in the same cluster. The second and the third row of a triple may be the same row. Products are
-computed in double precision from shares, which are the counts divided by the number of all pairs,
-because products of the exact counts could overflow.
+row in the same cluster. The second and the third row of a triple may be the same row. Products of
+exact counts could overflow, so products are computed in double precision from shares. A share is a
+count divided by the number of all pairs.
 """
 
 from __future__ import annotations
@@ -43,12 +43,13 @@ if TYPE_CHECKING:
 
 
 def cell_link_terms(row: Row) -> Terms:
-    """Return links = n (label_size - 1) (cluster_size - 1) copies of a cell, as Int128.
+    """Return the column links for the contingency cells, as Int128.
 
-    `row` takes the name of a column of the contingency cells and returns that column: n (the number
-    of rows), copies (the number of equal cells), label_size or cluster_size. The sum of links over
-    all cells is the number of triples that consist of a row, another row with the same label, and
-    another row in the same cluster. The multinomial adjusted Rand index needs this number.
+    The formula is links = n (label_size - 1) (cluster_size - 1) copies. `row` is a function that
+    returns a column of the contingency cells by name: n (the number of rows), copies (the number of
+    equal cells), label_size or cluster_size. The sum of links over all cells is the number of
+    triples that consist of a row, another row with the same label, and another row in the same
+    cluster. The multinomial adjusted Rand index needs this number.
     """
     # The factors are widened first, because the product of two sizes may exceed Int64.
     with_label = widen(row("n")) * (row("label_size") - 1)
@@ -56,13 +57,13 @@ def cell_link_terms(row: Row) -> Terms:
 
 
 def pair_share_terms(row: Row) -> Terms:
-    """Return the pair counts and links as shares of all pairs, in Float64.
+    """Return the pair counts and links as shares, in Float64.
 
     tp_share, fp_share, fn_share and tn_share are the pair counts divided by the number of all
     pairs. links_share is links (see cell_link_terms) divided by the square of the number of all
-    pairs. Products of shares cannot overflow, but products of the exact counts could. `row` takes
-    the name of a statistic of a partition (tp, fp, fn, tn or links) and returns its column. If the
-    partition has a single row, the shares are NaN.
+    pairs. Products of shares cannot overflow, but products of the exact counts could. `row` is a
+    function that returns a partition statistic by name: tp, fp, fn, tn or links. If the partition
+    has only one row, the shares are NaN.
     """
     tp, fp, fn, tn = (row(name) for name in ("tp", "fp", "fn", "tn"))
     pairs = to_double(tp + fp + fn + tn)
@@ -78,8 +79,9 @@ def pair_share_terms(row: Row) -> Terms:
 def pair_statistics(label: Column, cluster: Column) -> StructLists:
     """Return the pair counts of labels and clusters, as one struct per group of rows.
 
-    The struct is the only element of a list. Its fields are total (the number of rows), tp, fp, fn,
-    tn, links (see cell_link_terms), and the shares that pair_share_terms returns.
+    Each struct is the only element of a list. The fields of the struct are total (the number of
+    rows), tp, fp, fn, tn, links (see cell_link_terms), and the shares that pair_share_terms
+    returns.
     """
     terms = {
         **cell_pair_terms(element_field),
@@ -100,8 +102,8 @@ def pair_statistics(label: Column, cluster: Column) -> StructLists:
 def pair_shares(row: Row) -> list[pl.Expr]:
     """Return the four pair counts [tp, fp, fn, tn], each divided by the number of all pairs.
 
-    `row` takes the name of a statistic of a partition and returns its column: tp_share, fp_share,
-    fn_share or tn_share.
+    `row` is a function that returns a partition statistic by name: tp_share, fp_share, fn_share or
+    tn_share.
     """
     return [row(name) for name in ("tp_share", "fp_share", "fn_share", "tn_share")]
 
@@ -110,18 +112,18 @@ def _one_if_equal(row: Row, score: pl.Expr) -> pl.Expr:
     """Return `score`, or 1 if label and cluster agree on every pair of rows (fp + fn = 0).
 
     scikit-learn also returns 1 in this case, because the formula of `score` is 0 / 0 for trivial
-    partitions. `row` takes the name of a pair count (fp or fn) and returns its column.
+    partitions. `row` is a function that returns a pair count by name: fp or fn.
     """
     return pl.when(row("fp") + row("fn") == 0).then(1.0).otherwise(score)
 
 
 def _adjusted_rand_score(row: Row) -> pl.Expr:
-    """Return the adjusted Rand index by its formula, without the special case of equal partitions.
+    """Return the adjusted Rand index from its formula, without a special case for equal partitions.
 
     For equal trivial partitions, the result is NULL or NaN. The index is 2 (tp tn - fn fp) / ((tp +
-    fn) (fn + tn) + (tp + fp) (fp + tn)). The denominator is a sum of products, so no digits cancel.
-    `row` takes the name of a pair share (tp_share, fp_share, fn_share or tn_share) and returns its
-    column.
+    fn) (fn + tn) + (tp + fp) (fp + tn)). The denominator is a sum of nonnegative products, so no
+    digits are lost to cancellation. `row` is a function that returns a pair share by name:
+    tp_share, fp_share, fn_share or tn_share.
     """
     tp, fp, fn, tn = pair_shares(row)
     return ratio(2 * (tp * tn - fn * fp), (tp + fn) * (fn + tn) + (tp + fp) * (fp + tn))
@@ -130,8 +132,8 @@ def _adjusted_rand_score(row: Row) -> pl.Expr:
 def _fowlkes_mallows_score(row: Row) -> pl.Expr:
     """Return the Fowlkes-Mallows score, or 0 if tp is 0, as scikit-learn does.
 
-    The score is sqrt(tp / (tp + fp) x tp / (tp + fn)). `row` takes the name of a pair count (tp, fp
-    or fn) and returns its column.
+    The score is sqrt(tp / (tp + fp) x tp / (tp + fn)). `row` is a function that returns a pair
+    count by name: tp, fp or fn.
     """
     tp = to_double(row("tp"))
     score = (tp / to_double(row("tp") + row("fp"))).sqrt() * (
@@ -143,8 +145,8 @@ def _fowlkes_mallows_score(row: Row) -> pl.Expr:
 def _pair_f_score(row: Row, beta: float) -> pl.Expr:
     """Return the F score of pair precision tp / (tp + fp) and pair recall tp / (tp + fn).
 
-    With beta > 1, recall has more weight. If the F score is 0 / 0, the result is NULL. `row` takes
-    the name of a pair count (tp, fp or fn) and returns its column.
+    If beta > 1, recall has more weight than precision. If the F score is 0 / 0, the result is NULL.
+    `row` is a function that returns a pair count by name: tp, fp or fn.
     """
     weighted = (1 + beta * beta) * to_double(row("tp"))
     return ratio(weighted, weighted + beta * beta * to_double(row("fn")) + to_double(row("fp")))
@@ -154,9 +156,9 @@ def _adjusted_fowlkes_mallows_score(row: Row) -> pl.Expr:
     """Return (FM - E) / (1 - E), the Fowlkes-Mallows score FM corrected for chance.
 
     E is sqrt(p q), where p is the share of pairs with the same label, and q is the share of pairs
-    in the same cluster. 1 - E is computed as ((1 - p) + p (1 - q)) / (1 + E), in which no digits
-    cancel if E is near 1. `row` takes the name of a pair share (tp_share, fp_share, fn_share or
-    tn_share) and returns its column.
+    in the same cluster. 1 - E is computed as ((1 - p) + p (1 - q)) / (1 + E), which loses no digits
+    if E is near 1. `row` is a function that returns a pair share by name: tp_share, fp_share,
+    fn_share or tn_share.
     """
     tp, fp, fn, tn = pair_shares(row)
     expected = ((tp + fn) * (tp + fp)).sqrt()
@@ -167,12 +169,12 @@ def _adjusted_fowlkes_mallows_score(row: Row) -> pl.Expr:
 
 
 def _multinomial_adjusted_rand_score(row: Row) -> pl.Expr:
-    """Return the multinomial adjusted Rand index, or NULL for fewer than 4 rows and for 0 / 0.
+    """Return the multinomial adjusted Rand index.
 
-    The expected agreement is estimated from two pairs of rows that have no row in common. If the
-    formula is multiplied out, the leading terms are those of adjusted_rand_score, and all other
-    terms are smaller by a factor of n. `row` takes the name of a field of pair_statistics and
-    returns that field.
+    The result is NULL if there are fewer than 4 rows, or if the formula evaluates to 0 / 0. The
+    expected agreement is estimated from two pairs of rows with no rows in common. If the formula is
+    expanded, the leading terms are those of adjusted_rand_score, and all other terms are smaller by
+    a factor of n. `row` is a function that returns a field of pair_statistics by name.
     """
     tp, fp, fn, tn = pair_shares(row)
     n, links = to_double(row("total")), row("links_share")
@@ -188,11 +190,11 @@ def _multinomial_adjusted_rand_score(row: Row) -> pl.Expr:
 
 
 def _is_multinomial_score_undefined(row: Row) -> pl.Expr:
-    """Return whether the multinomial adjusted Rand index is 0 / 0, using exact integers.
+    """Return whether the multinomial adjusted Rand index is 0 / 0, computed with exact integers.
 
-    The index is 0 / 0 for two equal trivial partitions, and for some other partitions of four rows.
-    `row` takes the name of a field of pair_statistics and returns that field: total (the number of
-    rows), tp, fp, fn, tn or links.
+    The index is 0 / 0 for two equal trivial partitions and for some other partitions of four rows.
+    `row` is a function that returns a field of pair_statistics by name: total (the number of rows),
+    tp, fp, fn, tn or links.
     """
     tp, fp, fn, tn = (row(name) for name in ("tp", "fp", "fn", "tn"))
     trivial = (fp + fn == 0) & ((tp == 0) | (tn == 0))
@@ -205,8 +207,8 @@ def pair_scores(row: Row, beta: float = 1.0) -> Terms:
     """Return an expression for each score that is computed from pair counts alone.
 
     The scores are rand_score, adjusted_rand_score, fowlkes_mallows_score, pair_precision,
-    pair_recall, pair_f_score, jaccard_index and mirkin_metric. `row` takes the name of a field of
-    pair_statistics and returns that field. `beta` is the weight of recall in pair_f_score.
+    pair_recall, pair_f_score, jaccard_index and mirkin_metric. `row` is a function that returns a
+    field of pair_statistics by name. `beta` is the weight of recall in pair_f_score.
     """
     tp, fp, fn, tn = (row(name) for name in ("tp", "fp", "fn", "tn"))
     return {
@@ -224,8 +226,8 @@ def pair_scores(row: Row, beta: float = 1.0) -> Terms:
 def adjusted_pair_scores(row: Row) -> Terms:
     """Return expressions for the adjusted Fowlkes-Mallows score and the multinomial ARI.
 
-    The scores are adjusted_fowlkes_mallows_score and multinomial_adjusted_rand_score. `row` takes
-    the name of a field of pair_statistics, such as total or tp_share, and returns that field.
+    The scores are adjusted_fowlkes_mallows_score and multinomial_adjusted_rand_score. `row` is a
+    function that returns a field of pair_statistics by name, such as total or tp_share.
     """
     has_pairs = row("total") > 1
     fowlkes_mallows = _adjusted_fowlkes_mallows_score(row)
@@ -243,11 +245,11 @@ def adjusted_pair_scores(row: Row) -> Terms:
 def pair_expression(
     label: Column, cluster: Column, name: str, scores: Callable[[Row], Terms]
 ) -> pl.Expr:
-    """Return a score as an expression on two columns, with the alias `name`.
+    """Return a score as an expression of the label and cluster columns, with the alias `name`.
 
     `scores` is a function such as pair_scores that returns several scores, and `name` is the name
-    of one of them. The argument of `scores` is a function that takes the name of a field of
-    pair_statistics and returns that field.
+    of one of them. The argument of `scores` is a function that returns a field of pair_statistics
+    by name.
     """
     return pair_statistics(label, cluster).score(scores, name)
 
@@ -255,9 +257,9 @@ def pair_expression(
 def rand_score(label: Column, cluster: Column) -> pl.Expr:
     """Rand index: the share of pairs of rows on which label and cluster agree.
 
-    The Rand index is (tp + tn) / all pairs. If there are many small clusters, the index is always
-    large, because most pairs of rows differ in both label and cluster. adjusted_rand_score corrects
-    for this effect.
+    The Rand index is (tp + tn) divided by the number of all pairs. If there are many small
+    clusters, the index is always large, because most pairs of rows differ in both label and
+    cluster. adjusted_rand_score corrects for this effect.
 
     Facts
     -----
@@ -414,8 +416,8 @@ def pair_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Exp
     """Weighted harmonic mean of pair precision and pair recall.
 
     The F score is (1 + beta^2) P R / (beta^2 P + R), where P is the pair precision and R is the
-    pair recall. With beta > 1, recall has more weight. With beta = 1, the F score is the index of
-    Czekanowski, Dice and Sorensen.
+    pair recall. If beta > 1, recall has more weight than precision. If beta = 1, the F score is the
+    index of Czekanowski, Dice and Sorensen.
 
     Facts
     -----
@@ -433,7 +435,7 @@ def pair_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.Exp
     Parameters
     ----------
     beta : float
-        Weight of recall relative to precision, at least 0. A value of 2 makes recall twice as
+        The nonnegative weight of recall relative to precision. A value of 2 makes recall twice as
         important as precision.
 
     Raises

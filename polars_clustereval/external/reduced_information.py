@@ -1,15 +1,15 @@
-"""Mutual information minus the information that is needed to describe the contingency table.
+"""Mutual information minus the information needed to describe the contingency table.
 
-Imagine that the labels of n rows are transmitted to a receiver who knows the clusters. First the
-contingency table is sent, and then a message that tells which rows of each cluster have which
-label. Mutual information assumes that the receiver already knows the table. The reduced mutual
-information subtracts ln(tables) / n, where tables is the number of contingency tables with the same
-label sizes and cluster sizes. ln(tables) is estimated by a closed-form expression (see
+Imagine that the labels of n rows are transmitted to a receiver who knows the clusters. The
+contingency table is sent first, followed by a message that says which rows of each cluster have
+which label. Mutual information assumes that the receiver already knows the table. The reduced
+mutual information subtracts ln(tables) / n, where tables is the number of contingency tables with
+the same label sizes and cluster sizes. ln(tables) is estimated by a closed-form expression (see
 _log_tables), which is exact if one side has a single group or only singletons.
 
 For a whole number x, ln(x!) is x ln x - x + r(x), where r(x) is a remainder. If the factorials in
 the microcanonical information ln(n! prod n_ij! / (prod a_i! prod b_j!)) are written in this way,
-the terms x ln x add up to n times the mutual information, which is computed without loss of digits.
+the terms x ln x add up to n times the mutual information, which is computed without losing digits.
 If most cells have few rows, ln(tables) is nearly as large as the microcanonical information, and
 the difference between the two loses digits. In that case, the difference is simplified before it is
 computed. All factorials of sizes cancel exactly, and only the sum of ln(n_ij!) and the terms of
@@ -81,8 +81,8 @@ def _product(factors: Iterable[pl.Expr]) -> pl.Expr:
 def _log_excess_large(z: pl.Expr, k: pl.Expr) -> pl.Expr:
     """Return the sum of ln(1 + i / z) over i = 0, ..., k - 1 for large z and k.
 
-    z and k are Float64 numbers >= 7, and k is whole. The sum is computed by Stirling's formula, in
-    a form in which no digits cancel for large z.
+    z and k are Float64 numbers >= 7, and k is an integer. The sum is computed with Stirling's
+    formula, in a form that avoids cancellation for large z.
     """
     main = deviance(z + k, z, k) - 0.5 * (k / z).log1p()
     return main + stirling_error(z + k) - stirling_error(z)
@@ -91,9 +91,9 @@ def _log_excess_large(z: pl.Expr, k: pl.Expr) -> pl.Expr:
 def _log_excess(z: pl.Expr, k: pl.Expr) -> pl.Expr:
     """Return the sum of ln(1 + i / z) over i = 0, ..., k - 1.
 
-    The sum equals ln(z (z + 1) ... (z + k - 1) / z^k). z and k are Float64 numbers with z >= 1 and
-    k > 0, and k is whole. If k is small, the result is computed from a product. If z is small, z is
-    shifted by 7.
+    The sum equals ln(gamma(z + k) / (gamma(z) z^k)), where gamma is the gamma function. z and k are
+    Float64 numbers with z >= 1 and k > 0, and k is an integer. If k is small, the result is
+    computed from a product. If z is small, it is shifted by 7.
     """
     product = _product(pl.when(k > i).then(1 + i / z).otherwise(1.0) for i in range(1, 6))
     shift = _product((z + i) / (z + k + i) for i in range(7))
@@ -105,7 +105,7 @@ def _log_excess(z: pl.Expr, k: pl.Expr) -> pl.Expr:
 def _log_choose_large(x: pl.Expr, y: pl.Expr) -> pl.Expr:
     """Return the logarithm of the binomial coefficient C(x + y, x) for large x and y.
 
-    x and y are Float64 numbers >= 7. The result is computed by Stirling's formula, in a form in
+    x and y are Float64 numbers >= 7. The result is computed with Stirling's formula, in a form in
     which all terms except the smallest are positive.
     """
     main = x * (y / x).log1p() + y * (x / y).log1p()
@@ -116,8 +116,8 @@ def _log_choose_large(x: pl.Expr, y: pl.Expr) -> pl.Expr:
 def _log_choose(x: pl.Expr, y: pl.Expr) -> pl.Expr:
     """Return the logarithm of the binomial coefficient C(x + y, x) for Float64 x and y.
 
-    x is a whole number > 0, and y >= 0 need not be whole. If x is small, the result is computed
-    from a product. If y is small, y is shifted by 7.
+    x is a positive integer, and y is nonnegative but need not be an integer. If x is small, the
+    result is computed from a product. If y is small, it is shifted by 7.
     """
     product = _product(pl.when(x >= i).then(1 + y / i).otherwise(1.0) for i in range(1, 7))
     shift = _product((y + i) / (x + y + i) for i in range(1, 8))
@@ -127,12 +127,12 @@ def _log_choose(x: pl.Expr, y: pl.Expr) -> pl.Expr:
 
 
 def _table_concentration(total: pl.Expr, n_rows: pl.Expr, column_pairs: pl.Expr) -> pl.Expr:
-    """Return the concentration, minus 1, of a Dirichlet distribution for the shares of groups.
+    """Return the concentration minus 1 of a Dirichlet distribution of row sums.
 
-    The `n_rows` groups are the rows of a contingency table that counts `total` rows of data. The
+    The `n_rows` row sums belong to a contingency table that counts `total` data rows. The
     concentration is chosen to match the variance of the row sums over all tables with the given
-    column sums. `column_pairs` is the number of ordered pairs of rows of data in the same column.
-    The result is NULL if each column has only one row of data.
+    column sums. `column_pairs` is the number of ordered pairs of data rows in the same column of
+    the table. The result is NULL if each column contains only one data row.
     """
     apart = ratio(count_ordered_pairs(total) - column_pairs, column_pairs)
     return apart * to_double(n_rows + 1) / to_double(n_rows)
@@ -143,11 +143,11 @@ def _log_tables(
 ) -> pl.Expr:
     """Return the logarithm of the estimated number of contingency tables with the given sums.
 
-    The table has `n_rows` rows, and counts `total` rows of data. In each column, the sum can be
-    divided among the rows in any way. Only a share of the tables that result have the given row
-    sums, and this share is estimated by a Dirichlet-multinomial distribution. `concentration` is
-    the result of _table_concentration. `group_logs` is the sum of _log_choose(column sum, n_rows -
-    1) over the columns plus the sum of _log_choose(row sum, concentration) over the rows.
+    The table has `n_rows` rows and counts `total` data rows. Within each column, the sum can be
+    divided among the rows in any way. Only some of the resulting tables have the given row sums.
+    Their share is estimated with a Dirichlet-multinomial distribution. `concentration` is the
+    result of _table_concentration. `group_logs` is the sum of _log_choose(column sum, n_rows - 1)
+    over the columns plus the sum of _log_choose(row sum, concentration) over the rows.
     """
     others = to_double(n_rows) * concentration + to_double(n_rows - 1)
     return group_logs - _log_choose(to_double(total), others)
@@ -156,11 +156,11 @@ def _log_tables(
 def _table_excess(
     total: pl.Expr, n_rows: pl.Expr, concentration: pl.Expr, group_excess: pl.Expr
 ) -> pl.Expr:
-    """Return the _log_excess of the total of a table, minus `group_excess`.
+    """Return _log_excess for the total of a table, minus `group_excess`.
 
-    The result is the reduced information of all `total` rows of data, minus the sum of ln(n!) over
-    the cells, where n is the number of rows of a cell. `group_excess` is the sum of _log_excess
-    over all rows and columns of the table. The other parameters are the same as those of
+    The result is the reduced information of all `total` data rows, minus the sum of ln(n!) over the
+    cells, where n is the number of data rows in a cell. `group_excess` is the sum of _log_excess
+    over all rows and columns of the table. The other parameters have the same meaning as in
     _log_tables.
     """
     return _log_excess(to_double(n_rows) * (concentration + 1), to_double(total)) - group_excess
@@ -172,16 +172,16 @@ def _table_excess(
 
 
 def table_options(row: Row) -> Terms:
-    """Return the parameters from which the numbers of tables of a partition are estimated.
+    """Return the parameters used to estimate a partition's numbers of contingency tables.
 
     The columns are label_y, cluster_y, of_rows, of_labels and n_table_rows. The side with more
     groups forms the rows of the contingency table, and n_table_rows is the number of these groups.
-    In a tie, the clusters form the rows. of_rows is the result of _table_concentration for this
-    table, and of_labels is the result for the contingency table of the labels with themselves.
-    label_y and cluster_y are the second arguments of _log_choose for the sizes of labels and of
-    clusters. `row` takes the name of a statistic of a partition and returns its column: total,
-    n_labels, n_clusters, label_pairs or cluster_pairs. label_pairs and cluster_pairs are numbers of
-    ordered pairs of rows in the same group.
+    If both sides have the same number of groups, the clusters form the rows. of_rows is the result
+    of _table_concentration for this table, and of_labels is the result for the contingency table of
+    the labels with themselves. label_y and cluster_y are the second arguments of _log_choose for
+    label sizes and cluster sizes. `row` is a function that returns a partition statistic by name:
+    total, n_labels, n_clusters, label_pairs or cluster_pairs. The last two are the numbers of
+    ordered pairs of rows with the same label and in the same cluster.
     """
     total, labels, clusters = row("total"), row("n_labels"), row("n_clusters")
     label_pairs, cluster_pairs = row("label_pairs"), row("cluster_pairs")
@@ -199,14 +199,14 @@ def table_options(row: Row) -> Terms:
 
 
 def label_table_terms(row: Row) -> Terms:
-    """Return the terms of a label in fixed point, which callers sum over labels.
+    """Return the fixed-point terms of a label, which callers sum over all labels.
 
-    fixed_label_remainders and fixed_label_factorials are factorial_remainder and log_factorial of
-    the label's size. fixed_label_logs and fixed_label_excess are the label's terms in the sums
-    group_logs of _log_tables and group_excess of _table_excess. fixed_own_logs and fixed_own_excess
-    are the corresponding terms for the table of the labels with themselves. `row` takes the name of
-    a column of a frame of labels and returns that column: label_size, copies (the number of labels
-    of this size), n_labels or a column of table_options.
+    fixed_label_remainders is factorial_remainder of the label's size, and fixed_label_factorials is
+    log_factorial of this size. fixed_label_logs is the label's term in group_logs (see
+    _log_tables), and fixed_label_excess is its term in group_excess (see _table_excess).
+    fixed_own_logs and fixed_own_excess are the corresponding terms for the table of the labels with
+    themselves. `row` is a function that returns a column of a frame of labels by name: label_size,
+    copies (the number of labels of this size), n_labels, or a column of table_options.
     """
     size, copies = to_double(row("label_size")), to_double(row("copies"))
     of_columns = to_double(row("n_labels") - 1)
@@ -223,12 +223,12 @@ def label_table_terms(row: Row) -> Terms:
 
 
 def cluster_table_terms(row: Row) -> Terms:
-    """Return the terms of a cluster in fixed point, which callers sum over clusters.
+    """Return the fixed-point terms of a cluster, which callers sum over all clusters.
 
-    fixed_cluster_remainders is factorial_remainder of the cluster's size. fixed_cluster_logs and
-    fixed_cluster_excess are the cluster's terms in the sums group_logs of _log_tables and
-    group_excess of _table_excess. `row` takes the name of a column of a frame of clusters and
-    returns that column: cluster_size, copies (the number of clusters of this size) or a column of
+    fixed_cluster_remainders is factorial_remainder of the cluster's size. fixed_cluster_logs is the
+    cluster's term in group_logs (see _log_tables), and fixed_cluster_excess is its term in
+    group_excess (see _table_excess). `row` is a function that returns a column of a frame of
+    clusters by name: cluster_size, copies (the number of clusters of this size), or a column of
     table_options.
     """
     size, copies = to_double(row("cluster_size")), to_double(row("copies"))
@@ -240,11 +240,11 @@ def cluster_table_terms(row: Row) -> Terms:
 
 
 def cell_table_terms(row: Row) -> Terms:
-    """Return the terms of a contingency cell in fixed point, which callers sum over cells.
+    """Return the fixed-point terms of a contingency cell, which callers sum over all cells.
 
-    fixed_cell_remainders and fixed_cell_factorials are factorial_remainder and log_factorial of n,
-    times copies. `row` takes the name of a column of the contingency cells (n or copies) and
-    returns that column.
+    fixed_cell_remainders is copies times factorial_remainder of n, and fixed_cell_factorials is
+    copies times log_factorial of n. `row` is a function that returns a column of the contingency
+    cells by name: n or copies.
     """
     n, copies = row("n"), to_double(row("copies"))
     return {
@@ -257,12 +257,11 @@ def table_terms(row: Row) -> Terms:
     """Return the estimated numbers of tables, and the other sums that reduced_scores needs.
 
     log_tables is the logarithm of the number of contingency tables of labels and clusters, and
-    label_tables is the logarithm of the number of contingency tables of labels and labels.
+    label_tables is the logarithm of the number of contingency tables of the labels with themselves.
     table_excess and label_excess are the results of _table_excess for these two kinds of tables.
     The other columns, such as cell_remainders, are sums of remainders and of logarithms of
-    factorials. `row` takes the name of a statistic of a partition and returns its column: total,
-    n_labels, a column of table_options, or a fixed-point sum of the terms of labels, clusters and
-    cells.
+    factorials. `row` is a function that returns a partition statistic by name: total, n_labels, a
+    column of table_options, or a fixed-point sum of the terms of labels, clusters and cells.
     """
     logs = {
         name: from_fixed_point(row(f"fixed_{name}_logs")) for name in ("label", "cluster", "own")
@@ -289,9 +288,9 @@ def table_terms(row: Row) -> Terms:
 def reduced_statistics(label: Column, cluster: Column) -> StructLists:
     """Return the statistics that reduced_scores needs, as one struct per group of rows.
 
-    The struct is the only element of a list. Its fields are total, n_labels, n_clusters, mi (the
-    mutual information), hl and hc (the conditional entropies), and the columns that table_terms
-    returns.
+    Each struct is the only element of a list. The fields of the struct are total, n_labels,
+    n_clusters, mi (the mutual information), hl and hc (the conditional entropies), and the columns
+    that table_terms returns.
     """
     cells = cells_as_list(label, cluster).add_stages(
         cell_difference_terms, _group_counts, table_options, label_table_terms, cluster_table_terms
@@ -311,10 +310,10 @@ def reduced_statistics(label: Column, cluster: Column) -> StructLists:
 
 
 def _group_counts(_: Row) -> Terms:
-    """Return the numbers of labels and clusters, and of pairs of rows in the same group.
+    """Return the numbers of labels, clusters, and pairs of rows in the same group.
 
     The columns are n_labels, n_clusters, label_pairs and cluster_pairs. All cells of a partition
-    have the same values.
+    have the same values in these columns.
     """
     pairs = label_pair_terms(label_field) | cluster_pair_terms(cluster_field)
     return {
@@ -330,11 +329,11 @@ def _group_counts(_: Row) -> Terms:
 
 
 def _is_trivial(row: Row) -> pl.Expr:
-    """Return whether the labels or the clusters are a single group or only singletons.
+    """Return whether the labels or the clusters form a single group or only singletons.
 
-    If one side is trivial in this way, the clusters tell nothing beyond the contingency table, and
-    the reduced information is 0. `row` takes the name of a statistic of a partition and returns its
-    column: total, n_labels or n_clusters.
+    If one side is trivial in this way, the clusters provide no information beyond the contingency
+    table, and the reduced information is 0. `row` is a function that returns a partition statistic
+    by name: total, n_labels or n_clusters.
     """
     total, labels, clusters = row("total"), row("n_labels"), row("n_clusters")
     return (labels == 1) | (clusters == 1) | (labels == total) | (clusters == total)
@@ -343,8 +342,8 @@ def _is_trivial(row: Row) -> pl.Expr:
 def reduced_scores(row: Row) -> Terms:
     """Return the reduced mutual information and its normalized form, as expressions.
 
-    The scores are reduced_mutual_info_score and normalized_reduced_mutual_info_score. `row` takes
-    the name of a field of reduced_statistics and returns that field.
+    The scores are reduced_mutual_info_score and normalized_reduced_mutual_info_score. `row` is a
+    function that returns a field of reduced_statistics by name.
     """
     n, total_remainder = to_double(row("total")), factorial_remainder(row("total"))
     remainders = total_remainder + row("cell_remainders") - row("label_remainders")
@@ -373,7 +372,10 @@ def reduced_scores(row: Row) -> Terms:
 
 
 def _reduced_expression(label: Column, cluster: Column, name: str) -> pl.Expr:
-    """Return the score `name` of reduced_scores as an expression on two columns."""
+    """Return a score of reduced_scores as an expression of the label and cluster columns.
+
+    `name` is the name of the score.
+    """
     return reduced_statistics(label, cluster).score(reduced_scores, name)
 
 
@@ -384,7 +386,7 @@ def reduced_mutual_info_score(label: Column, cluster: Column) -> pl.Expr:
     the cells of the contingency table, and tables is the number of contingency tables with the same
     label sizes a_i and cluster sizes b_j. The number of tables is estimated as in Jerdee, Kirkley
     and Newman, where the side with more groups forms the rows of the table. The score is negative
-    if the clusters tell less about the labels than it takes to describe the table.
+    if the clusters provide less information about the labels than is needed to describe the table.
 
     Facts
     -----

@@ -83,13 +83,13 @@ def external_statistics(
 
     `labels` is the result of _labels_with_best_match, if the caller has already computed it.
 
-    The first columns are the partition columns. total, n_dropped and n_noise are numbers of rows.
-    The columns of MATCHING_COUNTS and matching_terms are the statistics of matching labels and
-    clusters. tp, fp, fn and tn are counts of pairs of rows, and links is a count of triples of
-    rows. pair_share_terms computes shares from these counts. mi is the mutual information, hl is
-    the entropy of the label given the cluster, and hc is the entropy of the cluster given the
-    label. If `adjusted` is True, the result also has emi, ehl and ehc, the expectations of mi, hl
-    and hc for random labelings.
+    The first columns are the partition columns. The columns total, n_dropped and n_noise are row
+    counts. The columns in MATCHING_COUNTS and those of matching_terms are statistics on how well
+    labels match clusters. tp, fp, fn and tn are counts of pairs of rows, and links is a count of
+    triples of rows. pair_share_terms computes shares from these counts. mi is the mutual
+    information, hl is the entropy of the label given the cluster, and hc is the entropy of the
+    cluster given the label. If `adjusted` is True, the result also has emi, ehl and ehc, the
+    expectations of mi, hl and hc for random labelings.
     """
     totals = table.join_partitions(
         table.row_counts,
@@ -115,7 +115,7 @@ def external_statistics(
 def _cells_with_differences(table: ContingencyTable) -> pl.LazyFrame:
     """Return one row per contingency cell, with the number of rows expected under independence.
 
-    The result has three more columns than table.sized_cells. mean is the expected number of rows,
+    The result adds three columns to table.sized_cells. mean is the expected number of rows,
     difference is n - mean, and size_product is label_size x cluster_size.
     """
     return add_stages(table.sized_cells, cell_difference_terms)
@@ -142,8 +142,8 @@ def _labels_with_best_match(table: ContingencyTable) -> pl.LazyFrame:
 def _all_cell_terms() -> Terms:
     """Return the columns that the report sums over the contingency cells of a partition.
 
-    The columns are cell_pairs (the number of ordered pairs of rows), links, exact_matches, and the
-    terms of the information scores and of B-cubed. The expressions read the columns of
+    The columns are cell_pairs (the number of ordered pairs of rows), links, exact_matches, the
+    terms of the information scores, and the B-cubed terms. The expressions read the columns of
     _cells_with_differences.
     """
     return {
@@ -205,9 +205,9 @@ def score_partitions(
 ) -> pl.LazyFrame:
     """Return the rows of external_statistics for `table`, with a column for each score.
 
-    `scores` is the result of external_scores or a part of it. `adjusted` tells whether any score
-    needs the expected mutual information. `labels` is passed on to external_statistics. The scores
-    of a partition without rows are NULL.
+    `scores` is the result of external_scores or a subset of it. `adjusted` must be True if any
+    score needs the expected mutual information. `labels` is passed on to external_statistics. The
+    scores of a partition without rows are NULL.
     """
     has_rows = pl.col("total") > 0
     terms = {name: pl.when(has_rows).then(score) for name, score in scores.items()}
@@ -250,22 +250,22 @@ def external_report(
     adjusted: bool = True,
     metrics: Sequence[str] | None = None,
 ) -> Frame:
-    """All external metrics for one or many clusterings, from one pass over the rows.
+    """All external metrics for one or many clusterings, computed in one pass over the rows.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The rows to evaluate. A LazyFrame is read as a stream when you collect the result.
+        The rows to evaluate. A LazyFrame is streamed when you collect the result.
     label, cluster : str or Expr
         True class and assigned cluster. Any type that can be grouped is allowed. Rows with a NULL
         label or cluster are left out.
     weight : str or Expr, optional
-        How many times each row counts, a whole number >= 0. The weights are checked before anything
+        How many times each row counts, as an integer >= 0. The weights are checked before anything
         else is computed.
     partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately. NULL is also a group.
+        Columns that define the groups to evaluate separately. NULL is also a group.
     noise : object, optional
-        The value of cluster that marks noise.
+        The value in cluster that marks noise.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Whether noise counts as an ordinary cluster, is left out, or counts as one cluster per row.
     average_method : {'arithmetic', 'geometric', 'min', 'max', 'joint'}
@@ -287,9 +287,9 @@ def external_report(
         Same kind as `frame`, one row per partition, sorted by partition. The columns are the
         partition columns, n, n_dropped, n_noise, n_labels, n_clusters and one column per metric. n
         is the number of rows that are counted, n_dropped is the number of rows with a NULL label or
-        cluster, and n_noise is the number of noise rows. The column of a metric has the name of its
-        expression, and is NULL if the metric is undefined. If there are no rows, n is 0 and every
-        metric is NULL, or the result is empty if you pass partition_by.
+        cluster, and n_noise is the number of noise rows. Each metric's column has the same name as
+        its expression. The value is NULL if the metric is undefined. If there are no rows, n is 0
+        and every metric is NULL. With partition_by, the result is empty instead.
 
     Raises
     ------
@@ -415,11 +415,11 @@ def external_label_report(
     DataFrame or LazyFrame
         Same kind as `frame`, one row per label, sorted by partition and label. The columns are the
         partition columns, label, n, n_clusters, majority_cluster, majority_n, recall, entropy and
-        split_pairs. n is the number of rows with the label. majority_cluster is the cluster with
-        most of these rows (the lowest cluster in a tie), and majority_n is the number of rows with
-        the label in that cluster. recall is majority_n / n. entropy is the entropy of the clusters
-        of these rows, in nats. split_pairs is the number of pairs of rows with the label that are
-        in different clusters.
+        split_pairs. n is the number of rows with the label. majority_cluster is the most frequent
+        cluster of these rows (the lowest cluster in a tie), and majority_n is the number of rows
+        with the label in that cluster. recall is majority_n / n. entropy is the entropy of the
+        clusters of these rows, in nats. split_pairs is the number of pairs of rows with the label
+        that are in different clusters.
 
     Raises
     ------
@@ -462,13 +462,13 @@ SIDE_COLUMNS = ("size", "n_cells", "majority", "majority_n", "share", "entropy",
 def describe_side(
     table: ContingencyTable, sizes: pl.LazyFrame, side: str, other: str
 ) -> pl.LazyFrame:
-    """Return one row per label of each partition, or one row per cluster.
+    """Return one row for each label of each partition, or one row for each cluster.
 
-    `side` is the column that the rows describe, 'label' or 'cluster', and `other` is the other of
-    the two columns. `sizes` is table.label_sizes or table.cluster_sizes, depending on `side`. The
-    columns are the partition columns, the column `side`, and SIDE_COLUMNS. size is the number of
-    rows, and n_cells is the number of different values of `other` in these rows. majority is the
-    most frequent of these values, and majority_n is the number of rows with that value. share is
+    `side` is the column that the rows describe ('label' or 'cluster'), and `other` is the remaining
+    column. `sizes` is table.label_sizes or table.cluster_sizes, depending on `side`. The columns
+    are the partition columns, the column `side`, and SIDE_COLUMNS. size is the number of rows, and
+    n_cells is the number of different values of `other` in these rows. majority is the most
+    frequent of these values, and majority_n is the number of rows with that value. share is
     majority_n / size. entropy is the entropy of the values of `other`, in nats. divided_pairs is
     the number of pairs of rows with different values of `other`.
     """
@@ -515,8 +515,8 @@ def bcubed_samples(
     Parameters
     ----------
     id : str or Expr, optional
-        Identifier of each row. By default, the identifier is the number of the row in the frame,
-        from 0. If several sources use the same ids, pass a struct of source and id.
+        Identifier of each row. By default, the identifier is the row number in the frame, starting
+        at 0. If several sources use the same ids, pass a struct of source and id.
     frame, label, cluster, partition_by, noise, noise_as : as in external_report
 
     Returns
@@ -532,8 +532,8 @@ def bcubed_samples(
     Raises
     ------
     ClusterEvalError
-        For the same reasons as external_report. Collecting the result also raises this error if an
-        id has several rows.
+        For the same reasons as external_report. This error is also raised when the result is
+        collected if an id has several rows.
 
     Notes
     -----
@@ -581,9 +581,9 @@ def size_records(
     cluster, label_size, cluster_size and n. label_size is the number of rows with the same label,
     cluster_size is the number of rows in the same cluster, and n is the number of rows with the
     same label in the same cluster. For a noise row that counts as a singleton, cluster is NULL.
-    keys maps the inner names of the partition columns to the user's names. `record` is the user's
-    column of identifiers, or None for row numbers. `results` lists the names of the other columns
-    of the final result. If `count_unlabeled` is True, rows without a label are included in
+    keys maps the internal names of the partition columns to the user's names. `record` is the
+    user's column of identifiers, or None for row numbers. `results` lists the names of the other
+    columns in the final result. If `count_unlabeled` is True, rows without a label are included in
     cluster_size.
     """
     rows, keys = _read_records(frame, label, cluster, record, options, results)
@@ -617,7 +617,7 @@ def size_records(
 def _check_record_ids(repeated: pl.DataFrame) -> None:
     """Raise an error if an id has several rows in a partition.
 
-    `repeated` has one row with such an id, or no rows if there is no such id.
+    `repeated` contains one row with a repeated id, or no rows if every id is unique.
     """
     if repeated.height:
         raise ClusterEvalError(
@@ -638,7 +638,7 @@ def _read_records(
 
     The result is a pair (rows, keys). The columns of rows are the partition columns, label, cluster
     and id. id is the user's column `record`, or the row number from 0 if `record` is None. keys
-    maps the inner names of the partition columns to the user's names.
+    maps the internal names of the partition columns to the user's names.
     """
     lazy = check_frame(frame)
     check_noise_as(options.noise, options.noise_as)

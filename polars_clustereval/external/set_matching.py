@@ -1,9 +1,10 @@
-"""Indices that match labels with clusters, or compare the label of each row with its cluster.
+"""Indices that match labels with clusters, or that compare each row's label with its cluster.
 
 The majority label of a cluster is the most frequent label in the cluster. The majority cluster of a
-label is the cluster that has most of the label's rows. The best match of a label is the cluster
-with which the label has the highest F1 score. A label and a cluster match exactly if they have the
-same rows. The module contingency explains the columns n, copies, label_size and cluster_size.
+label is the most frequent cluster among the label's rows. The best match of a label is the cluster
+with which the label has the highest F1 score. A label and a cluster match exactly if they consist
+of the same rows. The module contingency explains the columns n, copies, label_size and
+cluster_size.
 """
 
 from __future__ import annotations
@@ -27,25 +28,24 @@ if TYPE_CHECKING:
 
 
 def label_match_rows(row: Row) -> pl.Expr:
-    """Return the F1 score of the label and the cluster of a cell, times label_size.
+    """Return label_size times the F1 score of a cell's label and cluster.
 
-    The F1 score is 2 n / (label_size + cluster_size). `row` takes the name of a column of the
-    contingency cells and returns that column: n (the number of rows), label_size or cluster_size.
-    The numerator of class_f_measure is the sum, over all labels, of the largest result among the
-    cells of the label.
+    The F1 score is 2 n / (label_size + cluster_size). `row` is a function that returns a column of
+    the contingency cells by name: n (the number of rows), label_size or cluster_size. The numerator
+    of class_f_measure is the sum, over all labels, of the largest result among the label's cells.
     """
     n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
     return to_double(label_size) * (2 * to_double(n) / to_double(label_size + cluster_size))
 
 
 def cell_matching_terms(row: Row) -> Terms:
-    """Return the matching terms of a contingency cell, which callers sum over cells.
+    """Return the matching terms of a contingency cell, which callers sum over all cells.
 
     fixed_precision_rows, fixed_recall_rows and fixed_similar_rows are B-cubed precision, B-cubed
     recall and element-centric similarity, summed over the rows of the cell, in fixed point.
-    exact_matches is copies if label and cluster have the same rows, and 0 otherwise. `row` takes
-    the name of a column of the contingency cells and returns that column: n (the number of rows),
-    copies (the number of equal cells), label_size or cluster_size.
+    exact_matches equals copies if the label and the cluster consist of the same rows, and 0
+    otherwise. `row` is a function that returns a column of the contingency cells by name: n (the
+    number of rows), copies (the number of equal cells), label_size or cluster_size.
     """
     n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
     larger = pl.max_horizontal(label_size, cluster_size)
@@ -60,12 +60,12 @@ def cell_matching_terms(row: Row) -> Terms:
 
 
 def label_matching_terms(row: Row) -> Terms:
-    """Return the matching terms of a label, which callers sum over labels.
+    """Return the matching terms of a label, which callers sum over all labels.
 
-    n_labels is 1. in_majority_clusters is the number of the label's rows in its majority cluster
-    (label_majority_n). fixed_matched_rows is best_match_rows, which is the maximum of
-    label_match_rows, in fixed point. `row` takes the name of a column of a frame with one row per
-    label, in which copies is 1, and returns that column.
+    n_labels is always 1. in_majority_clusters equals label_majority_n, the number of the label's
+    rows in its majority cluster. fixed_matched_rows is best_match_rows, the maximum of
+    label_match_rows, in fixed point. `row` is a function that returns a column by name from a frame
+    with one row per label. In this frame, copies is always 1.
     """
     return {
         "n_labels": row("copies"),
@@ -75,12 +75,12 @@ def label_matching_terms(row: Row) -> Terms:
 
 
 def cluster_matching_terms(row: Row) -> Terms:
-    """Return the matching terms of a cluster, which callers sum over clusters.
+    """Return the matching terms of a cluster, which callers sum over all clusters.
 
-    n_clusters is copies, and in_majority_labels is the number of rows with the majority label of
-    the cluster, cluster_majority_n x copies. `row` takes the name of a column of a frame of
-    clusters and returns that column. In this frame, copies is 1, or the number of noise rows if a
-    single row represents all noise rows that are singletons.
+    n_clusters equals copies. in_majority_labels equals cluster_majority_n x copies, the number of
+    rows with the majority label of the cluster. `row` is a function that returns a column of a
+    frame of clusters by name. In this frame, copies is usually 1. If a single row represents all
+    singleton noise rows, copies is the number of these rows.
     """
     return {
         "n_clusters": row("copies"),
@@ -89,10 +89,10 @@ def cluster_matching_terms(row: Row) -> Terms:
 
 
 def matching_terms(row: Row) -> Terms:
-    """Return the fixed-point sums of matching terms as Float64.
+    """Return the fixed-point sums of matching terms, converted to Float64.
 
-    The columns are matched_rows, precision_rows, recall_rows and similar_rows. `row` takes the name
-    of a fixed-point sum over a partition, such as fixed_matched_rows, and returns its column.
+    The columns are matched_rows, precision_rows, recall_rows and similar_rows. `row` is a function
+    that returns a fixed-point sum over a partition by name, such as fixed_matched_rows.
     """
     return {
         name: from_fixed_point(row(f"fixed_{name}"))
@@ -113,9 +113,9 @@ MATCHING_COUNTS = (
 def matching_statistics(label: Column, cluster: Column) -> StructLists:
     """Return the statistics that matching_scores needs, as one struct per group of rows.
 
-    The struct is the only element of a list. Its fields are total, n_labels, n_clusters,
-    matched_rows, in_majority_labels, in_majority_clusters, exact_matches, precision_rows,
-    recall_rows and similar_rows.
+    Each struct is the only element of a list. The fields of the struct are total, n_labels,
+    n_clusters, matched_rows, in_majority_labels, in_majority_clusters, exact_matches,
+    precision_rows, recall_rows and similar_rows.
     """
     terms = {
         **cell_matching_terms(element_field),
@@ -128,12 +128,12 @@ def matching_statistics(label: Column, cluster: Column) -> StructLists:
 
 
 def _majority_terms(row: Row) -> Terms:
-    """Return the majority counts and the best match for the label and cluster of a cell.
+    """Return the majority counts and the best match for a cell's label and cluster.
 
     label_majority_n is the maximum of n over the cells with the same label, and cluster_majority_n
     is the maximum of n over the cells with the same cluster. best_match_rows is the maximum of
-    label_match_rows over the cells with the same label. `row` takes the name of a field of
-    cells_as_list and returns that field.
+    label_match_rows over the cells with the same label. `row` is a function that returns a field of
+    cells_as_list by name.
     """
     label, cluster = row("label"), row("cluster")
     return {
@@ -151,7 +151,7 @@ def _majority_terms(row: Row) -> Terms:
 def f_score(precision: pl.Expr, recall: pl.Expr, beta: float) -> pl.Expr:
     """Return the F score of precision and recall, or 0 if both are 0.
 
-    With beta > 1, recall has more weight.
+    If beta > 1, recall has more weight than precision.
     """
     square = beta * beta
     score = ratio((1 + square) * precision * recall, square * precision + recall)
@@ -161,14 +161,14 @@ def f_score(precision: pl.Expr, recall: pl.Expr, beta: float) -> pl.Expr:
 def matching_scores(row: Row, beta: float = 1.0) -> Terms:
     """Return an expression for each matching score, from purity to exact_match_f_score.
 
-    `row` takes the name of a statistic of a partition and returns its column. total, n_labels and
-    n_clusters are the numbers of rows, labels and clusters. in_majority_labels is the number of
-    rows with the majority label of their cluster, in_majority_clusters is the number of rows in the
-    majority cluster of their label, and exact_matches is the number of clusters with the same rows
-    as a label. precision_rows, recall_rows and similar_rows are B-cubed precision, B-cubed recall
-    and element-centric similarity, summed over the rows. matched_rows is the sum over the rows of
-    the best F1 score of the row's label with any cluster. `beta` is the weight of recall in
-    bcubed_f_score.
+    `row` is a function that returns a partition statistic by name. total, n_labels and n_clusters
+    are the numbers of rows, labels and clusters. in_majority_labels is the number of rows with the
+    majority label of their cluster, in_majority_clusters is the number of rows in the majority
+    cluster of their label, and exact_matches is the number of clusters that consist of the same
+    rows as a label. precision_rows, recall_rows and similar_rows are B-cubed precision, B-cubed
+    recall and element-centric similarity, summed over the rows. matched_rows is the sum, over the
+    rows, of the best F1 score of the row's label with any cluster. `beta` is the weight of recall
+    in bcubed_f_score.
     """
     labels, clusters, exact = row("n_labels"), row("n_clusters"), row("exact_matches")
     in_majorities = row("in_majority_labels") + row("in_majority_clusters")
@@ -195,7 +195,10 @@ def matching_scores(row: Row, beta: float = 1.0) -> Terms:
 
 
 def _matching_expression(label: Column, cluster: Column, name: str, beta: float = 1.0) -> pl.Expr:
-    """Return the score `name` of matching_scores as an expression on two columns."""
+    """Return a score of matching_scores as an expression of the label and cluster columns.
+
+    `name` is the name of the score.
+    """
     return matching_statistics(label, cluster).score(lambda row: matching_scores(row, beta), name)
 
 
@@ -228,7 +231,7 @@ def purity(label: Column, cluster: Column) -> pl.Expr:
 
 
 def inverse_purity(label: Column, cluster: Column) -> pl.Expr:
-    """Share of rows that lie in the majority cluster of their label.
+    """Share of rows that are in the majority cluster of their label.
 
     Facts
     -----
@@ -254,7 +257,7 @@ def inverse_purity(label: Column, cluster: Column) -> pl.Expr:
 
 
 def class_f_measure(label: Column, cluster: Column) -> pl.Expr:
-    """Best F1 score of the label of a row with any cluster, averaged over the rows.
+    """For each row, the best F1 score of its label with any cluster, averaged over all rows.
 
     The F1 score of a label and a cluster is 2 n / (a + b), where a is the number of rows with the
     label, b is the number of rows in the cluster, and n is the number of rows in both.
@@ -313,7 +316,7 @@ def split_join_distance(label: Column, cluster: Column) -> pl.Expr:
 
 
 def bcubed_precision(label: Column, cluster: Column) -> pl.Expr:
-    """Share of a row's cluster that has the same label as the row, averaged over the rows.
+    """For each row, the share of its cluster that has the same label, averaged over all rows.
 
     The row itself counts as part of its cluster.
 
@@ -342,7 +345,7 @@ def bcubed_precision(label: Column, cluster: Column) -> pl.Expr:
 
 
 def bcubed_recall(label: Column, cluster: Column) -> pl.Expr:
-    """Share of the rows with a row's label that are in the row's cluster, averaged over the rows.
+    """Share of the rows with the same label that are in the same cluster, averaged over all rows.
 
     The row itself counts as one of the rows with its label.
 
@@ -374,7 +377,7 @@ def bcubed_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.E
     """Weighted harmonic mean of B-cubed precision and recall.
 
     The F score is (1 + beta^2) P R / (beta^2 P + R), where P is the B-cubed precision and R is the
-    B-cubed recall. With beta > 1, recall has more weight.
+    B-cubed recall. If beta > 1, recall has more weight than precision.
 
     Facts
     -----
@@ -390,7 +393,7 @@ def bcubed_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.E
     Parameters
     ----------
     beta : float
-        Weight of recall relative to precision, at least 0. A value of 2 makes recall twice as
+        The nonnegative weight of recall relative to precision. A value of 2 makes recall twice as
         important as precision.
 
     Raises
@@ -412,7 +415,7 @@ def bcubed_f_score(label: Column, cluster: Column, *, beta: float = 1.0) -> pl.E
 
 
 def element_centric_similarity(label: Column, cluster: Column) -> pl.Expr:
-    """Overlap of a row's label and cluster, divided by the larger one, averaged over the rows.
+    """Overlap of each row's label and cluster divided by the larger size, averaged over all rows.
 
     The similarity is (1/n) times the sum of n_ij^2 / max(a_i, b_j) over the cells of the
     contingency table, where a cell has n_ij rows, its label has a_i rows, and its cluster has b_j
@@ -443,7 +446,7 @@ def element_centric_similarity(label: Column, cluster: Column) -> pl.Expr:
 
 
 def exact_match_precision(label: Column, cluster: Column) -> pl.Expr:
-    """Share of the clusters that have exactly the rows of a label.
+    """Share of clusters whose rows are exactly the rows of one label.
 
     Facts
     -----
@@ -469,7 +472,7 @@ def exact_match_precision(label: Column, cluster: Column) -> pl.Expr:
 
 
 def exact_match_recall(label: Column, cluster: Column) -> pl.Expr:
-    """Share of the labels that have exactly the rows of a cluster.
+    """Share of labels whose rows are exactly the rows of one cluster.
 
     Facts
     -----

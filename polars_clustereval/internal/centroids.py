@@ -93,7 +93,7 @@ def check_point_options(
     """Check the options that all internal indices share, and return them.
 
     The parameters are those of `centroids`. Raise an error for the first invalid option. Checks
-    that need rows, such as the check of the number of weights, come later.
+    that need rows, such as the check of the number of weights, are made later.
     """
     measure = check_distance(distance, p)
     check_choice("center", center, ("mean", "median"))
@@ -145,7 +145,7 @@ class Points:
 
     @property
     def partition_keys(self) -> list[str]:
-        """The inner names of the partition columns in `rows`, which are key_0, key_1, ..."""
+        """The internal names of the partition columns in `rows`: key_0, key_1, ..."""
         return list(self.keys)
 
     @property
@@ -163,24 +163,24 @@ class Points:
 
     @property
     def distance(self) -> Distance:
-        """The distance that is used to compare points, including the order p for minkowski."""
+        """The distance used to compare points, including the order p for minkowski."""
         return self.form.distance
 
     @property
     def squares_add_up(self) -> bool:
         """Whether the sums of squares within and between clusters add up to the total.
 
-        The sums add up for euclidean and sqeuclidean distances if the centers are means.
+        The sums add up if the centers are means and the distance is euclidean or sqeuclidean.
         """
         return self.distance.name in ("euclidean", "sqeuclidean") and self.center == "mean"
 
     @cached_property
     def kept_rows(self) -> pl.LazyFrame:
-        """The evaluated rows, which have a vector and a cluster and are not dropped as noise."""
+        """The rows to evaluate, which have a vector and a cluster and are not dropped as noise."""
         return self.rows.filter("kept")
 
     def vector_columns(self, prefix: str) -> list[str]:
-        """Return the names of the columns that hold the vector named `prefix`.
+        """Return the names of the columns that contain the vector named `prefix`.
 
         For example, x is the point itself, and c is the center of its cluster. The class VectorForm
         lists all vectors.
@@ -188,12 +188,13 @@ class Points:
         return self.form.columns(prefix)
 
     def with_vectors(self, *, is_eager: bool) -> Points:
-        """Return the points with the vector x in each row, and with the subtracted origins.
+        """Return the points with the vector x in each row, along with the subtracted origins.
 
         `form.add_points` computes the columns of x. If `is_eager` is true, as for frames in memory,
-        the origins of the partitions are computed now. If all origins are 0, which is the usual
-        case, the points are not moved. Otherwise the origins are joined to the rows. If `is_eager`
-        is false, the origins are always joined, and are computed on collection.
+        the origins of the partitions are computed immediately. If all origins are 0, which is the
+        usual case, the points are not moved. Otherwise the origins are joined to the rows. If
+        `is_eager` is false, the origins are always joined, and they are computed when the result is
+        collected.
         """
         form, rows, keys = self.form, self.rows, self.partition_keys
         if not form.is_moved:
@@ -212,8 +213,8 @@ class Points:
     def with_user_centers(self, clusters: pl.LazyFrame) -> pl.LazyFrame:
         """Return `clusters` with the center c of each cluster as a list in the column `centroid`.
 
-        The rows of `clusters` are rows of `centers`. Centroids are in the user's coordinates: the
-        factors of the weights are divided out, and the origin is added back.
+        `clusters` contains rows of `centers`. Centroids are in the user's coordinates: the factors
+        of the weights are divided out, and the origin is added back.
         """
         if self.origins is not None:
             clusters = join_partitions(clusters, self.partition_keys, self.origins)
@@ -223,7 +224,7 @@ class Points:
     def centers(self) -> pl.LazyFrame:
         """One row per cluster: its key columns, size, mean or median m, variances v and center c.
 
-        size is the number of kept points of the cluster. VectorForm describes the columns of the
+        size is the number of kept points in the cluster. VectorForm describes the columns of the
         vectors m, v and c.
         """
         centers = self.form.center_clusters(
@@ -243,12 +244,13 @@ class Points:
     def spreads(self) -> pl.LazyFrame:
         """One row per cluster: its key columns, row counts, and sums of distances to centers.
 
-        n counts the kept points, n_dropped the rows without a vector or cluster, and n_noise the
-        noise points. n_invalid is above 0 if a kept point has no finite distance, or if the sum of
-        the squared distances is not finite. Three columns describe the distances from the kept
-        points to the center of the cluster: the sum (distances), the sum of squares (ssw) and the
-        maximum (radius). overall_distances is the sum of the distances from the kept points to the
-        center of the partition. Rows with a NULL cluster are counted in a row of their own.
+        n is the number of kept points, n_dropped is the number of rows without a vector or cluster,
+        and n_noise is the number of noise points. n_invalid is positive if a kept point has no
+        finite distance, or if the sum of the squared distances is not finite. Three columns
+        describe the distances from the kept points to the center of the cluster: the sum
+        (distances), the sum of squares (ssw) and the maximum (radius). overall_distances is the sum
+        of the distances from the kept points to the center of the partition. Rows with a NULL
+        cluster are counted in a separate row.
         """
         keys = self.cluster_keys
         targets = self.all_centers.select(
@@ -285,7 +287,7 @@ class Points:
 
     @cached_property
     def clusters(self) -> pl.LazyFrame:
-        """One row per cluster with points: columns of `all_centers` and `spreads`, and two more.
+        """One row per nonempty cluster: the columns of `all_centers` and `spreads`, and two more.
 
         The additional columns are mean_distance, the mean distance from the cluster's points to its
         center, and number, which is unique in the frame. The columns n_dropped, n_noise and
@@ -304,10 +306,10 @@ class Points:
         """One row per partition: n, n_dropped, n_noise, n_dims, n_clusters and n_singletons.
 
         A partition is a group of rows with equal values in the columns partition_by. n is the
-        number of kept points, n_dropped the number of rows without a vector or cluster, and
-        n_singletons the number of clusters with a single point. Partitions without kept points are
-        left out. Without partition_by, all rows form one partition, and the result always has one
-        row.
+        number of kept points, n_dropped is the number of rows without a vector or cluster, and
+        n_singletons is the number of clusters with a single point. Partitions without kept points
+        are left out. Without partition_by, all rows form one partition, and the result always has
+        one row.
         """
         n = pl.col("n")
         terms = {
@@ -341,9 +343,9 @@ class Points:
         return self.with_frames(all_centers=centers.lazy(), spreads=spreads.lazy())
 
     def with_frames(self, **frames: pl.LazyFrame) -> Points:
-        """Return the same points, with `frames` stored as the cached properties of these names.
+        """Return the same points, with `frames` stored as cached properties under the given names.
 
-        Spreads that `without_distances` has stored are kept.
+        Spreads that were stored by `without_distances` are kept.
         """
         points = replace(self)
         kept = {name: vars(self)[name] for name in ("spreads",) if name in vars(self)}
@@ -405,7 +407,10 @@ class Points:
         return raise_on_collect(frame, self.spreads.select(pl.col("n_invalid").sum()), raise_fault)
 
     def with_id_check(self, frame: pl.LazyFrame) -> pl.LazyFrame:
-        """Return `frame` with a check, made on collection, that no partition has an id twice."""
+        """Return `frame` with a check that no partition contains an id twice.
+
+        The check runs when the frame is collected.
+        """
         counts = self.kept_rows.group_by(*self.keys, "id").agg(rows=pl.len())
         repeated = counts.filter(pl.col("rows") > 1).sort("id", nulls_last=True).head(1)
         return raise_on_collect(frame, repeated, _raise_repeated_id)
@@ -413,8 +418,8 @@ class Points:
     def fault_error(self) -> ClusterEvalError:
         """Return the error for vectors that have no finite distances.
 
-        The error says what is wrong with the vectors and how many rows are at fault. The rows are
-        read again to find the faults.
+        The error says what is wrong with the vectors and how many rows are affected. The rows are
+        read again to find the invalid vectors.
         """
         rows, form = self.kept_rows, self.form
         if isinstance(form, LongVectors):
@@ -449,7 +454,10 @@ class Points:
 
 
 def _raise_repeated_id(repeated: pl.DataFrame) -> None:
-    """Raise an error if `repeated` has a row: an id, and the number of rows with this id."""
+    """Raise an error if `repeated` is not empty.
+
+    Each row of `repeated` contains an id and the number of rows with this id.
+    """
     if repeated.height:
         row = repeated.row(0, named=True)
         raise ClusterEvalError(
@@ -475,10 +483,10 @@ def read_points(
 ) -> Points:
     """Check all arguments, and return the rows of the user's frame as points.
 
-    `given` holds further arguments for read_rows. If only distances are computed, set
-    `needs_origins` to False. The points are then not moved: unlike means and squares, distances
-    lose no digits far from 0. If `is_eager` is true, the rows are read once now to find the origins
-    of the partitions, even if the frame is a LazyFrame.
+    `given` contains further arguments for read_rows. If only distances are computed, set
+    `needs_origins` to False. In that case, the points are not moved, because distances, unlike
+    means and squares, lose no digits far from 0. If `is_eager` is true, the rows are read once
+    immediately to find the origins of the partitions, even if the frame is a LazyFrame.
     """
     points = read_rows(frame, vector, cluster, options, **given)
     form = replace(points.form, is_moved=points.form.is_moved and needs_origins)
@@ -499,11 +507,11 @@ def read_rows(
 ) -> Points:
     """Check all arguments, and return the rows of the user's frame as points without the vector x.
 
-    `results` lists the columns of the caller's result, and partition columns must not have these
-    names. `row_id` becomes the column id of `Points.rows`. `row_id` is either an expression that
-    has already been checked, or "number", which stands for the row number in the frame, counted
-    from 0. `inner_key`, an expression that has already been checked, becomes the last partition
-    column and keeps its own name. If `needs_wide` is true, each coordinate has a column of its own,
+    `results` lists the columns of the caller's result. Partition columns must not have these names.
+    `row_id` becomes the column id of `Points.rows`. `row_id` is either an expression that has
+    already been checked or "number", which stands for the row number in the frame, counted from 0.
+    `inner_key`, an expression that has already been checked, becomes the last partition column and
+    keeps its own name. If `needs_wide` is true, each coordinate is stored in a column of its own,
     even if vectors are long.
     """
     lazy = check_frame(frame)
@@ -541,9 +549,10 @@ def read_rows(
 
 
 def _noise_flag(lazy: pl.LazyFrame, cluster: pl.Expr, noise: object) -> pl.Expr:
-    """Return whether the cluster of each row equals `noise`, which is False for a NULL cluster.
+    """Return whether each row's cluster equals `noise`.
 
-    Raise an error if `noise` does not have the type of the expression `cluster`.
+    A NULL cluster yields False. Raise an error if `noise` does not have the type of the expression
+    `cluster`.
     """
     if noise is None:
         return pl.lit(False)
@@ -553,7 +562,7 @@ def _noise_flag(lazy: pl.LazyFrame, cluster: pl.Expr, noise: object) -> pl.Expr:
 def _choose_form(
     coordinates: Coordinates, options: PointOptions, *, needs_wide: bool
 ) -> VectorForm:
-    """Return the form in which vectors are stored, with the factors of the weights.
+    """Return the form in which vectors are stored, including the factors of the weights.
 
     The form is LongVectors if vectors have many coordinates, centers are means, and `needs_wide` is
     false. Otherwise the form is WideVectors, with one column per coordinate. Raise an error unless
@@ -574,12 +583,12 @@ def _choose_form(
 
 
 def _flag_rows(rows: pl.LazyFrame, noise_as: NoiseAs | None) -> pl.LazyFrame:
-    """Return the rows with the flags complete, kept and noisy, which the class Points explains.
+    """Return the rows with the flags complete, kept and noisy (see the class Points).
 
     `rows` has the columns cluster, has_vector and noisy, where noisy is also set for rows without a
     vector. With noise_as 'singletons', the cluster of noise rows is set to NULL, and the columns
-    row and singleton_no are added. row counts the rows from 0, and singleton_no is row + 1 for
-    noise and 0 for other rows.
+    row and singleton_no are added. row is the row number, counted from 0. singleton_no is row + 1
+    for noise rows and 0 for all other rows.
     """
     has_vector = pl.col("has_vector").fill_null(False)
     rows = rows.with_columns(complete=pl.col("cluster").is_not_null() & has_vector)
@@ -625,7 +634,7 @@ def centroids(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per cluster, sorted by partition and cluster. The columns are
-        the partition columns, cluster, n and centroid. n is the number of points of the cluster,
+        the partition columns, cluster, n and centroid. n is the number of points in the cluster,
         and centroid is a list with one number per coordinate. With noise_as 'singletons', each
         noise point has a row of its own, in which cluster is NULL.
 

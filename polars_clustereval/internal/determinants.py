@@ -1,19 +1,19 @@
 """determinants: indices that are computed from determinants of scatter matrices.
 
-For long vectors, numpy factors the matrix of all points of a partition (kernels.factorization). For
-short vectors, scatter matrices are computed as sums of products, with one column for each pair of
-coordinates. Polars sums these columns, and numpy computes the determinants of the resulting
+For long vectors, numpy factors the matrix of all points in a partition (see kernels.factorization).
+For short vectors, scatter matrices are computed as sums of products, with one column for each pair
+of coordinates. Polars sums these columns, and numpy computes the determinants of the resulting
 matrices by elimination. The squares of nearly collinear columns lose twice as many digits as the
-columns themselves. If an elimination finds such columns, the points are read once more. For every
-point, the combinations of coordinates that the elimination has found are computed. The combinations
-are nearly orthogonal, and the determinant does not change if their products are summed instead.
+columns themselves. If an elimination finds nearly collinear columns, the points are read once more,
+to compute the linear combinations of coordinates that the elimination found. These combinations are
+nearly orthogonal, and the determinant stays the same if their products are summed instead.
 
 W is the scatter matrix within the clusters of a partition, B is the scatter matrix between them,
 and W_C is the scatter matrix of cluster C. `by` lists the partition columns. x_i is coordinate i of
-a row, m_i its mean over a cluster, r_i a correction of this mean, and u_i the unit by which it is
-divided. s_i_j is a sum of products of coordinates i and j in these units, and w_i_j and b_i_j are
-entries of W and B. Combination i is coordinate i plus a sum of the preceding coordinates, weighted
-by a_i_0, a_i_1, ... The length l_i of coordinate i is the square root of its scatter.
+a row, m_i is its mean over a cluster, r_i is a correction of this mean, and u_i is the unit of the
+coordinate. s_i_j is a sum of products of coordinates i and j in these units. w_i_j and b_i_j are
+entries of W and B. Combination i is coordinate i plus a sum of the preceding coordinates with
+weights a_i_0, a_i_1, ... The length l_i of coordinate i is the square root of its scatter.
 """
 
 from __future__ import annotations
@@ -83,9 +83,9 @@ def _summed_totals(points: Points) -> pl.LazyFrame:
 
     Without partition columns, the result always has one row. The points are read three times: for
     the means, for the means of the residuals, and for the products. If products of combinations are
-    needed, the points are read once more. If a cluster has no more points than dimensions, its
-    scatter matrix is singular. The matrices of single clusters are then not needed, and W is summed
-    directly over the points.
+    needed, the points are read a fourth time. If a cluster has no more points than dimensions, its
+    scatter matrix is singular. In that case, the matrices of individual clusters are not needed,
+    and W is summed directly over the points.
     """
     keys, columns = points.partition_keys, points.vector_columns("x")
     by, n_dims = keys or ["__ce_whole"], len(columns)
@@ -136,7 +136,7 @@ def _coordinates(n_dims: int) -> list[pl.Expr]:
 
 
 def _coordinate_pairs(n_dims: int) -> list[tuple[int, int]]:
-    """Return all pairs (i, j) of coordinates with i <= j, the upper triangle of a matrix."""
+    """Return the coordinate pairs (i, j) with i <= j, which form the upper triangle of a matrix."""
     return [(i, j) for i in range(n_dims) for j in range(i, n_dims)]
 
 
@@ -156,11 +156,11 @@ def _coefficient_columns(n_dims: int) -> list[str]:
 
 
 def _cluster_means(rows: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFrame:
-    """Return for each cluster its size n, its means m_i + r_i, and the key of its scatter matrix.
+    """Return each cluster's size n, its means m_i + r_i, and the key of its scatter matrix.
 
-    `rows` has the points, with n = 1 and coordinates x_i, and `by` lists the partition columns.
-    Means are computed twice, because for coordinates near 1e8, the first mean is off by 1e-8. The
-    second mean, r_i, is the mean of the residuals x_i - m_i.
+    `rows` contains the points, with n = 1 and coordinates x_i, and `by` lists the partition
+    columns. Means are computed twice, because for coordinates near 1e8, the first mean is off by
+    1e-8. The second mean, r_i, is the mean of the residuals x_i - m_i.
 
     If all clusters of a partition have more points than dimensions, own_matrices is true, and each
     cluster has its own scatter matrix. Otherwise the partition has a single matrix. matrix_cluster
@@ -186,7 +186,7 @@ def _means_and_spans(n_dims: int) -> list[pl.Expr]:
     """Return the mean m_i of each coordinate i, and its largest deviation u_i from the mean.
 
     m_i and u_i are aggregates over the points of a cluster. Means are clamped to the range of the
-    values, because rounding would otherwise give a constant coordinate a variance.
+    values, because rounding would otherwise give a constant coordinate a nonzero variance.
     """
     columns = []
     for i in range(n_dims):
@@ -201,8 +201,8 @@ def _power_of_two_unit(span: str, by: list[str]) -> pl.Expr:
     """Return the unit, a power of 2, by which a coordinate is divided in a scatter matrix.
 
     The unit is the largest power of 2 that does not exceed the coordinate's largest deviation from
-    the mean, which is in the column `span`. Division by a power of 2 causes no rounding error.
-    Clusters without own_matrices share the largest unit of their partition (columns `by`).
+    the mean, which is in the column `span`. Division by a power of 2 causes no rounding error. If
+    own_matrices is false, all clusters of a partition (columns `by`) share its largest unit.
     """
     shared = pl.when("own_matrices").then(span).otherwise(pl.col(span).max().over(by))
     return pl.lit(2.0).pow(shared.log(2).floor()).clip(lower_bound=2.0**-500)
@@ -240,9 +240,9 @@ def _scatter_matrices(
     """Return one row per scatter matrix, with the sums s_i_j of products of centered coordinates.
 
     The sums are in units of u_i u_j. The units u_i and the number of points n are also columns.
-    There is one matrix per cluster or per partition. `by`, own_matrices, matrix_cluster and
-    matrix_singleton_no identify a matrix. `clusters` is the result of _cluster_means, which
-    explains these columns, and `rows` has the points, with coordinates x_i.
+    There is one matrix per cluster or per partition. The columns `by`, own_matrices, matrix_cluster
+    and matrix_singleton_no identify a matrix. `clusters` is the result of _cluster_means, whose
+    docstring explains these columns. `rows` contains the points, with coordinates x_i.
     """
     matrix = [*by, "own_matrices", "matrix_cluster", "matrix_singleton_no"]
     units = _coordinate_columns("u", n_dims)
@@ -256,7 +256,7 @@ def _scatter_matrices(
 
 
 def _scale_coordinate(i: int) -> pl.Expr:
-    """Return coordinate i of a point minus the mean of its cluster as the fixed-point column x_i.
+    """Return coordinate i of a point minus its cluster's mean, as the fixed-point column x_i.
 
     The unit of this column is u_i / 2^_FRACTION_BITS.
     """
@@ -273,7 +273,7 @@ def _product_sums(
     """Return the sums s_i_j (i <= j) of the products x_i x_j over each group of the columns `by`.
 
     `product` is the function that multiplies two coordinates. At most `at_a_time` products are
-    summed in one step.
+    summed in each step.
     """
     pairs = _coordinate_pairs(n_dims)
     blocks = [pairs[i : i + at_a_time] for i in range(0, len(pairs), at_a_time)]
@@ -292,7 +292,7 @@ def _product_sums(
 
 
 def _scatter_entries(name: str, n_dims: int) -> list[pl.Expr]:
-    """Return the entries s_i_j u_i u_j (i <= j) of scatter matrices as columns name_i_j.
+    """Return the entries s_i_j u_i u_j (i <= j) of scatter matrices as the columns name_i_j.
 
     s_i_j is the sum of products of coordinates i and j in the units u_i and u_j.
     """
@@ -303,7 +303,7 @@ def _scatter_entries(name: str, n_dims: int) -> list[pl.Expr]:
 
 
 def _within_scatter(matrices: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFrame:
-    """Return one row per partition, with the entries w_i_j of W, the scatter within its clusters.
+    """Return one row per partition, with the entries w_i_j of its within-cluster scatter matrix W.
 
     W is the sum of the partition's scatter matrices, in the units of the coordinates. `matrices` is
     the result of _scatter_matrices, and `by` lists the partition columns.
@@ -325,7 +325,7 @@ def _within_scatter(matrices: pl.LazyFrame, by: list[str], n_dims: int) -> pl.La
 
 
 def _own_scatter(matrices: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFrame:
-    """Return for each cluster with own_matrices its key, its size n, and the entries w_i_j of W_C.
+    """Return the key, the size n and the entries w_i_j of W_C for each cluster with own_matrices.
 
     `matrices` is the result of _scatter_matrices, and `by` lists the partition columns.
     """
@@ -335,11 +335,11 @@ def _own_scatter(matrices: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyF
 
 
 def _mean_differences(clusters: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFrame:
-    """Return for each cluster its key, its size n, and in x_i its mean minus the partition's mean.
+    """Return each cluster's key, its size n, and its mean minus the partition's mean as x_i.
 
-    `clusters` is the result of _cluster_means, and `by` lists the partition columns. To keep its
-    digits, the partition's mean is computed twice. The second mean is the mean of the differences
-    from the first mean.
+    `clusters` is the result of _cluster_means, and `by` lists the partition columns. To avoid a
+    loss of digits, the partition's mean is computed twice. The second mean is the mean of the
+    differences from the first mean.
     """
     n, dims, key = pl.col("n"), range(n_dims), (*by, "cluster", "singleton_no")
     middles = clusters.group_by(by).agg(
@@ -362,9 +362,9 @@ def _mean_differences(clusters: pl.LazyFrame, by: list[str], n_dims: int) -> pl.
 def _between_scatter(
     differences: pl.LazyFrame, within: pl.LazyFrame, by: list[str], n_dims: int
 ) -> pl.LazyFrame:
-    """Return one row per partition, with the entries b_i_j of B, the scatter between its clusters.
+    """Return one row per partition, with the entries b_i_j of its between-cluster scatter matrix B.
 
-    The entries refer to the combinations of coordinates in `within`, the result of
+    The entries refer to the combinations of coordinates in `within`, which is the result of
     _add_combinations for W. `differences` is the result of _mean_differences, and `by` lists the
     partition columns.
     """
@@ -376,7 +376,7 @@ def _between_scatter(
 def _weighted_product_sums(
     differences: pl.LazyFrame, by: list[str], x: list[pl.Expr]
 ) -> pl.LazyFrame:
-    """Return the sums b_i_j of n x_i x_j over the clusters of each partition (columns `by`)."""
+    """Return the sums b_i_j of n x_i x_j over clusters, grouped by the columns `by`."""
     weighted = differences.select(*by, *(a * pl.col("n").sqrt() for a in x))
     names = dict(zip(_pair_columns("s", len(x)), _pair_columns("b", len(x)), strict=True))
     sums = _product_sums(weighted, by, len(x), at_a_time=_BYTES_PER_CLUSTER // 8)
@@ -391,11 +391,11 @@ def _total_log_det(
     by: list[str],
     n_dims: int,
 ) -> pl.LazyFrame:
-    """Return total_log_det for each partition, which is ln |T|, or NaN if T is singular.
+    """Return total_log_det = ln |T| for each partition, or NaN if T is singular.
 
-    T is the scatter matrix of all points `rows`, which have the coordinates x_i. `clusters`,
-    `within` and `differences` are the results of _cluster_means, _within_scatter and
-    _mean_differences, and `by` lists the partition columns.
+    T is the scatter matrix of all points in `rows`, whose coordinates are x_i. `clusters`, `within`
+    and `differences` are the results of _cluster_means, _within_scatter and _mean_differences, and
+    `by` lists the partition columns.
     """
     between = _weighted_product_sums(differences, by, _coordinates(n_dims))
     sums = (
@@ -417,7 +417,7 @@ def _total_log_det(
 
 
 def _scott_symons(scatters: pl.LazyFrame, by: list[str], n_dims: int) -> pl.LazyFrame:
-    """Return scott_symons_index for each partition in which the clusters have own_matrices.
+    """Return scott_symons_index for each partition whose clusters have own_matrices.
 
     The index is NaN if the matrix of any cluster is singular. `scatters` is the result of
     _refine_scatter for these clusters, and `by` lists the partition columns.
@@ -436,7 +436,7 @@ def _scott_symons(scatters: pl.LazyFrame, by: list[str], n_dims: int) -> pl.Lazy
 
 
 def _combinations(x: list[pl.Expr]) -> list[pl.Expr]:
-    """Return the combinations of the coordinates x with the coefficients a_i_j, as columns x_i."""
+    """Return linear combinations of the coordinates x, with coefficients a_i_j, as columns x_i."""
     return [
         sum((pl.col(f"a_{i}_{j}") * x[j] for j in range(i)), x[i]).alias(f"x_{i}")
         for i in range(len(x))
@@ -444,7 +444,7 @@ def _combinations(x: list[pl.Expr]) -> list[pl.Expr]:
 
 
 def _add_combinations(scatters: pl.LazyFrame, n_dims: int) -> pl.LazyFrame:
-    """Return the scatter matrices w_i_j with the columns is_delicate, l_i and a_i_j.
+    """Return the scatter matrices w_i_j with the added columns is_delicate, l_i and a_i_j.
 
     For a delicate matrix (see _choose_combinations), the combinations are those of its elimination.
     For other matrices, the combinations are the coordinates themselves, and every a_i_j is 0. The
@@ -464,10 +464,10 @@ def _refine_scatter(
 ) -> pl.LazyFrame:
     """Return `scatters` with the entries w_i_j computed for the combinations of coordinates.
 
-    `scatters` is a result of _add_combinations. `scatters` has one matrix per group of points, that
-    is, per cluster or per partition, and the columns `key` identify the group. `rows` has the
-    points with coordinates x_i, which are needed only for delicate matrices. `clusters` is the
-    result of _cluster_means.
+    `scatters` is a result of _add_combinations. It contains one matrix per group of points (a
+    cluster or a partition), and the columns `key` identify the group. `rows` contains the points
+    with coordinates x_i, which are needed only for delicate matrices. `clusters` is the result of
+    _cluster_means.
     """
     delicate = scatters.filter("is_delicate").select(*key, *_coefficient_columns(n_dims))
     by = [name for name in key if name not in ("cluster", "singleton_no")]
@@ -486,7 +486,7 @@ def _refine_scatter(
 
 
 def _stack_matrices(frame: pl.DataFrame, name: str, n_dims: int) -> Floats:
-    """Return one symmetric matrix per row (rows, d, d), with the entries name_i_j for i <= j."""
+    """Return one symmetric matrix (d, d) for each row, from its entries name_i_j with i <= j."""
     i, j = np.triu_indices(n_dims)
     stack = np.empty((frame.height, n_dims, n_dims))
     stack[:, i, j] = stack[:, j, i] = frame.select(_pair_columns(name, n_dims)).to_numpy()
@@ -569,7 +569,7 @@ def _determinant_indices(frame: pl.DataFrame, n_dims: int) -> dict[str, pl.Serie
 
 
 def _finite_exp(x: Floats) -> Floats:
-    """Return exp(x) for a determinant's logarithm x, or NaN if exp(x) is not a normal Float64.
+    """Return exp(x) for the logarithm x of a determinant, or NaN if exp(x) is not a normal Float64.
 
     NaN is returned instead of 0, because 0 would mean that the matrix is singular.
     """
@@ -584,14 +584,14 @@ def _finite_exp(x: Floats) -> Floats:
 def _factored_totals(points: Points) -> pl.LazyFrame:
     """Return one row per partition, with det_ratio and the other indices of determinant_report.
 
-    numpy factors the matrix of each partition's points. All points are in memory.
+    numpy factors the matrix of each partition's points. All points are held in memory.
     """
     schema = pl.Schema(dict.fromkeys(_DETERMINANT_INDICES, pl.Float64()))
     return map_partitions(points, _factored_indices, schema)
 
 
 def _factored_indices(part: Partition) -> pl.DataFrame:
-    """Return the row of _factored_totals for one partition, with NULL for singular matrices."""
+    """Return one partition's row of _factored_totals, with NULL for singular matrices."""
     indices = factor_scatters(part, _SINGULAR_SHARE)
     log_det = 2 * np.log(max(1, len(part.sizes))) + indices.log_det
     exponents = np.array([indices.log_ratio, log_det])
@@ -624,18 +624,18 @@ def determinant_report(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The points to evaluate, one per row. A LazyFrame is read when you collect the result, and
-        streams below 32 dimensions.
+        The points to evaluate, one per row. A LazyFrame is read when you collect the result, and it
+        is streamed if there are fewer than 32 dimensions.
     vector, cluster, partition_by, noise, noise_as, missing : as in internal_report
     metrics : sequence of str, optional
         Columns to return after the partition columns, in this order. By default, all columns are
-        returned. Work that only the other columns need is skipped.
+        returned. Work needed only for other columns is skipped.
 
     Returns
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per partition, sorted. The columns are the partition columns,
-        n (the number of points that are counted), n_dropped, n_noise, n_dims, n_clusters, and
+        n (the number of points counted), n_dropped, n_noise, n_dims, n_clusters, and these indices:
 
         - det_ratio = |T| / |W| (range [1, inf), best high).
         - log_det_ratio = n ln det_ratio (range [0, inf), best high).
@@ -643,9 +643,9 @@ def determinant_report(
         - scott_symons_index = Σ n_C ln |W_C / n_C| (range unbounded, best low).
         - trace_wib = trace(W⁻¹ B) (range [0, inf), best high).
 
-        T is the scatter matrix of all points, and W_C that of cluster C. W is the scatter within
-        the k clusters, and B the scatter between them. An index is NULL if a matrix in its formula
-        is singular, such as W_C if cluster C has no more points than dimensions.
+        T is the scatter matrix of all points, and W_C is that of cluster C. W is the scatter matrix
+        within the k clusters, and B is the one between them. An index is NULL if a matrix in its
+        formula is singular. W_C is singular if cluster C has no more points than dimensions.
 
     Raises
     ------
@@ -654,13 +654,13 @@ def determinant_report(
 
     Notes
     -----
-    The time grows with the number of points times the square of the number of dimensions. From 32
-    dimensions on, all points are in memory. If columns are nearly collinear, for example y = 2 x +
-    ε times noise, the relative error of the determinants is 1e-16 / ε to 1e-15 / ε. Your
-    coordinates already contain this error, because their last digits are part of the noise. Below
-    32 dimensions, nearly collinear columns take about three times as long. A matrix counts as
-    singular if a column equals a combination of other columns up to a relative error of about 1e-10
-    (√d 2⁻³⁴ for d dimensions). The SQL macro accepts at most 500 dimensions.
+    The running time grows with the number of points times the square of the number of dimensions.
+    With 32 or more dimensions, all points are in memory. If columns are nearly collinear, for
+    example y = 2 x + ε times noise, the relative error of the determinants is 1e-16 / ε to 1e-15 /
+    ε. Your coordinates already contain this error, because their last digits are part of the noise.
+    Below 32 dimensions, nearly collinear columns take about three times as long. A matrix counts as
+    singular if a column equals a linear combination of other columns up to a relative error of
+    about 1e-10 (√d 2⁻³⁴ for d dimensions). The SQL macro accepts at most 500 dimensions.
     In SQL: ``FROM clustereval.determinant_report(tbl, [x, y], cluster)``.
 
     References

@@ -48,7 +48,7 @@ SMALL_SPREAD = 2.0**-10
 
 
 class Distance(NamedTuple):
-    """A distance between two vectors, given by its name and the order p of minkowski."""
+    """A distance between two vectors, defined by its name and, for minkowski, the order p."""
 
     name: str
     p: float
@@ -56,8 +56,8 @@ class Distance(NamedTuple):
     def between(self, x: Sequence[pl.Expr], y: Sequence[pl.Expr]) -> pl.Expr:
         """Return the distance between two vectors x and y.
 
-        Each vector is given as one expression per coordinate. For cosine, vectors must have length
-        1 or be zero. The distance is NULL or not finite if a coordinate is NULL or not finite.
+        Each vector is given as one expression per coordinate. For cosine, every vector must have
+        length 1 or 0. The distance is NULL or not finite if a coordinate is NULL or not finite.
         """
         differences = [a - b for a, b in zip(x, y, strict=True)]
         sizes = [d.abs() for d in differences]
@@ -77,7 +77,7 @@ class Distance(NamedTuple):
         return squares if self.name == "sqeuclidean" else squares.sqrt()
 
     def squared(self, d: pl.Expr) -> pl.Expr:
-        """Return the squared distance, d itself for sqeuclidean and d squared otherwise."""
+        """Return the squared distance: d itself for sqeuclidean, and the square of d otherwise."""
         return d if self.name == "sqeuclidean" else d * d
 
     def factors(self, weights: Sequence[float]) -> list[float]:
@@ -96,9 +96,9 @@ def _zero_if_near_parallel(d: pl.Expr) -> pl.Expr:
 
 
 def _minkowski_length(sizes: Sequence[pl.Expr], p: float) -> pl.Expr:
-    """Return the length (sum of sizes^p)^(1/p) of a vector, given the sizes of its coordinates.
+    """Return the Minkowski length of a vector, (sum of sizes^p)^(1/p).
 
-    The sizes are first divided by the largest size, because their powers could overflow.
+    `sizes` are absolute coordinates, which are first divided by the largest one to avoid overflow.
     """
     largest = pl.max_horizontal(sizes)
     unit = pl.when(largest > 0).then(largest).otherwise(1.0)
@@ -111,20 +111,20 @@ def _sum_terms(terms: Sequence[pl.Expr]) -> pl.Expr:
 
 
 def sum_of_squares(x: Sequence[pl.Expr]) -> pl.Expr:
-    """Return the sum of the squared coordinates x of a vector, or NULL if any of them is NULL."""
+    """Return the sum of a vector's squared coordinates x, or NULL if any coordinate is NULL."""
     # A product x * x would compute x twice.
     return _sum_terms([a.pow(2) for a in x])
 
 
 def scaled_norm(x: Sequence[pl.Expr]) -> pl.Expr:
-    """Return the euclidean length of the vector with coordinates x, even if squares overflow."""
+    """Return the Euclidean length of the vector with coordinates x, even if squares overflow."""
     return _minkowski_length([a.abs() for a in x], 2)
 
 
 def check_distance(distance: object, p: float) -> Distance:
     """Check the options `distance` and `p` of an index, and return the Distance that they define.
 
-    The letter case of the name does not matter. p, the order of minkowski, must be a number >= 1.
+    The name is not case-sensitive. p, the order of minkowski, must be a number >= 1.
     """
     name = distance.lower() if isinstance(distance, str) else distance
     if name not in DISTANCES:
@@ -137,10 +137,10 @@ def check_distance(distance: object, p: float) -> Distance:
 
 
 def check_weights(weights: Sequence[float] | None, distance: Distance) -> list[float] | None:
-    """Return the option `weights` of an index as a list of floats, or None if it is not given.
+    """Return the option `weights` of an index as a list of floats, or None if there are no weights.
 
-    Raise an error if a weight is not > 0, or if the distance is chebyshev. The number of weights is
-    checked later, by weight_factors, which knows the number of dimensions.
+    Raise an error if a weight is not positive, or if the distance is chebyshev. The number of
+    weights is checked later, by weight_factors, which knows the number of dimensions.
     """
     if weights is None:
         return None
@@ -171,7 +171,7 @@ def weight_factors(weights: list[float] | None, distance: Distance, dims: int) -
 
 
 def plain_distance_name(distance: DistanceName, p: float) -> DistanceName:
-    """Return 'cityblock' or 'euclidean' for minkowski with p = 1 or 2, else `distance` unchanged.
+    """Return 'cityblock' or 'euclidean' for minkowski with p = 1 or 2, and otherwise `distance`.
 
     Some indices have faster algorithms for cityblock and euclidean.
     """
@@ -190,12 +190,12 @@ def plain_distance_name(distance: DistanceName, p: float) -> DistanceName:
 class VectorForm(ABC):
     """The form in which a frame stores vectors of `dims` coordinates, with methods for its columns.
 
-    A row has several vectors. The name of a vector is the prefix of the names of its columns. raw_x
-    holds the user's own coordinates. x is the point from which distances are computed: raw_x minus
-    the origin of its partition, times the factors of the weights, and for cosine scaled to length
-    1. A cluster has the mean or median m of its points, the variances v of their coordinates, its
-    center c, and the center g of all points of its partition. c equals m, or for cosine the
-    direction of m.
+    Each row contains several vectors. The name of a vector is the prefix of its column names. raw_x
+    contains the user's own coordinates. x is the point from which distances are computed. It equals
+    raw_x minus the origin of its partition, times the factors of the weights. For cosine, x is then
+    scaled to length 1. For each cluster, m is the mean or median of its points, v contains the
+    variances of their coordinates, c is its center, and g is the center of all points in its
+    partition. c equals m, or for cosine the direction of m.
     """
 
     dims: int
@@ -213,34 +213,34 @@ class VectorForm(ABC):
     def find_origins(
         self, rows: pl.LazyFrame, cluster_keys: list[str], partition_keys: list[str]
     ) -> pl.LazyFrame:
-        """Return for each partition of `rows` the origin that is subtracted from its points.
+        """Return, for each partition of `rows`, the origin that is subtracted from its points.
 
-        `rows` has raw_x and `cluster_keys`, which include `partition_keys`. A coordinate of the
-        origin is the value nearest to 0 among all points if two conditions hold: all values are on
-        the same side of 0, and the spread of a cluster or of all points is small compared with this
-        value. Otherwise the coordinate is 0. An origin is therefore never larger than the values
-        from which it is subtracted, and no digits are lost, however far away other points are. If
-        distances or sums of squared distances may overflow, the origin makes all distances in the
-        partition NULL or infinite, so that the check of distances raises an error.
+        `rows` contains raw_x and the columns `cluster_keys`, which include `partition_keys`. A
+        coordinate of the origin is the value nearest to 0 among all points if two conditions hold:
+        all values are on the same side of 0, and the spread of a cluster or of all points is small
+        compared with this value. Otherwise the coordinate is 0. An origin is therefore never larger
+        than the values from which it is subtracted, and no digits are lost, however far away other
+        points are. If distances or sums of squared distances may overflow, the origin makes all
+        distances in the partition NULL or infinite, so that the check of distances raises an error.
         """
 
     @abstractmethod
     def has_origins(self, origins: pl.DataFrame) -> bool:
-        """Return whether any origin is not 0, so that the points of a partition must be moved.
+        """Return whether any origin is not 0, in which case points must be moved.
 
         `origins` is the collected result of `find_origins`.
         """
 
     @abstractmethod
     def columns(self, prefix: str) -> list[str]:
-        """Return the names of the columns that hold the vector named `prefix`.
+        """Return the names of the columns that contain the vector named `prefix`.
 
         For example, x is the point itself, and c is the center of its cluster. The docstring of the
         class lists all vectors.
         """
 
     def coordinates(self, prefix: str) -> list[pl.Expr]:
-        """Return the columns that hold the vector named `prefix`, such as x, as expressions.
+        """Return the columns that contain the vector named `prefix`, such as x, as expressions.
 
         WideVectors have one column per coordinate, and LongVectors have a single column of arrays.
         """
@@ -248,7 +248,7 @@ class VectorForm(ABC):
 
     @abstractmethod
     def raw_columns(self, coordinates: Coordinates) -> list[pl.Expr]:
-        """Return the user's own vectors, `coordinates`, as expressions for the vector raw_x.
+        """Return the user's own vectors (`coordinates`) as expressions for the vector raw_x.
 
         The expressions are raw_x_0, raw_x_1, ... in WideVectors, and one column of arrays in
         LongVectors.
@@ -256,10 +256,10 @@ class VectorForm(ABC):
 
     @abstractmethod
     def add_points(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """Return the rows with the vector x added, the point from which distances are computed.
+        """Return the rows with an added vector x, the point from which distances are computed.
 
         x is the user's vector raw_x minus the origin in the same row (if `is_moved` is true), times
-        `factors`, and for cosine scaled to length 1.
+        `factors`. For cosine, x is then scaled to length 1.
         """
 
     @abstractmethod
@@ -272,21 +272,21 @@ class VectorForm(ABC):
 
     @abstractmethod
     def norm(self, prefix: str) -> pl.Expr:
-        """Return the euclidean length of the vector named `prefix`, such as x, in each row."""
+        """Return the Euclidean length of the vector named `prefix`, such as x, in each row."""
 
     @abstractmethod
     def unscale(self, prefix: str) -> pl.Expr:
         """Return the vector named `prefix`, such as the center c, in the user's coordinates.
 
-        The result is a list: the vector divided by `factors`, plus the origin in the same row if
-        `is_moved` is true. The scaling to length 1 for cosine is not undone.
+        The result is a list that contains the vector divided by `factors`, plus the origin in the
+        same row if `is_moved` is true. For cosine, the scaling to length 1 is not undone.
         """
 
     @abstractmethod
     def to_matrix(
         self, rows: pl.DataFrame, prefix: str, order: Literal["c", "fortran"] = "c"
     ) -> Floats:
-        """Return the vectors named `prefix`, such as x, of m rows as a float64 matrix (m, d).
+        """Return the vectors named `prefix`, such as x, in m rows as a float64 matrix (m, d).
 
         `order` is the memory order of the matrix. LongVectors ignore `order` and always use C
         order.
@@ -294,7 +294,7 @@ class VectorForm(ABC):
 
     @abstractmethod
     def moment_terms(self, center: Center) -> Terms:
-        """Return the aggregates m (mean or median) and v (variances) over a cluster's points x.
+        """Return the aggregates m (mean or median) and v (variances) of a cluster's points x.
 
         The result maps column names to expressions. In LongVectors, the result is empty, because
         center_clusters computes m and v with numpy.
@@ -306,9 +306,9 @@ class VectorForm(ABC):
     ) -> pl.LazyFrame:
         """Return one row per cluster: its key columns, its size, and its vectors m, v and c.
 
-        m is the mean or median of the cluster's points x, and v holds the variances of their
-        coordinates. The center c is m, or for cosine the direction of m. `rows` has the points. The
-        columns `cluster_keys` identify a cluster, and `partition_keys` identify its partition.
+        m is the mean or median of the cluster's points x, and v contains the variances of their
+        coordinates. The center c is m, or for cosine the direction of m. `rows` has the points.
+        Clusters are identified by the columns `cluster_keys`, and partitions by `partition_keys`.
         """
 
     @abstractmethod
@@ -323,7 +323,7 @@ class VectorForm(ABC):
 
     @abstractmethod
     def variance_terms(self) -> Terms:
-        """Return by name the aggregates over a partition's clusters that variance_totals needs.
+        """Return the aggregates over a partition's clusters that variance_totals needs, by name.
 
         In WideVectors, the aggregates are sums of squares per coordinate, computed from the columns
         n, v, c and g of the clusters. In LongVectors, the aggregates are already the totals.
@@ -343,7 +343,7 @@ class VectorForm(ABC):
 class WideVectors(VectorForm):
     """Vectors that are stored as one Float64 column per coordinate: x_0, x_1, ...
 
-    The engine is fastest with plain columns, which it can group, join and sum while it streams.
+    The engine is fastest with plain columns, which it can group, join and sum while streaming.
     """
 
     def columns(self, prefix: str) -> list[str]:
@@ -351,7 +351,7 @@ class WideVectors(VectorForm):
         return [f"{prefix}_{i}" for i in range(self.dims)]
 
     def raw_columns(self, coordinates: Coordinates) -> list[pl.Expr]:
-        """Return the user's own coordinates as expressions named raw_x_0, raw_x_1, ..."""
+        """Return the user's own coordinates as the expressions raw_x_0, raw_x_1, ..."""
         names = zip(self.columns("raw_x"), coordinates.exprs, strict=True)
         return [x.alias(name) for name, x in names]
 
@@ -371,10 +371,10 @@ class WideVectors(VectorForm):
     def origins_of_clusters(
         self, clusters: pl.LazyFrame, partition_keys: list[str]
     ) -> pl.LazyFrame:
-        """Return the result of find_origins, given the extremes of all clusters.
+        """Return the result of find_origins, computed from the extreme values of all clusters.
 
-        Each row of `clusters` has `partition_keys`, the number of points as `size`, and the
-        smallest and largest values of each coordinate as low_0, high_0, ...
+        Each row of `clusters` contains `partition_keys`, the number of points (size), and the
+        smallest and largest values of each coordinate (low_0, high_0, ...).
         """
         totals: Terms = {"size": pl.col("size").sum()}
         for i, (a, b) in enumerate(
@@ -396,7 +396,7 @@ class WideVectors(VectorForm):
         return partitions.select(*partition_keys, **origins)
 
     def has_origins(self, origins: pl.DataFrame) -> bool:
-        """Return whether any row has a NULL or a nonzero number in origin_0, origin_1, ..."""
+        """Return whether any row has a NULL or nonzero value in origin_0, origin_1, ..."""
         coordinates = [x.fill_null(1.0) != 0 for x in self.coordinates("origin")]
         return bool(origins.select(pl.any_horizontal(coordinates).any()).item())
 
@@ -426,14 +426,14 @@ class WideVectors(VectorForm):
         return [a * factor if factor != 1 else a for a, factor in factors]
 
     def distance_between(self, x: str, y: str) -> pl.Expr:
-        """Return the distance between two vectors of each row, as an expression of plain columns.
+        """Return the distance between two vectors in each row, as an expression of plain columns.
 
-        `x` and `y` are prefixes of columns. For example, the prefix c stands for c_0, c_1, ...
+        `x` and `y` are prefixes of column names. For example, the prefix c stands for c_0, c_1, ...
         """
         return self.distance.between(self.coordinates(x), self.coordinates(y))
 
     def norm(self, prefix: str) -> pl.Expr:
-        """Return the euclidean length of the vector in the columns prefix_0, ... of each row."""
+        """Return the Euclidean length of the vector in the columns prefix_0, ... of each row."""
         return scaled_norm(self.coordinates(prefix))
 
     def unscale(self, prefix: str) -> pl.Expr:
@@ -468,8 +468,8 @@ class WideVectors(VectorForm):
     def _unscaled_points(self) -> tuple[list[pl.Expr], list[float]]:
         """Return the coordinates to average, and the factors by which to multiply their means.
 
-        The coordinates times the factors are the points x. The factors are applied only to the
-        means, so means that are equal without weights are also equal with weights.
+        Multiplying these coordinates by the factors gives the points x. The factors are applied
+        only to the means, so means that are equal without weights are also equal with weights.
         """
         if self.distance.name == "cosine" or set(self.factors) == {1.0}:
             return self.coordinates("x"), [1.0] * self.dims
@@ -494,11 +494,11 @@ class WideVectors(VectorForm):
     def add_partition_centers(
         self, centers: pl.LazyFrame, rows: pl.LazyFrame, partition_keys: list[str], center: Center
     ) -> pl.LazyFrame:
-        """Return the clusters with columns g_i, the center of all points of their partition.
+        """Return the clusters with columns g_i for the center of all points in their partition.
 
-        `centers` is the result of center_clusters for the points `rows`. The overall mean follows
-        from the means and sizes of the clusters. The overall median needs another pass over the
-        points.
+        `centers` is the result of center_clusters for the points `rows`. The overall mean is
+        computed from the means and sizes of the clusters. The overall median needs another pass
+        over the points.
         """
         if center == "median":
             middles = zip(self.columns("o"), *self._unscaled_points(), strict=True)
@@ -520,9 +520,9 @@ class WideVectors(VectorForm):
     def add_directions(self, frame: pl.LazyFrame, given: str, name: str) -> pl.LazyFrame:
         """Return the rows with a copy of one vector under another name.
 
-        `given` and `name` are the names of the vectors. For example, m_0, m_1, ... are copied to
-        c_0, c_1, ... For cosine, the copy is scaled to length 1, so that it is the direction of a
-        mean or median.
+        `given` is the name of the original vector, and `name` is the name of the copy. For example,
+        m_0, m_1, ... are copied to c_0, c_1, ... For cosine, the copy is scaled to length 1, so
+        that it is the direction of a mean or median.
         """
         vector = self.coordinates(given)
         if self.distance.name == "cosine":
@@ -544,7 +544,7 @@ class WideVectors(VectorForm):
         return terms
 
     def variance_totals(self) -> Terms:
-        """Return mean_between_share and total_squares_norm of a partition, from w_i and b_i.
+        """Return mean_between_share and total_squares_norm of a partition, based on w_i and b_i.
 
         w_i and b_i are the sums of squares of coordinate i within and between the clusters of the
         partition. mean_between_share is the mean of b_i / (w_i + b_i) over all coordinates, or NULL
@@ -565,7 +565,7 @@ class LongVectors(VectorForm):
     """
 
     def columns(self, prefix: str) -> list[str]:
-        """Return the name of the column of arrays that holds a vector, which is `prefix` itself."""
+        """Return the name of the array column that contains a vector, which is `prefix` itself."""
         return [prefix]
 
     def raw_columns(self, coordinates: Coordinates) -> list[pl.Expr]:
@@ -585,7 +585,7 @@ class LongVectors(VectorForm):
         )
 
     def has_origins(self, origins: pl.DataFrame) -> bool:
-        """Return whether any row has a list `origin` that is not NULL."""
+        """Return whether any row has an `origin` list that is not NULL."""
         return origins["origin"].null_count() < origins.height
 
     def add_points(self, rows: pl.LazyFrame) -> pl.LazyFrame:
@@ -606,7 +606,7 @@ class LongVectors(VectorForm):
         return long_vectors.row_distances(pl.col(x), pl.col(y), *self.distance)
 
     def norm(self, prefix: str) -> pl.Expr:
-        """Return the euclidean length of each array in the column `prefix`, computed by numpy."""
+        """Return the Euclidean length of each array in the column `prefix`, computed by numpy."""
         return long_vectors.row_norms(pl.col(prefix))
 
     def unscale(self, prefix: str) -> pl.Expr:
@@ -636,8 +636,8 @@ class LongVectors(VectorForm):
     ) -> pl.LazyFrame:
         """Return one row per cluster: its keys, its size, arrays m, v, c and g, and two scalars.
 
-        m is the mean of the cluster's points x in `rows`, v holds their variances, and g is the
-        center of all points of the partition. The center c is m, or for cosine the direction of m.
+        m is the mean of the cluster's points x in `rows`, v contains their variances, and g is the
+        center of all points in the partition. The center c is m, or for cosine the direction of m.
         The scalars are mean_between_share and total_squares_norm of the partition, as in
         VectorForm.variance_totals. `center` has no effect, because the centers of long vectors are
         always means.
@@ -685,7 +685,7 @@ class LongVectors(VectorForm):
 def _unit_divisor(vector: Sequence[pl.Expr]) -> pl.Expr:
     """Return the divisor that scales a vector to length 1, or NULL if its norm is not finite.
 
-    `vector` has one expression per coordinate. If the norm is 0, possibly because the squares
+    `vector` contains one expression per coordinate. If the norm is 0, possibly because the squares
     underflow, the divisor is infinite, so that the division yields a zero vector. If the norm is 1
     up to rounding, the divisor is 1, because the mean of equal unit vectors must be that vector.
     """

@@ -1,7 +1,7 @@
 """dunn: the diameters of clusters, and Dunn's index with its generalizations.
 
 The diameter of a cluster and the separation of two clusters each depend on a single pair of points,
-which kernels.extreme_pairs finds.
+which the module kernels.extreme_pairs finds.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ def _pair_statistics(points: Points, *, generalized: bool) -> pl.LazyFrame:
 
     max_diameter and min_separation are always computed. The generalized indices also need
     max_mean_pair, min_complete_linkage, min_average_linkage, min_mean_to_other_center and
-    min_hausdorff, which are NULL unless `generalized` is true. A statistic whose name begins with
-    max is a maximum over clusters, and one whose name begins with min is a minimum over pairs of
-    clusters.
+    min_hausdorff. These columns are NULL unless `generalized` is true. If the name of a statistic
+    begins with max, it is a maximum over clusters. If it begins with min, it is a minimum over
+    pairs of clusters.
     """
     keys, cluster_keys = points.partition_keys, points.cluster_keys
     c = points.vector_columns("c") if generalized else []
@@ -83,7 +83,7 @@ def _pair_statistics(points: Points, *, generalized: bool) -> pl.LazyFrame:
         return points.form.to_matrix(part.rows[part.starts[:-1]], "c") if generalized else None
 
     def make_row(part: Partition) -> pl.DataFrame:
-        """Return the row of one partition."""
+        """Return the result row of one partition."""
         return _pair_statistics_row(part, read_centers(part), points.distance)
 
     def make_rows(parts: Partitions) -> pl.DataFrame:
@@ -104,8 +104,8 @@ def _pair_statistics_row(
 ) -> pl.DataFrame:
     """Return the row of _pair_statistics for one partition, without its partition columns.
 
-    `centers` (k, d) holds the centers of the clusters. If `centers` is None, the statistics that
-    only the generalized indices need are NULL. `distance` is the user's distance.
+    `centers` (k, d) contains the centers of the clusters. If `centers` is None, the statistics that
+    only the generalized indices need are NULL. `distance` is the distance chosen by the user.
     """
     metric, values = Metric(distance), dict[str, float | None]()
     if len(part.x) and _has_finite_squares(part):
@@ -120,9 +120,9 @@ def _pair_statistics_row(
 
 
 def _diameter_rows(part: Partition | Partitions, distance: Distance) -> pl.DataFrame:
-    """Return one row per cluster: its columns in part.rows, its size n, and its diameter.
+    """Return one row per cluster, with its columns from part.rows, its size n and its diameter.
 
-    `part` is one partition, or many partitions with few points.
+    `part` is either one partition or a group of many partitions with few points.
     """
     metric, diameters = Metric(distance), np.zeros(len(part.sizes))
     if isinstance(part, Partitions):
@@ -152,7 +152,7 @@ def _dunn_ratio(separation: str, diameter: str) -> pl.Expr:
     """Return the index separation / diameter from two columns, or NULL where it is undefined.
 
     The index is undefined if the diameter is 0, if there is only one cluster, or if every point is
-    a cluster.
+    a cluster of its own.
     """
     n, n_clusters = pl.col("n"), pl.col("n_clusters")
     quotient = ratio(pl.col(separation), pl.col(diameter))
@@ -160,7 +160,7 @@ def _dunn_ratio(separation: str, diameter: str) -> pl.Expr:
 
 
 def _dunn_indices(*, generalized: bool) -> Terms:
-    """Return by name the expressions for the columns of dunn_index that follow the counts.
+    """Return the expressions for the columns of dunn_index that follow the counts, by name.
 
     The expressions read n, n_clusters, and the columns in SEPARATIONS and DIAMETERS. Unless
     `generalized` is true, the columns gdi_11 ... gdi_63 are NULL.
@@ -202,8 +202,8 @@ def cluster_diameters(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The points, one per row. When you collect the result of a LazyFrame, all points are in
-        memory.
+        The points, one per row. When you collect the result of a LazyFrame, all points are loaded
+        into memory.
     center : {'mean', 'median'}
         This option has no effect on diameters.
     vector, cluster, distance, p, partition_by, noise, noise_as, weights : as in internal_report
@@ -213,7 +213,7 @@ def cluster_diameters(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per cluster, sorted by partition and cluster. The columns are
-        the partition columns, cluster, n and diameter. n is the number of points of the cluster.
+        the partition columns, cluster, n and diameter. n is the number of points in the cluster.
         The diameter of a single point is 0. With noise_as 'singletons', each noise point has a row
         of its own, in which cluster is NULL.
 
@@ -225,9 +225,9 @@ def cluster_diameters(
     Notes
     -----
     The diameters are exact. Two points at distances r and s from the center are at most r + s
-    apart, so most pairs need not be measured. In many dimensions, or if most points are near the
-    border of their cluster, few pairs can be skipped, and the time grows with the square of the
-    number of points.
+    apart, so most distances need not be computed. In many dimensions, or if most points are near
+    the border of their cluster, few distances can be skipped, and the running time is quadratic in
+    the number of points.
     In SQL: ``FROM clustereval.cluster_diameters(tbl, [x, y], cluster)``.
 
     Examples
@@ -273,13 +273,13 @@ def dunn_index(
     missing: Missing = "error",
     metrics: Sequence[str] | None = None,
 ) -> Frame:
-    """Dunn's index and its generalizations: smallest separation / largest diameter of the clusters.
+    """Dunn's index (smallest separation / largest cluster diameter) and its generalizations.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The points, one per row. When you collect the result of a LazyFrame, all points are in
-        memory.
+        The points, one per row. When you collect the result of a LazyFrame, all points are loaded
+        into memory.
     center : {'mean', 'median'}
         How each coordinate of a centroid is computed. For cosine, the centroid is the direction of
         the mean or median of the unit vectors.
@@ -290,32 +290,33 @@ def dunn_index(
     missing : as in internal_report
     metrics : sequence of str, optional
         Columns to return after the partition columns, in this order. By default, all columns are
-        returned. Work that only the other columns need is skipped.
+        returned. Work that is needed only for other columns is skipped.
 
     Returns
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, one row per partition, sorted. The columns are the partition columns,
-        n (the number of points that are counted), n_dropped, n_noise, n_clusters, and
+        n (the number of points that are counted), n_dropped, n_noise, n_clusters, and the following
+        columns:
 
         * dunn_index = min_separation / max_diameter.
         * centroid_dunn_index: the smallest distance between two centroids, divided by max_diameter.
           This index equals gdi_41, and some authors call it Dunn's index.
         * max_diameter: the largest distance between two points in the same cluster.
         * min_separation: the smallest distance between points in different clusters.
-        * gdi_ij: the smallest δi of two clusters, divided by the largest Δj of a cluster. gdi_ij is
-          NULL unless generalized is true.
+        * gdi_ij: the smallest δi of any two clusters, divided by the largest Δj of any cluster.
+          gdi_ij is NULL unless generalized is true.
 
-        δ1 is the smallest distance between a point of one cluster and a point of the other, δ2 is
-        the largest such distance, and δ3 is the mean of all these distances. δ4 is the distance
-        between the two centroids, δ5 is the mean distance from the points of both clusters to the
-        centroid of the other cluster, and δ6 is the Hausdorff distance. Δ1 is the diameter, Δ2 is
-        the mean distance between two points (0 for a single point), and Δ3 is twice the mean
-        distance from the points to the centroid.
+        For two clusters, δ1 is the smallest distance between a point of one cluster and a point of
+        the other, δ2 is the largest such distance, and δ3 is the mean of all such distances. δ4 is
+        the distance between the two centroids, δ5 is the mean distance from the points of both
+        clusters to the centroid of the other cluster, and δ6 is the Hausdorff distance. For a
+        single cluster, Δ1 is the diameter, Δ2 is the mean distance between two points (0 for a
+        single point), and Δ3 is twice the mean distance from the points to the centroid.
 
         All indices have the range [0, inf), best high. An index is NULL if there is only one
-        cluster, if every point is a cluster, or if the diameter in its formula is 0. min_separation
-        is NULL only if there is only one cluster.
+        cluster, if every point is a cluster of its own, or if the diameter in its formula is 0.
+        min_separation is NULL only if there is only one cluster.
 
     Raises
     ------
@@ -324,10 +325,11 @@ def dunn_index(
 
     Notes
     -----
-    All values are exact. Bounds rule out most pairs of points, so these pairs need not be measured.
-    For example, 100,000 points in 8 dimensions take about a second. In many dimensions, the bounds
-    rule out few pairs, and with generalized=True, all pairs are measured. The time then grows with
-    the square of the number of points, from seconds for 20,000 points to minutes for 100,000.
+    All values are exact. Bounds rule out most pairs of points, so most distances need not be
+    computed. For example, 100,000 points in 8 dimensions take about a second. In many dimensions,
+    the bounds rule out few pairs. With generalized=True, all distances are computed. In both cases,
+    the running time is quadratic in the number of points and ranges from seconds for 20,000 points
+    to minutes for 100,000.
     In SQL: ``FROM clustereval.dunn_index(tbl, [x, y], cluster)``.
 
     References

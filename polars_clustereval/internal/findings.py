@@ -82,17 +82,17 @@ def internal_findings(
     DataFrame or LazyFrame
         Same kind as `frame`, one row per finding. Findings are sorted by partition, then by
         severity with the worst first, and then by size with the largest first. The columns are the
-        partition columns and
+        partition columns and the following:
 
         - severity: 'problem', 'warning' or 'note'.
         - code: the kind of finding (see the list below).
         - cluster, other_cluster and coordinate: the clusters or the coordinate that the finding is
           about. Columns that do not apply are NULL.
-        - n: the number of points concerned.
-        - value: the number behind the finding.
+        - n: the number of points that the finding is about.
+        - value: the number on which the finding is based.
         - finding: the text of the finding.
 
-        The codes are
+        The codes are as follows:
 
         - dropped_rows, noise_rows, one_cluster and giant_cluster, which have the same meaning as in
           external_findings.
@@ -103,11 +103,11 @@ def internal_findings(
         - close_clusters: two clusters with low silhouettes are each other's nearest cluster, so
           they may be a single cluster. value is the larger of their mean silhouettes.
         - far_point: a point is more than 10 times as far from the center of its cluster as the
-          points of the cluster are on average. value is the ratio of these distances. For
-          sqeuclidean, value is the square root of the ratio.
+          cluster's points are on average. value is the ratio of these distances. For sqeuclidean,
+          value is the square root of the ratio.
         - dominant_coordinate: a coordinate, numbered from 1, accounts for more than 90 % of the
-          variance within clusters. value is the share of the coordinate. Dominant coordinates are
-          not reported for cosine or with weights.
+          variance within clusters. value is this share. Dominant coordinates are not reported for
+          cosine or with weights.
         - tiny_cluster: a cluster has less than a tenth of the average size. value is the size of
           the cluster divided by the average size.
 
@@ -120,8 +120,8 @@ def internal_findings(
 
     Notes
     -----
-    The thresholds are conventions, not statistical tests. If you prefer other thresholds, judge the
-    findings by the column value.
+    The thresholds are conventions, not statistical tests. If you prefer other thresholds, use the
+    column value to judge the findings.
     In SQL: ``FROM clustereval.internal_findings(tbl, [x, y], cluster)``.
 
     References
@@ -186,7 +186,7 @@ class PointReports(NamedTuple):
 def findings_of_reports(
     reports: PointReports, by: list[str], *, noise_as: str | None, distance: str
 ) -> pl.LazyFrame:
-    """Return the rows of internal_findings, given reports with the partition columns `by`."""
+    """Return the rows of internal_findings, based on reports with the partition columns `by`."""
     row_counts = _points_of_partitions(reports.counts, by, noise_as)
     measured = _join_measures(reports, row_counts, by)
     sizes = measured.select(*by, "cluster", cluster_size="n")
@@ -216,7 +216,7 @@ def _points_of_partitions(
 
 
 def _join_measures(reports: PointReports, row_counts: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    """Return the values that the findings use, with one row per cluster but no noise singletons."""
+    """Return the values that the findings use, one row per cluster, without noise singletons."""
     # The report is sorted, so row numbers have its order. Lists and structs could not be compared.
     named = reports.clusters.filter(pl.col("cluster").is_not_null())
     clusters = named.drop("centroid").with_row_index("number")
@@ -238,7 +238,7 @@ def silhouette_as_text(silhouette: pl.Expr) -> pl.Expr:
 
 
 def _find_low_silhouettes(measured: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    """Return the findings on clusters with a low mean silhouette."""
+    """Return the findings about clusters with a low mean silhouette."""
     n, silhouette = pl.col("n"), pl.col("silhouette")
     is_negative = silhouette < 0
     severity = pl.when(is_negative).then(pl.lit("problem")).otherwise(pl.lit("warning"))
@@ -267,7 +267,7 @@ def _find_low_silhouettes(measured: pl.LazyFrame, by: list[str]) -> pl.LazyFrame
 
 
 def _find_close_clusters(measured: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    """Return the findings on pairs of clusters that may be one cluster."""
+    """Return the findings about pairs of clusters that may be a single cluster."""
     low = measured.filter((pl.col("n") > 1) & (pl.col("silhouette") < _LEAST_SILHOUETTE))
     others = low.select(
         *by,
@@ -299,9 +299,11 @@ def _find_close_clusters(measured: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
 
 
 def _find_far_points(measured: pl.LazyFrame, by: list[str], *, is_squared: bool) -> pl.LazyFrame:
-    """Return the findings on clusters with a point ten times as far from the center as the average.
+    """Return the findings about clusters that have a point very far from the center.
 
-    If `is_squared` is true, distances are squared, and the square root of their ratio is used.
+    Such a point is more than ten times as far from the center as the points of the cluster are on
+    average. If `is_squared` is true, distances are squared, and the square roots of their ratios
+    are used.
     """
     ratio_of_distances = ratio(pl.col("max_distance"), pl.col("mean_distance"))
     if is_squared:
@@ -323,7 +325,7 @@ def _find_far_points(measured: pl.LazyFrame, by: list[str], *, is_squared: bool)
 
 
 def _find_dominant_coordinates(states: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    """Return the findings on coordinates that have nearly all of the variance within clusters."""
+    """Return the findings about coordinates with nearly all of the variance within clusters."""
     places = pl.int_ranges(1, pl.col("m2").list.len() + 1).alias("coordinate")
     lists = states.filter(pl.col("n") > 0).select(*by, "n", "m2", places)
     variances = (
@@ -357,7 +359,7 @@ def _find_dominant_coordinates(states: pl.LazyFrame, by: list[str]) -> pl.LazyFr
 
 
 def _find_tiny_clusters(measured: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    """Return the findings on clusters that have less than a tenth of the average size."""
+    """Return the findings about clusters with less than a tenth of the average size."""
     n, n_clusters, total = pl.col("n"), pl.col("n_clusters"), pl.col("total")
     return make_finding(
         measured.filter(10 * widen(n) * widen(n_clusters) < widen(total)),

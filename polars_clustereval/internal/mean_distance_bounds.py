@@ -1,10 +1,10 @@
-"""mean_distance_bounds: bounds on mean distances, and the clusters that must still be measured.
+"""mean_distance_bounds: bounds on mean distances, and the clusters that they do not rule out.
 
-x (m, d) are the queries, that is, the points whose mean distances to all k clusters are bounded. y
-are the points of a cluster. a is the mean distance from a query to its own cluster, and b is its
-mean distance to the nearest other cluster. MomentBounds and CityblockTables bound means over all
-points of a cluster. The points of a query's own cluster include the query itself, so
-find_candidates corrects the bounds on a.
+The array x (m, d) holds the queries, that is, the points whose mean distances to all k clusters are
+bounded, and y holds the points of a cluster. The mean distance from a query to its own cluster is
+a, and its mean distance to the nearest other cluster is b. MomentBounds and CityblockTables compute
+bounds on means over all points of a cluster. The points of a query's own cluster include the query
+itself, so find_candidates corrects the bounds on a.
 """
 
 from __future__ import annotations
@@ -69,16 +69,16 @@ SINGLE_PRECISION_ERROR = float(np.finfo(np.float32).eps)
 class MomentBounds:
     """Bounds on mean distances, computed from the moments of the clusters.
 
-    One bound follows from Jensen's inequality, by which the norm of a mean is at most the mean of
-    the norms. The other bounds follow from the triangle inequality.
+    One bound follows from Jensen's inequality, which states that the norm of a mean is at most the
+    mean of the norms. The other bounds follow from the triangle inequality.
     """
 
     def __init__(
         self, clusters: ClusterMoments, second: SecondMoments | None, distance: Distance
     ) -> None:
-        """Prepare bounds for the k clusters of one partition, given their moments.
+        """Prepare bounds for the k clusters of one partition, based on their moments.
 
-        Second moments tighten the lower bounds on euclidean distances. `second` is None for other
+        Second moments tighten the lower bounds on Euclidean distances. `second` is None for other
         distances, or if second moments have not been computed.
         """
         self._clusters = clusters
@@ -103,8 +103,8 @@ class MomentBounds:
     ) -> tuple[Floats, Floats]:
         """Return lower and upper bounds (m, k) on the mean distances from x (m, d) to k clusters.
 
-        Each column holds the bounds for one cluster. A mean is over all points of a cluster.
-        own_cluster (m,) holds the indices of the points' own clusters. The lower bounds are
+        Each column holds the bounds for one cluster. Each mean is taken over all points of a
+        cluster. `own_cluster` (m,) holds the cluster index of each point. The lower bounds are
         tightest for clusters that can be the nearest other cluster.
         """
         if self._distance.name == "euclidean":
@@ -117,13 +117,13 @@ class MomentBounds:
         return lower * (1 - SLACK), (to_mean + mean_distances) * (1 + SLACK)
 
     def _euclidean_bounds(self, x: Floats, own_cluster: Integers) -> tuple[Floats, Floats]:
-        """Return lower and upper bounds (m, k) on mean euclidean distances from points x (m, d).
+        """Return lower and upper bounds (m, k) on mean Euclidean distances from points x (m, d).
 
-        The upper bound is the root of the mean squared distance, and the lower bound is the
+        The upper bound is the square root of the mean squared distance, and the lower bound is the
         distance to the cluster's mean. With second moments, the variance of the squared distances
-        may yield a tighter lower bound. The tighter bound takes most of the time, so it is computed
-        only for the points' own clusters, own_cluster (m,), and for clusters that can be the
-        nearest other cluster of a point.
+        may yield a tighter lower bound. The tighter bound is expensive to compute, so it is
+        computed only for the points' own clusters, own_cluster (m,), and for clusters that can be
+        the nearest other cluster of a point.
         """
         squares = self._targets.squares(x)
         every = np.arange(self.n_clusters)
@@ -132,13 +132,13 @@ class MomentBounds:
     def near_bounds(
         self, x: Floats, own_cluster: Integers
     ) -> tuple[Integers, Integers, Floats, Floats]:
-        """Return the bounds of lower_and_upper for euclidean distances, but only for near clusters.
+        """Return the Euclidean bounds of lower_and_upper, but only for nearby clusters.
 
-        A cluster is left out if none of the points x (m, d) belongs to the cluster, and if it
-        cannot be the nearest other cluster of any point. If there are thousands of clusters, nearly
-        all of them are left out. The result has four arrays: the numbers (c,) of the remaining
-        clusters, the column (m,) of each point's own cluster in the bounds, and the lower and upper
-        bounds (m, c).
+        A cluster is omitted if none of the points x (m, d) belongs to it and it cannot be the
+        nearest other cluster of any point. If there are thousands of clusters, nearly all of them
+        are omitted. The result consists of four arrays: the numbers (c,) of the remaining clusters,
+        the column (m,) of each point's own cluster in the bounds, and the lower and upper bounds
+        (m, c).
         """
         squares = self._targets.squares(x)
         largest = squares.max(axis=1)
@@ -161,10 +161,10 @@ class MomentBounds:
         numbers: Integers,
         largest: Floats,
     ) -> tuple[Floats, Floats]:
-        """Return the result of _euclidean_bounds for the c clusters with the given `numbers`.
+        """Return the result of _euclidean_bounds for the c clusters listed in `numbers`.
 
         `squares` (m, c) holds the squared distances from x (m, d) to the means of these clusters,
-        and own (m,) holds the columns of the points' own clusters. `largest` (m,) is the largest
+        and `own` (m,) holds the column of each point's own cluster. `largest` (m,) is the largest
         squared distance from each point to the mean of any cluster.
         """
         total_variances = self._total_variances[numbers]
@@ -185,8 +185,8 @@ class MomentBounds:
     def _skew_products(self, x: Floats, numbers: Integers) -> Floats:
         """Return lower bounds (m, c) on (x - mean) . skews for points x (m, d) and c clusters.
 
-        The skews are the covariances of |y - mean|^2 with the cluster's points y. The product is a
-        term of the variance of |x - y|^2. The bound is the product minus the largest possible
+        The skews are the covariances between |y - mean|^2 and the cluster's points y. The product
+        is a term of the variance of |x - y|^2. The bound is the product minus the largest possible
         rounding error.
         """
         assert self._second is not None
@@ -198,8 +198,8 @@ class MomentBounds:
     def refine_lower(self, x: Floats, number: int) -> Floats:
         """Return lower bounds (m,) on the mean distances from points x (m, d) to cluster `number`.
 
-        The bounds use all covariances of the cluster. The bounds take longer to compute than those
-        of lower_and_upper, which use only the largest variance, but are usually tighter.
+        The bounds use all covariances of the cluster. These bounds take longer to compute than
+        those of lower_and_upper, which use only the largest variance, but they are usually tighter.
         """
         assert self._second is not None
         offsets = x - self._clusters.means[number]
@@ -210,10 +210,10 @@ class MomentBounds:
 
 
 def _near_clusters(lower: Floats, upper: Floats, own_cluster: Integers) -> Integers:
-    """Return the indices of the clusters that can be the nearest other cluster of a point.
+    """Return the indices of the clusters that can be the nearest other cluster of some point.
 
-    `lower` and `upper` (m, k) bound the mean distances from m points to k clusters, and own_cluster
-    (m,) holds the indices of the points' own clusters.
+    `lower` and `upper` (m, k) hold bounds on the mean distances from m points to k clusters, and
+    `own_cluster` (m,) holds the index of each point's own cluster.
     """
     others = upper.copy()
     take_own_means(others, own_cluster)
@@ -223,10 +223,10 @@ def _near_clusters(lower: Floats, upper: Floats, own_cluster: Integers) -> Integ
 def _root_mean_lower_bound(mean: Floats, variance: Floats) -> Floats:
     """Return a lower bound on the mean of sqrt(Z), where Z >= 0 is a random variable.
 
-    `mean` holds the mean of Z, and `variance` holds an upper bound on the variance of Z, as arrays
-    of the same shape. Here Z is the squared distance from a point to the points of a cluster. The
+    `mean` holds the mean of Z, and `variance` holds an upper bound on its variance, in an array of
+    the same shape. Here, Z is the squared distance from a point to a random point of a cluster. The
     bound follows from sqrt(t) >= 1 + (t-1)/2 - (t-1)^2/2 with t = Z / mean. The bound is 0 if
-    `mean` is too small, or `variance` too large, for a float.
+    `mean` is too small or `variance` is too large for floating-point numbers.
     """
     usable = (mean > TINY) & np.isfinite(variance)
     divisor = np.where(usable, mean, 1.0)
@@ -260,16 +260,16 @@ class CityblockTables:
     """Bounds on mean cityblock distances, which are looked up in tables for each coordinate.
 
     The mean of |x - y| over the points y of a cluster is convex in x. Between two nodes, the mean
-    is at most the chord, and at least the tangents at the nodes, which are at most `gap` below the
-    chord. Chords are computed in single precision, which takes half the time. The rounding error of
-    the chords is added to the gap.
+    lies on or below the chord, and on or above the tangents at the nodes, which are at most `gap`
+    below the chord. Chords are computed in single precision, which takes half the time. The
+    rounding error of the chords is added to the gap.
     """
 
     def __init__(self, coordinates: SortedCoordinates, is_query: Booleans) -> None:
         """Tabulate the mean of |x - y| over y for each cluster and coordinate of a partition.
 
-        is_query has one value per point of the partition, and marks the points for which bounds are
-        computed.
+        `is_query` contains one flag per point of the partition, and marks the points for which
+        bounds are computed.
         """
         self._nodes = coordinates.nodes
         intervals = coordinates.intervals
@@ -288,12 +288,13 @@ class CityblockTables:
     def _chords(self, i: int, members: Sequence[Floats]) -> tuple[Floats, Floats, Floats]:
         """Return the chords of coordinate i: start values, slopes, and gaps with rounding errors.
 
-        Each of k clusters has one chord per interval between two nodes. The chord is an upper bound
-        on the mean of |x - y| over the cluster's values y of the coordinate. `members` holds the
-        sorted values of each cluster. Start values and slopes are arrays (intervals, k). The third
-        array (intervals, 2) holds the gap, which is the most by which a chord may exceed the mean,
-        and the rounding error. Gaps and errors are maxima over all clusters, which saves a third of
-        the lookups and makes the bounds only slightly wider.
+        Each of the k clusters has one chord per interval between two nodes. The chord is an upper
+        bound on the mean of |x - y| over the cluster's values y of the coordinate. `members` holds
+        the sorted values of each cluster. The start values and slopes are arrays of shape
+        (intervals, k). The third array (intervals, 2) holds the gap, which is the largest amount by
+        which a chord may exceed the mean, and the rounding error. The gaps and errors are maxima
+        over all clusters, which saves a third of the lookups and makes the bounds only slightly
+        wider.
         """
         nodes = self._nodes[:, i]
         values, slopes = np.empty((2, len(nodes), len(members)))
@@ -323,9 +324,9 @@ class CityblockTables:
     ) -> tuple[Floats, Floats]:
         """Return lower and upper bounds (m, k) on mean cityblock distances from points x (m, d).
 
-        Each column holds the bounds for one cluster. A mean is over all points of a cluster. `rows`
-        is the slice of x among all points for which bounds are computed. The slice is needed to
-        look up the intervals of the points.
+        Each column holds the bounds for one cluster. Each mean is taken over all points of a
+        cluster. `rows` is the slice that x occupies among all points for which bounds are computed.
+        The slice is needed to look up the intervals of the points.
         """
         total = np.zeros((len(x), self._starts[0].shape[1]), np.float32)
         # These arrays are allocated only once, because allocation takes longer than everything
@@ -351,7 +352,7 @@ class CityblockTables:
 
 
 def _ratio_or_zero(part: Floats, whole: Floats) -> Floats:
-    """Return part / whole, entry by entry, with 0 where `whole` is not positive."""
+    """Return part / whole, element by element, or 0 where `whole` is not positive."""
     return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
 
 
@@ -361,11 +362,11 @@ def _ratio_or_zero(part: Floats, whole: Floats) -> Floats:
 
 
 class Candidates(NamedTuple):
-    """The candidates, that is, the clusters that can be the nearest other cluster of a point.
+    """The candidates: for each point, the other clusters that can be nearest to it.
 
-    a_lower, a_upper and b_upper bound a and b for each of m points. There are q pairs of a point
-    and a candidate, sorted by point. For each pair, `point` and `cluster` are the numbers of the
-    two, and `lower` and `upper` bound the mean distance between them.
+    The arrays a_lower, a_upper and b_upper hold bounds on a and b for each of m points. There are q
+    pairs of a point and a candidate, sorted by point. For each pair, `point` and `cluster` are the
+    indices of its members, and `lower` and `upper` are bounds on the mean distance between them.
     """
 
     #: (m,)
@@ -380,7 +381,7 @@ class Candidates(NamedTuple):
     upper: Floats
 
     def select(self, chosen: Booleans) -> Candidates:
-        """Return the same m points with only some of the q pairs of a point and a candidate.
+        """Return the same m points, but keep only some of the q pairs of a point and a candidate.
 
         `chosen` (q,) is true for the pairs to keep.
         """
@@ -395,9 +396,9 @@ class Candidates(NamedTuple):
         """Return the bounds on a and b, the mean distances of the m points.
 
         a is the mean distance from a point to its own cluster, and b is the mean distance to the
-        nearest other cluster. The lower bound on b is the smallest lower bound of the point's
-        candidates. b is NaN if there are no candidates. neighbor, the number of the nearest other
-        cluster, is -1, because it is not known.
+        nearest other cluster. The lower bound on b is the smallest lower bound among the point's
+        candidates. If there are no candidates, b is NaN. The field neighbor, which is the number of
+        the nearest other cluster, is -1 because that cluster is not known.
         """
         b_lower = np.full(len(self.a_lower), np.nan)
         np.fmin.at(b_lower, self.point, self.lower)
@@ -414,9 +415,9 @@ def find_candidates(
     *,
     refine_all: bool,
 ) -> Candidates:
-    """Return for each point of x (m, d) the other clusters that may be the nearest, with bounds.
+    """Return the other clusters that may be nearest to each point of x (m, d), with bounds.
 
-    own_cluster (m,) holds the indices of the points' clusters, and `sizes` (k,) holds the sizes of
+    `own_cluster` (m,) holds the cluster index of each point, and `sizes` (k,) holds the sizes of
     all clusters. `bounds` computes the bounds on mean distances. If `bounds` can refine lower
     bounds, it does so for points with several candidates, because this may rule out some of the
     candidates. With refine_all, the lower bounds are refined for all points, because the caller
@@ -424,7 +425,7 @@ def find_candidates(
     """
 
     def bound_block(start: int) -> Candidates:
-        """Return the candidates of the block of points that starts at row `start` of x."""
+        """Return the candidates for the block of points that starts at row `start` of x."""
         rows = slice(start, start + bounds.rows_per_call)
         return _block_candidates(x[rows], own_cluster[rows], start, bounds)
 
@@ -443,13 +444,13 @@ def find_candidates(
 def _block_candidates(
     x: Floats, own_cluster: Integers, start: int, bounds: MomentBounds | CityblockTables
 ) -> Candidates:
-    """Return for each point of a block x (m, d) the other clusters that can be the nearest.
+    """Return the other clusters that can be nearest to each point of a block x (m, d).
 
     A cluster can be the nearest if its lower bound is at most the smallest upper bound of the other
-    clusters. own_cluster (m,) holds the indices of the points' clusters. `start` is the index of
-    the first point of the block among all points, and is added to the indices of points in the
-    result. a_lower and a_upper bound the mean distance to all points of the own cluster, including
-    the point itself.
+    clusters. `own_cluster` (m,) holds the cluster index of each point. `start` is the index of the
+    block's first point among all points, and is added to the point indices in the result. The
+    arrays `a_lower` and `a_upper` bound the mean distance to all points of the own cluster,
+    including the point itself.
     """
     if isinstance(bounds, MomentBounds) and bounds.is_euclidean:
         numbers, own, lower, upper = bounds.near_bounds(x, own_cluster)
@@ -471,22 +472,22 @@ def _refine_candidates(
     *,
     refine_all: bool,
 ) -> Candidates:
-    """Return the candidates with raised lower bounds, without pairs that the new bounds rule out.
+    """Return the candidates with raised lower bounds, minus the pairs that the new bounds rule out.
 
     Candidates are pairs of a point and a cluster other than its own. A cluster is ruled out as the
-    nearest if its lower bound exceeds the upper bound of another cluster. x (m, d) are all points,
-    and own_cluster (m,) holds the indices of their clusters. `bounds.refine_lower` computes the new
-    bounds. Without refine_all, new bounds are computed only for points with more than one
-    candidate. With refine_all, new bounds are computed for all points, and also for the points' own
-    clusters.
+    nearest if its lower bound exceeds the upper bound of another cluster. `x` (m, d) holds all
+    points, and `own_cluster` (m,) holds the cluster index of each point. `bounds.refine_lower`
+    computes the new bounds. Without refine_all, new bounds are computed only for points with more
+    than one candidate. With refine_all, new bounds are computed for all points, and also for the
+    points' own clusters.
     """
     points_per_call = max(16, SINGLE_THREAD_MULTIPLICATIONS // x.shape[1] ** 2)
 
     def raise_lower(lower: Floats, points: Integers, clusters: Integers, pairs: Integers) -> Floats:
         """Return a copy of the lower bounds for point-cluster pairs, with some of them raised.
 
-        lower[i] bounds the mean distance from x[points[i]] to the cluster with the index
-        clusters[i]. `pairs` holds the indices i of the bounds to raise.
+        lower[i] is a lower bound on the mean distance from x[points[i]] to the cluster with the
+        index clusters[i]. `pairs` holds the indices i of the bounds to raise.
         """
         raised = lower.copy()
 
@@ -523,13 +524,13 @@ def _refine_candidates(
 
 
 def queries_to_evaluate(widths: Floats, id_ranks: Integers, tolerance: float) -> Booleans:
-    """Return for each of m points (m,) whether its silhouette must be computed exactly.
+    """Return flags (m,) for the points whose silhouettes must be computed exactly.
 
-    `widths` (m,) holds the upper minus the lower bounds on the silhouettes. Computing a silhouette
-    exactly reduces its width to 0. The function chooses the smallest number of points that brings
-    the mean of all m widths down to at most `tolerance`. Points with the widest intervals are
-    chosen first. Among points with equal widths, those with the smallest id_ranks come first.
-    id_ranks (m,) holds the positions of the points' ids in sorted order.
+    `widths` (m,) holds the upper bounds on the silhouettes minus the lower bounds. Computing a
+    silhouette exactly reduces its width to 0. The function selects the smallest number of points
+    that reduces the mean of all m widths to at most `tolerance`. Points with the widest intervals
+    are selected first. Among points with equal widths, those with the smallest `id_ranks` come
+    first. `id_ranks` (m,) holds the position of each point's id in sorted order.
     """
     widths = np.nan_to_num(widths)
     order = np.lexsort((id_ranks, -widths))
@@ -545,13 +546,14 @@ def queries_to_evaluate(widths: Floats, id_ranks: Integers, tolerance: float) ->
 def exact_means(
     x: Floats, own_cluster: Integers, candidates: Candidates, needed: Booleans, sums: DistanceSums
 ) -> MeanDistances:
-    """Return mean distances of points x (m, d): exact where `needed` (m,) is true, else bounds.
+    """Return mean distances of points x (m, d), which are exact where `needed` (m,) is true.
 
-    Each mean distance is from a point to its own cluster or to the nearest other cluster.
-    own_cluster (m,) holds the indices of the points' clusters. `candidates` has the bounds, and the
-    clusters that can be the nearest other cluster. Distances are computed only to the candidates
-    and to a point's own cluster. `sums` computes sums of distances to all points of a cluster. For
-    points that have only bounds, neighbor is -1.
+    For the other points, bounds are returned. Each mean distance is from a point to its own cluster
+    or to the nearest other cluster. `own_cluster` (m,) holds the cluster index of each point.
+    `candidates` holds the bounds, and the clusters that can be the nearest other cluster of a
+    point. Distances are computed only to the candidates and to a point's own cluster. `sums`
+    computes sums of distances to all points of a cluster. For points with only bounds, neighbor is
+    -1.
     """
     points = np.flatnonzero(needed)
     clusters = own_cluster[points]
@@ -570,9 +572,9 @@ def exact_means(
 def nearest_candidate(
     x: Floats, candidates: Candidates, sums: DistanceSums, *, sign: float = 1.0
 ) -> tuple[Floats, Integers]:
-    """Return the exact mean distances (m,) to the nearest other clusters, and their indices (m,).
+    """Return the exact mean distance to each point's nearest other cluster, and its index.
 
-    x (m, d) are the points. For each point, `candidates` holds the clusters that can be the
+    `x` (m, d) holds the points. For each point, `candidates` holds the clusters that can be the
     nearest, with bounds. `sums` computes sums of distances to all points of a cluster. For points
     without candidates, the distance is infinite and the index is -1. The mean distance to the
     candidate with the smallest upper bound is computed first, because it rules out most of the
@@ -610,11 +612,11 @@ def prepare_bounds_and_sums(
 ) -> tuple[MomentBounds | CityblockTables, DistanceSums]:
     """Return an object that bounds mean distances, and one that computes sums of distances.
 
-    The first object bounds the mean distances from points to the clusters of a partition. The
-    second object computes exact sums of distances to all points of a cluster. is_query has one
-    value per point of the partition, and marks the points for which bounds or sums are needed. For
-    cityblock, both objects share sorted coordinates. If with_second is true, second moments are
-    computed, which tighten the lower bounds on euclidean distances.
+    The first object computes bounds on the mean distances from points to the clusters of a
+    partition. The second object computes exact sums of distances to all points of a cluster.
+    `is_query` contains one flag per point of the partition, and marks the points for which bounds
+    or sums are needed. For cityblock, the two objects share the sorted coordinates. If with_second
+    is true, second moments are computed, which tighten the lower bounds on Euclidean distances.
     """
     if distance.name == "cityblock":
         coordinates = SortedCoordinates(part)
@@ -632,11 +634,11 @@ def partition_means(
 ) -> tuple[MeanDistances, Booleans]:
     """Return the mean distances of a partition's queries, and flags (m,) that mark exact results.
 
-    The m queries are the points for which the flag in is_query is true. Without a tolerance, all
-    mean distances are exact. With a tolerance, mean euclidean distances may remain bounds, as long
-    as the mean width (upper - lower) of all silhouettes does not exceed the tolerance. Exact
-    silhouettes have width 0. Among silhouettes with equal widths, those with the lowest ids are
-    computed first.
+    The m queries are the points whose flag in `is_query` is true. Without a tolerance, all mean
+    distances are exact. With a tolerance, some mean Euclidean distances may be returned as bounds,
+    as long as the mean width (upper - lower) of all silhouettes does not exceed the tolerance.
+    Exact silhouettes have a width of 0. Among silhouettes with equal widths, those with the lowest
+    ids are computed first.
     """
     x, own_cluster = part.x, part.numbers
     if not is_query.all():
@@ -661,15 +663,15 @@ def make_mean_distance_function(
     *,
     with_neighbor: bool,
 ) -> MeanDistanceFunction:
-    """Return a function of points that computes their mean distances from moments of clusters.
+    """Return a function that uses moments of clusters to compute the mean distances of points.
 
     The function takes points x (m, d) and the indices own_cluster (m,) of their clusters in the
-    partition of `moments`. The function returns a, the mean distance to a point's own cluster, and
-    b, the distance to other clusters according to `between`. With method 'simplified', a and b are
-    distances to centers. With other methods, a and b are exact for sqeuclidean and cosine, and
-    bounds for other distances. The function does not read the points of the clusters, so you can
-    call it for one batch of streamed points after another. For sqeuclidean and cosine, the field
-    neighbor is computed only if with_neighbor is true.
+    partition described by `moments`. The function returns a, the mean distance to a point's own
+    cluster, and b, the distance to other clusters as specified by `between`. With method
+    'simplified', a and b are distances to centers. With other methods, a and b are exact for
+    sqeuclidean and cosine. For other distances, a and b are bounds. The function does not read the
+    points of the clusters, so it can be called for streamed points, batch by batch. For sqeuclidean
+    and cosine, the field neighbor is computed only if with_neighbor is true.
     """
     clusters = moments.clusters
     if method == "simplified":
@@ -685,7 +687,7 @@ def make_mean_distance_function(
     def bound_means(x: Floats, own_cluster: Integers) -> MeanDistances:
         """Return bounds on the mean distances from x (m, d) to own and nearest other clusters.
 
-        own_cluster (m,) holds the indices of the points' clusters.
+        `own_cluster` (m,) holds the cluster index of each point.
         """
         sizes = clusters.sizes
         return find_candidates(x, own_cluster, sizes, bounds, refine_all=True).mean_distances()

@@ -5,13 +5,13 @@ the moments yield only bounds on the means (see mean_distance_bounds). Exact mea
 from the points, but only for clusters that the bounds do not rule out: a point's own cluster, and
 the clusters that can be the nearest other cluster.
 
-b is the mean distance to the nearest other cluster. Depending on the option `between`, b may also
-be the mean distance to the furthest cluster, or to all points of other clusters. This module has no
-bounds for these two cases (see other_means).
+By default, b is the mean distance to the nearest other cluster. Depending on the option `between`,
+b may instead be the mean distance to the furthest cluster, or to all points of other clusters. This
+module does not compute bounds for these two cases (see other_means).
 
-x (m, d) are the points for which mean distances are computed, and own_cluster (m,) holds the
-numbers of their clusters among the k clusters of the partition. y (n, d) are the points of one
-cluster, and sizes (k,) holds the sizes of the clusters.
+The array x (m, d) holds the points for which mean distances are computed, and own_cluster (m,)
+holds their cluster numbers among the k clusters of the partition. The array y (n, d) holds the
+points of one cluster, and sizes (k,) holds the sizes of the clusters.
 """
 
 from __future__ import annotations
@@ -52,8 +52,9 @@ SILHOUETTE_COLUMNS = ("a", "b", "lower", "upper")
 class MeanDistances(NamedTuple):
     """Bounds (m,) on the mean distances a and b of m points (see the module docstring).
 
-    neighbor is the number of the cluster to which b is the distance. If there is no other cluster,
-    neighbor is -1 and b is NaN. neighbor is also -1 if b is the mean over all other clusters.
+    The field neighbor is the number of the cluster that b refers to. If there is no other cluster,
+    neighbor is -1 and b is NaN. The field neighbor is also -1 if b is the mean over all other
+    clusters.
     """
 
     a_lower: Floats
@@ -84,10 +85,11 @@ class MeanDistances(NamedTuple):
     ) -> Floats:
         """Return four rows (4, m): a, b, and the lower and upper bounds on the silhouettes.
 
-        `sizes` (m,) holds the sizes of the points' clusters. a and b are NaN where they are not
-        known exactly. b is also NaN if there is no other cluster. The silhouettes are NaN unless
-        is_clustering is true. is_clustering, a single flag or one per point (m,), tells whether the
-        partition has more than one cluster, and fewer clusters than points.
+        `sizes` (m,) holds the sizes of the points' clusters. The distances a and b are NaN where
+        they are not known exactly, and b is also NaN if there is no other cluster. The silhouettes
+        are NaN unless `is_clustering` is true. `is_clustering` is a single flag or one flag per
+        point (m,), and tells whether the partition has more than one cluster and fewer clusters
+        than points.
         """
         lower, upper = (np.where(is_clustering, s, np.nan) for s in self.silhouettes(sizes))
         a, b = self.a_lower, self.b_lower
@@ -135,7 +137,7 @@ class SecondMoments(NamedTuple):
 
     @property
     def largest_variances(self) -> Floats:
-        """Largest variance (k,) of each cluster in any direction; inf if covariances overflow."""
+        """Each cluster's largest variance in any direction (k,), or inf if covariances overflow."""
         finite = np.isfinite(self.covariances).all(axis=(1, 2))
         largest = np.full(len(self.covariances), np.inf)
         largest[finite] = np.linalg.eigvalsh(self.covariances[finite])[:, -1]
@@ -175,7 +177,7 @@ def second_moments(part: Partition, clusters: ClusterMoments) -> SecondMoments:
     """Return the SecondMoments of a partition's clusters, computed from their points y.
 
     The second moments are the covariances of y, the covariances of |y - mean|^2 with y (skews), and
-    the variance of |y - mean|^2 (tails). Second moments tighten the lower bounds on mean euclidean
+    the variance of |y - mean|^2 (tails). Second moments tighten the lower bounds on mean Euclidean
     distances. `clusters` holds the means of the same clusters.
     """
     k, dims = clusters.means.shape
@@ -191,7 +193,7 @@ def second_moments(part: Partition, clusters: ClusterMoments) -> SecondMoments:
 
 
 class PartitionMoments(NamedTuple):
-    """Moments of the k clusters of one partition, whose numbers begin with `start`."""
+    """Moments of the k clusters of one partition, which are numbered consecutively from `start`."""
 
     start: int
     clusters: ClusterMoments
@@ -205,10 +207,11 @@ def stream_moments(
 ) -> tuple[pl.DataFrame, list[PartitionMoments]]:
     """Return a table of all clusters, and a list with the moments of each partition.
 
-    The table has one row per cluster: the columns that identify it, its center and spread, and
-    `number`, which counts the clusters of all partitions from 0. The moments hold the same
-    statistics (sizes, means, variances, ...) as arrays. The points stream, so they are never all in
-    memory. If with_second is true, the points stream again to compute the second moments.
+    The table has one row per cluster, with the columns that identify it, its center and spread, and
+    its `number`. Clusters are numbered from 0 across all partitions. The moments hold the same
+    statistics (sizes, means, variances, ...) as arrays. The points are streamed, so they are never
+    all in memory. If with_second is true, the points are streamed again to compute the second
+    moments.
     """
     clusters = points.clusters.drop("number")
     if points.distance.name != "cosine":
@@ -226,13 +229,13 @@ def stream_moments(
 def _extract_moments(points: Points, part: pl.DataFrame) -> PartitionMoments:
     """Return the moments of one partition, converted from the columns of a frame to arrays.
 
-    `part` has the rows of one partition in the table of stream_moments. The columns are number,
+    `part` holds one partition's rows from the table of stream_moments. The columns are number,
     size, mean_distance (from the points to their mean), zeros (the number of zero vectors) and the
-    vectors. `points` tells in which columns the vectors are stored.
+    vectors. `points` specifies which columns store the vectors.
     """
 
     def vector_matrix(kind: str) -> Floats:
-        """Return one vector per cluster (k, d): means for m, variances for v, centers for c."""
+        """Return one vector per cluster (k, d): the means (m), variances (v) or centers (c)."""
         return points.form.to_matrix(part, kind)
 
     def number_array(name: str) -> Floats:
@@ -250,7 +253,7 @@ def _extract_moments(points: Points, part: pl.DataFrame) -> PartitionMoments:
 
 
 def join_cluster_numbers(rows: pl.LazyFrame, by: list[str], table: pl.DataFrame) -> pl.LazyFrame:
-    """Return `rows`, one row per point, with the number of the point's cluster as `number`.
+    """Return `rows`, one row per point, with each point's cluster number added as `number`.
 
     `table` has one row per cluster, with its number (see stream_moments). `by` lists the columns
     that identify a cluster in both frames.
@@ -261,9 +264,9 @@ def join_cluster_numbers(rows: pl.LazyFrame, by: list[str], table: pl.DataFrame)
 def _add_second_moments(
     points: Points, table: pl.DataFrame, moments: list[PartitionMoments]
 ) -> list[PartitionMoments]:
-    """Return the moments of each partition with second moments, after another pass over the points.
+    """Return the moments of each partition, with second moments from another pass over the points.
 
-    `table` has one row per cluster: the columns that identify the cluster, and its number (see
+    `table` has one row per cluster, with the columns that identify the cluster and its number (see
     stream_moments). `moments` holds the moments of all partitions.
     """
     sums = _SecondMomentSums(moments, points.form.dims)
@@ -288,9 +291,10 @@ class _SecondMomentSums:
     """
 
     def __init__(self, moments: list[PartitionMoments], dims: int) -> None:
-        """Start with sums of 0 for each cluster of points with `dims` coordinates.
+        """Start with sums of 0 for each cluster.
 
-        `moments` has the sizes, means and variances of the clusters of each partition.
+        The points have `dims` coordinates. `moments` holds the sizes, means and variances of the
+        clusters of each partition.
         """
         self._moments = moments
         self._sizes = np.concatenate([np.zeros(0), *(m.clusters.sizes for m in moments)])
@@ -304,7 +308,8 @@ class _SecondMomentSums:
     def add(self, x: Floats, numbers: Integers) -> None:
         """Add the products of the coordinates of points x (m, d) to the sums of their clusters.
 
-        `numbers` (m,) are the numbers of the points' clusters among the clusters of all partitions.
+        `numbers` (m,) holds the number of each point's cluster among the clusters of all
+        partitions.
         """
         order = np.argsort(numbers, kind="stable")
         ends = np.append(np.flatnonzero(np.diff(numbers[order], prepend=-1)), len(order))
@@ -318,7 +323,7 @@ class _SecondMomentSums:
                     total[number] += part
 
     def add_to_moments(self) -> list[PartitionMoments]:
-        """Return the moments of each partition, with the second moments that follow from the sums.
+        """Return the moments of each partition, with the second moments computed from the sums.
 
         All points must have been added before this call.
         """
@@ -363,10 +368,10 @@ class SquaredMeans:
         self._constants = np.einsum("ij,ij->i", offsets, offsets) + self._total_variances
 
     def means(self, x: Floats, own_cluster: Integers, *, with_neighbor: bool) -> MeanDistances:
-        """Return the exact mean distances a and b from points x (m, d) to own and other clusters.
+        """Return the exact mean distances a and b from x (m, d) to their own and other clusters.
 
-        own_cluster (m,) holds the indices of the points' clusters. The field neighbor is meaningful
-        only if with_neighbor is true, which takes longer.
+        `own_cluster` (m,) holds the cluster index of each point. The field neighbor is meaningful
+        only if with_neighbor is true, and computing it takes longer.
         """
         y = x.T - self._origin[:, None]
         squares = np.einsum("ij,ij->j", y, y)
@@ -420,9 +425,9 @@ class SquaredMeans:
     def _recompute_own(self, x: Floats, own_cluster: Integers) -> Floats:
         """Return the mean squared distances (m,) from points x (m, d) to their own clusters.
 
-        own_cluster (m,) holds the indices of these clusters. The mean is over all points of a
-        cluster, including the point itself. The computation uses differences of coordinates, which
-        lose no digits, unlike the matrix product that `means` computes first.
+        `own_cluster` (m,) holds the indices of these clusters. Each mean is taken over all points
+        of a cluster, including the point itself. Unlike the matrix product that `means` computes
+        first, coordinate differences do not lose precision.
         """
         offsets = x - self._clusters.means[own_cluster]
         squares = np.einsum("ij,ij->i", offsets, offsets)
@@ -430,11 +435,10 @@ class SquaredMeans:
         return squares + self._total_variances[own_cluster]
 
     def _recompute_others(self, x: Floats, own_cluster: Integers) -> tuple[Floats, Integers]:
-        """Return the mean squared distances (m,) to other clusters, and their indices (m,).
+        """Return the mean squared distances (m,) to other clusters, and the clusters' indices.
 
-        own_cluster (m,) holds the indices of the clusters of the points x (m, d). The computation
-        uses differences of coordinates, which lose no digits, unlike the matrix product that
-        `means` computes first.
+        `own_cluster` (m,) holds the cluster index of each point of x (m, d). Unlike the matrix
+        product that `means` computes first, coordinate differences do not lose precision.
         """
         squares = np.zeros((len(x), len(self._constants)))
         for i in range(x.shape[1]):
@@ -463,9 +467,9 @@ def simplified_means(
 ) -> MeanDistances:
     """Return the distances from points x (m, d) to the centers of their own and of other clusters.
 
-    The simplified silhouette uses distances to centers instead of mean distances. own_cluster (m,)
-    holds the indices of the points' clusters. `sizes` (k,) and `centers` (k, d) hold the sizes and
-    the centers of the clusters. a is 0 for a point that is alone in its cluster.
+    The simplified silhouette uses distances to centers instead of mean distances. `own_cluster`
+    (m,) holds the cluster index of each point. `sizes` (k,) and `centers` (k, d) hold the sizes and
+    the centers of the clusters. For a point that is alone in its cluster, a is 0.
     """
     means = distance_matrix(x, centers, distance)
     a = np.where(sizes[own_cluster] == 1, 0.0, take_own_means(means, own_cluster))
@@ -474,7 +478,7 @@ def simplified_means(
 
 
 def take_own_means(means: Floats, own_cluster: Integers) -> Floats:
-    """Return from each row of `means` (m, k) the entry (m,) in the column own_cluster (m,).
+    """Return the entries (m,) of `means` (m, k) for the points' own clusters, own_cluster (m,).
 
     These entries of `means` are then replaced with infinity, so that the smallest entry of a row is
     the mean distance to the nearest other cluster.
@@ -498,7 +502,7 @@ N_INTERVALS = 64
 
 
 class DistanceSums:
-    """Sums of the distances from points to all points of a cluster of one partition."""
+    """Sums of the distances from points to all points of one cluster in a partition."""
 
     def __init__(self, part: Partition, distance: Distance) -> None:
         """Prepare the points of each cluster as targets to which distances are computed."""
@@ -507,10 +511,10 @@ class DistanceSums:
         self._targets = [TargetPoints(y, distance) for y in part.members]
 
     def pair_sums(self, x: Floats, points: Integers, clusters: Integers) -> Floats:
-        """Return for q pairs the sums (q,) of distances from a point to the points of a cluster.
+        """Return the sums (q,) of the distances from a point to a cluster's points, for q pairs.
 
-        Pair i consists of the point x[points[i]] and the cluster with the index clusters[i]. x has
-        the shape (m, d), and `points` and `clusters` have the shape (q,).
+        Pair i consists of the point x[points[i]] and the cluster with the index clusters[i]. The
+        array x has shape (m, d), and `points` and `clusters` have shape (q,).
         """
         sums = np.empty(len(points))
 
@@ -531,7 +535,7 @@ class DistanceSums:
     def own_sums(self, x: Floats, points: Integers, clusters: Integers) -> Floats:
         """Return the sums (q,) of the distances from q points to all points of their own clusters.
 
-        Point i is x[points[i]], in the cluster with the index clusters[i]. A subclass may know
+        Point i is x[points[i]], in the cluster with the index clusters[i]. A subclass may provide
         these sums without computing distances.
         """
         return self.pair_sums(x, points, clusters)
@@ -564,9 +568,9 @@ class SortedCoordinates:
     def _sort(self, points: Floats) -> tuple[Floats, Floats, SmallIntegers]:
         """Return three arrays for the points (n, d) of one cluster.
 
-        The first array (d, n) has the sorted values of each coordinate. The second array (n,) has
-        the sum of the cityblock distances from each point to all points of the cluster. The third
-        array (d, n) tells, for each coordinate of each point, which interval between two of
+        The first array (d, n) holds the sorted values of each coordinate. The second array (n,)
+        holds the sum of the cityblock distances from each point to all points of the cluster. For
+        each coordinate of each point, the third array (d, n) tells which interval between two of
         self.nodes contains the coordinate. Intervals are numbered from 0.
         """
         columns, sums = np.array(points.T, order="C"), np.zeros(len(points))
@@ -584,8 +588,8 @@ class SortedCoordinates:
 def sort_order(x: Floats) -> Integers:
     """Return the indices that sort the numbers x, like argsort, but in a third of the time.
 
-    x is first sorted as 16-bit integers, for which numpy uses a radix sort. The result is then
-    sorted exactly, because numpy's stable sort is fast for nearly sorted numbers.
+    The numbers are first sorted as 16-bit integers, for which numpy uses a radix sort. The result
+    is then sorted exactly, because numpy's stable sort is fast for nearly sorted numbers.
     """
     if not len(x):
         return np.arange(0)
@@ -598,11 +602,11 @@ def sort_order(x: Floats) -> Integers:
 
 
 def absolute_sums(y: Floats, x: Floats, below: Integers | None = None) -> Floats:
-    """Return for each number in x (m,) the sum of its absolute differences from the numbers y (n,).
+    """Return the sum of absolute differences from the numbers y (n,) for each number in x (m,).
 
-    The result is computed from running sums of y, instead of from m n differences. Both x and y
-    must be sorted. `below` (m,) holds, for each number in x, how many numbers in y are smaller.
-    Equal numbers may or may not be counted. If `below` is None, it is computed by binary search.
+    The result is computed from running sums of y instead of m * n differences. Both x and y must be
+    sorted. For each number in x, `below` (m,) holds the count of smaller numbers in y. Equal
+    numbers may or may not be counted. If `below` is None, it is computed by binary search.
     """
     # Numbers are taken relative to the median, so that equal numbers sum to exactly 0, and an
     # outlier costs no digits.
@@ -619,9 +623,9 @@ class SortedDistanceSums(DistanceSums):
     def __init__(
         self, part: Partition, distance: Distance, coordinates: SortedCoordinates, own_sums: Floats
     ) -> None:
-        """Store the sorted coordinates of the partition, and the queries' own sums (m,).
+        """Store the partition's sorted coordinates and the queries' sums of distances (m,).
 
-        own_sums holds, for each query (a point whose silhouette is computed), the sum of the
+        `own_sums` holds, for each query (a point whose silhouette is computed), the sum of the
         distances to all points of its own cluster.
         """
         super().__init__(part, distance)
@@ -633,13 +637,13 @@ class SortedDistanceSums(DistanceSums):
     def own_sums(self, x: Floats, points: Integers, clusters: Integers) -> Floats:  # noqa: ARG002
         """Return the sums (q,) of the distances from q points to all points of their own clusters.
 
-        `points` (q,) holds indices of queries. The sums were computed when the coordinates were
+        `points` (q,) holds the indices of queries. The sums were computed when the coordinates were
         sorted, so x and clusters are not used.
         """
         return np.asarray(self._own_sums[points])
 
     def _cluster_sums(self, x: Floats, number: int) -> Floats:
-        """Return sums (m,) of cityblock distances from x (m, d) to the points of a cluster."""
+        """Return the sums (m,) of cityblock distances from x (m, d) to a cluster's points."""
         sums = np.zeros(len(x))
         columns = np.ascontiguousarray(x.T)
         for column, members in zip(columns, self._coordinates.columns[number], strict=True):
@@ -662,8 +666,8 @@ def call_by_cluster(
 
     Pair i consists of the point with the index points[i] and the cluster with the index
     clusters[i], which is less than n_clusters. Each call passes the index of a cluster, the indices
-    of points paired with this cluster, and the indices i of these pairs. A call has at most
-    `points_per_call` pairs. work_per_pair is roughly the number of values that the function
+    of points paired with this cluster, and the indices i of these pairs. A call handles at most
+    `points_per_call` pairs. `work_per_pair` is roughly the number of values that the function
     processes for each pair.
     """
     # numpy uses a radix sort for 16-bit integers.

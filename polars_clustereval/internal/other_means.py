@@ -1,8 +1,9 @@
-"""other_means: exact mean distances if b is not the distance to the nearest other cluster.
+"""other_means: exact mean distances when b is not the distance to the nearest other cluster.
 
-b is the mean distance to all points of other clusters together, or to the points of the furthest
-cluster. x (m, d) are the queries, that is, the points for which mean distances are computed, and
-own_cluster (m,) holds the indices of their clusters among the k clusters of the partition.
+Here, b is the mean distance to all points of other clusters together, or to the points of the
+furthest cluster. The array x (m, d) holds the queries, that is, the points for which mean distances
+are computed, and own_cluster (m,) holds their cluster indices among the k clusters of the
+partition.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ _PAIRS_PER_BLOCK = 2**20
 def other_partition_means(
     part: Partition, is_query: Booleans, distance: Distance, between: Between
 ) -> MeanDistances:
-    """Return exact mean distances of a partition's queries if `between` is not 'nearest'.
+    """Return the exact mean distances of a partition's queries for `between` other than 'nearest'.
 
-    `between` is 'mean_other' or 'furthest'. The m queries are the points for which is_query is
-    true. is_query has one value per point of the partition.
+    `between` is 'mean_other' or 'furthest'. The m queries are the points for which `is_query` is
+    true. `is_query` contains one flag per point of the partition.
     """
     x, own_cluster = part.x[is_query], part.numbers[is_query]
     bounds, sums = prepare_bounds_and_sums(part, is_query, distance, with_second=False)
@@ -53,10 +54,11 @@ def other_partition_means(
 
 
 def _means_to_all_others(x: Floats, own_cluster: Integers, sums: DistanceSums) -> Floats:
-    """Return mean distances (m,) from x (m, d) to all points of other clusters, or NaN if none.
+    """Return the mean distances (m,) from x (m, d) to all points of other clusters.
 
-    The sums of distances to the other clusters are added up. Subtracting the sum over a point's own
-    cluster from the sum over all points would lose digits.
+    If there are no other clusters, the result is NaN. The sums of distances to the other clusters
+    are added up. Subtracting the sum over a point's own cluster from the sum over all points would
+    lose precision.
     """
     totals = np.empty(len(x))
     step = max(1, _PAIRS_PER_BLOCK // len(sums.sizes))
@@ -73,7 +75,7 @@ def _means_to_all_others(x: Floats, own_cluster: Integers, sums: DistanceSums) -
 def _find_furthest(
     x: Floats, own_cluster: Integers, n_clusters: int, bounds: MomentBounds | CityblockTables
 ) -> Candidates:
-    """Return for each point of x (m, d) the other clusters that may be the furthest.
+    """Return the other clusters that may be furthest from each point of x (m, d).
 
     A cluster may be the furthest if its upper bound is at least the largest lower bound of the
     other clusters. The partition has n_clusters clusters. The bounds in the result are bounds on

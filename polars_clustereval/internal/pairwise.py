@@ -1,8 +1,8 @@
-"""pairwise: indices that need the distances between all pairs of points, or nearest neighbors.
+"""pairwise: indices that require the distances between all pairs of points or nearest neighbors.
 
-n points form n (n - 1) / 2 pairs, so max_points limits the number of points. If the two points of a
-pair are in the same cluster, their distance is called a distance within clusters. Otherwise it is
-called a distance between clusters. The arrays `within` and `between` hold the two kinds of
+Because n points form n (n - 1) / 2 pairs, max_points limits the number of points. If the two points
+of a pair are in the same cluster, their distance is called a distance within clusters. Otherwise it
+is called a distance between clusters. The arrays `within` and `between` hold the two kinds of
 distances.
 """
 
@@ -54,7 +54,7 @@ _TIE_TOLERANCE = 1e-10
 
 
 def _check_whole_number(name: str, x: float, least: int) -> int:
-    """Return x, the user's value of the parameter `name`, as an int.
+    """Return x, the value that the user passed for the parameter `name`, as an int.
 
     Raise an error unless x is a whole number >= `least`.
     """
@@ -66,9 +66,9 @@ def _check_whole_number(name: str, x: float, least: int) -> int:
 def _check_pairable(rows: pl.LazyFrame, points: Points, max_points: int) -> pl.LazyFrame:
     """Return `rows`, the points of all partitions, with checks that run on collection.
 
-    Before any pair is measured, the checks raise an error if any point has no finite distance, or
-    if a partition has more than max_points points. `points` holds the same points, from which the
-    size of each partition is computed.
+    Before any distances are computed, the checks raise an error if any point has no finite
+    distance, or if a partition has more than max_points points. `points` holds the same points,
+    from which the size of each partition is computed.
     """
     greatest = points.row_counts.select(pl.col("n").max())
     check = partial(_check_max_points, max_points=max_points)
@@ -78,8 +78,8 @@ def _check_pairable(rows: pl.LazyFrame, points: Points, max_points: int) -> pl.L
 def _check_max_points(largest_size: pl.DataFrame, max_points: int) -> None:
     """Raise an error if the largest partition has more than max_points points.
 
-    `largest_size` has a single value: the number of points of that partition, or NULL if there is
-    no partition.
+    `largest_size` contains a single value: the number of points in the largest partition, or NULL
+    if there are no partitions.
     """
     n = largest_size.item() or 0
     if n > max_points:
@@ -112,8 +112,8 @@ def _measure_pairs(part: Partition, points: Points, n_neighbors: int) -> _PairDi
     """Return the distances between all pairs of points of a partition, and its connectivity index.
 
     Connectivity is a sum over the n_neighbors nearest neighbors of each point. The j-th nearest
-    neighbor adds 1 / j if it belongs to a different cluster than the point. `part` has the
-    coordinates, and `points` has the distance and the factors of the coordinates.
+    neighbor contributes 1 / j if it belongs to a different cluster than the point does. `part`
+    holds the coordinates, and `points` holds the distance and the factors of the coordinates.
     """
     x, numbers, n = _scale_points(part.x, points), part.numbers, len(part.x)
     n_within = int((part.sizes * (part.sizes - 1) // 2).sum())
@@ -139,7 +139,7 @@ def _measure_pairs(part: Partition, points: Points, n_neighbors: int) -> _PairDi
 
 
 def _scale_points(x: Floats, points: Points) -> Floats:
-    """Return the user's points x (m, d), multiplied by the factors of the weights.
+    """Return the user's points x (m, d), multiplied by the factors derived from the weights.
 
     For cosine, the points are also scaled to length 1. The computation is the same as in DuckDB, so
     both engines round identically. The result is in Fortran order, so the values of a coordinate
@@ -160,8 +160,8 @@ def _connectivity(
     """Return the sum of 1 / rank over the nearest neighbors that are in another cluster.
 
     For each point, the n_neighbors nearest of the other points are used. Neighbors at the same
-    distance share their ranks. d (m, n) holds the distances from m points to all n points of the
-    partition, where the distance from a point to itself is infinite. in_other_cluster (m, n) is
+    distance share their ranks. `d` (m, n) holds the distances from m points to all n points of the
+    partition, where the distance from a point to itself is infinite. `in_other_cluster` (m, n) is
     true for pairs of points in different clusters.
     """
     reach = np.partition(d, n_neighbors - 1, axis=1)[:, n_neighbors - 1 : n_neighbors]
@@ -187,10 +187,10 @@ def _replace_by_rank_keys(d: Floats, distance: Distance) -> None:
 def _concordance_counts(within: Floats, between: Floats) -> tuple[int, int]:
     """Return the numbers of concordant and of discordant comparisons of distances.
 
-    `within` and `between` are sorted rank keys of the distances within and between clusters. A
+    `within` and `between` hold the sorted rank keys of the distances within and between clusters. A
     comparison is concordant if the distance within clusters is smaller than the distance between
     clusters, and discordant if it is larger. The counts are Python integers, because they may
-    exceed the integers that Float64 represents exactly.
+    exceed the largest integer that Float64 represents exactly.
     """
     concordant = discordant = 0
     for start in range(0, len(within), DISTANCES_PER_BLOCK):
@@ -209,7 +209,7 @@ def _concordance_counts(within: Floats, between: Floats) -> tuple[int, int]:
 def _count_within_least(within: Floats, between: Floats, count: int) -> int:
     """Return how many of the `count` smallest distances are distances within clusters.
 
-    `within` and `between` are the sorted distances within and between clusters.
+    `within` and `between` hold the sorted distances within and between clusters.
     """
     low, high = max(0, count - len(between)), min(count, len(within))
     while low < high:
@@ -222,11 +222,11 @@ def _count_within_least(within: Floats, between: Floats, count: int) -> int:
 
 
 def _c_index_sums(within: Floats, between: Floats) -> dict[str, float]:
-    """Return by name the differences S - least and greatest - least, whose quotient is the C index.
+    """Return the differences S - least and greatest - least, keyed by name.
 
-    `within` and `between` are the sorted distances within and between clusters. S is the sum of the
-    N distances within clusters. least is the sum of the N smallest of all distances, and greatest
-    is the sum of the N largest of all distances.
+    The quotient of the two differences is the C index. `within` and `between` hold the sorted
+    distances within and between clusters. S is the sum of the N distances within clusters, least is
+    the sum of the N smallest of all distances, and greatest is the sum of the N largest.
     """
     n_within, n_between = len(within), len(between)
     i = _count_within_least(within, between, n_within)
@@ -250,8 +250,8 @@ def _c_index_sums(within: Floats, between: Floats) -> dict[str, float]:
 def _rank_statistics(part: Partition, points: Points, n_neighbors: int) -> pl.DataFrame:
     """Return a row with the _RANK_STATISTICS of a partition, which are NULL if undefined.
 
-    Connectivity uses the n_neighbors nearest neighbors of each point. `points` has the distance and
-    the factors of the coordinates.
+    Connectivity uses the n_neighbors nearest neighbors of each point. `points` holds the distance
+    and the factors of the coordinates.
     """
     n, n_clusters = len(part.x), len(part.sizes)
     values: dict[str, float | None] = dict.fromkeys(_RANK_STATISTICS)
@@ -268,9 +268,9 @@ def _rank_statistics(part: Partition, points: Points, n_neighbors: int) -> pl.Da
 def _single_rank_statistics(
     within: Floats, between: Floats, distance: Distance
 ) -> dict[str, float | None]:
-    """Return the _RANK_STATISTICS of a partition by name, except connectivity.
+    """Return the _RANK_STATISTICS of a partition, except connectivity, keyed by name.
 
-    `within` and `between` are the distances of all pairs within and between clusters. Both arrays
+    `within` and `between` hold the distances of all pairs within and between clusters. Both arrays
     are overwritten.
     """
     within.sort()
@@ -313,7 +313,7 @@ def _pair_sizes(points: Points) -> pl.LazyFrame:
 
 
 def _pairwise_indices() -> Terms:
-    """Return the indices of a partition as expressions by name.
+    """Return the indices of a partition as expressions, keyed by name.
 
     The expressions read the columns of _pair_sizes and _RANK_STATISTICS.
     """
@@ -367,16 +367,16 @@ def pairwise_report(
         points are in memory, together with the distances of one partition at a time (8 bytes per
         pair).
     n_neighbors : int
-        Number of nearest neighbors that connectivity uses for each point, at least 1. If there are
-        fewer other points, all of them are used.
+        Number of nearest neighbors that connectivity uses for each point. Must be at least 1. If
+        there are fewer other points, all of them are used.
     max_points : int
-        Largest number of points that a partition may have, at least 2. The time grows with the
+        Maximum number of points in a partition. Must be at least 2. The running time grows with the
         number of pairs, which is n (n − 1) / 2 for n points.
     vector, cluster, distance, p, partition_by, noise, noise_as, weights : as in internal_report
     missing : as in internal_report
     metrics : sequence of str, optional
         Columns to return after the partition columns, in this order. By default, all columns are
-        returned. Work that only the other columns need is skipped.
+        returned. Work needed only for columns that are not returned is skipped.
 
     Returns
     -------
@@ -395,9 +395,10 @@ def pairwise_report(
         - connectivity (range [0, inf), best 0).
 
         All indices except connectivity are NULL if there is only one cluster, or if every point is
-        a cluster. connectivity is NULL if there are fewer than two points. c_index is also NULL if
-        all distances are equal. gamma is also NULL if no distance within clusters differs from a
-        distance between clusters. mcclain_rao is also NULL if all distances between clusters are 0.
+        its own cluster. connectivity is NULL if there are fewer than two points. c_index is also
+        NULL if all distances are equal. gamma is also NULL if no distance within clusters differs
+        from a distance between clusters. mcclain_rao is also NULL if all distances between clusters
+        are 0.
 
     Raises
     ------
@@ -406,21 +407,21 @@ def pairwise_report(
 
     Notes
     -----
-    Let S and N be the sum and the number of the distances within clusters (W), between clusters (B)
-    and in total (T). Compare every distance within clusters with every distance between clusters:
-    s⁺ counts the comparisons in which the distance between clusters is larger, and s⁻ those in
-    which it is smaller. Then c_index is (S_W − S_min) / (S_max − S_min), where S_min and S_max are
-    the sums of the N_W smallest and the N_W largest distances. gamma is (s⁺ − s⁻) / (s⁺ + s⁻),
-    g_plus is 2 s⁻ / (N_T (N_T − 1)), and tau is (s⁺ − s⁻) / √(N_W N_B N_T (N_T − 1) / 2).
-    mcclain_rao is (S_W / N_W) / (S_B / N_B). point_biserial is (S_W / N_W − S_B / N_B) √(N_W N_B) /
-    N_T, and is not divided by the standard deviation of the distances. connectivity is the sum of
-    1 / j over the j-th nearest neighbors that belong to another cluster. Neighbors at the same
-    distance share their ranks. Each of them adds the mean of 1 / j over these ranks, where a rank
-    beyond n_neighbors adds 0 instead of 1 / j.
+    Let S be the sum and N the number of the distances within clusters (subscript W), between
+    clusters (B) and in total (T). Compare every distance within clusters with every distance
+    between clusters: s⁺ counts the comparisons in which the distance between clusters is larger,
+    and s⁻ those in which it is smaller. Then c_index is (S_W − S_min) / (S_max − S_min), where
+    S_min and S_max are the sums of the N_W smallest and the N_W largest distances. gamma is (s⁺ −
+    s⁻) / (s⁺ + s⁻), g_plus is 2 s⁻ / (N_T (N_T − 1)), and tau is (s⁺ − s⁻) / √(N_W N_B N_T (N_T −
+    1) / 2). mcclain_rao is (S_W / N_W) / (S_B / N_B). point_biserial is (S_W / N_W − S_B / N_B)
+    √(N_W N_B) / N_T, and is not divided by the standard deviation of the distances. connectivity is
+    the sum of 1 / j over the j-th nearest neighbors that belong to another cluster. Neighbors at
+    the same distance share their ranks. Each of them adds the mean of 1 / j over these ranks, where
+    a rank beyond n_neighbors adds 0 instead of 1 / j.
 
     For ranks and neighbors, two distances count as equal if their first 12 digits are equal. For
-    euclidean, these are the digits of the squared distances, and for minkowski those of the powers
-    of the distances. For example, 0.4 − 0.3 equals 0.1.
+    'euclidean', these are the digits of the squared distances, and for 'minkowski', they are the
+    digits of the distances raised to a power. For example, 0.4 − 0.3 counts as equal to 0.1.
     In SQL: ``FROM clustereval.pairwise_report(tbl, [x, y], cluster)``.
 
     References
@@ -429,7 +430,7 @@ def pairwise_report(
     doi:10.1080/01621459.1975.10480256; Rohlf (1974), doi:10.1146/annurev.es.05.110174.000533;
     McClain and Rao (1975), Journal of Marketing Research 12; Milligan (1981),
     doi:10.1007/BF02293899; Handl, Knowles and Kell (2005), doi:10.1093/bioinformatics/bti517. The
-    formulas are those in the documentation of R's clusterCrit.
+    formulas are taken from the documentation of the R package clusterCrit.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""point_faults: finds what is wrong with the vectors of points, and writes the error text."""
+"""point_faults: finds what is wrong with the vectors of points, and writes the error message."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def point_fault_error(
     *,
     has_id: bool = False,
 ) -> ClusterEvalError:
-    """Return the error for vectors that have no finite distances, with the number of faulty rows.
+    """Return the error for vectors without finite distances, with the number of faulty rows.
 
-    `rows` has the points to evaluate, with the number of their coordinates in the column `length`.
-    `raw` has one expression per coordinate, as the user passed it, and `names` has the names of the
-    coordinates if they are columns. The error text identifies the first faulty row by its partition
-    and, if the user has passed ids (`has_id`), by its id. `keys` maps the inner names of the
-    partition columns to the user's names.
+    `rows` holds the points to evaluate, with the number of their coordinates in the column
+    `length`. `raw` holds one expression per coordinate, as passed by the user. If the coordinates
+    are columns, `names` holds their names. The error message identifies the first faulty row by its
+    partition and, if the user passed ids (`has_id`), by its id. `keys` maps the internal names of
+    the partition columns to the user's names.
     """
     dims = len(raw)
     is_bad = [~x.is_finite().fill_null(False) for x in raw]
@@ -54,7 +54,7 @@ def point_fault_error(
 
 
 def _row_place(rows: pl.LazyFrame, keys: Mapping[str, str], *, has_id: bool) -> str:
-    """Return a text that identifies the first of `rows` by its partition and its id."""
+    """Return text that identifies the first of `rows` by its partition and its id."""
     columns = [*keys, *(["id"] if has_id else [])]
     row = rows.select(columns).sort(columns, nulls_last=True).head(1).collect().row(0, named=True)
     found = [show_value(row[name]) for name in keys]
@@ -69,14 +69,14 @@ def _row_place(rows: pl.LazyFrame, keys: Mapping[str, str], *, has_id: bool) -> 
 def _point_fault_parts(
     facts: dict[str, Any], dims: int, names: Sequence[str], place: str
 ) -> tuple[str | Setting, ...]:
-    """Return the parts of the error text for vectors that have no finite distances.
+    """Return the parts of the error message for vectors that have no finite distances.
 
-    `dims` is the number of coordinates that vectors should have, `names` has the names of the
-    coordinates if they are columns, and `place` is the result of _row_place. `facts` describes the
-    faulty rows by their number (rows) and by their smallest number of coordinates (length). For
-    each coordinate i, `facts` also has the number of rows in which the coordinate is NULL or not
+    `dims` is the number of coordinates that vectors should have, and `place` is the result of
+    _row_place. If the coordinates are columns, `names` holds their names. `facts` contains the
+    number of faulty rows (rows) and their smallest number of coordinates (length). For each
+    coordinate i, `facts` also contains the number of rows in which the coordinate is NULL or not
     finite (bad_i), and one such value as text (first_i). If there are no faulty rows, the error is
-    an overflow of the distances.
+    caused by an overflow of the distances.
     """
     rows = facts["rows"]
     if not rows:
@@ -100,11 +100,11 @@ def _point_fault_parts(
 
 
 def _faulty_columns(counts: Sequence[int], names: Sequence[str]) -> str:
-    """Return the part of an error text that says how many faulty rows each column has.
+    """Return the part of an error message that states how many faulty rows each column has.
 
-    `counts` has one number per coordinate, and `names` has the names of the coordinates if they are
-    columns. The result is empty if there are no names. The result is also empty if only one column
-    is faulty, because the rest of the error text names that column.
+    `counts` holds one number per coordinate. If the coordinates are columns, `names` holds their
+    names. The result is empty if there are no names. The result is also empty if only one column is
+    faulty, because the rest of the error message names that column.
     """
     shown = [f"{n} in column {name}" for n, name in zip(counts, names, strict=False) if n]
     more = ", ..." if len(shown) > _MAX_NAMED else ""
@@ -116,11 +116,11 @@ _MAX_NAMED = 8
 
 
 def _finite_rows_advice(names: Sequence[str], value: str) -> tuple[str | Setting, ...]:
-    """Return the end of an error text, which says how to leave out rows that are not finite.
+    """Return the end of an error message, which explains how to exclude rows that are not finite.
 
-    For NULL, the text names an option. For other values, the text shows a call. `names` lists the
-    columns of the coordinates, and `value` is the text of a value that is not finite. The result is
-    empty if there are no names, or more names than a user would copy.
+    For NULL, the message suggests an option. For other values, the message shows a call to filter.
+    `names` lists the coordinate columns, and `value` is the non-finite value as text. The result is
+    empty if there are no names, or if there are more names than a user would want to copy.
     """
     if value == "NULL":
         return ": ", Setting("missing", "drop")

@@ -37,13 +37,13 @@ def point_silhouettes(
 ) -> pl.LazyFrame:
     """Return one row per query, where the queries are all points or the points of a sample.
 
-    Each row has the columns that identify the cluster, the mean distances a and b, the bounds lower
-    and upper on the silhouette, is_exact, and reference_variance. a and b are NULL if only their
-    bounds are known. reference_variance is the part of the variance of a group's mean silhouette
-    that is due to the random choice of references. The group of a point is the point itself, its
-    cluster or its partition, depending on whether `level` is 'point', 'cluster' or 'partition'. If
-    with_neighbor is true, there are also the columns id and neighbor, the cluster to which b is the
-    distance.
+    Each row contains the columns that identify the cluster, the mean distances a and b, the bounds
+    lower and upper on the silhouette, is_exact, and reference_variance. The mean distances are NULL
+    if only their bounds are known. The column reference_variance is the part of the variance of a
+    group's mean silhouette that is due to the random choice of references. The group of a point is
+    the point itself, its cluster or its partition, depending on whether `level` is 'point',
+    'cluster' or 'partition'. If with_neighbor is true, each row also contains the columns id and
+    neighbor, where neighbor is the cluster that b refers to.
     """
     schema = _silhouette_schema(points)
     if options.draws_references(points.distance):
@@ -91,7 +91,7 @@ def _as_series(rows: Floats) -> list[pl.Series]:
 
 
 def _gather_neighbors(labels: pl.Series, indices: Integers) -> pl.Series:
-    """Return the labels at these indices (m,) as the Series neighbor, with NULL for -1."""
+    """Return the labels at the given indices (m,) as a Series named neighbor, with NULL for -1."""
     numbers = pl.Series(indices).cast(pl.Int64)
     return labels.gather(numbers.set(numbers < 0, None)).alias("neighbor")
 
@@ -102,8 +102,9 @@ def _evaluate_partition(
     """Return one row per query of a partition: its silhouette, or bounds on the silhouette.
 
     The queries are the points where is_query is true. `schema` is the schema of the result. With a
-    tolerance, euclidean silhouettes may remain bounds, as long as the mean width (upper - lower) of
-    all silhouettes does not exceed the tolerance. Exact silhouettes have width 0.
+    tolerance, some Euclidean silhouettes may be returned as bounds, as long as the mean width
+    (upper - lower) of all silhouettes does not exceed the tolerance. Exact silhouettes have a width
+    of 0.
     """
     is_query = part.rows["is_query"].to_numpy()
     if not is_query.any():
@@ -123,8 +124,8 @@ def _estimate_partition(
 ) -> pl.DataFrame:
     """Return the estimated silhouettes of the queries of a partition, one row per query.
 
-    The queries are the points where is_query is true. `part` has the queries and the references of
-    the clusters, with the columns is_query, is_reference and size. `level` is the level of
+    The queries are the points where is_query is true. `part` holds the queries and the references
+    of the clusters, with the columns is_query, is_reference and size. `level` is the level of
     reference_variance, as in point_silhouettes.
     """
     if not part.rows["is_query"].any():
@@ -159,8 +160,8 @@ def _silhouette_rows(
 ) -> pl.DataFrame:
     """Return a row for each of the m queries, with its silhouette in four columns.
 
-    `neighbor` (m,) has the indices of the neighbor clusters, or -1 where there is none. `columns`
-    (4, m) has the values of SILHOUETTE_COLUMNS, and `is_exact` (m,) marks exact silhouettes.
+    `neighbor` (m,) holds the indices of the neighbor clusters, or -1 where there is none. `columns`
+    (4, m) holds the values of SILHOUETTE_COLUMNS, and `is_exact` (m,) marks exact silhouettes.
     """
     first_points = np.where(neighbor < 0, -1, part.starts[neighbor])
     neighbors = _gather_neighbors(part.rows["cluster"], first_points)
@@ -172,11 +173,12 @@ def _silhouette_rows(
 def _stream_silhouettes(
     points: Points, queries: pl.LazyFrame, options: SilhouetteOptions, *, with_neighbor: bool
 ) -> pl.LazyFrame:
-    """Return `queries`, one row per point, with a, b, lower, upper and is_exact.
+    """Return `queries`, one row per point, with the columns a, b, lower, upper and is_exact.
 
-    The values are computed while the points stream. lower and upper are bounds on the silhouette.
-    with_neighbor adds the column neighbor, the cluster to which b is the distance. The clusters are
-    first reduced to moments, such as means. Method 'bounds' yields only bounds.
+    The values are computed as the points are streamed. The columns lower and upper are bounds on
+    the silhouette. If with_neighbor is true, the column neighbor is added, which contains the
+    cluster that b refers to. The clusters are first reduced to moments, such as means. Method
+    'bounds' yields only bounds.
     """
     distance = points.distance
     with_second = options.method == "bounds" and distance.name == "euclidean"
@@ -200,7 +202,10 @@ def _stream_silhouettes(
     order: Literal["c", "fortran"] = "fortran" if is_squared_distance(points.distance) else "c"
 
     def silhouettes_of_batch(batch: pl.DataFrame) -> pl.DataFrame:
-        """Return the silhouettes of a batch of points, which has the numbers of their clusters."""
+        """Return the silhouettes of a batch of points.
+
+        The batch contains the cluster number of each point.
+        """
         numbers = batch["number"].to_numpy()
         x = points.form.to_matrix(batch, "x", order)
         values = np.empty((len(SILHOUETTE_COLUMNS), len(numbers)))

@@ -1,6 +1,6 @@
 """profile_statistics: counts, means and spreads of columns of any type, by cluster.
 
-A value is a number (dates are days since 1970-01-01), a category (text or a truth value), or
+A value is a number (dates count as days since 1970-01-01), a category (text or a Boolean), or
 missing. A share of rows is the mean of a column of zeros and ones. Numbers are read twice: first
 for the means of the clusters, and then for the deviations from these means.
 """
@@ -63,12 +63,12 @@ class ProfileCall(NamedTuple):
 
     @property
     def by(self) -> list[str]:
-        """The inner names of the columns that identify a cluster."""
+        """The internal names of the columns that identify a cluster."""
         return [*self.keys, "cluster"]
 
     @property
     def of_column(self) -> list[str]:
-        """The inner names of the columns that identify a profiled column in a partition."""
+        """The internal names of the columns that identify a profiled column in a partition."""
         return [*self.keys, "column_no"]
 
     def places(self, *, of_categories: bool) -> list[int]:
@@ -138,7 +138,7 @@ def _read_value(name: str, dtype: pl.DataType) -> pl.Expr:
 
 
 def sum_numbers(call: ProfileCall) -> pl.LazyFrame:
-    """Return one row per cluster and column of numbers, with sums over the numbers.
+    """Return one row for each combination of cluster and numeric column, with sums of the values.
 
     The columns are the cluster, column_no, and
 
@@ -193,7 +193,7 @@ def _sums_of_values(x: pl.Expr, n: pl.Expr) -> Terms:
 
 
 def _center_of_sums(i: int) -> pl.Expr:
-    """Return the mean of the numbers of column i in a cluster, up to rounding errors."""
+    """Return the mean of the values of column i in a cluster, up to rounding errors."""
     low, high = pl.col(f"low_{i}"), pl.col(f"high_{i}")
     return ratio(pl.col(f"total_{i}"), pl.col(f"n_{i}")).clip(low, high)
 
@@ -217,7 +217,7 @@ def check_numbers(call: ProfileCall, sums: pl.LazyFrame, result: pl.LazyFrame) -
     names = list(call.kinds)
 
     def check(facts: pl.DataFrame) -> None:
-        """Raise an error for the first column that has a fault."""
+        """Raise an error for the first column with invalid numbers or an overflow."""
         for column_no, n_invalid, invalid, does_overflow in facts.sort("column_no").iter_rows():
             if n_invalid:
                 rows = "row" if n_invalid == 1 else "rows"
@@ -236,13 +236,13 @@ def check_numbers(call: ProfileCall, sums: pl.LazyFrame, result: pl.LazyFrame) -
 
 
 def compare_numbers(call: ProfileCall, sums: pl.LazyFrame) -> pl.LazyFrame:
-    """Return one row per cluster and column of numbers, given `sums`, the result of sum_numbers.
+    """Return one row for each combination of cluster and numeric column.
 
-    The columns are the cluster, column_no, and
+    `sums` is the result of sum_numbers. The columns are the cluster, column_no, and
 
     - n, mean and m2: the number of values, their mean, and the sum of squared deviations from it.
     - deviation: the mean minus the origin of the column in the partition. This difference preserves
-      digits if values are far from 0.
+      precision if values are far from 0.
     - all_n and all_m2: the number of values in all clusters together, and the sum of their squared
       deviations from the overall mean.
     - between_squares: the sum of squared deviations of the clusters' means from the overall mean.
@@ -298,7 +298,7 @@ def _add_rests(call: ProfileCall, centered: pl.LazyFrame) -> pl.LazyFrame:
     """Return `centered` with rest_mean and rest_deviation, the means of the other clusters.
 
     For each cluster, the sums over the clusters before it and after it are added. Subtracting the
-    cluster from the sum over all clusters would lose digits if the other clusters were small.
+    cluster from the sum over all clusters would lose precision if the other clusters were small.
     """
     size = pl.col("size")
     terms: Terms = {}
@@ -337,9 +337,9 @@ def share_excess(n: pl.Expr, all_of: pl.Expr, cluster_n: pl.Expr, all_n: pl.Expr
 
 
 def count_categories(call: ProfileCall) -> pl.LazyFrame | None:
-    """Return the number of rows n of each cluster, column and category (NULL if missing).
+    """Return the number of rows n for each combination of cluster, column and category.
 
-    The result is None if there are no columns of categories.
+    The category is NULL for missing values. The result is None if there are no category columns.
     """
     counts = [
         call.rows.group_by(*call.by, pl.col(f"x_{i}").alias("category"))
@@ -353,9 +353,10 @@ def count_categories(call: ProfileCall) -> pl.LazyFrame | None:
 def sum_bases(
     call: ProfileCall, numbers: pl.LazyFrame | None, cells: pl.LazyFrame | None
 ) -> pl.LazyFrame:
-    """Return n and n_missing, the rows with and without a value, for each cluster and column.
+    """Return n and n_missing, the numbers of rows with and without a value.
 
-    `numbers` is the result of sum_numbers, and `cells` is the result of count_categories.
+    There is one row for each combination of cluster and column. `numbers` is the result of
+    sum_numbers, and `cells` is the result of count_categories.
     """
     parts = []
     if numbers is not None:
@@ -370,7 +371,7 @@ def sum_bases(
 def count_shares(
     call: ProfileCall, cells: pl.LazyFrame | None, bases: pl.LazyFrame
 ) -> pl.LazyFrame:
-    """Return one row per cluster, column and category that occurs or is expected in the cluster.
+    """Return one row for each category of each column that occurs or is expected in a cluster.
 
     A category is expected in a cluster if equal shares in all clusters would give it at least
     _LEAST_EXPECTED rows there. The columns are the cluster, column_no, category, and
@@ -419,11 +420,12 @@ def count_shares(
 def associate_categories(
     call: ProfileCall, cells: pl.LazyFrame, bases: pl.LazyFrame
 ) -> pl.LazyFrame:
-    """Return n_categories and Cramér's V of category and cluster for each column of categories.
+    """Return n_categories and Cramér's V between category and cluster for each category column.
 
     cramers_v is NULL unless there are at least two categories and two clusters. The number of rows
-    expected in empty cells is the number of all rows minus the number expected in the other cells.
-    To stay exact, the difference is computed with integers and divided last.
+    expected in empty cells is the total number of rows minus the number expected in the other
+    cells. To keep the result exact, this difference is computed with integers, and the division
+    comes last.
     """
     n, all_of, cluster_n = pl.col("n"), pl.col("all_of"), pl.col("cluster_n")
     all_n = pl.col("all_n")

@@ -44,7 +44,7 @@ def _v_test(difference: pl.Expr, n: pl.Expr, all_n: pl.Expr, all_m2: pl.Expr) ->
 def _numbers_and_categories(
     call: ProfileCall,
 ) -> tuple[pl.LazyFrame | None, pl.LazyFrame | None]:
-    """Return the results of sum_numbers and count_categories, or None where no column needs one."""
+    """Return the results of sum_numbers and count_categories, or None for a result not needed."""
     has_numbers = bool(call.places(of_categories=False))
     return sum_numbers(call).cache() if has_numbers else None, count_categories(call)
 
@@ -86,12 +86,12 @@ def cluster_profile(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The rows to describe. When you collect the result, a LazyFrame streams twice for numbers and
-        once for each column of categories.
+        The rows to describe. When you collect the result, a LazyFrame is streamed twice for numbers
+        and once for each category column.
     columns : str or sequence of str
-        Names of the columns to describe. A column may hold numbers, dates and times, or categories.
-        Dates and times are converted to days since 1970-01-01. Categories are text, enumerations or
-        truth values.
+        Names of the columns to describe. A column may contain numbers, dates and times, or
+        categories. Dates and times are converted to days since 1970-01-01. Categories are text,
+        enumerations or Boolean values.
     cluster : str or Expr
         The assigned cluster, of any type that can be grouped. Rows with a NULL cluster are left
         out.
@@ -119,7 +119,7 @@ def cluster_profile(
         std is the square root of the sum of squared deviations divided by n, or NULL for shares.
         difference is mean - rest_mean, and v_test is the test value of the difference. If the
         clusters are unrelated to the column, v_test is approximately standard normal, so an
-        absolute value above 2 is unlikely to be due to chance. If the column was used to make the
+        absolute value above 2 is unlikely to be due to chance. If the column was used to form the
         clusters, use v_test only to rank columns. rest_mean, difference and v_test are NULL if
         there are no other rows. v_test is also NULL if all values are equal. If there are no rows,
         the result is empty.
@@ -132,16 +132,16 @@ def cluster_profile(
 
     Notes
     -----
-    Let m be the mean and s the standard deviation of all N rows that have a value, and m_c the mean
-    of the n rows of a cluster. Then v_test is (m_c - m) / (s sqrt((N - n) / (N - 1) / n)). A share
-    is the mean of zeros and ones.
+    Let m be the mean and s the standard deviation of all N rows that have a value, and let m_c be
+    the mean of the n rows of a cluster. Then v_test is (m_c - m) / (s sqrt((N - n) / (N - 1) / n)).
+    A share is the mean of zeros and ones.
     In SQL: ``FROM clustereval.cluster_profile(tbl, columns, cluster)``.
 
     References
     ----------
-    Lebart, Morineau and Piron (1995), Statistique exploratoire multidimensionnelle, Dunod. catdes
-    of FactoMineR returns the same numbers: Lê, Josse and Husson (2008), FactoMineR: an R package
-    for multivariate analysis, doi:10.18637/jss.v025.i01.
+    Lebart, Morineau and Piron (1995), Statistique exploratoire multidimensionnelle, Dunod. The
+    function catdes in FactoMineR returns the same numbers: Lê, Josse and Husson (2008), FactoMineR:
+    an R package for multivariate analysis, doi:10.18637/jss.v025.i01.
 
     Examples
     --------
@@ -177,7 +177,10 @@ def cluster_profile(
 
 
 def _profile_numbers(call: ProfileCall, compared: pl.LazyFrame) -> pl.LazyFrame:
-    """Return the rows of cluster_profile for numbers, given the result of compare_numbers."""
+    """Return the rows of cluster_profile for numeric columns.
+
+    `compared` is the result of compare_numbers.
+    """
     difference = pl.col("deviation") - pl.col("rest_deviation")
     v_test = _v_test(difference, pl.col("n"), pl.col("all_n"), pl.col("all_m2"))
     return compared.select(
@@ -195,7 +198,7 @@ def _profile_numbers(call: ProfileCall, compared: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _profile_shares(call: ProfileCall, shares: pl.LazyFrame) -> pl.LazyFrame:
-    """Return the rows of cluster_profile for categories and missing values, given their shares."""
+    """Return the rows of cluster_profile for the shares of categories and missing values."""
     n, all_of = pl.col("n"), pl.col("all_of")
     cluster_n, all_n = pl.col("cluster_n"), pl.col("all_n")
     rest_n = all_n - cluster_n
@@ -239,7 +242,7 @@ def column_profile(
     noise: Any = None,
     noise_as: NoiseOfClusters | None = None,
 ) -> Frame:
-    """How well each column separates the clusters, by the correlation ratio or Cramér's V.
+    """How well each column separates the clusters, measured by the correlation ratio or Cramér's V.
 
     Parameters
     ----------
@@ -257,8 +260,8 @@ def column_profile(
         - eta_squared (0 to 1): the correlation ratio of numbers or dates, which is the share of
           their sum of squares that lies between the clusters. eta_squared is NULL for categories,
           and if there are fewer than two different values or fewer than two clusters.
-        - cramers_v (0 to 1): Cramér's V of category and cluster. cramers_v is NULL for numbers and
-          dates, and if there are fewer than two categories or fewer than two clusters.
+        - cramers_v (0 to 1): Cramér's V between category and cluster. cramers_v is NULL for numbers
+          and dates, and if there are fewer than two categories or fewer than two clusters.
         - association: the square root of eta_squared for numbers and dates, or cramers_v for
           categories. The two measures are comparable.
 
@@ -323,7 +326,7 @@ def column_profile(
 
 
 def _partitions_of(call: ProfileCall) -> list[pl.LazyFrame]:
-    """Return a list that holds the frame of partitions, or an empty list without partition_by."""
+    """Return a list with the frame of partitions, or an empty list if there is no partition_by."""
     return [] if call.partitions is None else [call.partitions]
 
 
@@ -333,7 +336,10 @@ def _measures_of_columns(
     cells: pl.LazyFrame | None,
     bases: pl.LazyFrame,
 ) -> list[pl.LazyFrame]:
-    """Return eta_squared of numbers and Cramér's V of categories as frames, one row per column."""
+    """Return eta_squared of numeric columns and Cramér's V of category columns.
+
+    Each of the returned frames has one row per column.
+    """
     measures = []
     if numbers is not None:
         share = ratio(pl.col("between_squares"), pl.col("all_m2")).clip(None, 1.0).first()

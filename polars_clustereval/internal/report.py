@@ -1,4 +1,4 @@
-"""report: indices that need only the centers of clusters, for a clustering and for each cluster."""
+"""report: indices that require only cluster centers, for a clustering and for each cluster."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def report_of_clusters(points: Points, scores: Terms) -> pl.LazyFrame:
 
 
 def internal_report_columns() -> tuple[str, ...]:
-    """Return the names of the columns of internal_report after the partition columns."""
+    """Return the names of the columns that follow the partition columns in internal_report."""
     return (*_COUNT_COLUMNS, *internal_scores(pl.col, squares_add_up=True))
 
 
@@ -78,21 +78,22 @@ def internal_report(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The points, one per row. A LazyFrame streams. A column of lists is read once more to find
-        the length of the lists.
+        The points, one per row. A LazyFrame streams. A column of lists is read once more to
+        determine the length of the lists.
     vector : str, Expr, selector or sequence of str and Expr
-        An Array or List column of numbers, or the numeric columns of the coordinates.
+        A numeric Array or List column, or the numeric columns that contain the coordinates.
     cluster : str or Expr
         The assigned cluster. Rows with a NULL cluster are left out, as are rows in which vector, or
         every column of vector, is NULL.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
-        The name of a scipy distance, in any letter case. A zero vector has the cosine distance 1 to
-        every vector.
+        The name of a scipy distance, in any letter case. A zero vector has a cosine distance of 1
+        to every vector.
     p : float
-        Order of the minkowski distance, at least 1.
+        Order of the Minkowski distance. Must be at least 1.
     center : {'mean', 'median'}
-        How each coordinate of a centroid is computed. For cosine, the centroid is the direction of
-        the mean or median of the unit vectors. The median needs all points of a cluster in memory.
+        How each coordinate of a centroid is computed. For the cosine distance, the centroid is the
+        direction of the mean or median of the unit vectors. The median requires all points of a
+        cluster in memory.
     partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately. NULL is also a group.
     noise : object, optional
@@ -100,12 +101,12 @@ def internal_report(
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Whether noise counts as an ordinary cluster, is left out, or counts as one cluster per row.
     weights : sequence of float, optional
-        A number > 0 for each dimension, as in scipy. Weights are not allowed with chebyshev.
+        A positive number for each dimension, as in scipy. Weights are not allowed with chebyshev.
     missing : {'error', 'drop'}
-        Whether a NULL coordinate raises an error, or the row is left out.
+        Whether a NULL coordinate raises an error or its row is left out.
     metrics : sequence of str, optional
         Columns to return after the partition columns, in this order. By default, all columns are
-        returned. Work that only the other columns need is skipped.
+        returned. Work needed only for columns that are not returned is skipped.
 
     Returns
     -------
@@ -115,7 +116,7 @@ def internal_report(
         number of points that are counted, and n_dropped is the number of rows without a vector or
         cluster. An index is NULL if it is undefined. For example, calinski_harabasz_score and
         davies_bouldin_score are undefined if there are fewer than 2 clusters, or if every point is
-        a cluster. Sums of squares are computed from the chosen distance. The sums within and
+        its own cluster. Sums of squares are computed from the chosen distance. The sums within and
         between clusters add up to the total only for euclidean and sqeuclidean with center='mean'.
         For other distances and centers, sst, explained_variance, ratkowsky_lance_index and
         sd_scattering are NULL. If there are no rows, n is 0 and every index is NULL. With
@@ -124,9 +125,9 @@ def internal_report(
     Raises
     ------
     ClusterEvalError
-        If a column does not exist, if vector does not hold numbers, if noise does not have the type
-        of cluster, or if an option is unknown. When you collect the result, an error is also raised
-        if a coordinate is NULL, NaN or infinite, or if vectors differ in length.
+        If a column does not exist, if vector does not contain numbers, if noise does not have the
+        type of cluster, or if an option is unknown. When you collect the result, an error is also
+        raised if a coordinate is NULL, NaN or infinite, or if vectors differ in length.
 
     Notes
     -----

@@ -1,6 +1,6 @@
 """scatter: indices computed from the centers of clusters, as in ``sql/internal/scatter.sql``.
 
-The indices need the distance from each point to its own center or, in neighbor_report, to every
+The indices require the distance from each point to its own center or, in neighbor_report, to every
 center. A gap is the distance between two centers. The class VectorForm explains the vectors x, v, c
 and g.
 """
@@ -64,7 +64,7 @@ def centroid_gaps(points: Points) -> pl.LazyFrame:
     types = pl.Schema(kinds | dict.fromkeys(CenterGaps._fields[1:], pl.Float64()))
 
     def gaps_to_nearest_centers(clusters: pl.DataFrame) -> pl.DataFrame:
-        """Return the rows of all partitions, given the rows of their clusters."""
+        """Return the rows for all partitions, computed from the rows of their clusters."""
         starts, centers = partition_starts(clusters, keys), points.form.to_matrix(clusters, "c")
         spreads = clusters["mean_distance"].to_numpy()
         with np.errstate(all="ignore"):
@@ -124,12 +124,12 @@ def _spread_totals(points: Points) -> pl.LazyFrame:
 def _gap_totals(points: Points) -> pl.LazyFrame:
     """Return one row per partition, with extremes and sums of the distances between its centers.
 
-    least_gap and most_gap are the smallest and the largest distance between two centers, and
-    least_squared_gap is the smallest squared distance. gap_sum is the sum of the distances of all
-    pairs, with every pair counted twice. overlap_sum is the sum of the overlaps of Davies and
-    Bouldin over the clusters. inverse_gap_sum is the sum over the clusters of 1 / s, where s is the
-    sum of the distances from the cluster's center to all others. inverse_gap_sum is NULL if s is 0
-    for any cluster.
+    The columns least_gap and most_gap are the smallest and the largest distance between two
+    centers, and least_squared_gap is the smallest squared distance. The column gap_sum is the sum
+    of the distances of all pairs, with every pair counted twice. The column overlap_sum is the sum
+    of the Davies-Bouldin overlaps of the clusters. The column inverse_gap_sum is the sum over the
+    clusters of 1 / s, where s is the sum of the distances from the cluster's center to all others.
+    If s is 0 for any cluster, inverse_gap_sum is NULL.
     """
     least, gap_sum = pl.col("least"), pl.col("gap_sum")
     terms = {
@@ -163,7 +163,7 @@ def internal_statistics(points: Points) -> pl.LazyFrame:
 def _null_unless_clustering(row: Row, score: pl.Expr) -> pl.Expr:
     """Return the score if 2 <= n_clusters < n, else NULL (scikit-learn raises an error instead).
 
-    `row` returns the expression for a column of internal_statistics, given the column's name.
+    `row` maps the name of an internal_statistics column to its expression.
     """
     return pl.when((row("n_clusters") >= 2) & (row("n_clusters") < row("n"))).then(score)
 
@@ -171,7 +171,7 @@ def _null_unless_clustering(row: Row, score: pl.Expr) -> pl.Expr:
 def _calinski_harabasz_score(row: Row) -> pl.Expr:
     """Return the Calinski-Harabasz score of a partition, or 1 if ssw is 0, as in scikit-learn.
 
-    `row` returns the expression for a column of internal_statistics, given the column's name.
+    `row` maps the name of an internal_statistics column to its expression.
     """
     n, n_clusters, ssw = to_double(row("n")), to_double(row("n_clusters")), row("ssw")
     score = (row("ssb") / (n_clusters - 1)) / (ssw / (n - n_clusters))
@@ -181,7 +181,7 @@ def _calinski_harabasz_score(row: Row) -> pl.Expr:
 def _log_ss_ratio(row: Row) -> pl.Expr:
     """Return ln(ssb / ssw), or NULL if ssb or ssw is 0.
 
-    `row` returns the expression for a column of internal_statistics, given the column's name.
+    `row` maps the name of an internal_statistics column to its expression.
     """
     is_defined = (row("ssw") > 0) & (row("ssb") > 0)
     return pl.when(is_defined).then((row("ssb") / row("ssw")).log())
@@ -191,8 +191,8 @@ def _scattering(row: Row) -> pl.Expr:
     """Return the Scat term of the SD and S_Dbw indices.
 
     The Scat term is the mean norm of the clusters' variance vectors, divided by the norm of the
-    variance vector of the whole partition. `row` returns the expression for a column, given its
-    name. The columns are n, n_clusters and those of _spread_totals.
+    variance vector of the whole partition. `row` maps the name of a column to its expression. The
+    columns are n, n_clusters and those of _spread_totals.
     """
     mean_norm = row("variance_norm_sum") / row("n_clusters")
     return ratio(mean_norm, row("total_squares_norm") / row("n"))
@@ -202,19 +202,19 @@ def _pbm_index(row: Row) -> pl.Expr:
     """Return the PBM index of a partition: (e / w x d / n_clusters)^2.
 
     e and w are the sums of the distances from all points to the center of the partition and to
-    their own centers, and d is the largest distance between two centers. `row` returns the
-    expression for a column of internal_statistics, given the column's name.
+    their own centers, and d is the largest distance between two centers. `row` maps the name of an
+    internal_statistics column to its expression.
     """
     distances_ratio = ratio(row("overall_distances"), row("distances"))
     return (distances_ratio * row("most_gap") / to_double(row("n_clusters"))).pow(2)
 
 
 def internal_scores(row: Row, *, squares_add_up: bool) -> Terms:
-    """Return the index columns of internal_report as expressions by name.
+    """Return the index columns of internal_report as expressions, keyed by name.
 
-    `row` returns the expression for a column of internal_statistics, given the column's name.
-    squares_add_up tells whether the sums of squares within and between clusters add up to the total
-    (see Points). If the sums do not add up, the scores that need the total are NULL.
+    `row` maps the name of an internal_statistics column to its expression. `squares_add_up` tells
+    whether the sums of squares within and between clusters add up to the total (see Points). If the
+    sums do not add up, the scores that need the total are NULL.
     """
     ssw, ssb, n_clusters = row("ssw"), row("ssb"), to_double(row("n_clusters"))
     xie_beni_index = ratio(ssw / row("n"), row("least_squared_gap"))
@@ -250,7 +250,7 @@ _NEED_TOTAL_SQUARES = ("sst", "explained_variance", "ratkowsky_lance_index", "sd
 
 
 def _density_radii(points: Points) -> pl.LazyFrame:
-    """Return for each partition density_radius, within which S_Dbw counts a point as near.
+    """Return the density_radius of each partition, within which S_Dbw counts points as near.
 
     The radius is sqrt(sum of the norms of the clusters' variance vectors) / number of clusters. The
     other columns of the result are the partition columns.
@@ -261,9 +261,9 @@ def _density_radii(points: Points) -> pl.LazyFrame:
 
 
 def _neighbor_totals(points: Points) -> pl.LazyFrame:
-    """Return wemmert_gancarski and density of each partition, which CenterNeighbors computes.
+    """Return the wemmert_gancarski and density of each partition, computed by CenterNeighbors.
 
-    On collection, the points stream, and the centers are in memory.
+    When the result is collected, the points are streamed, and the centers are in memory.
     """
     keys, own_keys, c = points.partition_keys, points.cluster_keys, points.vector_columns("c")
     clusters = join_partitions(points.clusters, keys, _density_radii(points))
@@ -272,7 +272,7 @@ def _neighbor_totals(points: Points) -> pl.LazyFrame:
     types = pl.Schema(clusters.select(keys).collect_schema() | results)
 
     def totals_by_partition(clusters: pl.DataFrame) -> pl.DataFrame:
-        """Return the rows of all partitions, given the rows of their clusters."""
+        """Return the rows for all partitions, computed from the rows of their clusters."""
         starts = partition_starts(clusters, keys)
         _check_cluster_pairs(np.diff(starts))
         firsts = clusters[starts[:-1]] if clusters.height else clusters
@@ -307,7 +307,10 @@ _MAX_CLUSTER_PAIRS = 64_000_000
 
 
 def _check_cluster_pairs(counts: Integers) -> None:
-    """Raise an error if partitions with these `counts` (q,) of clusters have too many pairs."""
+    """Raise an error if there are too many pairs of clusters in total.
+
+    `counts` (q,) holds the number of clusters in each partition.
+    """
     pairs = sum(count**2 for count in counts.tolist())
     if pairs > _MAX_CLUSTER_PAIRS:
         raise ClusterEvalError(
@@ -320,13 +323,13 @@ def _check_cluster_pairs(counts: Integers) -> None:
 def _add_points(points: Points, clusters: pl.DataFrame, sums: CenterNeighbors) -> None:
     """Add the kept points to the sums, batch by batch.
 
-    The rows of `clusters` are in the order of the sums.
+    The rows of `clusters` are in the same order as the sums.
     """
     keys = points.cluster_keys
     numbers = clusters.select(keys).with_row_index("number")
 
     def add_to_sums(batch: pl.DataFrame) -> pl.DataFrame:
-        """Add a batch of points, and return an empty frame, because a stream needs a result."""
+        """Add a batch of points and return an empty frame, because a stream needs a result."""
         with np.errstate(all="ignore"):
             numbers = batch["number"].to_numpy().astype(np.int64)
             sums.add(points.form.to_matrix(batch, "x"), numbers)
@@ -367,7 +370,7 @@ def neighbor_report(
     noise_as, weights, missing : as in internal_report
     metrics : sequence of str, optional
         Columns to return after the partition columns, in this order. By default, all columns are
-        returned. Work that only the other columns need is skipped.
+        returned. Work needed only for columns that are not returned is skipped.
 
     Returns
     -------
@@ -387,9 +390,10 @@ def neighbor_report(
 
     Notes
     -----
-    The time grows with the number of points times the number of clusters, and the memory with the
-    square of the number of clusters. All partitions together may have at most 64 million ordered
-    pairs of clusters, which is the number of pairs in a single partition with 8,000 clusters.
+    The running time grows with the number of points times the number of clusters, and the memory
+    usage grows with the square of the number of clusters. All partitions together may have at most
+    64 million ordered pairs of clusters, which is the number of pairs in a single partition with
+    8,000 clusters.
     In SQL: ``FROM clustereval.neighbor_report(tbl, [x, y], cluster)``.
 
     References

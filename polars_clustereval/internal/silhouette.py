@@ -107,7 +107,7 @@ def _score_terms(options: SilhouetteOptions) -> Terms:
 
 
 def _std_error() -> pl.Expr:
-    """Return the standard error of the mean of sampled silhouettes, or NULL for a single one.
+    """Return the standard error of a mean of sampled silhouettes, or NULL for a single silhouette.
 
     The expression reads the columns n (the number of points), n_queries (the number of sampled
     points), squares (the sum of the squared deviations of the silhouettes from their mean) and
@@ -122,7 +122,7 @@ def _std_error() -> pl.Expr:
 def _cluster_silhouettes(
     points: Points, options: SilhouetteOptions, level: str = "cluster"
 ) -> pl.LazyFrame:
-    """Return one row per cluster that has queries, the points whose silhouettes are computed.
+    """Return one row per cluster with queries, that is, points whose silhouettes are computed.
 
     The columns are those that identify the cluster, and
 
@@ -179,11 +179,11 @@ def silhouette_samples(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        One point per row. For 'sqeuclidean' and 'cosine', the points stream. For other distances,
-        when you collect the result, all points are in memory, or only the drawn points if you set
-        reference_size.
+        One point per row. For 'sqeuclidean' and 'cosine', the points are read as a stream. For
+        other distances, all points are in memory when you collect the result, or only the drawn
+        points if you set reference_size.
     id : str or Expr, optional
-        Identifier of a point. By default, it is the row number in the frame, counted from 0.
+        Identifier of a point. By default, the id is the row number in the frame, counted from 0.
     method : {'exact', 'sample'}
         Whether to evaluate all points or only a sample of them (see silhouette_score).
     between, sample_size, reference_size, random_state : as in silhouette_score
@@ -197,13 +197,13 @@ def silhouette_samples(
         The columns are the partition columns, id, cluster, neighbor, a, b, silhouette and
         std_error. neighbor is the nearest other cluster, or the furthest cluster if `between` is
         'furthest'. In a tie, neighbor is the lowest of these clusters. For 'mean_other', neighbor
-        is NULL. std_error is the standard error of the silhouette that results from drawing
-        references, or NULL unless method is 'sample'.
+        is NULL. std_error is the standard error of the silhouette due to the random choice of
+        references. Unless method is 'sample', std_error is NULL.
 
-        A point that is alone in its cluster has a = 0 and silhouette 0. The silhouette is also 0 if
-        a = b = 0. If there is only one cluster, neighbor, b and silhouette are NULL. silhouette is
-        also NULL if every point is a cluster. For noise points that count as singletons, cluster is
-        NULL.
+        A point that is alone in its cluster has a = 0 and a silhouette of 0. The silhouette is also
+        0 if a = b = 0. If there is only one cluster, neighbor, b and silhouette are NULL.
+        silhouette is also NULL if every point is its own cluster. For noise points that count as
+        singletons, cluster is NULL.
 
     Raises
     ------
@@ -212,7 +212,7 @@ def silhouette_samples(
 
     Notes
     -----
-    Means of squared distances follow from the moments of the clusters. For other distances,
+    Means of squared distances are computed from the moments of the clusters. For other distances,
     certified bounds rule out clusters that cannot be the nearest, or the furthest. For the
     remaining clusters, the distances to all of their points are computed. For cityblock, only sums
     of distances are computed, from running sums of sorted coordinates.
@@ -291,9 +291,9 @@ def silhouette_clusters(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        One point per row. For 'sqeuclidean' and 'cosine', the points stream. For other distances,
-        when you collect the result, all points are in memory, or only the drawn points if you set
-        reference_size.
+        One point per row. For 'sqeuclidean' and 'cosine', the points are read as a stream. For
+        other distances, all points are in memory when you collect the result, or only the drawn
+        points if you set reference_size.
     id : str or Expr, optional
         Identifier of a point. A sample is drawn in the order of the ids. By default, the id is the
         row number, counted from 0.
@@ -387,16 +387,16 @@ def silhouette_score(
     missing: Missing = "error",
     metrics: Sequence[str] | None = None,
 ) -> Frame:
-    """Mean silhouette of a clustering: exact, simplified, bounded, or from a sample.
+    """Mean silhouette of a clustering: exact, simplified, bounded, or estimated from a sample.
 
     Range [-1, 1], best 1.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        One point per row. For 'sqeuclidean' and 'cosine', the points stream. For other distances,
-        when you collect the result, all points are in memory, or only the drawn points if you set
-        reference_size.
+        One point per row. For 'sqeuclidean' and 'cosine', the points are read as a stream. For
+        other distances, all points are in memory when you collect the result, or only the drawn
+        points if you set reference_size.
     id : str or Expr, optional
         Identifier of a point. A sample is drawn in the order of the ids. By default, the id is the
         row number, counted from 0.
@@ -404,29 +404,28 @@ def silhouette_score(
         'exact' uses mean distances to all points. 'simplified' uses distances to the centers
         instead. 'bounds' computes certified bounds on the exact score from the moments of the
         clusters. 'sample' computes the silhouettes of some of the points. With 'simplified' and
-        'bounds', the points stream.
+        'bounds', the points are read as a stream.
     between : {'nearest', 'mean_other', 'furthest'}
         How b is defined. With 'nearest', b is the smallest mean distance to the points of another
         cluster. With 'mean_other', b is the mean distance to all points of other clusters. With
         'furthest', b is the largest mean distance to the points of another cluster. Method
-        'simplified' uses distances to centers instead, and weights them by the sizes of the
-        clusters for 'mean_other'. You cannot combine 'mean_other' or 'furthest' with method
-        'bounds', tolerance or reference_size.
+        'simplified' uses distances to centers instead, weighted by cluster size for 'mean_other'.
+        You cannot combine 'mean_other' or 'furthest' with method 'bounds', tolerance or
+        reference_size.
     tolerance : float, optional
-        With method 'exact', the largest width that the interval from silhouette_lower to
-        silhouette_upper may have. For 'euclidean', only as many points are evaluated as are needed
-        to reach this width, beginning with the points that have the widest bounds. For the
-        remaining points, the middle of the bounds is used. For other distances, all silhouettes are
-        exact.
+        With method 'exact', the maximum width of the interval from silhouette_lower to
+        silhouette_upper. For 'euclidean', only as many points are evaluated as are needed to reach
+        this width, beginning with the points that have the widest bounds. For the remaining points,
+        the middle of the bounds is used. For other distances, all silhouettes are exact.
     sample_size : int, optional
         With method 'sample', the number of points to evaluate. All points are evaluated if there
         are fewer, or if sample_size is None and reference_size is given.
     reference_size : int, optional
         With method 'sample', the number of points to draw at random from each cluster as
-        references, at least 2. The evaluated points are compared only with the references. If a
-        cluster has fewer points, all of them are references. By default, the evaluated points are
-        compared with all points. 'sqeuclidean' and 'cosine' always use all points, because their
-        means need no pairs of points.
+        references. Must be at least 2. The evaluated points are compared only with the references.
+        If a cluster has fewer points, all of them are used as references. By default, the evaluated
+        points are compared with all points. 'sqeuclidean' and 'cosine' always use all points,
+        because their means need no pairs of points.
     confidence : float
         With method 'sample', the probability, between 0 and 1, that silhouette_lower and
         silhouette_upper enclose the exact score.
@@ -436,7 +435,7 @@ def silhouette_score(
     weights, missing : as in internal_report
     metrics : sequence of str, optional
         Columns to return after the partition columns, in this order. By default, all columns are
-        returned. Work that only the other columns need is skipped.
+        returned. Work needed only for columns that are not returned is skipped.
 
     Returns
     -------
@@ -458,7 +457,7 @@ def silhouette_score(
         'simplified', both limits are NULL. With 'bounds', silhouette, silhouette_macro and
         silhouette_max are NULL. With 'sample', silhouette_macro and silhouette_max are NULL if the
         sample misses a cluster. All scores are NULL if there are fewer than 2 clusters, or if every
-        point is a cluster.
+        point is its own cluster.
 
     Raises
     ------
@@ -468,21 +467,22 @@ def silhouette_score(
 
     Notes
     -----
-    silhouette_samples explains how mean distances are computed. The limits of a sample are
-    silhouette -/+ z std_error, where z is the normal quantile. If only one of several points is
-    sampled, the limits are -1 and 1. If the sampled points are compared with all points, a and b
-    are exact, so the mean is unbiased. The mean of scikit-learn is biased, because it computes a
-    and b from the sample alone. The variance of the mean is (1 - m / n) s^2 / m, where s^2 is the
-    variance of m silhouettes out of n. References increase this variance. A cluster of N points
-    with t references adds (1 - t / N) t / (t - 1) times the sum of the squared influences of its
-    references. To compute the influence of a reference, take the excess of its distance over the
-    mean distance, multiply it by ds/da or ds/db, average over the sampled points, and divide by t.
-    The estimates of a and b are unbiased, but the silhouette is biased, because it is not linear in
-    a and b, and because b is the smallest of several estimates. To correct for this bias, the
-    average of 2 s - (s+ + s-) / 2 is used instead of the average of s, where s+ and s- are computed
-    from mean distances that are varied by the difference between two halves of the references.
-    In SQL: ``FROM clustereval.silhouette_score(tbl, [x, y], cluster)``. In DuckDB before 2.0, put
-    the option between in quotes: ``"between" := 'furthest'``.
+    For the computation of mean distances, see silhouette_samples. For a sample, the limits are
+    silhouette -/+ z std_error, where z is a quantile of the normal distribution. If only one of
+    several points is sampled, the limits are -1 and 1. If the sampled points are compared with all
+    points, a and b are exact, so the mean is unbiased. The mean computed by scikit-learn is biased,
+    because a and b are computed from the sample alone. The variance of the mean is (1 - m / n) s^2
+    / m, where s^2 is the variance of m silhouettes out of n. References increase this variance. A
+    cluster of N points with t references increases the variance by (1 - t / N) t / (t - 1) times
+    the sum of the squared influences of its references. To compute the influence of a reference,
+    take the excess of its distance over the mean distance, multiply it by ds/da or ds/db, average
+    over the sampled points, and divide by t. The estimates of a and b are unbiased, but the
+    silhouette is biased, because it is not linear in a and b, and because b is the smallest of
+    several estimates. To correct for this bias, the average of 2 s - (s+ + s-) / 2 is used instead
+    of the average of s, where s+ and s- are computed from mean distances shifted up and down in
+    proportion to the difference between two halves of the references.
+    In SQL: ``FROM clustereval.silhouette_score(tbl, [x, y], cluster)``. In DuckDB versions before
+    2.0, put the option between in quotes: ``"between" := 'furthest'``.
 
     References
     ----------

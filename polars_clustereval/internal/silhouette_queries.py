@@ -1,7 +1,7 @@
-"""silhouette_queries: the options of silhouettes, and the points whose silhouettes are computed.
+"""silhouette_queries: options for silhouettes, and the points for which silhouettes are computed.
 
-A point whose silhouette is computed is called a query. The queries are all points, or the points of
-a sample.
+A point whose silhouette is computed is called a query. The queries are either all points or the
+points in a sample.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class SilhouetteOptions(NamedTuple):
     between: Between = "nearest"
 
     def draws_references(self, distance: Distance) -> bool:
-        """Return whether mean distances are estimated from references, not computed exactly."""
+        """Return whether mean distances are estimated from references."""
         return self.reference_size is not None and not is_squared_distance(distance)
 
 
@@ -82,7 +82,7 @@ def check_silhouette_options(options: SilhouetteOptions) -> SilhouetteOptions:
 
 
 def _check_between(options: SilhouetteOptions) -> None:
-    """Raise an error if `between` is unknown, or if another option does not allow its value."""
+    """Raise an error if `between` is unknown or incompatible with another option."""
     between, method = options.between, options.method
     check_choice("between", between, get_args(Between))
     if between == "nearest":
@@ -132,13 +132,14 @@ def read_queried_points(
     results: Sequence[str],
     inner_key: pl.Expr | None = None,
 ) -> Points:
-    """Return the user's rows as points, with `key` or else the row number from 0 as the column id.
+    """Return the user's rows as points.
 
-    frame, vector, cluster and key are arguments of silhouette_score, where key is called id.
-    `results` lists the columns of the caller's result, and partition columns must not have these
-    names. inner_key is passed to read_rows. If points stream, the moments of their clusters are
-    computed now. If references are drawn from the points, the sizes of the clusters are computed
-    now.
+    The column id contains the values of `key` or, by default, the row number, counted from 0. The
+    arguments frame, vector and cluster are the same as in silhouette_score, and key corresponds to
+    its argument id. `results` lists the column names of the caller's result. Partition columns must
+    not use these names. The argument inner_key is passed on to read_rows. If the points are
+    streamed, the moments of their clusters are computed immediately. If references are drawn from
+    the points, the cluster sizes are computed immediately.
     """
     row_id: Any = "number" if key is None else check_column(frame.lazy(), key, "id")
     streams = follows_from_moments(point_options.distance, options)
@@ -156,13 +157,16 @@ def read_queried_points(
 
 
 def follows_from_moments(distance: Distance, options: SilhouetteOptions) -> bool:
-    """Return whether silhouettes need only moments of clusters, so that points can stream."""
+    """Return whether silhouettes can be computed from the moments of clusters alone.
+
+    If so, the points can be streamed.
+    """
     return is_squared_distance(distance) or options.method in ("simplified", "bounds")
 
 
 def is_squared_distance(distance: Distance) -> bool:
     """Return whether the distance is sqeuclidean or cosine.
 
-    For unit vectors, the cosine distance is half of the squared euclidean distance.
+    For unit vectors, the cosine distance is half the squared Euclidean distance.
     """
     return distance.name in ("sqeuclidean", "cosine")

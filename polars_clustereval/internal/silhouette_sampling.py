@@ -1,10 +1,10 @@
 """silhouette_sampling: silhouettes of sampled points, estimated from sampled references.
 
 A query is a point whose silhouette is computed. Mean distances to a cluster are estimated from
-references, which are t points of the cluster, drawn without replacement. If the cluster has no more
-than t points, all of them are references. All queries use the same references, so the error that is
-due to the references does not average out over the queries. The variance of this error is that of a
-sum of influences, one for each reference.
+references: t points that are drawn from the cluster without replacement. If the cluster has no more
+than t points, all of them are references. All queries use the same references, so the error caused
+by sampling the references does not average out over the queries. The variance of this error equals
+the variance of a sum of influences, one for each reference.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _DISTANCES_AT_ONCE = 2**20
 
 
 def _with_places(points: Points, rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Return the rows with `place`, the position of the id in its partition, counted from 0."""
+    """Return the rows with a column `place`: the position of the id in its partition, from 0."""
     if points.keys or points.has_user_id:
         rows = rows.sort([*points.keys, "id"], nulls_last=True)
     place = pl.col("place").cast(pl.Int64)
@@ -57,7 +57,7 @@ def _with_places(points: Points, rows: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _sample_key(seed: int) -> pl.Expr:
-    """Return the sample key of a row, which is computed from its column place and the seed.
+    """Return the sample key of a row, computed from the column `place` and the seed.
 
     A sample key is a pseudorandom number below PRIME that is the same in every engine.
     """
@@ -70,16 +70,20 @@ def _sample_key(seed: int) -> pl.Expr:
 
 
 def _rank_by(key: str, by: list[str]) -> pl.Expr:
-    """Return the rank of each row by its sample key, from 1, within each group of columns `by`."""
+    """Return the rank of each row by its sample key, counted from 1.
+
+    Rows are ranked separately within each group of the columns `by`.
+    """
     rank = pl.struct(key, "place").rank("ordinal")
     return rank.over(by) if by else rank
 
 
 def mark_queries(points: Points, options: SilhouetteOptions) -> Points:
-    """Return the points with the column is_query, which marks those whose silhouettes are computed.
+    """Return the points with an added column is_query, which marks the queries.
 
     Without a sample_size, is_query is true for all points. With a sample_size, is_query is true for
-    that many points of each partition: those with the smallest sample keys for random_state.
+    that many points in each partition, namely those with the smallest sample keys for the given
+    random_state.
     """
     if options.sample_size is None:
         return replace(points, rows=points.rows.with_columns(is_query=pl.lit(True)))
@@ -90,11 +94,11 @@ def mark_queries(points: Points, options: SilhouetteOptions) -> Points:
 
 
 def draw_points(points: Points, options: SilhouetteOptions) -> Points:
-    """Collect the queries and the references now, and return them as points.
+    """Collect the queries and references immediately, and return them as points.
 
-    No other rows are held in memory. The returned rows have the flags is_query and is_reference,
-    the size of their cluster as `size`, and the flag is_odd. is_odd tells whether the rank of the
-    row among the points of its cluster is odd, which divides the references into two halves. The
+    No other rows are held in memory. The returned rows have the flags is_query, is_reference and
+    is_odd, and a column `size` with the size of the row's cluster. The flag is_odd is true if the
+    rank of the row within its cluster is odd. This flag divides the references into two halves. The
     keys of all rows are read first, and then the vectors of the drawn rows.
     """
     keys, n = points.partition_keys, pl.col("n")
@@ -117,17 +121,17 @@ def draw_points(points: Points, options: SilhouetteOptions) -> Points:
 def _draw(
     keyed: pl.LazyFrame, points: Points, options: SilhouetteOptions, margin: float | None
 ) -> pl.DataFrame | None:
-    """Return the ids of queries and references, with the flags is_query and is_reference.
+    """Return the ids of the queries and references, along with the flags is_query and is_reference.
 
-    The queries and references are the rows with the smallest sample keys. `keyed` has all points
-    with both keys and the sizes of their clusters and partitions. Only rows with small keys are
-    stored and ranked. The expected number of these rows is the number that is needed, plus about
-    `margin` standard deviations. If margin is None, all rows are ranked. If too few rows have been
-    ranked, the result is None.
+    The queries and references are the rows with the smallest sample keys. `keyed` contains all
+    points, with both sample keys and the sizes of each point's cluster and partition. Only rows
+    with small keys are stored and ranked. The expected number of these rows exceeds the required
+    number by about `margin` standard deviations. If margin is None, all rows are ranked. If too few
+    rows were ranked, the result is None.
     """
 
     def limit(size: int | None, population: str) -> pl.Expr:
-        """Return the sample key at or above which rows are left out of a draw of this size."""
+        """Return the cutoff at or above which sample keys are left out of a draw of this size."""
         if size is None or margin is None:
             return pl.lit(PRIME)
         share = float(size + margin * size**0.5 + margin**2) / pl.col(population)
@@ -182,12 +186,18 @@ class _DrawnPartition(NamedTuple):
 
     @property
     def own_counts(self) -> Integers:
-        """The number (m,) of references in each query's own cluster, without the query itself."""
+        """The number of references in each query's own cluster, not counting the query itself.
+
+        The result has shape (m,).
+        """
         return self.counts[self.own] - (self.places >= 0)
 
 
 def _split_drawn(part: Partition, distance: Distance) -> _DrawnPartition:
-    """Return the queries and the references of a partition, where a row can be both or neither."""
+    """Return the queries and references of a partition.
+
+    A row can be a query, a reference, both or neither.
+    """
     is_query = part.rows["is_query"].to_numpy()
     is_reference = part.rows["is_reference"].to_numpy()
     starts = np.concatenate([[0], np.cumsum(is_reference)])[part.starts]
@@ -205,7 +215,7 @@ def _split_drawn(part: Partition, distance: Distance) -> _DrawnPartition:
 
 
 class Estimates(NamedTuple):
-    """Estimated silhouettes of the m queries of a partition, with their errors."""
+    """Estimated silhouettes of the m queries in a partition, with their errors."""
 
     #: Mean distances to the references. Silhouettes computed from them have a bias of the order 1 /
     #: t.
@@ -218,11 +228,12 @@ class Estimates(NamedTuple):
 
 
 def estimate_silhouettes(part: Partition, distance: Distance, level: str) -> Estimates:
-    """Return the estimates for a partition's queries, from the distances to its references.
+    """Return the estimates for a partition's queries, computed from distances to its references.
 
-    Variances are those of the mean silhouettes of groups, which `level` defines. If the level is
-    'point', each query is a group. If the level is 'cluster', the queries of each cluster form a
-    group. If the level is 'partition', all queries of the partition form a group.
+    The variances are those of mean silhouettes over groups of queries. The groups depend on
+    `level`. If the level is 'point', each query is a group. If the level is 'cluster', the queries
+    of each cluster form a group. If the level is 'partition', all queries of the partition form a
+    group.
     """
     drawn = _split_drawn(part, distance)
     own_sizes = drawn.sizes[drawn.own]
@@ -238,9 +249,10 @@ def estimate_silhouettes(part: Partition, distance: Distance, level: str) -> Est
 
 
 def _own_and_nearest(means: Floats, own: Integers) -> MeanDistances:
-    """Return a and b, given the mean distances (m, k) from m queries to all clusters.
+    """Return the silhouette terms a and b of m queries, given their mean distances to k clusters.
 
-    own (m,) holds the numbers of the queries' clusters.
+    `means` contains the mean distances and has shape (m, k). `own` contains the number of each
+    query's own cluster and has shape (m,).
     """
     others = means.copy()
     a = take_own_means(others, own)
@@ -251,11 +263,11 @@ def _own_and_nearest(means: Floats, own: Integers) -> MeanDistances:
 
 
 def _reference_means(drawn: _DrawnPartition) -> tuple[Floats, Floats]:
-    """Return the mean distances (m, k) from queries to references, and their deviations (m, k).
+    """Return the mean distances from queries to references, and the deviations of these means.
 
-    A deviation is half the difference between the means of the two halves of the references, times
-    the square root of the share of the cluster that is not drawn. A query that is itself a
-    reference is left out of its own means.
+    Both arrays have shape (m, k). A deviation is half the difference between the means over the two
+    halves of the references, multiplied by the square root of the share of the cluster that was not
+    drawn. A query that is also a reference is excluded from its own means.
     """
     m, k = len(drawn.x), len(drawn.sizes)
     means, deviations = np.empty((m, k)), np.zeros((m, k))
@@ -285,7 +297,10 @@ def _reference_means(drawn: _DrawnPartition) -> tuple[Floats, Floats]:
 
 
 def _silhouette_gradients(own: Floats, other: Floats) -> tuple[Floats, Floats]:
-    """Return the derivatives (m,) of silhouettes with respect to a (`own`) and b (`other`)."""
+    """Return the derivatives of silhouettes with respect to a and b, as arrays of shape (m,).
+
+    `own` contains the values of a, and `other` contains the values of b.
+    """
     largest = np.maximum(own, other)
     inverse = np.divide(1.0, largest, out=np.zeros_like(largest), where=largest != 0)
     is_near = own <= other
@@ -296,7 +311,7 @@ def _silhouette_gradients(own: Floats, other: Floats) -> tuple[Floats, Floats]:
 
 
 def _reference_variances(drawn: _DrawnPartition, means: MeanDistances, level: str) -> Floats:
-    """Return the `variances` (m,) of Estimates, for groups of the given level."""
+    """Return the field `variances` of Estimates for groups of queries at the given level."""
     m, k = len(drawn.x), len(drawn.sizes)
     variances = np.zeros(m)
     if k < 2:
@@ -309,7 +324,7 @@ def _reference_variances(drawn: _DrawnPartition, means: MeanDistances, level: st
     totals = np.zeros(group[-1] + 1 if m else 0)
 
     def influences(number: int) -> Floats:
-        """Return the squared influences of a cluster's references, summed for each group."""
+        """Return the squared influences of a cluster's references, summed within each group."""
         n, size = int(drawn.counts[number]), int(drawn.sizes[number])
         if n == size:
             return np.zeros(len(totals))
@@ -339,12 +354,13 @@ def _squared_influences(
     places: Integers,
     group: Integers,
 ) -> Floats:
-    """Return the sum of the squared influences of the references on each group of queries.
+    """Return, for each group of queries, the sum of the squared influences of the references.
 
-    The influence of a reference on a group is a sum over the queries x (m, d) of the group: the
-    weight of the query times the excess of the reference's distance over the mean distance.
-    `places` (m,) is the number of the reference that a query itself is, or -1. `group` (m,) is the
-    group of each query, in sorted order.
+    The influence of a reference on a group is a sum over the queries in the group. Each query
+    contributes its weight multiplied by the amount by which its distance to the reference exceeds
+    its mean distance. `x` contains the m queries and has shape (m, d). `places` contains the
+    position of each query among the references, or -1 if the query is not a reference. `group`
+    contains the group number of each query, in ascending order. Both arrays have shape (m,).
     """
     starts = np.flatnonzero(np.diff(group, prepend=-1))
     squares = np.zeros(len(starts))

@@ -1,9 +1,9 @@
-"""states: statistics of clusters that you can store, so that later reports need no points.
+"""states: cluster statistics that you can store so that later reports do not need the points.
 
-A state describes some points of a cluster by their number, mean and sums of squared deviations. The
-states of any number of parts can be merged into the state of all their points. A mean is stored as
-the sum of two numbers, mean and mean_correction. With a single number, a mean far from 0 would lose
-the digits in which the means of two parts differ.
+A state describes some points of a cluster by their number, mean and sums of squared deviations.
+States of different points in the same cluster can be merged into a single state of all these
+points. A mean is stored as the sum of two numbers, mean and mean_correction. If a mean far from 0
+were stored as a single number, the digits in which the means of two parts differ would be lost.
 """
 
 from __future__ import annotations
@@ -59,18 +59,18 @@ _NEED_MEAN_DISTANCES = ("compactness", "davies_bouldin_score", "pbm_index")
 
 
 def _sum_error(x: pl.Expr, y: pl.Expr) -> pl.Expr:
-    """Return the exact sum x + y minus the Float64 nearest to this sum, by Knuth's TwoSum."""
+    """Return the exact sum x + y minus its value rounded to Float64, computed by Knuth's TwoSum."""
     total = x + y
     part = total - x
     return (x - (total - part)) + (y - part)
 
 
 def _mean_terms(reference: str, shift: str, low: str, high: str) -> tuple[pl.Expr, pl.Expr]:
-    """Return the mean `reference` + `shift` as two numbers, mean and mean_correction.
+    """Return the mean, `reference` + `shift`, as two numbers: mean and mean_correction.
 
-    The arguments are names of columns. `low` and `high` are the smallest and the largest of the
-    averaged numbers. If rounding takes the mean outside this range, the mean is clamped, and the
-    correction is 0.
+    The arguments are column names. `low` and `high` are the minimum and the maximum of the averaged
+    numbers. If rounding moves the mean outside this range, the mean is clamped and the correction
+    is 0.
     """
     a, b = pl.col(reference), pl.col(shift)
     is_inside = (a + b).is_between(pl.col(low), pl.col(high))
@@ -84,7 +84,7 @@ def _mean_terms(reference: str, shift: str, low: str, high: str) -> tuple[pl.Exp
 
 
 class _States(NamedTuple):
-    """The checked rows of a user's table of states."""
+    """The validated rows of a user's table of states."""
 
     #: The partition columns (inner names), cluster, and the columns of _COUNTS and _LISTS.
     rows: pl.LazyFrame
@@ -99,7 +99,7 @@ def _read_states(
 ) -> _States:
     """Read and check the rows of a table of states, and return them.
 
-    `results` lists the columns of the caller's result, and partition columns must not have these
+    `results` lists the column names of the caller's result. Partition columns must not use these
     names.
     """
     lazy = check_frame(frame)
@@ -127,7 +127,7 @@ def _read_states(
 
 
 def _check_type(name: str, dtype: pl.DataType) -> None:
-    """Raise an error unless a column of states has the type that its `name` requires."""
+    """Raise an error unless the column `name` in a table of states has the required type."""
     expected, fits = "whole numbers >= 0", dtype.is_numeric()
     if name in _LISTS:
         inner = dtype.inner if isinstance(dtype, pl.List | pl.Array) else None
@@ -140,16 +140,19 @@ def _check_type(name: str, dtype: pl.DataType) -> None:
 
 
 def _raise_fault(fault: str | None) -> None:
-    """Raise an error unless `fault`, which says what was expected and what was found, is None."""
+    """Raise an error if `fault` is not None.
+
+    `fault` describes what was expected and what was found.
+    """
     if fault is not None:
         raise ClusterEvalError(f"states: expected {fault}")
 
 
 def _check_lengths(rows: pl.LazyFrame) -> int:
-    """Return the number of coordinates of states, or 0 if there are no points.
+    """Return the number of coordinates in the states, or 0 if there are no points.
 
     Raise an error if a count is not a whole number >= 0, or if a state with points has no cluster
-    or a list of a different length.
+    or has a list of the wrong length.
     """
     has_points = pl.col("n") > 0
     dims = pl.col("mean").list.len().filter(has_points).max()
@@ -171,7 +174,7 @@ def _check_lengths(rows: pl.LazyFrame) -> int:
 
 
 def _count_fault(name: str) -> pl.Expr:
-    """Return as text what is wrong with the count in column `name`, or NULL if it is valid."""
+    """Return an error message about the count in column `name`, or NULL if the count is valid."""
     x = to_double(pl.col(name))
     is_count = (x >= 0) & (x < 1e15) & (x == x.floor())
     given = pl.col(name).cast(pl.String).str.to_lowercase().fill_null("NULL")
@@ -180,7 +183,7 @@ def _count_fault(name: str) -> pl.Expr:
 
 
 def _length_fault(name: str, dims: pl.Expr) -> pl.Expr:
-    """Return as text what is wrong with the length of a list, or NULL if it has `dims` numbers."""
+    """Return an error message about the length of a list, or NULL if the length is `dims`."""
     length = pl.col(name).list.len()
     missing = pl.lit(f"a list for each state of points in the column {name}, got NULL")
     other = pl.format(f"lists of length {{}} in the column {name}, got length {{}}", dims, length)
@@ -188,7 +191,7 @@ def _length_fault(name: str, dims: pl.Expr) -> pl.Expr:
 
 
 def _check_values(rows: pl.LazyFrame) -> None:
-    """Raise an error if a list in a state with points contains an impossible number."""
+    """Raise an error if a list in a state with points contains an invalid number."""
     low, mean, high = pl.col("minimum"), pl.col("mean"), pl.col("maximum")
     order = pl.format("minimum <= mean <= maximum, got {} <= {} <= {}", low, mean, high)
     negative = pl.format("numbers >= 0 in the column m2, got {}", "m2")
@@ -202,14 +205,17 @@ def _check_values(rows: pl.LazyFrame) -> None:
 
 
 def _finite_fault(name: str) -> pl.Expr:
-    """Return as text what is wrong with the number in column `name`, or NULL if it is finite."""
+    """Return an error message about the number in column `name`, or NULL if it is finite."""
     x = pl.col(name)
     fault = pl.format(f"finite numbers in the column {name}, got {{}}", non_finite_as_text(x))
     return pl.when(~x.is_finite().fill_null(False)).then(fault)
 
 
 def _explode_states(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """Return one row for each coordinate i, counted from 0, of each state with points."""
+    """Return one row for each coordinate of each state with points.
+
+    The column i contains the index of the coordinate, counted from 0.
+    """
     places = pl.int_ranges(0, pl.col("mean").list.len()).alias("i")
     return rows.filter(pl.col("n") > 0).with_columns(places).explode("i", *_LISTS)
 
@@ -220,7 +226,7 @@ def _explode_states(rows: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _point_moments(points: Points) -> pl.LazyFrame:
-    """Return one row per cluster with points: its key columns and the columns of _LISTS.
+    """Return one row per cluster with points, with its key columns and the columns in _LISTS.
 
     The points are read twice: first for the means, and then for the deviations from the means.
     """
@@ -246,7 +252,7 @@ def _point_moments(points: Points) -> pl.LazyFrame:
 
 
 def _origin_list(points: Points) -> pl.Expr:
-    """Return the origin of a partition as a list, which has only zeros if no points are moved."""
+    """Return the origin of a partition as a list, which is all zeros if no points are shifted."""
     form = points.form
     if isinstance(form, LongVectors):
         return pl.col("origin").fill_null(pl.lit([0.0] * form.dims))
@@ -254,11 +260,11 @@ def _origin_list(points: Points) -> pl.Expr:
 
 
 def _wide_deviations(points: Points) -> pl.LazyFrame:
-    """Return one row per cluster with points, with five lists of one number per coordinate.
+    """Return one row per cluster with points. Its five lists have one number per coordinate.
 
-    The lists are reference, shift, m2, minimum and maximum. reference is the mean of x up to
-    rounding errors, and shift is the mean deviation from reference. minimum and maximum are in the
-    user's coordinates.
+    The lists are reference, shift, m2, minimum and maximum. The list reference contains the means
+    of x up to rounding errors, and shift contains the mean deviations from reference. The lists
+    minimum and maximum are in the user's coordinates.
     """
     form, keys = points.form, points.cluster_keys
     means = points.centers.select(*keys, *form.columns("m"))
@@ -303,7 +309,10 @@ def _long_deviations(points: Points) -> pl.LazyFrame:
 
 
 def _merge_states(states: _States) -> pl.LazyFrame:
-    """Return one row per cluster with the columns of `states`, merged from the cluster's states."""
+    """Return one row per cluster, in which all states of the cluster are merged.
+
+    The result has the columns of `states`.
+    """
     by = [*states.keys, "cluster"]
     counts = states.rows.group_by(by).agg(pl.col(_COUNTS).sum())
     coordinates = _merge_coordinates(_explode_states(states.rows), [*by, "i"])
@@ -312,12 +321,13 @@ def _merge_states(states: _States) -> pl.LazyFrame:
 
 
 def _merge_coordinates(values: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
-    """Return the merged columns of _LISTS, with one row per cluster and coordinate (columns `by`).
+    """Return the merged columns in _LISTS, with one row per cluster and coordinate.
 
-    `values` has the columns of _LISTS and n, with one row per part. The formula is that of Chan,
-    Golub and LeVeque for any number of parts: m2 = sum of m2_i + sum of n_i (mean_i - mean)^2.
-    Before the means are squared, `reference`, which is their mean up to rounding errors, is
-    subtracted from them.
+    The columns `by` identify the cluster and the coordinate. `values` contains the column n and the
+    columns in _LISTS, with one row for each state and coordinate. The formula by Chan, Golub and
+    LeVeque is applied to any number of states: m2 = sum of m2_i + sum of n_i (mean_i - mean)^2.
+    Before the means are squared, `reference` is subtracted from them. `reference` is the overall
+    mean up to rounding errors.
     """
     n, mean, deviation = to_double(pl.col("n")), pl.col("mean"), pl.col("deviation")
     # Both uses need exactly the same references, and a second evaluation might add numbers in
@@ -342,7 +352,10 @@ def _merge_coordinates(values: pl.LazyFrame, by: list[str]) -> pl.LazyFrame:
 
 
 def _weighted_mean(n: pl.Expr, x: pl.Expr) -> pl.Expr:
-    """Return the mean of x weighted by n, as an aggregate that is exact for equal numbers."""
+    """Return the mean of x weighted by n, as an aggregate.
+
+    The mean is exact if all numbers are equal.
+    """
     return ((n * x).sum() / n.sum()).clip(x.min(), x.max())
 
 
@@ -352,11 +365,11 @@ def _weighted_mean(n: pl.Expr, x: pl.Expr) -> pl.Expr:
 
 
 def _points_of_states(states: _States, distance: Distance, factors: list[float]) -> Points:
-    """Return the clusters of `states` as Points that have centers and spreads, but no rows.
+    """Return the clusters of `states` as Points with centers and spreads but without rows.
 
-    Sums of distances are always those for sqeuclidean, which can be computed from states. The sum
-    of squared distances to any center is the sum of squared distances to the mean, plus n times the
-    squared distance between the center and the mean.
+    Sums of distances are always computed for sqeuclidean, because only these sums can be computed
+    from states. The sum of squared distances to any center is the sum of squared distances to the
+    mean, plus n times the squared distance between the center and the mean.
     """
     form = WideVectors(len(factors), distance, factors, is_moved=True)
     merged = _merge_states(states).cache()
@@ -378,11 +391,11 @@ def _points_of_states(states: _States, distance: Distance, factors: list[float])
 def _state_centers(
     merged: pl.LazyFrame, form: WideVectors, by: list[str], keys: list[str]
 ) -> pl.LazyFrame:
-    """Return one row per cluster: the columns `by`, size, and the vectors m, v and c of `form`.
+    """Return one row per cluster, with the columns `by`, size, and the vectors m, v and c.
 
-    `merged` has one state per cluster with points. Like points, the states are moved by the origin
-    of their partition, and multiplied by the factors of the weights. The columns `keys` identify a
-    partition.
+    `form` describes the vectors. `merged` contains one state for each cluster with points. Like
+    points, the states are shifted by the origin of their partition and multiplied by the weight
+    factors. The columns `keys` identify a partition.
     """
     names = {"mean": "mean", "mean_correction": "rest", "m2": "m2", "minimum": "low"}
     columns: Terms = {"size": pl.col("n")}
@@ -402,7 +415,7 @@ def _state_centers(
 
 
 def _raise_overflow(overflows: pl.DataFrame) -> None:
-    """Raise an error if the only value of the frame `overflows` is true."""
+    """Raise an error if the only value in the frame `overflows` is true."""
     if overflows.item():
         raise ClusterEvalError("states: distances overflow; scale the coordinates down")
 
@@ -423,29 +436,29 @@ def cluster_states(
     noise_as: NoiseOfClusters | None = None,
     missing: Missing = "error",
 ) -> Frame:
-    """Statistics of the clusters of a run, which you can save for later reports.
+    """Cluster statistics of a run, which you can save for later reports.
 
     Later reports need only these states, not the points. States of the same cluster can be merged.
-    If you call internal_report_from_states with the states of several parts of the data, you get
-    the internal_report of all their points.
+    If the data is split into parts, call internal_report_from_states with the states of all parts
+    to get the internal_report of all points.
 
     Parameters
     ----------
     noise_as : {'cluster', 'drop'}, needed with noise
-        Whether noise counts as an ordinary cluster or is left out.
+        Whether noise is treated as an ordinary cluster or left out.
     frame, vector, cluster, partition_by, noise, missing : as in internal_report
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per cluster, sorted by partition and cluster. The columns are
-        the partition columns, cluster, n, n_dropped, n_noise, mean, mean_correction, m2, minimum
-        and maximum. n is the number of points of the cluster, and n_dropped is the number of rows
-        without a vector or cluster. mean, mean_correction, m2, minimum and maximum are lists with
-        one number per coordinate. m2 is the sum of squared deviations from the mean. mean +
-        mean_correction is the mean with more digits than one number can hold. If all rows of a
-        cluster are left out, the cluster has n = 0 and no lists. If there are no rows, the result
-        is empty.
+        Same kind as `frame`, with one row per cluster, sorted by partition and cluster. The first
+        columns are the partition columns, cluster, and the counts n, n_dropped and n_noise. The
+        count n is the number of points in the cluster, and n_dropped is the number of rows without
+        a vector or without a cluster. The other columns are the lists mean, mean_correction, m2,
+        minimum and maximum, which have one number per coordinate. The list m2 contains the sums of
+        squared deviations from the mean. The sum mean + mean_correction is the mean with more
+        digits than a single number can hold. If all rows of a cluster are left out, the cluster has
+        n = 0 and no lists. If there are no rows, the result is empty.
 
     Raises
     ------
@@ -482,29 +495,29 @@ def cluster_states(
 
 @table_function("states", guide="states", order=("cluster",))
 def merge_cluster_states(frame: Frame, *, partition_by: Keys = None) -> Frame:
-    """One state per cluster, merged from several states, such as those of several days.
+    """One state per cluster, merged from several states, for example from different days.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        One result of cluster_states, or several results concatenated. n_dropped, n_noise and
-        mean_correction may be missing or NULL, which counts as 0. A LazyFrame is checked and merged
-        when you collect the result.
+        One result of cluster_states, or several results concatenated. The columns n_dropped,
+        n_noise and mean_correction may be missing or NULL, and are then treated as 0. A LazyFrame
+        is checked and merged when you collect the result.
     partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are merged separately. NULL is a group of its own.
+        Columns whose groups are merged separately. NULL is also a group.
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per cluster, sorted by partition and cluster, with the columns
-        of cluster_states. If there are no rows, the result is empty.
+        Same kind as `frame`, with one row per cluster and the columns of cluster_states, sorted by
+        partition and cluster. If there are no rows, the result is empty.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or does not hold numbers, if a count is not a whole number >= 0,
-        if lists differ in length or contain NULL, NaN or infinite numbers, if an m2 is negative, or
-        if a mean is not between minimum and maximum.
+        If a column does not exist or does not contain numbers, if a count is not a whole number >=
+        0, if lists differ in length or contain NULL, NaN or infinite numbers, if an m2 value is
+        negative, or if a mean is not between minimum and maximum.
 
     Notes
     -----
@@ -543,34 +556,34 @@ def internal_report_from_states(
     ----------
     frame : DataFrame or LazyFrame
         One result of cluster_states, or several results concatenated. States of the same cluster
-        are merged. n_dropped, n_noise and mean_correction may be missing or NULL, which counts as
-        0. A LazyFrame is checked when you collect the result.
+        are merged. The columns n_dropped, n_noise and mean_correction may be missing or NULL, and
+        are then treated as 0. A LazyFrame is checked when you collect the result.
     distance : {'euclidean', 'sqeuclidean'}
-        The name of the distance between points, in any letter case. Sums of other distances cannot
-        be merged.
+        The name of the distance between points, which is not case-sensitive. Sums of other
+        distances cannot be merged.
     partition_by : str, Expr or sequence of these, optional
         Columns whose groups are evaluated separately. NULL is also a group.
     weights : sequence of float, optional
-        A number > 0 for each dimension, as in scipy.
+        One positive weight for each dimension, as in scipy.
     metrics : sequence of str, optional
         Columns to return after the partition columns, in this order. By default, all columns are
-        returned. Work that only the other columns need is skipped.
+        returned. Computations needed only for the other columns are skipped.
 
     Returns
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, with the rows and columns of internal_report for all points of the
-        states. compactness, davies_bouldin_score and pbm_index need mean distances. Mean distances
-        can be merged for sqeuclidean but not for euclidean. For euclidean, the three indices are
-        therefore NULL.
+        states. The indices compactness, davies_bouldin_score and pbm_index depend on mean
+        distances. Because mean distances can be merged for sqeuclidean but not for euclidean, these
+        three indices are NULL for euclidean.
 
     Raises
     ------
     ClusterEvalError
-        If an option is unknown, if a column does not exist or does not hold numbers, if a count is
-        not a whole number >= 0, if lists differ in length or contain NULL, NaN or infinite numbers,
-        if an m2 is negative, or if a mean is not between minimum and maximum. When you collect the
-        result, an error is also raised if distances overflow.
+        If an option is unknown, if a column does not exist or does not contain numbers, if a count
+        is not a whole number >= 0, if lists differ in length or contain NULL, NaN or infinite
+        numbers, if an m2 value is negative, or if a mean is not between minimum and maximum. When
+        you collect the result, an error is also raised if distances overflow.
 
     Notes
     -----

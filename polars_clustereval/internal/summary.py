@@ -43,7 +43,7 @@ def internal_summary(
     missing: Missing = "error",
     metrics: Sequence[str] | None = None,
 ) -> Frame:
-    """The indices of internal_report in long form, with the best value and the meaning of each.
+    """The indices of internal_report in long form, with the best value and meaning of each index.
 
     Parameters
     ----------
@@ -55,16 +55,18 @@ def internal_summary(
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, one row per partition and index, sorted by partition and in the order
-        of internal_report. The columns are the partition columns and
+        Same kind as `frame`, with one row for each combination of partition and index. The rows are
+        sorted by partition, and then in the order of internal_report. The columns are the partition
+        columns, followed by these columns:
 
         - metric: the name of the index.
         - value: the value of the index, or NULL if it is undefined.
-        - best: its best value as text: a number, 'high' or 'low'; NULL if no value is best.
+        - best: the best value as text, which is a number, 'high' or 'low', or NULL if no value is
+          best.
         - meaning: what the index measures, in a few words.
 
-        If there are no rows, every value is NULL. With partition_by, the result is empty if there
-        are no rows.
+        Without partition_by, every value is NULL if there are no rows. With partition_by, the
+        result is empty if there are no rows.
 
     Raises
     ------

@@ -1,9 +1,10 @@
-"""two_passes: centers of clusters and distances to them, from two passes over the points.
+"""two_passes: cluster centers and the distances to them, computed in two passes over the points.
 
-For most points, sums of plain coordinates are accurate enough. For some partitions, such sums may
-not be accurate enough, for example if clusters are narrow compared with their distance from 0. The
-sums themselves show which partitions are doubtful. The points of doubtful partitions are read again
-with the precautions of Points.with_vectors. The class VectorForm explains the vectors c, v and g.
+For most points, sums of plain coordinates are accurate enough. In some partitions, however, these
+sums may be inaccurate, for example if clusters are narrow compared with their distance from 0. The
+sums themselves reveal which partitions are doubtful. The points in doubtful partitions are read
+again with the precautions of Points.with_vectors. The class VectorForm explains the vectors c, v
+and g.
 """
 
 from __future__ import annotations
@@ -37,11 +38,12 @@ _SMALL_GAP = 1e-9
 def read_points_in_two_passes(
     frame: Frame, vector: Vector, cluster: Column, options: PointOptions, **given: Any
 ) -> Points:
-    """Return points like read_points, for a caller that needs only statistics of clusters.
+    """Return points as read_points does, for a caller that needs only cluster statistics.
 
-    `given` holds further arguments for read_rows. Use only all_centers, spreads and clusters of the
-    result. Collecting these frames raises an error if any point has no finite distance. The vectors
-    refer to the points as they were read, which are moved in some partitions and not in others.
+    `given` contains additional arguments for read_rows. Use only all_centers, spreads and clusters
+    of the result. Collecting these frames raises an error if the distance of any point is not
+    finite. The vectors refer to the points as they were read. The coordinates are shifted in some
+    partitions and not in others.
     """
     points = read_rows(frame, vector, cluster, options, **given)
     if options.center == "median" or options.distance.name == "cosine":
@@ -64,13 +66,13 @@ def read_points_in_two_passes(
 
 
 def _join_centers(points: Points) -> pl.LazyFrame:
-    """Return the spreads of the points with the columns of their centers."""
+    """Return the spreads of the points, joined with the columns of their centers."""
     keys = points.cluster_keys
     return points.spreads.join(points.all_centers, on=keys, how="left", nulls_equal=True)
 
 
 def _with_table(points: Points, table: pl.LazyFrame) -> Points:
-    """Return the points with frames of clusters that come from `table`, one row per cluster."""
+    """Return the points with cluster frames taken from `table`, which has one row per cluster."""
     centers = table.filter(pl.col("n") > 0)
     clusters = centers.with_row_index("number").with_columns(
         mean_distance=pl.col("distances") / pl.col("n")
@@ -84,9 +86,9 @@ def _with_table(points: Points, table: pl.LazyFrame) -> Points:
 
 
 def _sum_long_vectors(points: Points) -> pl.LazyFrame:
-    """Return the table of _join_centers for long vectors, after one pass that sums the vectors.
+    """Return the table of _join_centers for long vectors, from a single pass that sums the vectors.
 
-    Columns that need distances to centers, or squares of these distances, are NULL.
+    Columns that depend on the distances to centers or on their squares are NULL.
     """
     by = [*points.cluster_keys, "kept", "complete", "noisy"]
     rows, vector = points.rows.select(*by, "x"), pl.Array(pl.Float64, points.form.dims)
@@ -113,10 +115,10 @@ _SUMS = ("distances", "ssw", "radius", "overall_distances")
 
 
 def _average_sums(batches: pl.DataFrame, points: Points, schema: pl.Schema) -> pl.DataFrame:
-    """Return one row per cluster: its key columns, row counts, and the centers c and g.
+    """Return one row per cluster, with its key columns, row counts, and the centers c and g.
 
-    `batches` holds the results of long_sums.sum_batch for all batches, and `schema` is the schema
-    of the result.
+    `batches` contains the results of long_sums.sum_batch for all batches, and `schema` is the
+    schema of the result.
     """
     if batches.is_empty():
         return pl.DataFrame(schema=schema)
@@ -139,9 +141,9 @@ def _average_sums(batches: pl.DataFrame, points: Points, schema: pl.Schema) -> p
 
 
 def _measure_and_settle(table: pl.DataFrame, points: Points, plain: Points) -> pl.DataFrame:
-    """Complete `table` in a second pass over the points, and return it as settled by _settle.
+    """Complete `table` in a second pass over the points, pass it to _settle, and return the result.
 
-    `table` has those columns of _sum_long_vectors that the caller needs.
+    `table` contains the columns of _sum_long_vectors that the caller needs.
     """
     clusters, keys = table.filter(pl.col("n") > 0), plain.cluster_keys
     if clusters.is_empty():
@@ -156,7 +158,7 @@ def _measure_and_settle(table: pl.DataFrame, points: Points, plain: Points) -> p
     numbers = clusters.select(keys).with_row_index("number")
 
     def add_to_sums(batch: pl.DataFrame) -> pl.DataFrame:
-        """Add a batch of points, and return an empty frame, because a stream needs a result."""
+        """Add a batch of points, and return an empty frame because a stream requires a result."""
         # Filtering or joining the stream would copy all vectors.
         batch = batch if batch["kept"].all() else batch.filter("kept")
         joined = batch.select(keys).join(
@@ -201,11 +203,11 @@ def _found_columns(sums: DistanceSums, clusters: pl.DataFrame, points: Points) -
 
 
 def _settle(table: pl.DataFrame, points: Points, plain: Points) -> pl.DataFrame:
-    """Return `table` with the rows of doubtful partitions computed again, from moved points.
+    """Return `table` with the rows of doubtful partitions recomputed from shifted points.
 
-    `table` has one row per cluster, with statistics of the points `plain`, which are not moved.
-    `points` holds the same points without the vector x. Raise an error if any point has no finite
-    distance.
+    `table` has one row per cluster, with statistics of the points `plain`, whose coordinates are
+    not shifted. `points` contains the same points without the vector x. Raise an error if the
+    distance of any point is not finite.
     """
     keys, rows = points.partition_keys, points.rows
     doubtful = _find_doubtful(table, points, plain.form)
@@ -223,11 +225,12 @@ def _settle(table: pl.DataFrame, points: Points, plain: Points) -> pl.DataFrame:
 
 
 def _find_doubtful(table: pl.DataFrame, points: Points, form: VectorForm) -> pl.DataFrame:
-    """Return the key columns of partitions that must be read again, and a column of True.
+    """Return the keys of the partitions that must be read again.
 
-    `table` and `points` are the arguments of _settle, and `form` is the form of the vectors of the
-    table. Sums of numbers with few digits lose no digits, so for such numbers, only distances that
-    are not finite are in doubt.
+    The result contains the key columns and a column `again` that is always true. `table` and
+    `points` are the arguments of _settle, and `form` describes the vectors in the table. Numbers
+    with few digits can be summed without losing digits, so a partition of such numbers is doubtful
+    only if a distance is not finite.
     """
     keys, invalid = points.partition_keys, table.filter(pl.col("n_invalid") > 0)
     doubtful, clusters = [invalid], table.filter(pl.col("n") > 0)
@@ -241,10 +244,10 @@ def _find_doubtful(table: pl.DataFrame, points: Points, form: VectorForm) -> pl.
 
 
 def _may_lose_digits(clusters: pl.DataFrame, form: VectorForm, starts: Integers) -> Booleans:
-    """Return for each of q partitions (q,) whether plain sums of points may have lost digits.
+    """Return, for each partition, whether plain sums of its points may have lost digits.
 
-    `clusters` has k rows, sorted by partition, and `starts` (q,) has the first row of each
-    partition.
+    The result has shape (q,) for q partitions. `clusters` has k rows, sorted by partition. `starts`
+    contains the index of the first row of each partition and has shape (q,).
     """
     n, ssw, radius = (clusters[name].to_numpy() for name in ("n", "ssw", "radius"))
     c, square = form.to_matrix(clusters, "c"), partial(_squared_lengths, distance=form.distance)
@@ -267,22 +270,26 @@ def _may_lose_digits(clusters: pl.DataFrame, form: VectorForm, starts: Integers)
 
 
 def _is_small(squares: Floats, of_centers: Floats) -> Booleans:
-    """Return whether sums of squares are positive, but small relative to those of the centers."""
+    """Return whether sums of squares are positive but small relative to those of the centers."""
     return (squares > 0) & (squares < SMALL_SPREAD**2 * of_centers)
 
 
 def _squared_lengths(x: Floats, distance: Distance) -> Floats:
-    """Return the squared distance (m,) of each row of x (m, d) from 0."""
+    """Return the squared distance of each row of `x` from the origin.
+
+    `x` has shape (m, d), and the result has shape (m,).
+    """
     lengths = measure_differences(x.copy(), *distance)
     return lengths if distance.name == "sqeuclidean" else lengths**2
 
 
 def _varies_little(n: Integers, v: Floats, c: Floats) -> Booleans:
-    """Return for each of k clusters (k,) whether a coordinate may be constant.
+    """Return, for each of k clusters, whether any of its coordinates may be constant.
 
-    A coordinate may be constant if its spread is so small that it may be only rounding error. n
-    (k,) holds the sizes of the clusters, and v and c (k, d) hold their variances and centers. Sums
-    of equal numbers with few digits are exact.
+    The result has shape (k,). A coordinate may be constant if its spread is so small that it could
+    be mere rounding error. `n` contains the sizes of the clusters and has shape (k,). `v` and `c`
+    contain their variances and centers and have shape (k, d). Sums of equal numbers with few digits
+    are exact.
     """
     is_rounded = (v > 0) | (c != c.astype(np.float32))
     is_narrow = (v < SMALL_SPREAD**2 * c**2) & is_rounded
@@ -290,10 +297,11 @@ def _varies_little(n: Integers, v: Floats, c: Floats) -> Booleans:
 
 
 def _is_nearly_repeated(c: Floats, starts: Integers) -> Booleans:
-    """Return for each center in c (k, d) whether it nearly equals another one in its partition.
+    """Return, for each center, whether it nearly equals another center in its partition.
 
-    Nearly equal centers may differ only by rounding errors. `starts` (q,) has the first center of
-    each partition. The centers are sorted by their projections onto a line, so that nearly equal
+    `c` contains the k centers and has shape (k, d). Nearly equal centers may differ only by
+    rounding errors. `starts` contains the index of the first center in each of q partitions and has
+    shape (q,). The centers are sorted by their projections onto a line, so that nearly equal
     centers are neighbors.
     """
     numbers = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(c)))

@@ -69,10 +69,10 @@ def check_missing(missing: Missing) -> Missing:
 def check_vector(
     lazy: pl.LazyFrame, vector: Vector, counts: pl.Expr, missing: Missing = "error"
 ) -> Coordinates:
-    """Return the coordinates that the user's argument `vector` names, as expressions.
+    """Return the coordinates specified by the user's argument `vector`, as expressions.
 
-    `vector` must name one column of lists or arrays, or several numeric columns, of `lazy`.
-    `counts` is true in rows that are evaluated if they have a vector. For a column of lists, the
+    `vector` must specify either a single list or array column or several numeric columns of `lazy`.
+    `counts` is true for each row that will be evaluated if it has a vector. In a list column, the
     longest list in these rows determines the number of coordinates. If `missing` is 'drop', rows
     with a NULL coordinate have no vector.
     """
@@ -110,7 +110,7 @@ def _are_columns(vector: Vector) -> bool:
 
 
 def _has_few_digits(dtype: pl.DataType) -> bool:
-    """Return whether numbers of a type have at most 24 significant bits.
+    """Return whether numbers of the type `dtype` have at most 24 significant bits.
 
     Float64 sums of such numbers keep enough digits. For other numbers, an origin must be subtracted
     first.
@@ -119,10 +119,11 @@ def _has_few_digits(dtype: pl.DataType) -> bool:
 
 
 def _vector_columns(lazy: pl.LazyFrame, vector: Vector) -> list[tuple[str, pl.Expr]]:
-    """Return for each column of `vector` its name, and an expression that is named x_0, x_1, ...
+    """Return a pair of a name and an expression for each column of `vector`.
 
-    `vector` is a name, an expression, a selector or a sequence of these. Raise an error for a part
-    of any other type, or for a column that `lazy` does not have.
+    The expressions are named x_0, x_1, and so on. `vector` is a name, an expression, a selector or
+    a sequence of these. Raise an error if a part has any other type, or if a column does not exist
+    in `lazy`.
     """
     parts = (
         list(vector) if isinstance(vector, Iterable) and not isinstance(vector, str) else [vector]
@@ -145,7 +146,7 @@ def _vector_columns(lazy: pl.LazyFrame, vector: Vector) -> list[tuple[str, pl.Ex
 
 
 def _root_names(part: str | pl.Expr) -> list[str]:
-    """Return the names of the columns that a name or expression reads, or none for a selector."""
+    """Return the names of the columns that `part` reads, or an empty list if it is a selector."""
     if isinstance(part, str):
         return [part]
     return [] if cs.is_selector(part) else part.meta.root_names()
@@ -158,7 +159,7 @@ def _nested_coordinates(
     counts: pl.Expr,
     missing: Missing,
 ) -> Coordinates:
-    """Return the coordinates of one column `expr` of lists or arrays, whose type is `dtype`.
+    """Return the coordinates of the list or array column `expr`, whose type is `dtype`.
 
     Raise an error if the elements are not numbers. `counts` and `missing` are as in check_vector.
     """
@@ -173,7 +174,10 @@ def _nested_coordinates(
 def _array_coordinates(
     expr: pl.Expr, inner: pl.DataType, dims: int, missing: Missing
 ) -> Coordinates:
-    """Return the coordinates of a column `expr` of arrays of `dims` numbers of type `inner`."""
+    """Return the coordinates of the array column `expr`.
+
+    Each array has `dims` elements of type `inner`.
+    """
     if not dims:
         null = pl.lit(None, pl.Float64)
         return Coordinates([null], pl.lit(0), has_vector=expr.is_not_null(), is_empty=True)
@@ -196,11 +200,11 @@ def _array_coordinates(
 def _list_coordinates(
     lazy: pl.LazyFrame, expr: pl.Expr, inner: pl.DataType, counts: pl.Expr, missing: Missing
 ) -> Coordinates:
-    """Return the coordinates of a column `expr` of lists of numbers of type `inner`.
+    """Return the coordinates of the list column `expr`, whose elements have the type `inner`.
 
     The number of coordinates is the length of the longest list among the rows that have a vector
-    and in which `counts` is true. These rows are read while the query plan is made. If a list is
-    shorter, its missing coordinates are NULL.
+    and for which `counts` is true. These rows are read while the query plan is being built. If a
+    list is shorter, its missing coordinates are NULL.
     """
     length = expr.list.len()
     if missing == "drop":
@@ -222,8 +226,8 @@ def _list_coordinates(
 def _array_if_long(array: pl.Expr, inner: pl.DataType, dims: int) -> pl.Expr | None:
     """Return `array` with floating-point elements, or None if `dims` is below MIN_LONG_DIMS.
 
-    `array` is a column of arrays of `dims` numbers of type `inner`. Long vectors are processed by
-    numpy as arrays, and shorter vectors as one column per coordinate.
+    `array` is a column of arrays with `dims` elements of type `inner`. Long vectors are processed
+    as numpy arrays, and shorter vectors are processed as one column per coordinate.
     """
     if dims < long_vectors.MIN_LONG_DIMS:
         return None
@@ -231,20 +235,20 @@ def _array_if_long(array: pl.Expr, inner: pl.DataType, dims: int) -> pl.Expr | N
 
 
 def _has_vector(expr: pl.Expr, maximum: pl.Expr, length: pl.Expr) -> pl.Expr:
-    """Return whether each row has a vector: `expr` is not NULL, and not a list of only NULLs.
+    """Return whether each row has a vector.
 
-    `expr` is a column of lists or arrays, `maximum` is the largest coordinate in each list, and
-    `length` is the number of its coordinates. An empty vector counts as a vector, and is rejected
-    later.
+    A row has a vector if `expr` is neither NULL nor a list that contains only NULLs. `expr` is a
+    column of lists or arrays, `maximum` is the largest coordinate in each list, and `length` is the
+    number of coordinates in each list. An empty vector counts as a vector but is rejected later.
     """
     return expr.is_not_null() & (maximum.is_not_null() | (length == 0))
 
 
 def _vector_type_error(dtype: pl.DataType, is_vector_text: bool = False) -> ClusterEvalError:
-    """Return the error for a vector argument that names a column of an unsuitable type, `dtype`.
+    """Return the error for a vector argument that refers to a column of the wrong type `dtype`.
 
-    `is_vector_text` tells whether the argument names a single text column, from which vectors can
-    be parsed.
+    `is_vector_text` is true if the argument is a single text column, which could be parsed into
+    vectors.
     """
     advice = "; parse_vector makes one from text" if is_vector_text else ""
     return ClusterEvalError(
@@ -279,21 +283,24 @@ _NO_VECTOR, _TOO_LONG, _OTHER_LENGTH, _NO_LENGTH, _INDEX_OUT_OF_RANGE, _REPEATED
 
 
 def _check_size(size: int | None) -> None:
-    """Raise an error unless `size`, an option of parse_vector, is None or from 1 to 10^9 - 1."""
+    """Raise an error unless `size` is None or an integer from 1 to 10^9 - 1.
+
+    `size` is an option of parse_vector.
+    """
     if size is not None and not (isinstance(size, int) and 1 <= size < 10**9):
         raise ClusterEvalError(f"size: expected a whole number >= 1, got {size}")
 
 
 def _read_texts(texts: pl.Series, size: pl.Expr) -> pl.DataFrame:
-    """Return one row per text, with the parts of the vector that the text contains.
+    """Split the vector in each text into its parts, and return one row per text.
 
-    The columns are text, is_sparse, and
+    Besides text and is_sparse, the result contains these columns:
 
     - vector: the text if it has the form of a dense or sparse vector, otherwise NULL.
-    - stated_length: the length with which a sparse text may begin, such as 4 in '$4$0:1 2:3'.
+    - stated_length: the optional length at the start of a sparse text, such as 4 in '$4$0:1 2:3'.
     - numbers: the coordinates of a dense vector, or the alternating indices and coordinates of a
       sparse vector.
-    - length: the stated length, or else `size`, or NULL if there is neither.
+    - length: the stated length if there is one, otherwise `size`, or NULL if neither is given.
     - indices: the indices of a sparse vector, or NULL for a dense vector.
     """
     text, vector, numbers = pl.col("text"), pl.col("vector"), pl.col("numbers")
@@ -313,10 +320,10 @@ def _read_texts(texts: pl.Series, size: pl.Expr) -> pl.DataFrame:
 
 
 def _text_fault(size: pl.Expr) -> pl.Expr:
-    """Return the code of the first fault of a text, such as _NO_LENGTH, or NULL if it has none.
+    """Return the code of the first fault in a text, such as _NO_LENGTH, or NULL if there is none.
 
     The result is an expression over the columns of _read_texts. `size` is the length that the user
-    asked for, or NULL.
+    requested, or NULL.
     """
     indices, length = pl.col("indices"), pl.col("length")
     dims = pl.col("numbers").list.len().cast(pl.Int64)
@@ -336,8 +343,8 @@ def _text_fault(size: pl.Expr) -> pl.Expr:
 def _text_error(facts: dict[str, Any], size: int | None) -> ClusterEvalError:
     """Return the error of parse_vector for a faulty text.
 
-    `facts` maps the columns of _read_texts to their values for this text, and `fault` to the code
-    of _text_fault. `size` is the length that the user asked for, or None.
+    `facts` maps each column of _read_texts to its value for this text, and maps `fault` to the code
+    that _text_fault returned. `size` is the length that the user requested, or None.
     """
     text = facts["text"]
     # Long texts are cut off, because their start is enough to identify the row.
@@ -364,9 +371,9 @@ def _repeat_zero(n: pl.Expr) -> pl.Expr:
 def _fill_entries() -> pl.Expr:
     """Return the coordinates of a sparse vector up to its last entry, including zeros.
 
-    The result is an expression for list.eval. The expression expects a list of alternating indices
-    and coordinates, with the indices in any order. _pad_vector appends the zeros after the last
-    entry.
+    The result is an expression for use in list.eval. The expression expects a list of alternating
+    indices and coordinates, with the indices in any order. _pad_vector appends the zeros after the
+    last entry.
     """
     index = pl.element().gather_every(2).cast(pl.Int64)
     coordinate = pl.element().gather_every(2, 1).sort_by(index)
@@ -376,15 +383,15 @@ def _fill_entries() -> pl.Expr:
 
 
 def _pad_vector(values: pl.Expr, length: pl.Expr) -> pl.Expr:
-    """Return the lists `values`, each with zeros appended up to `length` elements."""
+    """Return the lists `values`, each padded with zeros to `length` elements."""
     return pl.concat_list(values, _repeat_zero(length - values.list.len().cast(pl.Int64)))
 
 
 def _parse_texts(texts: pl.Series, size: int | None) -> pl.Series:
-    """Return the vector in each text as a list of Float64, with NULL for NULL.
+    """Return the vector in each text as a list of Float64. NULL stays NULL.
 
-    Raise an error for the first text that has a fault. `size` is the length that vectors must have,
-    or None for any length.
+    Raise an error for the first invalid text. `size` is the required length of the vectors, or None
+    if any length is allowed.
     """
     given_size = pl.lit(size, pl.Int64)
     parts = _read_texts(texts, given_size).with_columns(fault=_text_fault(given_size))
@@ -403,15 +410,15 @@ def parse_vector(vec: Column, size: int | None = None) -> pl.Expr:
     ----------
     vec : str or Expr
         The text. A dense vector is a list of numbers separated by spaces or commas, such as ``0.1
-        0.2`` or ``0.1,0.2``. A dense vector may be in brackets, as in ``[0.1, 0.2]``, like a list
-        in DuckDB or Python. A sparse vector is a list of entries index:number in any order, such as
-        ``0:1 2:3``, where indices count from 0. The length of a sparse vector may come first, as in
-        ``$4$0:1 2:3``. An empty text is an empty vector. nan and inf are accepted here, but not by
-        the functions that evaluate points.
+        0.2`` or ``0.1,0.2``. A dense vector may be enclosed in brackets, as in ``[0.1, 0.2]``, like
+        a list in DuckDB or Python. A sparse vector is a list of index:number entries in any order,
+        such as ``0:1 2:3``. Indices are counted from 0. The length of a sparse vector may come
+        first, as in ``$4$0:1 2:3``. An empty string is an empty vector. The values nan and inf are
+        accepted here, but not by the functions that evaluate points.
     size : int, optional
         The length of the vectors. A size is required for sparse vectors that do not state their
-        length, and for sparse vectors that state a length above 2^20, because a short text could
-        otherwise fill the memory.
+        length or that state a length above 2^20. Without this rule, even a short text could use up
+        all memory.
 
     Returns
     -------
@@ -422,8 +429,8 @@ def parse_vector(vec: Column, size: int | None = None) -> pl.Expr:
     ------
     ClusterEvalError
         If size is not a whole number >= 1. When you collect the frame, an error is also raised if a
-        text is not a vector, if a sparse vector needs size and size is not given, if an index is
-        negative, repeated or not below the length, or if the length of a vector is not size.
+        text is not a vector, if a sparse vector requires a size and none is given, if an index is
+        negative, repeated or not below the length, or if the length of a vector differs from size.
 
     Notes
     -----
@@ -460,7 +467,8 @@ def parse_vector(vec: Column, size: int | None = None) -> pl.Expr:
 def _check_nominal_columns(lazy: pl.LazyFrame, columns: str | Sequence[str]) -> list[str]:
     """Check the argument `columns` of vdm_encode, and return it as a list of names.
 
-    Raise the errors of check_columns_by_name, or an error if a column NAME_vdm already exists.
+    Raise an error for the same reasons as check_columns_by_name, or if a column NAME_vdm already
+    exists.
     """
     names = check_columns_by_name(lazy, columns)
     table_columns = lazy.collect_schema().names()
@@ -475,12 +483,13 @@ def _check_nominal_columns(lazy: pl.LazyFrame, columns: str | Sequence[str]) -> 
 def _value_profiles(
     lazy: pl.LazyFrame, column: str, label: pl.Expr, keys: dict[str, str]
 ) -> pl.LazyFrame:
-    """Return one row per partition and value of a nominal column, with the profile of the value.
+    """Return the profile of each value of a nominal column.
 
-    A profile is the list of the shares of the classes among the rows that have the value, in the
-    sorted order of the partition's classes. `label`, an expression with that name, is the class of
-    each row. `keys` maps inner names of the partition columns to the user's names. The columns of
-    the result are the partition columns (inner names), value and profile.
+    The result has one row for each combination of partition and value. A profile is the list of
+    class shares among the rows with this value, in the sorted order of the partition's classes.
+    `label` is an expression for the class of each row, and its output name is label. `keys` maps
+    the internal names of the partition columns to the user's names. The result contains the
+    partition columns under their internal names, value and profile.
     """
     value_keys, rank, n = [*keys, "value"], pl.col("rank"), pl.col("n")
     columns = {name: column_named(key) for name, key in keys.items()}
@@ -507,10 +516,11 @@ def _value_profiles(
 def _add_profiles(
     lazy: pl.LazyFrame, profiles: pl.LazyFrame, column: str, keys: dict[str, str]
 ) -> pl.LazyFrame:
-    """Return the rows of `lazy` with the profile of their value in `column`, as COLUMN_vdm.
+    """Return the rows of `lazy` with an added column COLUMN_vdm.
 
-    `profiles` is the result of _value_profiles for this column. `keys` maps the names of its
-    partition columns to those of `lazy`.
+    This column contains the profile of the row's value in `column`. `profiles` is the result of
+    _value_profiles for this column. `keys` maps the names of the partition columns in `profiles` to
+    those in `lazy`.
     """
     # The columns are copied under plain names, because a join would read a name such as ^a$ as a
     # pattern.
@@ -535,43 +545,44 @@ def vdm_encode(
     *,
     partition_by: Keys = None,
 ) -> Frame:
-    """Encode each nominal value as a vector that holds the share of each class among its rows.
+    """Encode each nominal value as a vector with the share of each class among the value's rows.
 
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The rows to encode. A LazyFrame streams when you collect the result, and is read once for
-        each of the columns and once for the rows themselves.
+        The rows to encode. A LazyFrame is streamed when you collect the result, and is read once
+        for each nominal column and once more for the rows themselves.
     columns : str or sequence of str
-        Names of the nominal columns, of any type that can be grouped. NULL is a value of its own.
+        Names of the nominal columns, which may have any type that can be grouped. NULL is also a
+        value.
     label : str or Expr
         The class or cluster of each row. Rows with a NULL label are not counted.
     partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are encoded separately, each over its own classes. NULL is a group of
-        its own.
+        Columns whose groups are encoded separately, each over its own classes. NULL is also a
+        group.
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, with the columns and rows of `frame`, in the same order (the SQL macro
-        returns the rows in any order). For each nominal column u, a column u_vdm is added, which
-        holds the profile of each value: the list of P(c | u) over the classes c in sorted order. A
-        row with a NULL label also gets the profile of its value. If a value occurs only in rows
-        with a NULL label, its profile is NULL.
+        Same kind as `frame`, with the columns and rows of `frame` in the same order. (The SQL macro
+        returns the rows in any order.) For each nominal column u, the result has an additional
+        column u_vdm, which contains the profile of each value. A profile is the list of P(c | u)
+        for all classes c, in sorted order. A row with a NULL label also gets the profile of its
+        value. If a value occurs only in rows with a NULL label, its profile is NULL.
 
     Raises
     ------
     ClusterEvalError
-        If a column does not exist or cannot be grouped, if columns is empty or names a column
+        If a column does not exist or cannot be grouped, if columns is empty or lists a column
         twice, or if the frame already has a column with the name of a new column, such as
         color_vdm.
 
     Notes
     -----
-    VDM_p(a, b) = Σ_c |P(c|a) − P(c|b)|^p is the p-th power of a Minkowski distance of profiles.
-    Therefore the mixed distance (Σ_x |x − x'|^p + Σ_u VDM_p)^(1/p) is the Minkowski distance of
-    single vectors that consist of the numbers and the profiles. If a column has weight w, multiply
-    its profile by w^(1/p).
+    VDM_p(a, b) = Σ_c |P(c|a) − P(c|b)|^p is the p-th power of a Minkowski distance between
+    profiles. Therefore, the mixed distance (Σ_x |x − x'|^p + Σ_u VDM_p)^(1/p) is a Minkowski
+    distance between vectors that consist of the numbers and the profiles. To give a column the
+    weight w, multiply its profile by w^(1/p).
     In SQL: ``FROM clustereval.vdm_encode(tbl, columns, label)``.
 
     References

@@ -1,4 +1,4 @@
-"""A cached DuckDB database, from which macros are copied in a tenth of the time needed for parsing.
+"""A cached DuckDB database: copying macros from it is ten times as fast as parsing them.
 
 DuckDB parses the SQL of the macros in 0.3 s, and copies macros from another database in 0.03 s. The
 first call of `register` writes a database with the macros to the user's cache folder, and later
@@ -29,10 +29,10 @@ _NAME_IN_CACHE = "macros"
 
 
 def copy_macros(con: duckdb.DuckDBPyConnection, text: str) -> bool:
-    """Copy the macros to the current database, and return whether copying was possible.
+    """Copy the macros to the current database, and return whether this was possible.
 
-    `text` is the SQL that creates the macros and their schema. The current database must not have
-    this schema yet.
+    `text` is the SQL that creates the macros and their schema. The current database must not
+    contain this schema yet.
     """
     try:
         _copy_schemas(con, cached_database(text, _NAME_IN_CACHE))
@@ -65,9 +65,9 @@ def attach_cached(con: duckdb.DuckDBPyConnection, path: Path, name: str) -> None
 
 
 def cached_database(text: str, name: str) -> Path:
-    """Return the path of a database with the macros in `text`, and create it if it does not exist.
+    """Return the path of a database with the macros in `text`, creating it if it does not exist.
 
-    If `text` names a database, `name` is the name of that database. Each file is for one text and
+    If `text` contains a database name, `name` must be that name. Each file belongs to one text and
     one version of DuckDB, so it never has to be updated.
     """
     key = f"{sha256(text.encode()).hexdigest()[:32]}-{duckdb.__version__}"
@@ -78,9 +78,9 @@ def cached_database(text: str, name: str) -> Path:
 
 
 def write_macros(text: str, path: Path, name: str, storage_version: str) -> None:
-    """Write a database file with the macros in `text`, and leave no partial file if interrupted.
+    """Write a database file with the macros in `text`, leaving no partial file if interrupted.
 
-    If `text` names a database, `name` is the name of that database. `storage_version` is the oldest
+    If `text` contains a database name, `name` must be that name. `storage_version` is the oldest
     version of DuckDB that can read the file, such as v1.4.0, or ``latest``.
     """
     # The file is moved to its place only when it is complete, because another process may look for
@@ -92,7 +92,10 @@ def write_macros(text: str, path: Path, name: str, storage_version: str) -> None
 
 
 def _write_whole(text: str, path: Path, name: str, storage_version: str) -> None:
-    """Write a database file with the macros in `text`, and raise an error if it is not complete."""
+    """Write a database file with the macros in `text`.
+
+    Raise an error if the file is incomplete.
+    """
     file, database = quote_literal(str(path)), quote_identifier(name)
     with duckdb.connect() as con:
         con.execute(f"ATTACH {file} AS {database} (STORAGE_VERSION '{storage_version}')")

@@ -1,8 +1,8 @@
-"""The package's folder in the user's cache, and a check of whether a file in it is trusted.
+"""The package's folder in the user's cache, and code that checks whether a file in it is trusted.
 
-The content of the files in this folder ends up in the user's database. Therefore the folder and its
-files must belong to the user, and no other user may be able to write to them. The name of a file
-contains a digest, which shows whether the file still has its original content. No check can protect
+The contents of the files in this folder end up in the user's database. Therefore, the folder and
+its files must belong to the user, and no other user may be able to write to them. Each file name
+contains a digest that shows whether the file still has its original content. No check can protect
 against a program that can write files as the user.
 """
 
@@ -38,7 +38,7 @@ for _name in ("O_NONBLOCK", "O_NOFOLLOW", "O_BINARY"):
 
 
 def open_folder() -> Path:
-    """Return the package's folder in the user's cache, which is created if it does not exist.
+    """Return the package's folder in the user's cache, creating it if it does not exist.
 
     Raise an OSError unless only the user has access to the folder.
     """
@@ -80,7 +80,7 @@ def _absolute(variable: str) -> Path | None:
 
 
 def _find_home() -> Path:
-    """Return the user's home folder, from HOME if that is absolute, or else from the system."""
+    """Return the user's home folder, taken from HOME if it is absolute, else from the system."""
     if sys.platform == "win32":
         return Path.home()
     import pwd  # Windows has none
@@ -94,7 +94,7 @@ def _find_home() -> Path:
 
 
 def _delete_old_drafts(folder: Path) -> None:
-    """Delete the drafts in `folder` that killed processes have left behind."""
+    """Delete the drafts in `folder` that killed processes left behind."""
     oldest = time.time() - _DRAFT_SECONDS
     for draft in folder.glob(f"{_DRAFT}*"):
         with suppress(FileNotFoundError):  # its process has just finished
@@ -116,7 +116,7 @@ def find_trusted(folder: Path, key: str) -> Path | None:
 
 
 def _is_trusted(path: Path, key: str) -> bool:
-    """Return whether `path` is a private file of the user with the content that its name states."""
+    """Return whether `path` is a private file of the user whose content matches its name."""
     try:
         file = os.fdopen(os.open(path, _OPEN_FLAGS), "rb")
     except OSError:
@@ -135,13 +135,13 @@ def _is_private(found: os.stat_result) -> bool:
 
 
 def _file_name(key: str, file: BufferedReader) -> str:
-    """Return the name of a file that is written for `key` and has the content of `file`."""
+    """Return the name of the file for `key` that has the content of `file`."""
     digest = file_digest(file, lambda: sha256(key.encode()))
     return f"{key}-{digest.hexdigest()[:32]}.duckdb"
 
 
 def write_trusted(folder: Path, key: str, write: Callable[[Path], None]) -> Path:
-    """Create a file in `folder` for `key`, let `write` write its content, and return its path."""
+    """Create a file in `folder` for `key`, call `write` to fill it, and return its path."""
     draft = folder / f"{_DRAFT}{os.urandom(8).hex()}"
     draft.mkdir(_FOLDER_MODE)
     try:
@@ -156,7 +156,10 @@ def write_trusted(folder: Path, key: str, write: Callable[[Path], None]) -> Path
 
 
 def _move(draft: Path, path: Path) -> Path:
-    """Move a draft to `path`, which has the content's digest in its name, and return `path`."""
+    """Move a draft to `path`, and return `path`.
+
+    The name of `path` contains the digest of its content.
+    """
     try:
         return draft.replace(path)
     except PermissionError:

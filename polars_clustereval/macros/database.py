@@ -3,7 +3,7 @@
 The macros are in the schema ``main``, and call each other by the name under which the database is
 attached. If this database is attached, ``clustereval.rand_score`` is a macro in the database
 ``clustereval``. After a call of `register`, the same name refers to a macro in the schema
-``clustereval``. Attaching writes nothing to the user's database.
+``clustereval``. Attaching this database writes nothing to the user's own database.
 """
 
 from __future__ import annotations
@@ -35,34 +35,34 @@ _RESERVED_NAMES = ("information_schema", "main", "memory", "pg_catalog", "system
 
 
 def write_database(path: str | PathLike[str], name: str = _NAME) -> None:
-    """Write a DuckDB database that holds only the macros, for ``ATTACH`` in any DuckDB client.
+    """Write a DuckDB database that contains only the macros, for ``ATTACH`` in any DuckDB client.
 
-    After ``ATTACH 'clustereval.duckdb' AS clustereval (READ_ONLY)``, a connection has every macro
-    under its usual name, such as ``clustereval.rand_score``. Attaching takes about 10 ms and writes
-    nothing to the connection's own database, which may be read-only.
+    After ``ATTACH 'clustereval.duckdb' AS clustereval (READ_ONLY)``, every macro is available in
+    the connection under its usual name, such as ``clustereval.rand_score``. Attaching takes about
+    10 ms and writes nothing to the connection's own database, which may be read-only.
 
     Parameters
     ----------
     path : str or path-like
-        File to write, in a folder that exists. An existing file is not overwritten.
+        The file to write, in an existing folder. An existing file is not overwritten.
     name : str
         Name under which you will attach the database. The macros call each other by this name. If
-        you attach the database under another name, calls fail, because DuckDB finds no catalog
-        `name`.
+        you attach the database under another name, macro calls fail, because DuckDB cannot find the
+        catalog `name`.
 
     Raises
     ------
     ClusterEvalError
-        If the file already exists, or if its folder does not exist. If `name` is empty, has control
-        characters, or is the name of a database or schema that every connection has, such as
-        ``main``.
+        If the file already exists, or if its folder does not exist. If `name` is empty, contains
+        control characters, or is the name of a database or schema that every connection has, such
+        as ``main``.
 
     Notes
     -----
-    DuckDB 1.4 and newer can read the file, whichever version of DuckDB wrote it. If the current
-    database has a schema ``clustereval`` and you attach this database as ``clustereval``, names are
-    ambiguous. In that case, write ``clustereval.main.rand_score``, or give the database another
-    `name`.
+    DuckDB 1.4 and newer can read the file, regardless of which version of DuckDB wrote it. If the
+    current database has a schema ``clustereval`` and you attach this database as ``clustereval``,
+    the names of the macros are ambiguous. In that case, write ``clustereval.main.rand_score``, or
+    give the database another `name`.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def check_new_file(path: Path) -> None:
 
 
 def attach_macros(con: duckdb.DuckDBPyConnection) -> None:
-    """Attach the macros, as the database ``clustereval``, to a connection and all its cursors.
+    """Attach the macros to a connection and all its cursors, as the database ``clustereval``.
 
     The database is a file in the user's cache folder. If this file cannot be written or read, the
     macros are created in a database in memory, which takes 0.4 s. A connection that already has the

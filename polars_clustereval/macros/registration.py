@@ -1,4 +1,4 @@
-"""Registration of all macros, or of one macro and those that it calls, in a DuckDB connection."""
+"""Registration of all macros, or of one macro and its dependencies, in a DuckDB connection."""
 
 from __future__ import annotations
 
@@ -78,17 +78,17 @@ def register(
         one. The database must stay attached under the same name.
     temporary : bool
         Whether to create temporary macros, which disappear with the connection and need no write
-        access. DuckDB has no schemas for temporary macros, so the names of the macros start with
-        ``schema``, as in ``clustereval_rand_score``.
+        access. DuckDB has no schemas for temporary macros, so the macro names start with the value
+        of ``schema``, as in ``clustereval_rand_score``.
 
     Raises
     ------
     ClusterEvalError
         If the database is read-only and you do not pass ``temporary``, or if you pass both
-        ``temporary`` and ``database``. If a name is empty or has control characters, such as line
-        breaks. If the schema already has macros with the same names that are not from this package.
-        If the schema is one of DuckDB's own, or has the same name as a database of the connection.
-        If another transaction is changing the macros.
+        ``temporary`` and ``database``. If a name is empty or contains control characters, such as
+        line breaks. If the schema already has macros with the same names that are not from this
+        package. If the schema is one of DuckDB's own, or has the same name as a database of the
+        connection. If another transaction is changing the macros.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def plain_division(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
 def _has_room(con: duckdb.DuckDBPyConnection) -> bool:
     """Return whether no transaction is open and the current database has no schema ``clustereval``.
 
-    Macros can be copied only to a database without this schema, and only outside of a transaction.
+    Macros can be copied only to a database without this schema, and only outside a transaction.
     """
     query = (
         "SELECT count(*) FROM duckdb_schemas() "
@@ -190,10 +190,10 @@ def register_macro(con: duckdb.DuckDBPyConnection, name: str) -> None:
 
 @contextmanager
 def _transaction(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Return a context in which statements run in the open transaction, or else in a new one.
+    """Return a context that runs statements in the open transaction, if any, or in a new one.
 
-    In a new transaction, an error leaves the database unchanged. In an open transaction, the caller
-    commits or rolls back.
+    In a new transaction, an error leaves the database unchanged. If a transaction is already open,
+    it is up to the caller to commit it or roll it back.
     """
     if _is_in_transaction(con):  # begun by the caller, who commits it
         yield
@@ -208,7 +208,7 @@ def _transaction(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
 
 
 def _is_in_transaction(con: duckdb.DuckDBPyConnection) -> bool:
-    """Return whether the connection has an open transaction that the caller has begun."""
+    """Return whether the caller has already begun a transaction on the connection."""
     # BEGIN inside a transaction would abort it. Outside of a transaction, every statement has a new
     # number.
     first, second = (con.execute("SELECT txid_current()").fetchone() for _ in range(2))

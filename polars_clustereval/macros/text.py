@@ -1,4 +1,4 @@
-"""The macros in ``sql/`` as text: the files in load order, the bundle, and single macros."""
+"""The macros in ``sql/`` as text: the files in load order, the bundle, and individual macros."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _GRAMMAR = {"cast", "coalesce", "columns", "decimal", "try", "try_cast", "unnest
 def bundle(
     schema: str = "clustereval", database: str | None = None, temporary: bool = False
 ) -> str:
-    """Return the text of an SQL file with all macros, for ``.read`` in DuckDB or ``con.execute``.
+    """Return the text of an SQL file with all macros, for use with ``.read`` or ``con.execute``.
 
     Parameters
     ----------
@@ -57,19 +57,20 @@ def bundle(
         a name here, macros call each other by names that include the database.
     temporary : bool
         Whether to create temporary macros, which disappear with the connection and need no write
-        access. The names of these macros start with ``schema``, as in ``clustereval_rand_score``.
+        access. The names of these macros start with the value of ``schema``, as in
+        ``clustereval_rand_score``.
 
     Returns
     -------
     str
-        A comment on how to use the file, followed by the files in ``sql/`` in load order. Functions
-        of DuckDB are written with their schema, ``system.main``, so that your own macros cannot
+        A comment on how to use the file, followed by the files in ``sql/`` in load order. DuckDB
+        functions are qualified with their schema, ``system.main``, so that your own macros cannot
         replace them.
 
     Raises
     ------
     ClusterEvalError
-        If you pass both ``temporary`` and ``database``, or if a name is empty or has control
+        If you pass both ``temporary`` and ``database``, or if a name is empty or contains control
         characters.
 
     Examples
@@ -95,11 +96,11 @@ def bundle(
 
 
 def _format_head(schema: str, database: str | None, temporary: bool) -> str:
-    """Return the comment at the start of the bundle, which says how to use the macros."""
+    """Return the comment at the start of the bundle, which explains how to use the macros."""
     homes = [_quote_if_needed(name) for name in (database, schema) if name is not None]
 
     def call(macro: str) -> str:
-        """Return the name of a macro as a user types it."""
+        """Return the name of a macro as a user would type it."""
         return _quote_if_needed(f"{schema}_{macro}") if temporary else ".".join([*homes, macro])
 
     version = macros_version()
@@ -128,7 +129,7 @@ def macros_version() -> str:
 
 
 def _format_listing_condition(schema: str, temporary: bool) -> str:
-    """Return the SQL condition on duckdb_functions() that selects the macros with a comment."""
+    """Return the SQL condition on duckdb_functions() that selects all macros with a comment."""
     if temporary:
         place = f"starts_with(function_name, {quote_literal(f'{schema}_')})"
     else:
@@ -137,7 +138,7 @@ def _format_listing_condition(schema: str, temporary: bool) -> str:
 
 
 def _quote_if_needed(name: str) -> str:
-    """Return a name as an SQL identifier, in quotes unless it is plain."""
+    """Return a name as an SQL identifier, quoted if necessary."""
     return name if re.fullmatch(r"[a-z_][a-z0-9_]*", name) else quote_identifier(name)
 
 
@@ -145,7 +146,7 @@ def _quote_if_needed(name: str) -> str:
 def _read_macros() -> str:
     """Return the files in ``sql/`` in load order as one text, for the schema clustereval.
 
-    Functions of DuckDB are written with their schema.
+    DuckDB functions are qualified with their schema.
     """
     return _FUNCTION_IN_CODE.sub(_qualify_function, _read_files())
 
@@ -158,7 +159,7 @@ def _read_files() -> str:
 
 @cache
 def macro_definitions() -> dict[str, tuple[list[str], str]]:
-    """Return a mapping from the name of each macro to the names of its parameters and its body.
+    """Return a mapping from the name of each macro to its parameter names and its body.
 
     The texts are taken from ``sql/``, because the text that DuckDB returns for a macro differs
     between versions.
@@ -170,18 +171,21 @@ def macro_definitions() -> dict[str, tuple[list[str], str]]:
 
 
 def _qualify_function(match: re.Match[str]) -> str:
-    """Return the match of `_FUNCTION_IN_CODE` with the schema before the name of the function."""
+    """Return the match of `_FUNCTION_IN_CODE` with the schema added before the function name."""
     name = match[1]
     return match[0] if name is None or name.lower() in _GRAMMAR else f"system.main.{name}"
 
 
 def sql_folder() -> Path:
-    """Return the folder with the SQL files, which is in the package or next to it in a checkout."""
+    """Return the folder with the SQL files.
+
+    The folder is inside the package or, in a checkout, next to it.
+    """
     return find_folder("sql", _LOAD_ORDER)
 
 
 def find_folder(name: str, file: str) -> Path:
-    """Return the folder `name` of this project that contains the file `file`.
+    """Return this project's folder `name`, which contains the file `file`.
 
     In a wheel, the folder is inside the Python package. In a checkout, the folder is next to the
     package.
@@ -218,9 +222,9 @@ def create_statements() -> dict[str, str]:
 
 
 def check_name(parameter: str, name: object) -> None:
-    """Raise an error unless `name` is a text that can name a schema or a database.
+    """Raise an error unless `name` is a valid name for a schema or a database.
 
-    `parameter` is the parameter of `register` for which the user passed the name.
+    `parameter` is the parameter to which the user passed the name.
     """
     if isinstance(name, str) and name and not any(category(c) in ("Cc", "Cs") for c in name):
         return
@@ -229,9 +233,10 @@ def check_name(parameter: str, name: object) -> None:
 
 
 def _to_permanent(text: str, schema: str, database: str | None) -> str:
-    """Return the SQL of `bundle` for macros in `schema` of `database`, or of the current database.
+    """Return the SQL of `bundle` for macros in the given schema and database.
 
-    `text` is the same SQL for the schema ``clustereval`` of the current database.
+    If `database` is None, the macros are created in the current database. `text` is the same SQL
+    for the schema ``clustereval`` in the current database.
     """
     names = [schema] if database is None else [database, schema]
     home = ".".join(map(quote_identifier, names))

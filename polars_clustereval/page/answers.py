@@ -1,8 +1,8 @@
 """Answers: the sentences at the start of a page, before its scores and tables.
 
 The sentences tell you how good the clustering is, which clusters and labels to look at, what
-distinguishes each cluster, and what to try next. Each sentence states the number that it is based
-on.
+distinguishes each cluster, and what to try next. Each sentence states the number on which it is
+based.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["Answer", "describe_clusters", "list_answers", "list_steps", "percent
 
 
 class Answer(NamedTuple):
-    """A sentence, its severity, and the section of the page that has its numbers."""
+    """A sentence, its severity, and the section of the page that contains its numbers."""
 
     #: problem, warning or note
     severity: str
@@ -39,12 +39,12 @@ class Answer(NamedTuple):
 
 
 def percent(share: float) -> str:
-    """Return a share as a percentage, written as in the texts of findings."""
+    """Return a share as a percentage, in the same format as in the texts of findings."""
     return str(pl.select(percent_as_text(pl.lit(share, pl.Float64))).item())
 
 
 def _write_silhouette(value: float) -> str:
-    """Return a mean silhouette as text, written as in the texts of findings."""
+    """Return a mean silhouette as text, in the same format as in the texts of findings."""
     return str(pl.select(silhouette_as_text(pl.lit(value, pl.Float64))).item())
 
 
@@ -57,11 +57,11 @@ _TEXTS_OF_VALUES: dict[str, Callable[[float], str]] = {
 
 
 def list_answers(findings: Sequence[pl.DataFrame]) -> list[Answer]:
-    """Return sentences about the findings, the most severe first.
+    """Return sentences about the findings, with the most severe findings first.
 
-    Each finding has a sentence of its own, unless there are many findings of the same kind, which
-    share one sentence. Facts that the page's warnings already state, such as rows that are left
-    out, are not repeated.
+    Each finding has its own sentence, but if there are many findings of the same kind, they share
+    one sentence. Facts that the page's warnings already state, such as rows that are left out, are
+    not repeated.
     """
     answers = []
     for table in findings:
@@ -75,7 +75,7 @@ def list_answers(findings: Sequence[pl.DataFrame]) -> list[Answer]:
 def _answer_alike(rows: Sequence[Mapping[str, Any]]) -> list[Answer]:
     """Return sentences for findings of the same kind.
 
-    `rows` has the worst finding first.
+    The worst finding comes first in `rows`.
     """
     if len(rows) <= MOST_ALIKE:
         return [Answer(row["severity"], write_sentence(row), "clusters") for row in rows]
@@ -87,7 +87,7 @@ def _answer_alike(rows: Sequence[Mapping[str, Any]]) -> list[Answer]:
 
 
 def _fill_name(name: str, row: Mapping[str, Any]) -> str:
-    """Return the text that names a finding in a list of findings of the same kind."""
+    """Return the text that identifies a finding in a list of findings of the same kind."""
     texts = {
         field: write(row["value"])
         for field, write in _TEXTS_OF_VALUES.items()
@@ -102,7 +102,7 @@ def _fill_name(name: str, row: Mapping[str, Any]) -> str:
 
 
 def list_steps(findings: Sequence[pl.DataFrame]) -> list[str]:
-    """Return what to try next, with one sentence for each kind of finding that suggests a step."""
+    """Return what to try next: one sentence for each kind of finding that suggests a next step."""
     first = {row["code"]: row for table in findings for row in reversed(table.rows(named=True))}
     return [
         words.format(**first[code])
@@ -113,7 +113,7 @@ def list_steps(findings: Sequence[pl.DataFrame]) -> list[str]:
 
 
 def _misses_name(words: str, row: Mapping[str, Any]) -> bool:
-    """Return whether `words` name a cluster or label that is NULL in a row of findings."""
+    """Return whether `words` refers to a cluster or label that is NULL in a row of findings."""
     names = ("cluster", "other_cluster", "label")
     return any(f"{{{name}}}" in words and row[name] is None for name in names)
 
@@ -124,10 +124,10 @@ def _misses_name(words: str, row: Mapping[str, Any]) -> bool:
 
 
 def describe_clusters(profile: pl.DataFrame, show: Callable[[Any], str]) -> dict[str, str]:
-    """Return a text for each cluster that says which columns distinguish it.
+    """Return, for each cluster, a text that says which columns distinguish it.
 
-    The keys of the result are the names of the clusters. `profile` has the rows of cluster_profile,
-    and `show` writes a mean as text.
+    The keys of the result are the cluster names. `profile` contains the rows of cluster_profile,
+    and `show` formats a mean as text.
     """
     strong = profile.filter(pl.col("v_test").abs() >= LEAST_V_TEST)
     words: dict[str, list[str]] = {}
@@ -144,7 +144,7 @@ def describe_clusters(profile: pl.DataFrame, show: Callable[[Any], str]) -> dict
 
 
 def _describe_column(row: Mapping[str, Any], show: Callable[[Any], str]) -> str:
-    """Return in a few words how a column differs between a cluster and the other clusters."""
+    """Return a short text on how a column differs between a cluster and the other clusters."""
     mean, rest = row["mean"], row["rest_mean"]
     name = row["column_name"]
     if row["kind"] in ("category", "missing"):
@@ -161,5 +161,5 @@ def _describe_column(row: Mapping[str, Any], show: Callable[[Any], str]) -> str:
 
 
 def _show_day(days: float) -> str:
-    """Return the date of a day, given the number of days since 1970-01-01."""
+    """Return the date that is the given number of days after 1970-01-01."""
     return f"{datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=days):%Y-%m-%d}"

@@ -1,4 +1,4 @@
-"""Facts: what a page of the command ``report`` is about, and warnings about its numbers."""
+"""Facts: what a page from the command ``report`` is about, and warnings about its numbers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Tables(NamedTuple):
 
 
 def list_facts(source: Source, options: Options, tables: Tables) -> list[tuple[str, str]]:
-    """Return the input and the options that affect the results, as pairs of a name and a text."""
+    """Return the input and the options that affect the results, as (name, text) pairs."""
     row = tables.external or tables.internal or {}
     counted = {**(tables.internal or {}), **(tables.external or {})}
     facts = [("data", source.name), ("rows", f"{row['n']:,}")]
@@ -70,7 +70,7 @@ def list_facts(source: Source, options: Options, tables: Tables) -> list[tuple[s
 
 
 def _holds_minus_1(clusters: pl.Series) -> bool:
-    """Return whether -1 is among the clusters, as a number or a text."""
+    """Return whether -1 is among the clusters, as a number or as text."""
     dtype = clusters.dtype
     is_text = isinstance(dtype, pl.String | pl.Categorical | pl.Enum)
     if not (is_text or dtype.is_numeric()):
@@ -79,7 +79,7 @@ def _holds_minus_1(clusters: pl.Series) -> bool:
 
 
 def list_warnings(options: Options, tables: Tables, clusters: pl.DataFrame) -> list[str]:
-    """Return warnings that a reader needs before reading the numbers, one sentence each."""
+    """Return the warnings that a reader should see before the numbers, one sentence each."""
     row: dict[str, Any] = tables.internal or tables.external or {}
     n = row["n"]
     warnings = []
@@ -139,7 +139,7 @@ def _warn_of_labels(source: Source, call: Call | None) -> list[str]:
 
 
 def _warn_of_zero_vectors(source: Source, call: Call | None) -> list[str]:
-    """Return a warning if points that are compared by their angle include zero vectors."""
+    """Return a warning if the points include zero vectors but are compared by angle."""
     if call is None or call.arguments["distance"].lower() != "cosine":
         return []
     rows, arguments = read_rows(source, call, call.report.inputs[0])
@@ -158,7 +158,7 @@ def _warn_of_zero_vectors(source: Source, call: Call | None) -> list[str]:
 
 
 def list_versions(source: Source) -> list[tuple[str, str]]:
-    """Return the versions of the programs, and the SHA-256 of each file of the input."""
+    """Return the versions of the programs, and the SHA-256 hash of each input file."""
     versions = [
         ("polars_clustereval", __version__),
         ("duckdb", duckdb.__version__),
@@ -173,6 +173,6 @@ def list_versions(source: Source) -> list[tuple[str, str]]:
 
 
 def _hash_file(path: str) -> str:
-    """Return the SHA-256 of a file, in hexadecimal digits."""
+    """Return the SHA-256 hash of a file in hexadecimal notation."""
     with open(path, "rb") as file:  # noqa: PTH123 - file_digest takes a file
         return hashlib.file_digest(file, "sha256").hexdigest()

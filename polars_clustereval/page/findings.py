@@ -120,7 +120,7 @@ def make_findings(source: Source, options: Options, *, has_pictures: bool) -> Fi
     """Return the findings about the clustering that the options describe.
 
     If `has_pictures` is true, the findings include the tables from which pictures are drawn. Raise
-    an error if the options name neither labels nor vectors.
+    an error if the options specify neither labels nor vectors.
     """
     check_options(options)
     compute = Reports(source).compute
@@ -148,9 +148,9 @@ def make_findings(source: Source, options: Options, *, has_pictures: bool) -> Fi
 def describe_clustering(
     source: Source, options: Options, compute: Compute, *, has_pictures: bool
 ) -> Findings:
-    """Return the findings about one clustering, from the reports that `compute` returns.
+    """Return the findings about one clustering, based on the reports that `compute` returns.
 
-    The options already name the method for silhouettes. The findings have no notes, queries or
+    The options already specify the method for silhouettes. The findings have no notes, queries or
     versions, because these belong to the page as a whole.
     """
     calls = {call.report.function.__name__: call for call in list_calls(options)}
@@ -189,7 +189,7 @@ def describe_clustering(
 
 
 def check_options(options: Options) -> None:
-    """Raise an error if no page can be written about the columns that the options name."""
+    """Raise an error if no page can be written for the columns specified in the options."""
     if not options.values.keys() & {"label", "vector"}:
         raise ClusterEvalError(
             "report: expected --label, the true classes, or --vector, the points, or both"
@@ -221,10 +221,10 @@ def _add_calls_of_findings(calls: Sequence[Call], options: Options) -> list[Call
 def _list_findings(
     compute: Compute, options: Options, found: Mapping[str, pl.DataFrame]
 ) -> list[pl.DataFrame]:
-    """Return the findings on labels, if there are labels, and on points, if there are points.
+    """Return the findings on the labels, if any, and on the points, if any.
 
-    The findings on points are computed from reports that the page already has, and from the states
-    of the clusters.
+    The findings on points are computed from reports that the page already contains, and from the
+    states of the clusters.
     """
     tables = []
     if "label" in options.values:
@@ -265,10 +265,11 @@ def _list_described_columns(source: Source, options: Options) -> list[str]:
 def _describe_largest(
     source: Source, options: Options, clusters: pl.DataFrame, compute: Compute
 ) -> dict[str, str]:
-    """Return a text for each of the largest clusters that says what distinguishes it.
+    """Return, for each of the largest clusters, a text that says what distinguishes it.
 
-    The keys of the result are the names of the clusters. The texts are about the columns that the
-    options name and, if the coordinates of the vectors are in several columns, about these columns.
+    The keys of the result are the cluster names. The texts cover the columns specified in the
+    options. If the coordinates of the vectors are in several columns, these columns are covered as
+    well.
     """
     columns = _list_described_columns(source, options)
     if not columns or clusters.height < 2:
@@ -292,7 +293,7 @@ _DRAWN = ("silhouette_samples", "internal_cluster_report")
 def _compute(
     compute: Compute, calls: Mapping[str, Call], options: Options, *, has_pictures: bool
 ) -> dict[str, pl.DataFrame]:
-    """Return a dict with the rows of each report, and compute no report twice.
+    """Return a dict with the rows of each report, without computing any report twice.
 
     Exact silhouettes are computed for the clusters, or for the points if there are pictures. All
     other tables of silhouettes are derived from these silhouettes.
@@ -314,9 +315,10 @@ def _compute(
 
 
 def _list_low_points(compute: Compute, options: Options) -> pl.DataFrame:
-    """Return the points with the lowest silhouettes, the lowest first.
+    """Return the points with the lowest silhouettes, in ascending order.
 
-    The result is empty if the points have no ids, or if the page has no silhouettes of points.
+    The result is empty if the points have no ids, or if the page has no silhouettes of individual
+    points.
     """
     columns = ("id", "neighbor", "cluster", "silhouette")
     if "id" not in options.values or not (
@@ -347,7 +349,7 @@ SILHOUETTES_OF_CLUSTERS = replace(REPORTS["silhouette"], function=silhouette_clu
 
 
 def list_calls(options: Options) -> list[Call]:
-    """Return the calls of all reports that the page needs from the library."""
+    """Return the calls for all the library reports that the page needs."""
     calls = []
     if "label" in options.values:
         calls += [options.call(REPORTS["external"])]
@@ -377,7 +379,7 @@ def _has_sample(options: Options) -> bool:
 
 
 def _list_groups(tables: Tables, options: Options) -> dict[str, list[Score]]:
-    """Return all scores, grouped under the same titles as on the terminal."""
+    """Return all scores, grouped under the same titles as in the terminal output."""
     groups: dict[str, list[Score]] = {}
     silhouettes = replace(REPORTS["silhouette"], titles={"silhouette": "silhouette"})
     for row, report in (
@@ -399,8 +401,8 @@ def _list_groups(tables: Tables, options: Options) -> dict[str, list[Score]]:
 def list_headlines(row: Mapping[str, Any] | None) -> tuple[str, ...]:
     """Return the names of the scores at the top of the page.
 
-    `row` has the counts of external_report, or is None if there are no labels. Labels with few rows
-    each, as in entity resolution, have their own list of scores.
+    `row` contains the counts from external_report, or is None if there are no labels. Labels with
+    few rows each, as in entity resolution, have their own list of scores.
     """
     is_of_entities = row is not None and row["n_labels"] * FEW_ROWS > row["n"] > FEW_ROWS
     return HEADLINES_OF_ENTITIES if is_of_entities else HEADLINES
@@ -426,8 +428,8 @@ def _judge_scores(scores: Iterable[Score]) -> list[Answer]:
 def _make_score(name: str, value: Any, report: Report, tables: Tables) -> Score:
     """Return the score `name` of a report, with its meaning and a word that rates its value.
 
-    A score of labels gets its confidence interval from `tables`, if there is one. A silhouette that
-    is not exact gets its bounds or confidence limits from `tables`.
+    A score based on labels gets its confidence interval from `tables`, if there is one. A
+    silhouette that is not exact gets its bounds or confidence limits from `tables`.
     """
     number = None if value is None else float(value)
     meaning = report.meanings.get(name, Meaning("", ""))
@@ -471,7 +473,7 @@ _BY_CLUSTER = ("external_cluster_report", "internal_cluster_report", "silhouette
 
 
 def _join_cluster_tables(tables: Tables) -> pl.DataFrame:
-    """Return one row per cluster with the columns of CLUSTER_MEANINGS, the largest cluster first.
+    """Return one row per cluster with the columns in CLUSTER_MEANINGS, in descending order of size.
 
     Noise points that count as singletons are clusters without a name, so they have no row.
     """
@@ -497,12 +499,12 @@ def _join_cluster_tables(tables: Tables) -> pl.DataFrame:
 
 
 def choose_clusters(clusters: pl.DataFrame, limit: int) -> tuple[pl.DataFrame, str]:
-    """Return at most `limit` clusters of the table, and a sentence on how they were chosen.
+    """Return at most `limit` clusters from the table, and a sentence on how they were chosen.
 
-    If there are more than `limit` clusters, the first half of the result has the worst clusters,
-    and the second half has the best clusters, sorted from worst to best. Of equally good clusters,
-    the largest are chosen. If there are not more than `limit` clusters, the result has all of them,
-    and the sentence is empty.
+    If there are more than `limit` clusters, the first half of the result contains the worst
+    clusters, and the second half contains the best clusters, sorted from worst to best. Among
+    equally good clusters, the largest are chosen. If there are at most `limit` clusters, the result
+    contains all of them, and the sentence is empty.
     """
     if clusters.height <= limit:
         return clusters, ""

@@ -39,7 +39,7 @@ __all__ = [
 def write_html(findings: Findings, pictures: Mapping[str, str]) -> bytes:
     """Return a page that needs no other files.
 
-    `pictures` maps the titles of the pictures to SVG texts.
+    `pictures` maps the title of each picture to its SVG text.
     """
     shown = (f"<h2>{_text(x)}</h2>\n{_embed(x, svg)}" for x, svg in pictures.items())
     main = [
@@ -61,7 +61,7 @@ def write_html(findings: Findings, pictures: Mapping[str, str]) -> bytes:
 def write_partitions_html(partitions: Partitions) -> bytes:
     """Return a page about many clusterings.
 
-    The page has a table of all clusterings, and a section for each clustering in
+    The page contains a table of all clusterings, and a section for each clustering in
     `partitions.parts`.
     """
     title = f"<h2>Partitions, the worst first by {_text(partitions.order)}</h2>"
@@ -88,7 +88,7 @@ def _fill_page(
 ) -> bytes:
     """Return the page as HTML, given its title, head, main part and versions.
 
-    `head` is a pair of texts, which are the facts and the warnings.
+    `head` is a pair of texts: the facts and the warnings.
     """
     page = Template((files(__package__) / "template.html").read_text(encoding="utf-8"))
     values = {
@@ -103,7 +103,7 @@ def _fill_page(
 
 
 def _write_facts(facts: Iterable[tuple[str, str]]) -> str:
-    """Return facts as HTML, where each fact is a pair of a name and a text."""
+    """Return facts as HTML. Each fact is a (name, text) pair."""
     return " ".join(f"<span>{_text(name)} <b>{_text(value)}</b></span>" for name, value in facts)
 
 
@@ -118,7 +118,7 @@ def _write_cards(findings: Findings) -> str:
 
 
 def _write_queries(queries: Iterable[str]) -> str:
-    """Return the section with the SQL of a page."""
+    """Return the section that shows the SQL queries of a page."""
     text = _text("\n\n".join(queries), keep="\n")
     return (
         "<h2>SQL</h2>\n<p>The same numbers in DuckDB, after <code>.read clustereval.sql</code>, "
@@ -129,7 +129,7 @@ def _write_queries(queries: Iterable[str]) -> str:
 def _write_overview(partitions: Partitions) -> str:
     """Return the table of all partitions, with links to their sections.
 
-    A click on the head of a column sorts the table.
+    Clicking a column header sorts the table.
     """
     names = partitions.overview.columns
     head = "".join(
@@ -152,7 +152,7 @@ def _write_overview(partitions: Partitions) -> str:
 
 
 def _embed(title: str, svg: str) -> str:
-    """Return a picture as an image that is part of the page.
+    """Return a picture as an image embedded in the page.
 
     The names inside an image are separate from the names in other images, so two pictures may use
     the same names. Scripts inside an image do not run.
@@ -167,7 +167,7 @@ def name_page(findings: Findings) -> str:
 
 
 def _text(text: object, keep: str = "") -> str:
-    """Return a text for HTML, with control characters written as escapes.
+    """Return a text escaped for HTML, with control characters written as escape sequences.
 
     Control characters in `keep` are not escaped.
     """
@@ -175,15 +175,15 @@ def _text(text: object, keep: str = "") -> str:
 
 
 def _list_items(texts: list[str]) -> str:
-    """Return sentences as an HTML list, or an empty text if there are none."""
+    """Return sentences as an HTML list, or an empty string if there are none."""
     items = "".join(f"<li>{_text(text)}</li>" for text in texts)
     return f'<ul class="warnings">{items}</ul>' if texts else ""
 
 
 def _write_answers(findings: Findings, level: int = 2, suffix: str = "") -> str:
-    """Return the sentences of the page as sections of HTML, or an empty text if there are none.
+    """Return the sentences of the page as HTML sections, or an empty string if there are none.
 
-    `level` is the level of the sections' titles. `suffix` is appended to the names of the sections
+    `level` is the heading level of the sections. `suffix` is appended to the names of the sections
     to which the sentences link.
     """
     items = "".join(
@@ -209,7 +209,7 @@ def _write_answers(findings: Findings, level: int = 2, suffix: str = "") -> str:
 
 
 def _write_card(score: Score) -> str:
-    """Return a headline score as a box of HTML."""
+    """Return a headline score as an HTML box."""
     title = score.name if score.entry is None else score.entry.title
     more = [score.meaning.text, describe_range(score), describe_limits(score), score.reading]
     lines = "".join(f'<div class="more">{_text(line)}</div>' for line in more if line)
@@ -242,20 +242,20 @@ def _write_definition(score: Score) -> str:
 
 
 def describe_best(meaning: Meaning) -> str:
-    """Return in words which values of a score are good."""
+    """Return a phrase that says which values of a score are good."""
     known = {"high": "↑ higher is better", "low": "↓ lower is better", "": ""}
     return known.get(meaning.best, f"best {meaning.best}")
 
 
 def describe_limits(score: Score) -> str:
-    """Return the limits of a score in words, or an empty text if they are not known."""
+    """Return the limits of a score in words, or an empty string if they are unknown."""
     if score.lower is None or score.upper is None:
         return ""
     return f"{score.limits}: {show_number(score.lower)} to {show_number(score.upper)}"
 
 
 def _write_group(title: str, scores: list[Score]) -> str:
-    """Return the scores of a group as a table of HTML."""
+    """Return the scores of a group as an HTML table."""
     rows = "".join(
         f"<tr><td>{_text(score.name)}</td><td class='number'>{show_number(score.value)}</td>"
         f"<td>{_text(describe_limits(score))}</td><td>{_text(describe_best(score.meaning))}</td>"
@@ -271,7 +271,7 @@ def _write_group(title: str, scores: list[Score]) -> str:
 def _write_clusters(findings: Findings) -> str:
     """Return the table with a row for each cluster.
 
-    A click on the head of a column sorts the table.
+    Clicking a column header sorts the table.
     """
     frame, note = choose_clusters(findings.clusters, MAX_CLUSTERS)
     numeric = {name for name, dtype in frame.schema.items() if dtype.is_numeric()}
@@ -306,10 +306,10 @@ def _write_low_points(points: pl.DataFrame, level: int = 2) -> str:
 
 
 def _write_cells(row: Mapping[str, Any], numeric: set[str]) -> str:
-    """Return the cells of a row of a table as HTML.
+    """Return the cells of a table row as HTML.
 
-    `numeric` has the names of the columns with numbers. In other columns, the cell of a NULL is
-    empty.
+    `numeric` contains the names of the numeric columns. In the other columns, a NULL becomes an
+    empty cell.
     """
     cells = []
     for name, value in row.items():

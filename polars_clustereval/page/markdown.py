@@ -1,8 +1,8 @@
 """Markdown: the findings of the command ``report`` for a pull request or a chat, without pictures.
 
-Every text is escaped where it is inserted. In the package's own texts, Markdown marks are escaped.
-The user's names are written as code, word by word, if they contain a mark, because renderers may
-interpret HTML, links, bare addresses, mentions or emphasis everywhere except in code.
+Every text is escaped where it is inserted. In the package's own texts, Markdown characters are
+escaped. In the user's names, words that contain such characters are written as code, because
+renderers may interpret HTML, links, bare addresses, mentions or emphasis everywhere except in code.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def write_markdown(findings: Findings) -> bytes:
 def write_partitions_markdown(partitions: Partitions) -> bytes:
     """Return the findings about many clusterings as Markdown.
 
-    The text has a table of all clusterings, and a section for each clustering in
+    The text contains a table of all clusterings, and a section for each clustering in
     `partitions.parts`.
     """
     parts = [f"# {_name(partitions.title)}", _join_facts(partitions.facts)]
@@ -68,14 +68,14 @@ def write_partitions_markdown(partitions: Partitions) -> bytes:
 
 
 def _join_facts(facts: Iterable[tuple[str, str]]) -> str:
-    """Return facts as a line, where each fact is a pair of a name and a text."""
+    """Return facts as a single line. Each fact is a (name, text) pair."""
     return ", ".join(f"{name} **{_name(value)}**" for name, value in facts)
 
 
 def _sections(findings: Findings, level: int = 2) -> list[str]:
-    """Return the sentences of the page as lists below their titles.
+    """Return the sentences of the page as lists under their headings.
 
-    The last title is Scores, which has no list.
+    The last heading, Scores, has no list.
     """
     mark = "#" * level
     described = [f"**Cluster {_name(x)}**: {_name(y)}" for x, y in findings.descriptions.items()]
@@ -139,7 +139,7 @@ def _table_of(frame: pl.DataFrame) -> str:
 
 
 def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Return a table of cells that are already Markdown."""
+    """Return a table of cells that already contain Markdown."""
     names = list(head)
     lines = [names, ["---"] * len(names), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
@@ -151,7 +151,7 @@ def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def _own(text: str) -> str:
-    """Return one of the package's own texts as part of a line, with Markdown marks escaped."""
+    """Return one of the package's own texts as part of a line, with Markdown characters escaped."""
     return re.sub(r"[\\`*_\[\]|#<&]", r"\\\g<0>", text)
 
 
@@ -165,10 +165,10 @@ _LIVE = re.compile(
 
 
 def _name(text: str) -> str:
-    """Return a text with the user's names as part of a line.
+    """Return a text that contains the user's names, as part of a line.
 
-    Words that contain marks are written as code. The punctuation around a word stays outside the
-    code.
+    Words that contain Markdown characters are written as code. The punctuation around a word stays
+    outside the code.
     """
     words = escape_controls(text).strip().split(" ")
     return " ".join(_code_word(word) if _LIVE.search(word) else word for word in words)
@@ -187,15 +187,18 @@ def _code_word(word: str) -> str:
 
 
 def _code(text: str) -> str:
-    """Return a text without blanks as code, or an empty text if it is empty.
+    """Return a text without spaces as code, or an empty string if the text is empty.
 
-    A pipe ends a cell of a table even within code, so pipes are written between pieces of code.
+    A pipe ends a table cell even within code, so pipes are written outside the code.
     """
     return "&#124;".join(_code_span(piece) for piece in text.split("|"))
 
 
 def _code_span(text: str) -> str:
-    """Return a text without pipes as code, enclosed in more backticks than it has in a row."""
+    """Return a text without pipes as code.
+
+    The enclosing backticks outnumber the longest run of backticks in the text.
+    """
     if not text:
         return ""
     marks = "`" * (_longest_run(text) + 1)
@@ -204,7 +207,10 @@ def _code_span(text: str) -> str:
 
 
 def _fence(text: str) -> str:
-    """Return SQL as a block of code, enclosed in more backticks than it has in a row."""
+    """Return SQL as a code block.
+
+    The enclosing backticks outnumber the longest run of backticks in the SQL.
+    """
     marks = "`" * max(_longest_run(text) + 1, 4)
     lines = "\n".join(map(escape_controls, text.split("\n")))
     return f"{marks}sql\n{lines}\n{marks}"

@@ -1,4 +1,4 @@
-"""Numbers: how a page shows them."""
+"""Numbers: the format in which a page shows numbers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["show_number"]
 
 
 def show_number(value: Any) -> str:
-    """Return a number as text, with four significant digits, or in full if it is whole.
+    """Return a number as text with four significant digits, or in full if it is a whole number.
 
     None is shown as –.
     """

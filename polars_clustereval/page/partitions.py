@@ -1,8 +1,8 @@
 """Partitions: the command ``report`` for many clusterings, such as one for each region.
 
-A table has one row for each clustering, the worst first. Each of the worst clusterings also gets a
-section with the content of a page about that clustering. Each report is computed once, for all
-clusterings together.
+A table has one row for each clustering, with the worst clusterings first. Each of the worst
+clusterings also gets a section with the content of a page about that clustering. Each report is
+computed once, for all clusterings together.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ MOST_PARTS = 50
 
 
 class Part(NamedTuple):
-    """A partition that gets a section."""
+    """A partition that has its own section on the page."""
 
     name: str
     findings: Findings
@@ -75,7 +75,7 @@ class Partitions(NamedTuple):
 
 
 class _Overview(NamedTuple):
-    """The partitions with their counts and scores, the worst first."""
+    """The partitions with their counts and scores, sorted from worst to best."""
 
     #: The columns of the partitions, n, n_clusters and scores.
     rows: pl.DataFrame
@@ -126,9 +126,10 @@ def make_partitions(source: Source, options: Options) -> Partitions:
 
 
 def _choose_method_of_all(reports: Reports, options: Options) -> tuple[Options, str]:
-    """Choose one method for the silhouettes of all partitions, as choose_method does for one.
+    """Choose one silhouette method for all partitions, as choose_method does for one clustering.
 
-    Return the options with this method, and a sentence if the method draws a sample.
+    Return the options with this method, and a sentence about the method. The sentence is empty
+    unless the method draws a sample.
     """
     if "vector" not in options.values:
         return options, ""
@@ -139,7 +140,7 @@ def _choose_method_of_all(reports: Reports, options: Options) -> tuple[Options, 
 
 
 def _compared_calls(options: Options) -> list[Call]:
-    """Return the calls of the reports for the overview, with the reports on points last."""
+    """Return the report calls for the overview, with the reports on points last."""
     calls = [options.call(REPORTS["external"])] if "label" in options.values else []
     if "vector" in options.values:
         calls.append(options.call(REPORTS["internal"]))
@@ -152,7 +153,7 @@ def _compared_calls(options: Options) -> list[Call]:
 def _compare_partitions(
     reports: Reports, calls: Sequence[Call], keys: Sequence[str], chosen: Sequence[str] | None
 ) -> _Overview:
-    """Return the partitions with their counts and scores, the worst first.
+    """Return the partitions with their counts and scores, sorted from worst to best.
 
     `chosen` lists the names of the scores. By default, the scores are those at the top of a page.
     Partitions without rows in a report, such as those without labels, come last.
@@ -194,7 +195,7 @@ def _compare_partitions(
 def _average_clusters(table: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """Return one row per partition, with the silhouettes of clusters averaged over points.
 
-    A table without the column cluster is returned unchanged.
+    A table without a `cluster` column is returned unchanged.
     """
     if "cluster" not in table.columns:
         return table
@@ -228,7 +229,7 @@ def _warn_of_parts(overview: _Overview, n_shown: int, n_missing: int) -> list[st
 def _list_facts_of_all(
     source: Source, options: Options, rows: pl.DataFrame, keys: Sequence[str]
 ) -> list[tuple[str, str]]:
-    """Return the input and the options that affect the results, as pairs of a name and a text."""
+    """Return the input and the options that affect the results, as (name, text) pairs."""
     return [
         ("data", source.name),
         ("partitions", f"{rows.height:,}"),
@@ -243,7 +244,7 @@ def _list_facts_of_all(
 
 
 def _name_part(keys: Sequence[str], values: Sequence[Any]) -> str:
-    """Return a name for a partition that lists its columns and their values."""
+    """Return a name for a partition that lists the partition columns and their values."""
     texts = ["NULL" if value is None else str(value) or "(empty)" for value in values]
     if len(keys) == 1:
         return f"{keys[0]} {texts[0]}"

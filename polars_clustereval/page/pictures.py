@@ -58,8 +58,8 @@ class Pictures(NamedTuple):
 def draw_pictures(source: Source, options: Options, findings: Findings) -> Pictures:
     """Return the charts of a clustering.
 
-    Raise an error if the extra for pictures is not installed. A chart that has nothing to show is
-    left out. Examples are silhouettes that are not defined, and the centroid of a single cluster.
+    Raise an error if the extra for pictures is not installed. Charts with nothing to show are left
+    out, for example if silhouettes are undefined or if there is only a single centroid.
     """
     try:
         import vl_convert  # noqa: F401 - the rendering imports it again
@@ -84,7 +84,7 @@ def draw_pictures(source: Source, options: Options, findings: Findings) -> Pictu
 
 
 def _draw_point_charts(source: Source, options: Options, findings: Findings) -> dict[str, Any]:
-    """Return the charts of points by their titles, drawn from the tables of the page."""
+    """Return a mapping from titles to charts of points, drawn from the tables of the page."""
     from polars_clustereval.plots import centroids, projection, silhouette
 
     charts = {}
@@ -116,10 +116,10 @@ def _draw_point_charts(source: Source, options: Options, findings: Findings) -> 
 def _name_as_polars(
     tables: Mapping[str, pl.DataFrame], source: Source, cluster: str
 ) -> dict[str, pl.DataFrame]:
-    """Return the tables with their clusters as Polars reads and sorts them.
+    """Return the tables with their clusters as Polars would read and sort them.
 
-    DuckDB reads a duration in a Parquet file as a number, a time in the user's time zone, and an
-    Enum as a text.
+    When DuckDB reads a Parquet file, it returns durations as numbers, times in the user's time
+    zone, and Enum values as text.
     """
     rows = scan_files(source)
     if rows is None:  # DuckDB reads the file for both engines
@@ -142,7 +142,7 @@ def _name_as_polars(
 def _render(specifications: Mapping[str, str]) -> Pictures:
     """Render charts as SVG pictures.
 
-    `specifications` maps the titles of the charts to Vega-Lite texts.
+    `specifications` maps the title of each chart to its Vega-Lite specification.
     """
     import vl_convert
 
@@ -152,7 +152,7 @@ def _render(specifications: Mapping[str, str]) -> Pictures:
 
 
 def _is_memory_limited() -> bool:
-    """Return whether the address space of this process is limited, such as by ``ulimit -v``."""
+    """Return whether the address space of this process is limited, for example by ``ulimit -v``."""
     try:
         from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit
     except ImportError:  # Windows has no such limit
@@ -170,7 +170,7 @@ json.dump({title: vegalite_to_svg(vl_spec=chart) for title, chart in charts.item
 
 
 def _render_apart(specifications: Mapping[str, str]) -> Pictures:
-    """Render charts as SVG pictures in another process.
+    """Render charts as SVG pictures in a separate process.
 
     The renderer reserves much more address space than it uses. If the renderer cannot get this
     space, it ends its process instead of raising an error.
@@ -198,7 +198,7 @@ _MISSING = (
 
 
 def _call_plot(plot: Callable[..., Any], rows: Any, given: dict[str, Any]) -> Any:
-    """Call a plot function with the given arguments that it takes, and return its chart."""
+    """Call a plot function with the given arguments that it accepts, and return its chart."""
     known = given.keys() & signature(plot).parameters.keys()
     return _pad(plot(rows, **{name: given[name] for name in known}))
 

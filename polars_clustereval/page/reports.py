@@ -50,7 +50,7 @@ class Reports:
         self._rows: dict[_Asked, pl.DataFrame] = {}
 
     def compute(self, call: Call, columns: Sequence[str] | None = None) -> pl.DataFrame:
-        """Return the rows of a report with the given columns, or with all columns by default."""
+        """Return the rows of a report, with the given columns or, by default, with all columns."""
         asked = _describe_asked(call, columns)
         if asked not in self._rows:
             self._rows[asked] = ENGINES[call.engine]([self._source], call, columns)
@@ -58,12 +58,12 @@ class Reports:
 
 
 class PartReports:
-    """The reports on groups of rows of one input, computed for all groups together."""
+    """The reports on groups of rows in one input, computed for all groups at once."""
 
     def __init__(self, source: Source, parts: pl.DataFrame) -> None:
         """Start without any computed reports.
 
-        Each row of `parts` has the values that define one group.
+        Each row of `parts` contains the values that define one group.
         """
         self._reports = Reports(source)
         self._parts = parts.with_row_index(_PART)

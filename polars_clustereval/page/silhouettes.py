@@ -1,8 +1,8 @@
-"""Silhouettes: how a page computes them, and tables that follow from the silhouettes of points.
+"""Silhouettes: how a page computes silhouettes and derives tables from them.
 
 Computing the distances between points takes longer than everything else on a page. Therefore, the
-silhouettes are computed only once. If all silhouettes would take too long, only those of a sample
-are computed.
+silhouettes are computed only once. If computing all silhouettes would take too long, only those of
+a sample are computed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def choose_method(options: Options, counts: Mapping[str, Any]) -> tuple[Options,
     """Return the options with a method for silhouettes, and a sentence about the method.
 
     The sentence is empty unless the method draws a sample. `counts` is the row of internal_report.
-    If the user has chosen a method or a tolerance, it is kept.
+    If the user has chosen a method or a tolerance, this choice is kept.
     """
     call = options.call(REPORTS["samples"])
     growth = growth_of("silhouette_samples", call.arguments)
@@ -65,9 +65,9 @@ def choose_method(options: Options, counts: Mapping[str, Any]) -> tuple[Options,
 
 
 def describe_method(values: Mapping[str, Any], n: int) -> str:
-    """Return in words how the silhouettes of n points were computed.
+    """Return a phrase that says how the silhouettes of n points were computed.
 
-    `values` maps the names of the options to their values.
+    `values` maps option names to their values.
     """
     method = values.get("method", "exact").lower()
     if method == "sample":

@@ -1,7 +1,7 @@
 """Charts of the reports, drawn with Altair, which the extra ``plot`` installs.
 
 Each function takes a Polars DataFrame or LazyFrame, or a DuckDB relation. The numbers are computed
-with the functions of this package, and a chart draws a few hundred aggregated rows, however many
+by the functions of this package. Each chart draws a few hundred aggregated rows, no matter how many
 points you have. The functions are also methods of the namespace ``clustereval``, as in
 ``frame.clustereval.silhouette_plot(...)``.
 

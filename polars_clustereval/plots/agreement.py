@@ -51,7 +51,7 @@ def agreement_plot(
     require_same_ids: bool = False,
     max_runs: int = 30,
 ) -> alt.LayerChart:
-    """Draw the agreement of every pair of runs as a heat map.
+    """Draw the agreement between each pair of runs as a heat map.
 
     Parameters
     ----------
@@ -61,25 +61,25 @@ def agreement_plot(
     id, run, cluster, noise, noise_as, average_method, beta, require_same_ids
         As in run_agreement, which computes the scores.
     metric : str
-        The name of a metric of external_report. If you pass rows of run_agreement, pass the metric
-        with which their scores were computed.
+        The name of a metric in external_report. If you pass rows from run_agreement, pass the
+        metric that was used to compute their scores.
     max_runs : int
-        The maximum number of runs to draw, from 2 to 60. If there are more runs, the first runs are
-        drawn, and pairs with other runs are left out.
+        The maximum number of runs to draw, from 2 to 60. If there are more runs, only the first
+        runs are drawn, and pairs that include other runs are left out.
 
     Returns
     -------
     altair.LayerChart
-        A heat map with one cell per pair of runs. run_1 is on the vertical axis, and run_2 is on
-        the horizontal axis. The order of the two runs matters if the metric is not symmetric. Pairs
+        A heat map with one cell per pair of runs. The vertical axis shows run_1, and the horizontal
+        axis shows run_2. The order of the two runs matters if the metric is not symmetric. Pairs
         without a score are white.
 
     Raises
     ------
     ClusterEvalError
         For the same reasons as run_agreement. The error is also raised if you pass only some of id,
-        run and cluster, if rows of run_agreement lack a column or come from several partitions, if
-        there are fewer than 2 runs, or if max_runs is out of range.
+        run and cluster, if the rows from run_agreement lack a column or come from several
+        partitions, if there are fewer than 2 runs, or if max_runs is out of range.
     ImportError
         If altair is not installed.
 
@@ -124,7 +124,7 @@ def agreement_plot(
 
 
 def _draw_pairs(pairs: pl.DataFrame, metric: str, limit: int) -> alt.LayerChart:
-    """Return a heat map of the rows of run_agreement."""
+    """Return a heat map of the rows from run_agreement."""
     import altair as alt
 
     runs = pl.concat([pairs["run_1"], pairs["run_2"].rename("run_1")]).unique().sort()

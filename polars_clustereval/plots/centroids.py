@@ -54,7 +54,7 @@ _DRAWN_COLUMNS = (
 class _Map(NamedTuple):
     """A map of the centroids, with the limits of its axes.
 
-    `coordinates` has shape (k, 2) for k centroids. `domains` are the limits of the two axes.
+    `coordinates` has shape (k, 2) for k centroids. `domains` contains the limits of the two axes.
     `share` is the share of the squared distances that the map shows.
     """
 
@@ -77,10 +77,10 @@ def centroid_plot(
     max_clusters: int = 30,
     missing: Missing = "error",
 ) -> alt.LayerChart:
-    """Draw a map of the centroids, by classical multidimensional scaling of their distances.
+    """Draw a map of the centroids by classical multidimensional scaling of their distances.
 
-    For euclidean distances, the map is the principal component analysis of the centroids. The area
-    of a circle shows the size of its cluster, and a line leads to the nearest cluster.
+    For Euclidean distances, the map is a principal component analysis of the centroids. The area of
+    a circle shows the size of its cluster, and a line connects each cluster to its nearest cluster.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def centroid_plot(
     Returns
     -------
     altair.LayerChart
-        Both axes have the same scale. The subtitle states which share of the squared distances the
+        Both axes have the same scale. The subtitle states what share of the squared distances the
         map shows. Noise points that count as singletons are drawn as separate gray circles.
 
     Raises
@@ -144,10 +144,10 @@ def centroid_plot(
 
 
 def draw_centroids(clusters: pl.DataFrame, options: PointOptions, limit: int) -> alt.LayerChart:
-    """Return the chart of centroid_plot for the rows of internal_cluster_report.
+    """Return the chart of centroid_plot for the rows from internal_cluster_report.
 
-    `options` are the options with which the rows were computed. Only the `limit` largest clusters
-    are drawn.
+    `options` contains the options that were used to compute the rows. Only the `limit` largest
+    clusters are drawn.
     """
     if clusters.is_empty():
         raise ClusterEvalError("frame: expected points with a vector and a cluster, got none")
@@ -183,11 +183,12 @@ def _map_centroids(clusters: pl.DataFrame, options: PointOptions) -> _Map:
 
 
 def scale_distances(squares: Floats) -> tuple[Floats, float]:
-    """Return two coordinates for each of k objects, by classical scaling of squared distances.
+    """Return two coordinates for each of k objects, computed by classical scaling of `squares`.
 
-    `squares` has shape (k, k), and the coordinates have shape (k, 2). The second result is the
-    share of the first two eigenvalues in the sum of the positive ones, or 1 if no eigenvalue is
-    positive. The coordinate that is farthest from 0 is positive in both dimensions.
+    `squares` contains the squared distances and has shape (k, k). The coordinates have shape (k,
+    2). The second result is the sum of the two largest eigenvalues divided by the sum of all
+    positive eigenvalues, or 1 if no eigenvalue is positive. In each dimension, the coordinate
+    farthest from 0 is positive.
 
     >>> import numpy as np
     >>> coordinates, share = scale_distances(np.array([[0.0, 9.0], [9.0, 0.0]]))
@@ -219,8 +220,8 @@ def _equal_domains(coordinates: Floats) -> list[list[float]]:
 def _name_clusters(clusters: pl.DataFrame) -> pl.DataFrame:
     """Return the clusters with their names, and the names and places of their nearest clusters.
 
-    The new columns are name, nearest_name, is_named and nearest_place. nearest_place is the row
-    number of the nearest cluster, or NULL if that cluster is not drawn.
+    The new columns are name, nearest_name, is_named and nearest_place. The column nearest_place
+    contains the row number of the nearest cluster, or NULL if that cluster is not drawn.
     """
     both = pl.concat([clusters["cluster"], clusters["nearest_cluster"].rename("cluster")])
     values = both.unique().sort(nulls_last=True)
@@ -244,7 +245,7 @@ def _name_clusters(clusters: pl.DataFrame) -> pl.DataFrame:
 
 
 def _make_lines(clusters: pl.DataFrame, coordinates: Floats) -> pl.DataFrame:
-    """Return the two ends of a line from each cluster to its nearest cluster, and their distance.
+    """Return the endpoints of a line from each cluster to its nearest cluster, and the distance.
 
     There is a line only if both clusters are drawn.
     """
@@ -288,7 +289,7 @@ def _draw_map(
 def _draw_circles(
     clusters: pl.DataFrame, coordinates: Floats, x: alt.X, y: alt.Y
 ) -> list[alt.Chart]:
-    """Return layers with the circles of the clusters, their names and their nearest distances."""
+    """Return layers with the circles of the clusters, their names, and the nearest distances."""
     import altair as alt
 
     rows = clusters.select(

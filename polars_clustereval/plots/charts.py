@@ -1,7 +1,7 @@
-"""The code that all charts share: it reads frames, names values, folds groups and writes titles.
+"""Code shared by all charts, for reading frames, naming values, folding groups and writing titles.
 
-The fields of a chart have fixed names, and the user's values are used only as data, because
-Vega-Lite interprets dots and brackets in field names, and reads some texts as expressions.
+The fields of a chart have fixed names, and the user's values are used only as data. The reason is
+that Vega-Lite interprets dots and brackets in field names and reads some texts as expressions.
 """
 
 from __future__ import annotations
@@ -74,11 +74,11 @@ def to_lazy(frame: Any) -> pl.LazyFrame:
 
 
 def are_given(table: str, **columns: object) -> bool:
-    """Return whether the user has named the columns that `table` reads.
+    """Return whether the user has specified the columns that `table` reads.
 
-    If the user has named no columns, the frame has rows that `table` returned. `columns` maps the
-    names of the parameters to the user's arguments. Raise an error if only some of these arguments
-    are given.
+    If the user has not specified any columns, the frame must contain rows that `table` returned.
+    `columns` maps the names of the parameters to the user's arguments. Raise an error if only some
+    of these arguments are given.
     """
     missing = [name for name, value in columns.items() if value is None]
     if 0 < len(missing) < len(columns):
@@ -92,11 +92,11 @@ def are_given(table: str, **columns: object) -> bool:
 def read_rows(
     frame: Any, table: str, columns: Sequence[str], keys: Sequence[str], arguments: str
 ) -> pl.DataFrame:
-    """Return the `columns` of a frame that has rows of `table`.
+    """Return the given columns of a frame that contains rows returned by `table`.
 
-    Raise an error if a column is missing. Also raise an error if a value of `keys` occurs in
-    several rows, as in the rows of several partitions. `arguments` names the arguments that the
-    user must pass for a frame with other rows.
+    Raise an error if a column is missing. Also raise an error if several rows have the same values
+    of `keys`, as happens if the rows come from several partitions. `arguments` lists the arguments
+    that the user must pass if the frame contains other rows.
     """
     lazy = to_lazy(frame)
     present = lazy.collect_schema().names()
@@ -119,7 +119,7 @@ def read_rows(
 
 
 def check_limit(parameter: str, value: Any, most: int, least: int = 1) -> int:
-    """Return `value` as an int, or raise an error unless it is from `least` to `most`.
+    """Return `value` as an int, or raise an error if it is not between `least` and `most`.
 
     `value` is the user's limit on how much a chart draws.
     """
@@ -136,10 +136,10 @@ def check_limit(parameter: str, value: Any, most: int, least: int = 1) -> int:
 
 
 def show_name(value: object, longest: int = _LONGEST_NAME) -> str:
-    r"""Return a user's value as a text that is safe in charts of any format.
+    r"""Return a user's value as text that is safe in charts of any format.
 
     The text has at most `longest` characters. Control characters become escapes such as ``\x1b``,
-    because the renderer of PNG aborts the process when it finds characters that XML forbids. Altair
+    because the PNG renderer aborts the process when it finds characters that XML forbids. Altair
     writes data into HTML pages unchanged, so ``</script>`` gets a backslash, as it would in
     JavaScript. Long texts are shortened in the middle, because a user's names often begin with the
     same characters.
@@ -156,7 +156,7 @@ def show_name(value: object, longest: int = _LONGEST_NAME) -> str:
 
 
 def name_values(values: pl.Series, longest: int = _LONGEST_NAME) -> list[str]:
-    """Return a text for each value, with different texts for different values.
+    """Return a name for each value, so that different values have different names.
 
     >>> name_values(pl.Series(["(none)", None, "b"]))
     ['(none)', '(none) (2)', 'b']
@@ -178,11 +178,11 @@ def name_values(values: pl.Series, longest: int = _LONGEST_NAME) -> list[str]:
 
 
 class Groups(NamedTuple):
-    """The values that a chart shows in groups of their own, and one group for all other values.
+    """The values that a chart shows as separate groups, and one group for all other values.
 
-    places has one row per value, with the columns value and place. place is the number of the
-    value's group, from 0. names lists the names of the groups. n_folded is the number of values in
-    the group of all other values, or 0 if there is no such group.
+    `places` has one row per value, with the columns value and place. The column place contains the
+    number of the value's group, counted from 0. `names` lists the names of the groups. `n_folded`
+    is the number of values in the group of all other values, or 0 if there is no such group.
     """
 
     places: pl.DataFrame
@@ -198,9 +198,9 @@ class Groups(NamedTuple):
 def fold_groups(rows: pl.DataFrame, column: str, size: pl.Expr, limit: int) -> Groups:
     """Return a group for each of the `limit` largest values of a column, and one for the rest.
 
-    The groups are sorted by value. `size` is an aggregate over the rows of a value. Of equally
-    large values, the lowest are kept. If the rest is a single value, it keeps its own name, which
-    takes no more room than a group for the rest.
+    The groups are sorted by value. `size` is an aggregate over all rows with the same value. If
+    values are equally large, the lowest of them are kept. If the rest consists of a single value,
+    this value keeps its own name, because it takes up no more space than a group for the rest.
     """
     sizes = rows.group_by(value=column).agg(size=size)
     sizes = sizes.sort("size", "value", descending=[True, False], nulls_last=True)
@@ -222,10 +222,10 @@ def fold_groups(rows: pl.DataFrame, column: str, size: pl.Expr, limit: int) -> G
 
 
 def inline_data(rows: pl.DataFrame) -> alt.InlineData:
-    """Return the rows as data that is part of the specification of a chart.
+    """Return the rows as data embedded in the specification of a chart.
 
-    Numbers are rounded to 12 digits, because the order of sums, and therefore the last digits, may
-    differ between two calls.
+    Numbers are rounded to 12 digits, because the order of summation, and therefore the last digits,
+    may differ between two calls.
     """
     import altair as alt
 
@@ -239,7 +239,7 @@ def round_limit(x: float) -> float:
 
 
 def make_title(text: str, *notes: str) -> alt.TitleParams:
-    """Return a title, with each note that is not empty on a line of its own below it."""
+    """Return a title, with each nonempty note on a separate line below it."""
     import altair as alt
 
     lines = [note for note in notes if note]
@@ -247,9 +247,9 @@ def make_title(text: str, *notes: str) -> alt.TitleParams:
 
 
 def count(n: int, noun: str, nouns: str | None = None) -> str:
-    """Return a number with its noun as text, such as '3 clusters'.
+    """Return a number and its noun as text, such as '3 clusters'.
 
-    `nouns` is the plural if it is irregular.
+    `nouns` is the plural of the noun if it is irregular.
 
     >>> count(1, "cluster"), count(1797, "point"), count(2, "criterion", "criteria")
     ('1 cluster', '1,797 points', '2 criteria')
@@ -258,7 +258,7 @@ def count(n: int, noun: str, nouns: str | None = None) -> str:
 
 
 def count_format(largest: float) -> str:
-    """Return the format of counts up to `largest`.
+    """Return the number format for counts up to `largest`.
 
     Large counts get suffixes such as k and M.
     """
@@ -268,6 +268,6 @@ def count_format(largest: float) -> str:
 def label_angle(names: Sequence[str]) -> int:
     """Return the angle of the names on a horizontal axis.
 
-    Names that need more room are slanted.
+    If the names are too long to fit horizontally, they are slanted.
     """
     return 0 if max(map(len, names), default=0) <= 3 else -45

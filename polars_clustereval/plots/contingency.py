@@ -62,8 +62,8 @@ def contingency_plot(
         clusters are drawn. If several others remain, they are combined into one row or column named
         other.
     normalize : {'label', 'cluster', 'all'}, optional
-        Draw each cell as a percentage of the rows of its label, of the rows of its cluster, or of
-        all rows. By default, the counts are drawn.
+        Whether to draw each cell as a percentage of the rows with its label, of the rows in its
+        cluster, or of all rows. By default, the counts are drawn.
 
     Returns
     -------
@@ -116,7 +116,7 @@ def contingency_plot(
 
 
 def _add_noise(clusters: Groups, noise: pl.DataFrame) -> Groups:
-    """Return the groups of clusters, with a last group for noise if there are noise cells."""
+    """Return the groups of clusters, followed by a group for noise if there are noise cells."""
     if noise.is_empty():
         return clusters
     *names, name = name_values(pl.Series([*clusters.names, "noise"]))
@@ -125,11 +125,12 @@ def _add_noise(clusters: Groups, noise: pl.DataFrame) -> Groups:
 
 
 def _count_groups(cells: pl.DataFrame, labels: Groups, clusters: Groups) -> pl.DataFrame:
-    """Return one row per pair of a label group and a cluster group that share rows.
+    """Return one row for each pair of a label group and a cluster group with rows in common.
 
-    row and column are the numbers of the two groups, and label and cluster are their names. n is
-    the number of rows that the groups share. label_share, cluster_share and all_share are the
-    shares of these rows among the rows of the label, of the cluster, and of the whole table.
+    The columns row and column contain the numbers of the two groups, and label and cluster contain
+    their names. The column n contains the number of rows that the groups have in common. The
+    columns label_share, cluster_share and all_share contain n as a share of the rows with the
+    label, of the rows in the cluster, and of all rows.
     """
     counts = cells.group_by("row", "column").agg(pl.col("n").sum()).sort("row", "column")
     n = pl.col("n")
@@ -167,7 +168,7 @@ def _draw_cells(
 ) -> alt.LayerChart:
     """Return the heat map of the cells, with their counts or shares if there is room.
 
-    `sides` has the groups of labels and the groups of clusters.
+    `sides` is a pair of the groups of labels and the groups of clusters.
     """
     import altair as alt
 

@@ -67,25 +67,25 @@ def elbow_plot(
     Parameters
     ----------
     frame : DataFrame, LazyFrame or DuckDBPyRelation
-        One row per point and value of k. If you leave out vector, cluster and k, pass the rows that
-        elbow returns.
+        One row for each combination of point and k. If you leave out vector, cluster and k, pass
+        the rows that elbow returns.
     vector, cluster, k, distance, p, center, noise, noise_as, weights, silhouette, missing
         As in elbow, which computes the curves.
 
     Returns
     -------
     altair.ConcatChart
-        The curves of ssw and explained_variance have a mark at the first knee that Kneedle finds.
-        The curves of silhouette, calinski_harabasz_score, davies_bouldin_score,
-        krzanowski_lai_index, hartigan_index and jump have a mark at the k that choose_k recommends
-        by that criterion. A curve without any value is left out.
+        The curves of ssw and explained_variance are marked at the first knee that Kneedle finds.
+        The other curves show silhouette, calinski_harabasz_score, davies_bouldin_score,
+        krzanowski_lai_index, hartigan_index and jump. Each of these curves is marked at the k that
+        choose_k recommends for this criterion. A curve without any value is left out.
 
     Raises
     ------
     ClusterEvalError
         For the same reasons as elbow. The error is also raised if you pass only some of vector,
-        cluster and k, if rows of elbow lack a column or come from several partitions, or if there
-        are no rows.
+        cluster and k, if the rows from elbow lack a column or come from several partitions, or if
+        there are no rows.
     ImportError
         If altair is not installed.
 
@@ -128,7 +128,7 @@ def elbow_plot(
 
 
 def _draw_curves(rows: pl.DataFrame) -> alt.ConcatChart:
-    """Return a chart with one panel per curve, from the rows of elbow."""
+    """Return a chart with one panel per curve, drawn from the rows of elbow."""
     import altair as alt
 
     choices = dict(choose_k(rows).select("criterion", "k").iter_rows())
@@ -153,7 +153,7 @@ def _draw_curves(rows: pl.DataFrame) -> alt.ConcatChart:
 
 
 def _count_choices(choices: Sequence[int | None]) -> str:
-    """Return in words how many criteria recommend each k.
+    """Return a text that says how many criteria recommend each k.
 
     The text is empty if no criterion recommends a k.
     """
@@ -166,7 +166,7 @@ def _count_choices(choices: Sequence[int | None]) -> str:
 
 
 def _draw_curve(rows: pl.DataFrame, field: str, title: str, choice: int | None) -> alt.LayerChart:
-    """Return the curve of a column of `rows` by k, with a mark at the chosen k if there is one."""
+    """Return the curve of a column of `rows` over k, with a mark at the chosen k, if any."""
     import altair as alt
 
     x = alt.X(

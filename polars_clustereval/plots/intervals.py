@@ -58,23 +58,23 @@ def interval_plot(
     label, cluster, weight, noise, noise_as, average_method, beta, adjusted, confidence
         As in external_intervals, which computes the intervals.
     metrics : sequence of str, optional
-        Names of the metrics to draw, in this order. The default is all scores that have a best
-        value of 1 and a value and interval between -1 and 1, in the order of the rows. Distances
-        and entropies are left out, because 1 is not their best value.
+        Names of the metrics to draw, in this order. By default, the metrics are those with a best
+        value of 1 and with a value and interval between -1 and 1, in the order of the rows.
+        Distances and entropies are left out, because 1 is not their best value.
 
     Returns
     -------
     altair.LayerChart
         A chart with one row per metric. A score without an interval is drawn as a hollow point, but
-        only if you name it in `metrics`, or if no score has an interval. A score without a value is
+        only if you list it in `metrics` or if no score has an interval. A score without a value is
         left out. Unless you pass `metrics`, the subtitle states how many metrics are left out.
 
     Raises
     ------
     ClusterEvalError
         For the same reasons as external_intervals. The error is also raised if you pass only one of
-        label and cluster, if rows of intervals lack a column or come from several partitions, if
-        metrics has an unknown name, or if no score is left.
+        label and cluster, if the rows of intervals lack a column or come from several partitions,
+        if metrics contains an unknown name, or if no score is left.
     ImportError
         If altair is not installed.
 
@@ -112,7 +112,7 @@ def interval_plot(
 
 
 def _choose_metrics(rows: pl.DataFrame, metrics: Sequence[str] | None) -> pl.DataFrame:
-    """Return the rows of the metrics to draw, in order, without metrics that have no value."""
+    """Return the rows for the metrics to draw, in order, without metrics that have no value."""
     if metrics is None:
         from polars_clustereval.catalogue import entries  # which the package imports when asked
 
@@ -140,7 +140,7 @@ def _choose_metrics(rows: pl.DataFrame, metrics: Sequence[str] | None) -> pl.Dat
 
 
 def _left_out(rows: pl.DataFrame, chosen: pl.DataFrame, metrics: Sequence[str] | None) -> str:
-    """Return in words how many metrics are left out, and why.
+    """Return a text that says how many metrics are left out and why.
 
     The text is empty if no metric is left out, or if the user chose the metrics.
     """
@@ -150,7 +150,7 @@ def _left_out(rows: pl.DataFrame, chosen: pl.DataFrame, metrics: Sequence[str] |
 
 
 def _draw_intervals(rows: pl.DataFrame, level: str, left_out: str) -> alt.LayerChart:
-    """Return the chart of the rows of external_intervals."""
+    """Return the chart for the rows from external_intervals."""
     import altair as alt
 
     names = pl.Series("metric", name_values(rows["metric"], 60))

@@ -47,7 +47,7 @@ _MOST_POINTS = 20_000
 
 
 class PointSample(NamedTuple):
-    """A random sample of points, and the number of all points."""
+    """A random sample of points, and the total number of points."""
 
     #: One row per point: cluster, is_noise and the coordinates x_0, x_1, ...
     points: pl.DataFrame
@@ -58,8 +58,8 @@ class _Projection(NamedTuple):
     """A map of points and centers along two directions, with the limits of its axes.
 
     `points` has shape (m, 2) for m points, and `centers` has shape (k, 2) for k centers. `shares`
-    are the shares of the variance in the two directions. `domains` are the limits of both axes,
-    which have the same scale.
+    contains the shares of the variance in the two directions. `domains` contains the limits of the
+    two axes, which have the same scale.
     """
 
     points: Floats
@@ -84,9 +84,9 @@ def projection_plot(
     random_state: int = 0,
     missing: Missing = "error",
 ) -> alt.LayerChart:
-    """Draw a sample of the points, and the centers, along the first two principal components.
+    """Draw a sample of points and the cluster centers along the first two principal components.
 
-    The principal components are the directions in which the points of the sample vary most.
+    The principal components are the directions in which the points in the sample vary most.
 
     Parameters
     ----------
@@ -99,17 +99,17 @@ def projection_plot(
         sample is drawn.
     max_clusters : int
         The maximum number of clusters with a color and a center, from 1 to 100. The largest
-        clusters are chosen, and the points of the other clusters are gray.
+        clusters are chosen, and the points in all other clusters are gray.
     random_state : int
         Seed of the sample, a whole number >= 0. The sample also depends on the order of the rows.
 
     Returns
     -------
     altair.LayerChart
-        Both axes have the same scale, and the title of each axis states which share of the variance
-        is in its direction. Noise and points without a cluster are gray. If there are more than six
-        clusters, some clusters share a color. If possible, clusters of the same color are far from
-        each other. The names of the clusters are at their centers.
+        Both axes have the same scale. The title of each axis states the share of the variance in
+        its direction. Noise and points without a cluster are gray. If there are more than six
+        clusters, some clusters share a color. If possible, clusters with the same color are far
+        from each other. The name of each cluster is shown at its center.
 
     Raises
     ------
@@ -121,9 +121,9 @@ def projection_plot(
 
     Notes
     -----
-    Cosine distance compares directions, so points are scaled to length 1. Weights stretch the
-    coordinates in the same way as the distances. For distances other than euclidean, sqeuclidean
-    and cosine, the map shows the points, but does not show their distances.
+    Cosine distance compares directions, so points are scaled to length 1. Weights scale the
+    coordinates in the same way as they scale the distances. For distances other than euclidean,
+    sqeuclidean and cosine, the map shows the points but does not represent their distances.
 
     References
     ----------
@@ -184,7 +184,7 @@ def sample_points(
     most: int = MAX_POINTS,
     seed: int = 0,
 ) -> PointSample:
-    """Return the points of a frame, or a random sample of `most` points if there are more.
+    """Return all points of a frame, or a random sample of `most` points if there are more.
 
     Rows without a vector are left out. Noise and rows without a cluster are kept.
     """
@@ -249,7 +249,7 @@ def _project(points: Floats, centers: Floats, options: PointOptions) -> _Project
 
 
 def _equal_limits(coordinates: Floats) -> list[list[float]]:
-    """Return limits that span equal lengths on the two axes, with a margin for names."""
+    """Return axis limits that span the same length on both axes, with a margin for names."""
     low, high = coordinates.min(axis=0), coordinates.max(axis=0)
     half = 0.55 * float((high - low).max()) or 1.0
     middle = low + (high - low) / 2
@@ -264,10 +264,10 @@ def _equal_limits(coordinates: Floats) -> list[list[float]]:
 def draw_projection(
     clusters: pl.DataFrame, sample: PointSample, options: PointOptions, limit: int
 ) -> alt.LayerChart:
-    """Return the chart of projection_plot for rows of internal_cluster_report and a sample.
+    """Return the chart of projection_plot for rows from internal_cluster_report and a sample.
 
-    The `limit` largest clusters have a color and a center. `options` are the options with which the
-    rows were computed.
+    The `limit` largest clusters are drawn with a color and a center. `options` contains the options
+    that were used to compute the rows.
     """
     is_noise = (
         pl.lit(False)
@@ -291,7 +291,7 @@ def draw_projection(
 
 
 def _choose_colors(centers: Floats) -> list[str]:
-    """Return a color for each center, so that centers with the same color are far apart."""
+    """Return a color for each center, such that centers with the same color are far apart."""
     colors: list[int] = []
     for i, center in enumerate(centers):
         # Colors that are not yet used count as farthest.
@@ -371,5 +371,5 @@ def _draw_map_of_points(
 
 
 def _place(rows: pl.DataFrame, coordinates: Floats) -> pl.DataFrame:
-    """Return the rows with their coordinates as columns x and y."""
+    """Return the rows with their coordinates in the columns x and y."""
     return rows.with_columns(x=coordinates[:, 0], y=coordinates[:, 1])

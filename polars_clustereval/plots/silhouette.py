@@ -61,9 +61,9 @@ def silhouette_plot(
 ) -> alt.LayerChart:
     """Draw the silhouettes of all points, sorted within their clusters, and a line at their mean.
 
-    A bar is a point, or the mean of several points of the same cluster that are neighbors in the
-    order of silhouettes. The chart has at most 600 bars, divided among the clusters by size. A
-    cluster with at least 5 points has at least 5 bars.
+    Each bar represents a single point, or the mean of several points in the same cluster that are
+    adjacent when sorted by silhouette. The chart has at most 600 bars, divided among the clusters
+    by size. A cluster with at least 5 points has at least 5 bars.
 
     Parameters
     ----------
@@ -84,9 +84,9 @@ def silhouette_plot(
     Raises
     ------
     ClusterEvalError
-        For the same reasons as silhouette_samples. The error is also raised if there are no
-        silhouettes, because there are fewer than 2 clusters or every point is a cluster of its own,
-        or if max_clusters is out of range.
+        For the same reasons as silhouette_samples. The error is also raised if max_clusters is out
+        of range, or if no silhouette is defined because there are fewer than 2 clusters or every
+        point is a cluster of its own.
     ImportError
         If altair is not installed.
 
@@ -122,7 +122,7 @@ def silhouette_plot(
 def draw_samples(points: pl.DataFrame, distance: str, limit: int) -> alt.LayerChart:
     """Return the chart of silhouette_plot for points with the columns cluster and silhouette.
 
-    The `limit` largest clusters are drawn, and the others are drawn as one group.
+    The `limit` largest clusters are drawn separately, and the others are drawn as one group.
     """
     _check_silhouettes(points)
     groups = fold_groups(points, "cluster", pl.len(), limit)
@@ -150,10 +150,10 @@ def _make_bars(points: pl.DataFrame, n_groups: int) -> pl.DataFrame:
     """Return the bars of each group of points.
 
     The columns of `points` are place (the number of the group) and silhouette. The columns of the
-    result are place, bar, n_bars, points, mean, least and greatest. bar is the number of the bar in
-    its group, from 0. n_bars is the number of bars of the group, and points is the number of points
-    of the bar. mean, least and greatest are the mean, the smallest and the largest silhouette of
-    the bar.
+    result are place, bar, n_bars, points, mean, least and greatest. The column bar contains the
+    number of the bar within its group, counted from 0. The column n_bars contains the number of
+    bars in the group, and points contains the number of points in the bar. The columns mean, least
+    and greatest contain the mean, the smallest and the largest silhouette in the bar.
     """
     least = min(_LEAST_BARS, _MOST_BARS // n_groups)
     spare = _MOST_BARS - least * n_groups
@@ -175,8 +175,8 @@ def _make_bars(points: pl.DataFrame, n_groups: int) -> pl.DataFrame:
 def _place_clusters(bars: pl.DataFrame, groups: Groups) -> pl.DataFrame:
     """Return one row per group, with its name, color, size, mean silhouette and position.
 
-    The columns are place, cluster (the name), color, points, mean, top and height. top and height
-    are in pixels.
+    The columns are place, cluster (the name), color, points, mean, top and height. The columns top
+    and height are in pixels.
     """
     weighted = (pl.col("mean") * pl.col("points")).sum() / pl.col("points").sum()
     sizes = bars.group_by("place").agg(mean=weighted, points=pl.col("points").sum()).sort("place")
@@ -250,7 +250,7 @@ def _draw_silhouettes(
 def _draw_bars(bars: pl.DataFrame, x: alt.X, pixels: alt.Scale) -> alt.Chart:
     """Return a layer that draws the bars as rectangles.
 
-    `pixels` is the scale of the vertical axis, from top to bottom.
+    `pixels` is the scale of the vertical axis, which runs from top to bottom.
     """
     import altair as alt
 
@@ -279,7 +279,7 @@ def _draw_bars(bars: pl.DataFrame, x: alt.X, pixels: alt.Scale) -> alt.Chart:
 def _draw_names(places: pl.DataFrame, pixels: alt.Scale) -> alt.Chart:
     """Return a layer with the name of each cluster at the middle of its bars.
 
-    `pixels` is the scale of the vertical axis, from top to bottom.
+    `pixels` is the scale of the vertical axis, which runs from top to bottom.
     """
     import altair as alt
 

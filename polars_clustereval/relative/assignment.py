@@ -1,4 +1,4 @@
-"""assignment: assigns points to the nearest of several given centers."""
+"""assignment: assigns each point to the nearest of several given centers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class GivenCenters:
     fault: ClusterEvalError | None
 
     def vectors_of(self, place: int) -> Floats:
-        """Return the centers (k, d) of the partition with the number `place`."""
+        """Return the centers of partition number `place`, as an array of shape (k, d)."""
         stop = [*self.starts, len(self.vectors)][place + 1]
         return self.vectors[self.starts[place] : stop]
 
@@ -109,9 +109,9 @@ def _check_centroids(centroids: pl.DataFrame | pl.LazyFrame, points: Points) -> 
 
 
 def _center_fault(vectors: pl.Series, dims: int) -> ClusterEvalError | None:
-    """Return the error for centers that do not fit points of `dims` coordinates, or None.
+    """Return the error for centers that do not match points with `dims` coordinates, or None.
 
-    `vectors` are lists or arrays of numbers. The result is None if all centers are valid.
+    `vectors` contains lists or arrays of numbers. The result is None if all centers are valid.
     """
     lists = vectors.cast(pl.List(pl.Float64))
     lengths = lists.list.len().filter(lists.list.len() != dims)
@@ -139,9 +139,9 @@ def _center_fault(vectors: pl.Series, dims: int) -> ClusterEvalError | None:
 def assigned_points(points: Points, centers: GivenCenters, columns: Sequence[str]) -> pl.LazyFrame:
     """Return the nearest center of each kept point and the distance to that center.
 
-    The result has the partition columns, `columns`, nearest and distance. `nearest` is the cluster
-    of the nearest center in the point's partition, or the lowest such cluster in a tie. The points
-    are streamed.
+    The result contains the partition columns, the given `columns`, nearest and distance. The column
+    nearest contains the cluster of the nearest center in the point's partition. In a tie, the
+    lowest of the tied clusters is chosen. The points are streamed.
     """
     keys = points.partition_keys
     rows = points.kept_rows.select(*keys, *columns, *points.vector_columns("x"))
@@ -167,10 +167,11 @@ def assigned_points(points: Points, centers: GivenCenters, columns: Sequence[str
 def _assign_batch(
     batch: pl.DataFrame, points: Points, centers: GivenCenters
 ) -> tuple[Integers, Floats]:
-    """Return the nearest centers (m,) of a batch of m points and the distances (m,) to them.
+    """Return the nearest centers of a batch of points, and the distances to these centers.
 
-    The batch has the vectors x and, if there are partition columns, the column `place`. Raise an
-    error if the partition of a point has no center, or if a distance is not finite.
+    Both arrays have shape (m,) for m points. The batch contains the vectors x and, if there are
+    partition columns, the column `place`. Raise an error if the partition of a point has no center,
+    or if a distance is not finite.
     """
     numbers, distances = np.zeros(batch.height, np.int64), np.zeros(batch.height)
     if not batch.height:
@@ -226,8 +227,7 @@ def assign_nearest(
 ) -> Frame:
     """Assign each point to the nearest given center, as k-means does to predict clusters.
 
-    With the centers from a clustering of some points, you can assign other points to the same
-    clusters.
+    Given the centers of an existing clustering, you can assign new points to its clusters.
 
     Parameters
     ----------
@@ -235,26 +235,26 @@ def assign_nearest(
         The points to assign, one per row. A LazyFrame is streamed when you collect the result. A
         List column is read a second time to find the length of its longest list.
     vector : str, Expr, selector or sequence of str and Expr
-        An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        in which the vector or all of its columns are NULL are left out.
+        An Array or List column of numbers, or the numeric columns that contain the coordinates.
+        Rows in which the vector or all of its columns are NULL are left out.
     centroids : DataFrame or LazyFrame
-        The centers, in the form that the function `centroids` returns: a column cluster, a column
+        The centers, in the format returned by the function `centroids`: a column cluster, a column
         centroid with lists of numbers, and the columns of partition_by. Rows without a cluster or a
         centroid are left out. A LazyFrame is collected together with the result.
     id : str or Expr, optional
-        Identifier of the point. By default, the row number in the frame, counted from 0.
+        Identifier of the point. The default is the row number in the frame, counted from 0.
     partition_by : str, Expr or sequence of these, optional
-        Partition columns, which both frames must have. A point is assigned to a center of its own
-        partition. NULL is also a partition.
+        Partition columns, which both frames must contain. Each point is assigned to a center in its
+        own partition. NULL is also a partition.
     distance, p, weights, missing : as in internal_report
 
     Returns
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, with one row per point, sorted by partition and id. The columns are
-        the partition columns, id, cluster and distance. cluster is the cluster of the nearest
-        center, or the lowest such cluster in a tie. distance is the distance from the point to that
-        center, which is at least 0.
+        the partition columns, id, cluster and distance. The column cluster contains the cluster of
+        the nearest center. In a tie, it contains the lowest of the tied clusters. The column
+        distance contains the distance from the point to that center, which is at least 0.
 
     Raises
     ------

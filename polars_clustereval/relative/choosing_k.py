@@ -3,8 +3,7 @@
 A sweep is a set of clusterings with different values of k. The curve of a sweep shows ssw, the sum
 of squared distances from the points to the centers, as a function of k. Internally, a row of a
 sweep has the partition columns key_0, key_1, ..., the columns k, n, n_dims and n_clusters, and the
-columns of elbow. `before` and `after` are the values of ssw in the previous row and in the next
-row.
+columns of elbow. `before` and `after` are the values of ssw in the previous row and the next row.
 """
 
 from __future__ import annotations
@@ -71,10 +70,10 @@ def _mean_silhouettes(
     options: PointOptions,
     method: str,
 ) -> pl.LazyFrame:
-    """Return one row per partition and k, with the mean silhouette in the column silhouette.
+    """Return the mean silhouette for each combination of partition and k.
 
-    `k` is the column with the number of clusters. The other parameters are arguments of
-    silhouette_score.
+    The result has the mean silhouettes in the column silhouette. `k` is the column with the number
+    of clusters. The other parameters are arguments of silhouette_score.
     """
     scored = SilhouetteOptions(method)
     points = read_queried_points(
@@ -87,15 +86,16 @@ def _mean_silhouettes(
 
 
 def _with_k_check(rows: pl.LazyFrame, values: pl.LazyFrame) -> pl.LazyFrame:
-    """Return `rows` with a check that raises an error on collection if a k in `values` is invalid.
+    """Return `rows` with a check that raises an error on collection if `values` has an invalid k.
 
-    The function raise_on_collect would join the check to the rows, and the engine would skip the
-    check if there are no rows to join. This function also checks k in rows that are left out.
+    The function raise_on_collect is not suitable here, because it joins the check to the rows, and
+    the engine skips the check if there are no rows to join. This function also checks k in rows
+    that are left out.
     """
     schema = rows.collect_schema()
 
     def raise_at_bad_k(values: pl.DataFrame) -> pl.DataFrame:
-        """Raise an error if a k is invalid; otherwise, return no rows."""
+        """Raise an error if any k is invalid, and otherwise return no rows."""
         raise_bad_k(values)
         return pl.DataFrame(schema=schema)
 
@@ -115,7 +115,7 @@ def _with_k_check(rows: pl.LazyFrame, values: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _krzanowski_lai_difference(row: Row) -> pl.Expr:
-    """Return Krzanowski and Lai's DIFF of k, (k - 1)^(2/d) before - k^(2/d) ssw.
+    """Return Krzanowski and Lai's DIFF(k) = (k - 1)^(2/d) before - k^(2/d) ssw.
 
     d is the number of dimensions. The result is NULL unless the previous row has the value k - 1.
     `row(name)` returns the expression for a column of a sweep.
@@ -162,12 +162,15 @@ def _second_difference(row: Row) -> pl.Expr:
 
 
 def _zero_if_straight(x: pl.Expr) -> pl.Expr:
-    """Return x, a length relative to the whole curve, or 0 if |x| is within the rounding error."""
+    """Return x, or 0 if |x| is within the rounding error.
+
+    `x` is a length relative to the whole curve.
+    """
     return pl.when(x.abs() <= _ROUNDING_ERROR).then(0.0).otherwise(x)
 
 
 def _chord_distance(row: Row) -> pl.Expr:
-    """Return how far a point of the scaled curve is below the chord between the ends of the curve.
+    """Return how far a point on the scaled curve lies below the chord between the curve's ends.
 
     `row(name)` returns the expression for a column of a sweep.
     """
@@ -185,11 +188,13 @@ def _chord_distance(row: Row) -> pl.Expr:
 def _add_curve(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
     """Return the rows of a sweep with added columns for neighboring rows and the scaled curve.
 
-    `keys` are the partition columns, at least one. before and after are the values of ssw in the
-    neighboring rows, and left_step and right_step are the differences from the neighboring values
-    of k. place is the position of the row, counted from 1, and places is the number of rows. across
-    and height are k and ssw, scaled to [0, 1] over the curve, or NULL if the curve is flat or has
-    fewer than 3 rows. start_height and end_height are the heights of the two ends of the curve.
+    `keys` contains the partition columns, of which there must be at least one. The columns before
+    and after contain the values of ssw in the neighboring rows, and left_step and right_step
+    contain the differences from the neighboring values of k. The column place contains the position
+    of the row, counted from 1, and places contains the number of rows. The columns across and
+    height contain k and ssw, scaled to [0, 1] over the curve, or NULL if the curve is flat or has
+    fewer than 3 rows. The columns start_height and end_height contain the heights of the two ends
+    of the curve.
     """
 
     def add_neighbors(row: Row) -> Terms:
@@ -235,13 +240,13 @@ def _over(expr: pl.Expr, keys: list[str]) -> pl.Expr:
 def _add_knees(rows: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
     """Return the rows of _add_curve with the columns kneedle (the difference curve) and is_knee.
 
-    is_knee is true at the first knee and false in all other rows, or NULL in all rows if there is
-    no knee. A knee is a local maximum of the difference curve after which the curve falls by more
-    than the mean step of k (S = 1) before the next local maximum. The original Kneedle also stops
-    at local minima. Stopping there makes no difference, because the curve rises from a local
-    minimum to the next maximum. Unlike in the package kneed, an end of the curve is not a maximum,
-    because the paper compares a value with both neighbors. As in kneed, the last of several equal
-    consecutive values is the maximum.
+    The column is_knee is true at the first knee and false in all other rows. If there is no knee,
+    it is NULL in all rows. A knee is a local maximum of the difference curve after which the curve
+    falls by more than the mean step of k (S = 1) before the next local maximum. The original
+    Kneedle also stops at local minima. Stopping there makes no difference, because the curve rises
+    from a local minimum to the next maximum. Unlike in the package kneed, an end of the curve does
+    not count as a maximum, because the paper compares each value with both of its neighbors. As in
+    kneed, the last of several equal consecutive values counts as the maximum.
     """
 
     def add_difference(row: Row) -> Terms:
@@ -331,19 +336,19 @@ def elbow(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        One row per point and value of k. A LazyFrame is streamed when you collect the result. A
-        List column is read a second time to find the length of its longest list.
+        One row for each combination of point and k. A LazyFrame is streamed when you collect the
+        result. A List column is read a second time to find the length of its longest list.
     vector : str, Expr, selector or sequence of str and Expr
-        An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
-        in which the vector or all of its columns are NULL are left out.
+        An Array or List column of numbers, or the numeric columns that contain the coordinates.
+        Rows in which the vector or all of its columns are NULL are left out.
     cluster : str or Expr
-        Cluster that the clustering with this k assigned to the point. Rows with a NULL cluster are
-        left out.
+        The cluster to which the clustering with this k assigned the point. Rows with a NULL cluster
+        are left out.
     k : str or Expr
-        The number of clusters that you requested from the algorithm, a whole number >= 1.
-        n_clusters may be smaller if some clusters are empty.
+        The number of clusters that you requested from the algorithm, a whole number >= 1. The
+        column n_clusters may be smaller if some clusters are empty.
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
-        The name of a scipy distance, in any letter case. The criteria were designed for
+        The name of a scipy distance, which is not case-sensitive. The criteria were designed for
         'euclidean'.
     center : {'mean', 'median'}
         How each coordinate of a centroid is computed. Silhouettes always use means.
@@ -356,10 +361,10 @@ def elbow(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, with one row per partition and k, sorted by partition and k. The first
-        columns are the partition columns and k. n is the number of points that are counted, and
-        silhouette is the mean silhouette. n_clusters, ssw, explained_variance,
-        calinski_harabasz_score and davies_bouldin_score are the same as in internal_report. The
-        other columns compare values of k:
+        columns are the partition columns and k. The column n contains the number of points that are
+        counted, and silhouette contains the mean silhouette. The columns n_clusters, ssw,
+        explained_variance, calinski_harabasz_score and davies_bouldin_score are the same as in
+        internal_report. The other columns compare values of k:
 
         * krzanowski_lai_index |DIFF(k) / DIFF(k + 1)| >= 0, best high, where DIFF(k) = (k -
           1)^(2/d) ssw(k - 1) - k^(2/d) ssw(k), for d dimensions;
@@ -373,16 +378,16 @@ def elbow(
         * kneedle, best high: Kneedle's difference curve, (1 - scaled ssw) - scaled k;
         * is_knee: true at Kneedle's first knee (S = 1).
 
-        krzanowski_lai_index, hartigan_index and jump need a clustering with exactly k - 1 or k + 1
-        clusters. These three indices are NULL if that clustering is missing or if they would
-        require a division by 0. jump is also NULL if the power is outside the range of doubles,
-        which happens with very many dimensions. second_difference is NULL at both ends of the
-        curve. If the curve is flat or has fewer than 3 values of k, chord_distance and kneedle are
-        NULL. is_knee is NULL in all rows if there is no knee. A flat or straight curve has no knee,
-        and neither has any falling curve of 3 values, because the difference curve must fall after
-        a knee. Kneedle was designed for convex falling curves. If the curve rises between two
-        values of k, the first knee may be a dent in the curve. If there are no rows, the result is
-        empty.
+        The indices krzanowski_lai_index, hartigan_index and jump require a clustering with exactly
+        k - 1 or k + 1 clusters. These three indices are NULL if that clustering is missing or if
+        they would require a division by 0. The index jump is also NULL if the power is outside the
+        range of doubles, which happens with very many dimensions. The index second_difference is
+        NULL at both ends of the curve. If the curve is flat or has fewer than 3 values of k,
+        chord_distance and kneedle are NULL. The column is_knee is NULL in all rows if there is no
+        knee. A flat or straight curve has no knee. A falling curve with only 3 values has no knee
+        either, because the difference curve must fall after a knee. Kneedle was designed for convex
+        falling curves. If the curve rises between two values of k, the first knee may be just a dip
+        in the curve. If there are no rows, the result is empty.
 
     Raises
     ------
@@ -490,7 +495,10 @@ _CHOICES = {"kneedle": "is_knee", "gap": "is_choice"}
 
 
 def _value_or_null(criterion: str) -> pl.Expr:
-    """Return the value of a criterion as Float64, or NULL for NaN, which can never be the best."""
+    """Return the value of a criterion as Float64.
+
+    NaN becomes NULL, because NaN can never be the best value.
+    """
     return to_double(pl.col(criterion)).fill_nan(None)
 
 
@@ -514,10 +522,10 @@ def _cost(criterion: str) -> pl.Expr:
 def _rate_criterion(rows: pl.LazyFrame, criterion: str, keys: Mapping[str, str]) -> pl.LazyFrame:
     """Return the rows of a table from elbow or gap_statistic, rated by one criterion.
 
-    The columns are the partition columns `keys`, place, criterion, rule, k, value, refusal and the
-    sort keys no_cost, is_other and cost. place is the position of the criterion. The sort keys put
-    the recommended k first. refusal is the reason why the criterion recommends no k although it has
-    values.
+    The result contains the partition columns `keys`, the columns place, criterion, rule, k, value
+    and refusal, and the sort keys no_cost, is_other and cost. The column place contains the
+    position of the criterion. The sort keys put the recommended k first. The column refusal
+    contains the reason why the criterion recommends no k even though it has values.
     """
     choice = _CHOICES.get(criterion)
     is_choice = pl.col(choice).cast(pl.Boolean).fill_null(False) if choice else pl.lit(False)
@@ -541,8 +549,8 @@ def _read_table(
 ) -> pl.LazyFrame:
     """Return the columns `keys`, k and `columns` of the table that the user passed as `parameter`.
 
-    Raise an error if a column is missing. On collection, raise an error if a partition has two rows
-    with the same k.
+    Raise an error if a column is missing. When the result is collected, raise an error if a
+    partition has two rows with the same k.
     """
     names = table.collect_schema().names()
     check_column_names([*keys.values(), "k", *columns], parameter, names)
@@ -560,26 +568,26 @@ def choose_k(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        A table that was returned by elbow, with all of its columns.
+        A table returned by elbow, with all of its columns.
     gap : DataFrame or LazyFrame, optional
-        A table that was returned by gap_statistic. The choice in this table is added as another
-        criterion.
+        A table returned by gap_statistic. The choice in this table is added as another criterion.
     partition_by : str, Expr or sequence of these, optional
         The partition columns of frame and gap. Each partition is one sweep of k.
 
     Returns
     -------
     DataFrame or LazyFrame
-        Same kind as `frame`, with one row per partition and criterion. The columns are the
-        partition columns, criterion, k, value, rule, runner_up, runner_up_value and reason.
-        criterion is the name of the criterion's column, and rule is its rule in words. k is the
-        number of clusters that the criterion recommends, and value is the value of the criterion at
-        this k. runner_up is the k that would come next by this rule, and runner_up_value is the
+        Same kind as `frame`, with one row for each combination of partition and criterion. The
+        columns are the partition columns, criterion, k, value, rule, runner_up, runner_up_value and
+        reason. The column criterion contains the name of the criterion's column, and rule contains
+        its rule in words. The column k contains the number of clusters that the criterion
+        recommends, and value contains the value of the criterion at this k. The column runner_up
+        contains the k that the same rule would recommend next, and runner_up_value contains the
         value at that k. Among equal values, the one with the smallest k comes first. If a criterion
-        recommends no k, k is NULL, and reason tells why: 'no value' if all values are NULL or NaN,
-        'no value > 0' for jump, second_difference and chord_distance, 'no value <= 10' for
-        hartigan_index, 'no knee' for kneedle, and 'no choice' for gap. For kneedle and gap,
-        runner_up is the k with the largest of the other values.
+        recommends no k, the column k is NULL, and the column reason explains why: 'no value' if all
+        values are NULL or NaN, 'no value > 0' for jump, second_difference and chord_distance, 'no
+        value <= 10' for hartigan_index, 'no knee' for kneedle, and 'no choice' for gap. For kneedle
+        and gap, runner_up is the k with the largest of the other values.
 
     Raises
     ------
@@ -590,8 +598,9 @@ def choose_k(
 
     Notes
     -----
-    No criterion is always right. The criteria often disagree, and each of them makes assumptions.
-    Criteria that start at k = 2 cannot tell you that there are no clusters; see docs/choosing_k.md.
+    No criterion is always right. The criteria often disagree, and each of them makes its own
+    assumptions. Criteria that start at k = 2 cannot tell you that there are no clusters; see
+    docs/choosing_k.md.
     In SQL: ``FROM clustereval.choose_k(tbl)``.
 
     References
@@ -628,7 +637,7 @@ def choose_k(
     rows = rows.with_columns(rank=pl.when(~pl.col("no_cost")).then(rank))
 
     def ranked(column: str, rank: int) -> pl.Expr:
-        """Return the value of a column in the row that has this rank in its group."""
+        """Return the value of a column in the row with the given rank within its group."""
         return pl.col(column).filter(pl.col("rank") == rank).max()
 
     choices = rows.group_by(by).agg(

@@ -1,8 +1,8 @@
 """column_removal: measures how a clustering changes when one coordinate of the points is left out.
 
-The whole clustering uses all coordinates. For each coordinate, there is a reduced clustering, which
-does not use that coordinate. A cell contains the points that a cluster of the whole clustering and
-a cluster of a reduced clustering have in common.
+The whole clustering is computed from all coordinates. For each coordinate, a reduced clustering is
+computed without that coordinate. A cell consists of the points shared by a cluster of the whole
+clustering and a cluster of a reduced clustering.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _SCHEMA = pl.Schema(
 
 
 class _SharedPoints(NamedTuple):
-    """The q cells of two clusterings of m points, as pairs of clusters with common points."""
+    """The q cells of two clusterings of m points, stored as pairs of clusters that share points."""
 
     #: (q,): number of the cluster of the whole clustering.
     whole: Integers
@@ -66,18 +66,22 @@ class _SharedPoints(NamedTuple):
 
 
 def _find_cells(whole: Integers, reduced: Integers) -> _SharedPoints:
-    """Return the cells of m points, given their clusters `whole` (m,) and `reduced` (m,)."""
+    """Return the cells of two clusterings of m points.
+
+    `whole` (m,) and `reduced` (m,) contain the points' cluster numbers in the two clusterings.
+    """
     width = int(reduced.max()) + 1
     codes, sizes = np.unique(whole * width + reduced, return_counts=True)
     return _SharedPoints(codes // width, codes % width, sizes)
 
 
 def _mean_by_cluster(x: Floats, numbers: Integers, distance: Distance) -> Floats:
-    """Return the centers (k, d) of clusters, given points x (m, d) and cluster numbers (m,).
+    """Return the centers of k clusters as an array of shape (k, d).
 
-    Centers are means or, for the cosine distance, directions of means. Each coordinate of a mean is
-    clamped to the range of its values, because rounding could move the mean out of this range if
-    all values are equal.
+    `x` (m, d) contains the points, and `numbers` (m,) contains the points' cluster numbers. The
+    centers are means or, for the cosine distance, normalized means. Each coordinate of a mean is
+    clipped to the range of its values, because rounding errors could otherwise move the mean
+    outside this range when all values are equal.
     """
     order = np.argsort(numbers, kind="stable")
     starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
@@ -93,10 +97,11 @@ def _mean_by_cluster(x: Floats, numbers: Integers, distance: Distance) -> Floats
 
 
 def _mean_distances_of_cells(part: Partition, reduced: Integers, distance: Distance) -> Floats:
-    """Return the mean distances (q,) between the points of the two clusters of each cell.
+    """Return, for each of the q cells, the mean distance between the points of its two clusters.
 
     `reduced` (m,) contains the points' cluster numbers in the reduced clustering, and `part` is one
-    partition with the clusters of the whole clustering. The cells are in the order of _find_cells.
+    partition, which contains the clusters of the whole clustering. The cells are in the same order
+    as in _find_cells.
     """
     cells = _find_cells(part.numbers, reduced)
     sizes = np.bincount(reduced)
@@ -118,9 +123,10 @@ def _mean_distances_of_cells(part: Partition, reduced: Integers, distance: Dista
 
 
 def _squares_by_cluster(x: Floats, numbers: Integers) -> Floats:
-    """Return the sums (k,) of squared deviations of x (m,) from the mean in each cluster.
+    """Return, for each cluster, the sum of squared deviations of `x` (m,) from the cluster's mean.
 
-    `numbers` (m,) contains the cluster numbers, and every number from 0 to k - 1 occurs.
+    `numbers` (m,) contains the cluster numbers, and every number from 0 to k - 1 occurs at least
+    once.
     """
     sizes = np.bincount(numbers)
     # Numbers are taken relative to one of them, so that equal numbers have no deviations.
@@ -131,11 +137,11 @@ def _squares_by_cluster(x: Floats, numbers: Integers) -> Floats:
 
 
 def _column_stability(part: Partition, points: Points, removed_key: str) -> pl.DataFrame:
-    """Return the row of the result for a partition of points and its left-out coordinate.
+    """Return the result row for one partition of points and its left-out coordinate.
 
-    The row has the columns of _SCHEMA. In `part.rows`, the column id contains the reduced cluster,
-    and the column left_out contains the left-out coordinate. `removed_key` is the name of the
-    column with the number of that coordinate.
+    The row has the columns of _SCHEMA. In `part.rows`, the column id contains the reduced clusters,
+    and the column left_out contains the values of the left-out coordinate. `removed_key` is the
+    name of the column that contains the number of the left-out coordinate.
     """
     _check_place(part.rows[removed_key][0], points.form.dims)
     left_out = part.rows["left_out"].to_numpy()
@@ -191,9 +197,9 @@ def column_stability(
     partition_by: Keys = None,
     missing: Missing = "error",
 ) -> Frame:
-    """The stability of a clustering when single coordinates are left out.
+    """The stability of a clustering when coordinates are left out one at a time.
 
-    First cluster the points with all coordinates. Then, for each coordinate, cluster the points
+    First, cluster the points using all coordinates. Then, for each coordinate, cluster the points
     again without that coordinate. To obtain the measures of Datta and Datta, average the four
     indices over the coordinates that are left out.
 
@@ -206,16 +212,16 @@ def column_stability(
         All coordinates, as an Array or List column of numbers, or as several numeric columns. Rows
         in which the vector or all of its columns are NULL are left out.
     cluster : str or Expr
-        Cluster of the point in the clustering with all coordinates. Rows with a NULL cluster are
-        left out.
+        The point's cluster in the clustering that uses all coordinates. Rows with a NULL cluster
+        are left out.
     removed : str or Expr
-        Number of the coordinate that is left out, counted from 1.
+        The number of the left-out coordinate, counting from 1.
     reduced_cluster : str or Expr
-        Cluster of the point in the clustering without the coordinate `removed`. Rows with a NULL
-        cluster are left out.
+        The point's cluster in the clustering that leaves out the coordinate `removed`. Rows with a
+        NULL cluster are left out.
     partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately, such as the number of clusters. NULL is also
-        a group.
+        Columns whose groups are evaluated separately, such as a column with the number of clusters.
+        NULL is also a group.
     distance, p, missing : as in internal_report
 
     Returns
@@ -225,17 +231,17 @@ def column_stability(
         partition and coordinate. The columns are the partition columns and the following:
 
         * removed is the number of the coordinate that is left out.
-        * n is the number of points that are counted.
+        * n is the number of points that are evaluated.
         * n_clusters is the number of clusters in the reduced clustering.
-        * average_proportion_non_overlap is the mean, over the points, of the share of the point's
-          cluster that the reduced clustering puts elsewhere (range [0, 1), best 0).
-        * average_distance is the mean, over the points, of the mean distance between the points of
-          the point's cluster and the points of its reduced cluster (range [0, inf), best low).
-        * average_distance_between_means is the mean, over the points, of the distance between the
-          mean of the point's cluster and the mean of its reduced cluster (range [0, inf), best 0).
+        * average_proportion_non_overlap is the share of a point's cluster that is not in the
+          point's reduced cluster, averaged over all points (range [0, 1), best 0).
+        * average_distance is the mean distance between the points of a point's cluster and the
+          points of its reduced cluster, averaged over all points (range [0, inf), best low).
+        * average_distance_between_means is the distance between the mean of a point's cluster and
+          the mean of its reduced cluster, averaged over all points (range [0, inf), best 0).
         * figure_of_merit is the root mean square deviation of the left-out coordinate from its mean
-          in the reduced cluster, times sqrt(n / (n - n_clusters)) (range [0, inf), best low). It is
-          NULL if every point is a cluster of its own.
+          in the reduced cluster, multiplied by sqrt(n / (n - n_clusters)) (range [0, inf), best
+          low). The figure of merit is NULL if every reduced cluster contains only one point.
 
         If there are no rows, the result is empty.
 
@@ -243,12 +249,12 @@ def column_stability(
     ------
     ClusterEvalError
         If a column does not exist, if vector does not contain numbers, or if an option is unknown.
-        When you collect the result, an error is raised if removed is not the number of a
+        When you collect the result, an error is raised if `removed` is not the number of a
         coordinate, if a coordinate is NULL, NaN or infinite, or if vectors differ in length.
 
     Notes
     -----
-    If a cluster and a reduced cluster have a point in common, average_distance needs all distances
+    If a cluster and a reduced cluster share a point, average_distance requires all distances
     between the points of the two clusters. In SQL: ``FROM clustereval.column_stability(tbl, [x, y],
     cluster, removed, reduced_cluster)``.
 
@@ -289,7 +295,7 @@ def column_stability(
     points = _with_left_out(points, pl.col(removed_key))
 
     def stability_of_column(part: Partition) -> pl.DataFrame:
-        """Return the row of the result for a partition."""
+        """Return the result row for one partition."""
         return _column_stability(part, points, removed_key)
 
     table = map_partitions(points, stability_of_column, _SCHEMA, ["id", "left_out"])
@@ -298,7 +304,10 @@ def column_stability(
 
 
 def _with_left_out(points: Points, place: pl.Expr) -> Points:
-    """Return the points with the column left_out, the coordinate that has the number `place`."""
+    """Return the points with the added column left_out.
+
+    The column contains the coordinate that has the number `place`.
+    """
     form = points.form
     raw = form.split("raw_x") if isinstance(form, LongVectors) else form.coordinates("raw_x")
     left_out = pl.concat_list(raw).list.get(place - 1, null_on_oob=True)
@@ -306,6 +315,9 @@ def _with_left_out(points: Points, place: pl.Expr) -> Points:
 
 
 def _whole_numbers(lazy: pl.LazyFrame, column: Column) -> pl.Expr:
-    """Return the user's column `removed` as Int64, or NULL where it is not a whole number."""
+    """Return the user's column `removed` as Int64.
+
+    Values that are not whole numbers become NULL.
+    """
     number = check_column(lazy, column, "removed").cast(pl.Float64, strict=False)
     return pl.when(number == number.floor()).then(number.cast(pl.Int64, strict=False))

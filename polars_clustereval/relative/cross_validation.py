@@ -66,9 +66,9 @@ def _read_folds(
 
 
 def _contingency_of_folds(assigned: pl.LazyFrame, points: Points) -> ContingencyTable:
-    """Return each fold's contingency table of the points' own clusters and their nearest centers.
+    """Return, for each fold, the contingency table of the points' own clusters and nearest centers.
 
-    `assigned` is the result of assigned_points, with the additional column cluster.
+    `assigned` is the result of assigned_points with the additional column cluster.
     """
     options = LabelOptions(partition_by=points.partition_keys)
     return read_contingency_table(assigned, "cluster", "nearest", options, ()).cache_groups()
@@ -93,9 +93,10 @@ def cross_validation(
 ) -> Frame:
     """Cross-validation of a clustering: agreement on points that were not used to fit the model.
 
-    For each fold, you fit a model to the other folds. This function assigns each point of the fold
-    to the nearest center of that model. The function then compares the resulting clusters with
-    clusters that you found without the model, for instance by clustering the fold alone.
+    For each fold, first fit a model to the other folds. This function assigns each point in a fold
+    to the nearest center of the model that was fitted without that fold. The function then compares
+    the resulting clusters with clusters that you found without the model, for instance by
+    clustering the fold alone.
 
     Parameters
     ----------
@@ -106,38 +107,42 @@ def cross_validation(
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
         in which the vector or all of its columns are NULL are left out.
     cluster : str or Expr
-        Cluster of each point, found without the model for the fold, or the true class of the point.
-        Rows with a NULL cluster are left out.
+        The cluster of each point, found without using the model for the fold, or the point's true
+        class. Rows with a NULL cluster are left out.
     fold : str or Expr
-        Fold in which the point is held out.
+        The fold in which the point is held out.
     centroids : DataFrame or LazyFrame
-        The centers of the models. The frame has the columns fold, cluster and centroid (lists of
-        numbers), and the columns of partition_by. A LazyFrame is collected together with the
-        result.
+        The centers of the models, in a frame with the columns fold, cluster and centroid (lists of
+        numbers), and with the columns specified in partition_by. A LazyFrame is collected together
+        with the result.
     metric : str
-        Metric of external_report that compares the two clusterings. The points' own clusters serve
-        as the labels.
+        The metric of external_report that is used to compare the two clusterings. The points' own
+        clusters serve as the labels.
     partition_by : str, Expr or sequence of these, optional
-        Columns of both frames whose groups are evaluated separately, such as the number of
-        clusters. NULL is also a group.
+        Columns of both frames whose groups are evaluated separately, such as a column with the
+        number of clusters. NULL is also a group.
     average_method : {'arithmetic', 'geometric', 'min', 'max', 'joint'}
         How the two entropies are averaged in the normalized and adjusted mutual information.
     beta : float
-        Weight of recall in F measures and of completeness in the V measure.
+        The weight of recall in F measures and of completeness in the V measure.
     distance, p, weights, missing : as in internal_report
 
     Returns
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, with one row per partition and fold, sorted by partition and fold. The
-        columns are the partition columns, fold, n, n_labels, n_clusters, score,
-        prediction_strength, mean_score and std_score. n is the number of points that are counted,
-        n_labels is the number of the points' own clusters, and n_clusters is the number of clusters
-        to which the points are assigned. score is the value of the metric, with the same range and
-        best value as the metric. prediction_strength (range [0, 1], best 1) is the result of the
-        function prediction_strength. mean_score and std_score are the mean and the sample standard
-        deviation of score over all folds of the partition. std_score is NULL for a single fold. If
-        there are no rows, the result is empty.
+        columns are the partition columns, fold and the following:
+
+        * n is the number of points that are evaluated.
+        * n_labels is the number of clusters in the points' own clustering.
+        * n_clusters is the number of clusters to which the points are assigned.
+        * score is the value of the metric. Its range and best value are those of the metric.
+        * prediction_strength (range [0, 1], best 1) is the result of the function
+          prediction_strength.
+        * mean_score and std_score are the mean and the sample standard deviation of the scores of
+          all folds in the partition. The standard deviation is NULL if there is only one fold.
+
+        If there are no rows, the result is empty.
 
     Raises
     ------

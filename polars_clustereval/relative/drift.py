@@ -1,4 +1,4 @@
-"""One-row summary of the changes from one run to the next."""
+"""A one-row summary of the changes from one run to the next."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def _drift_counts(pair: RunPair) -> pl.LazyFrame:
-    """Return the numbers of ids n_before, n_after, n_common and n_moved for each partition.
+    """Return the counts of ids (n_before, n_after, n_common and n_moved) for each partition.
 
     Without partition columns, the result always has one row.
     """
@@ -55,7 +55,7 @@ _COUNTED = ("kept", "grown", "shrunk", "split", "merged", "gone", "new")
 def _transition_counts(pair: RunPair) -> pl.LazyFrame:
     """Return the numbers of clusters per run and per transition for each partition.
 
-    A split or merged cluster counts once, and its parts or sources are not counted.
+    A split or merged cluster is counted once, and its parts or sources are not counted.
     """
     kind = pl.col("kind")
     is_own_row = ~kind.is_in(["part", "source"])
@@ -72,8 +72,8 @@ def _transition_counts(pair: RunPair) -> pl.LazyFrame:
 def _score_agreement(pair: RunPair) -> pl.LazyFrame:
     """Return the scores in _SCORES for each partition that has common ids.
 
-    The clusters of the run before serve as the labels. Without partition columns, the result always
-    has one row.
+    The clusters of the earlier run serve as the labels. Without partition columns, the result
+    always has one row.
     """
     one, zero = pl.lit(1, pl.Int64), pl.lit(0, pl.Int64)
     sides = {"label": ("before", "old"), "cluster": ("after", "new")}
@@ -95,10 +95,10 @@ def _score_agreement(pair: RunPair) -> pl.LazyFrame:
 def _stability_term(half_rows: dict[str, pl.Expr], totals: dict[str, pl.Expr]) -> pl.Expr:
     """Return (p - q) ln(p / q), a cluster's term in the population stability index.
 
-    p and q are the cluster's shares of the rows of the two runs. `half_rows` gives the size of the
-    cluster in each run in units of half a row: twice its number of rows, or 1 if it has no rows.
-    `totals` gives the number of all rows in each run. The difference p - q is computed from
-    integers.
+    Here, p and q are the cluster's shares of the rows in the two runs. `half_rows` contains the
+    size of the cluster in each run, measured in half rows: twice the number of rows, or 1 if there
+    are no rows. `totals` contains the total number of rows in each run. The difference p - q is
+    computed from integers.
     """
     x = widen(half_rows["before"]) * widen(totals["after"])
     y = widen(half_rows["after"]) * widen(totals["before"])
@@ -154,7 +154,7 @@ _DRIFT = (
 
 
 def _rates() -> dict[str, pl.Expr]:
-    """Return the expressions for n_left, n_joined, churn and the rates, by name."""
+    """Return the expressions for n_left, n_joined, churn and the rates, keyed by name."""
     before, after, common, moved = map(pl.col, ("n_before", "n_after", "n_common", "n_moved"))
     left, joined = before - common, after - common
     return {
@@ -189,7 +189,7 @@ def run_drift(
     partition_by, noise, noise_as : as in run_transitions
     metrics : sequence of str, optional
         Columns to return after the partition columns, in this order. By default, all columns are
-        returned. Work that only the other columns need is skipped.
+        returned. Computations that are needed only for other columns are skipped.
 
     Returns
     -------
@@ -197,27 +197,27 @@ def run_drift(
         Same kind as `frame_before`, with one row per partition, sorted by partition. The columns
         are the partition columns and the following:
 
-        * n_before, n_after and n_common are the numbers of ids in the run before, in the run after
+        * n_before, n_after and n_common are the numbers of ids in the earlier run, in the later run
           and in both runs.
-        * n_moved, n_left and n_joined are the numbers of ids that have moved, left or joined (see
-          moved_ids).
+        * n_moved, n_left and n_joined are the numbers of ids that have moved, left and joined,
+          respectively (see moved_ids).
         * moved_rate (range [0, 1], best low) is n_moved / n_common.
         * left_rate (range [0, 1]) is n_left / n_before.
         * joined_rate (range [0, 1]) is n_joined / n_after.
-        * churn (range [0, 1], best low) is the share of the ids of either run that have moved, left
+        * churn (range [0, 1], best low) is the share of the ids in either run that have moved, left
           or joined.
         * n_clusters_before and n_clusters_after are the numbers of clusters in the two runs.
         * n_kept, n_grown, n_shrunk, n_split, n_merged, n_gone and n_new are the numbers of clusters
-          with each transition. A split or merged cluster counts once.
-        * n_ambiguous is the number of rows of run_transitions with an ambiguity.
+          with the corresponding transition. A split or merged cluster is counted once.
+        * n_ambiguous is the number of rows in the result of run_transitions that have an ambiguity.
         * adjusted_rand_score, adjusted_mutual_info_score and variation_of_information are computed
           from the ids in both runs.
         * population_stability_index (range [0, inf), best 0) is the sum of (p - q) ln(p / q) over
-          the names of clusters, where p and q are the cluster's shares of the rows of the two runs.
-          A cluster that is missing from a run counts as half a row in that run.
+          all cluster names, where p and q are the cluster's shares of the rows in the two runs. A
+          cluster that is missing from a run counts as half a row in that run.
 
         Rates, scores and the index are NULL if they would require a division by 0. If there are no
-        rows, the numbers are 0, but with partition_by the result is empty.
+        rows, all counts are 0; with partition_by, the result is empty.
 
     Raises
     ------

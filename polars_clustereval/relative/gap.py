@@ -1,9 +1,9 @@
 """gap: the gap statistic, computed from the elbow tables of the data and of reference points.
 
-Reference points are random points that form no clusters. For coordinate i, column x_i contains the
-coordinate of a point, low_i and high_i contain its smallest and largest values in a partition, and
-z_i contains the coordinate of a reference point. With the method 'pca', low_i, high_i and z_i refer
-to coordinates along the principal components of the partition.
+Reference points are random points that form no clusters. For each coordinate i, column x_i contains
+the values of the points, columns low_i and high_i contain the smallest and largest values in a
+partition, and column z_i contains the values of the reference points. With the method 'pca', low_i,
+high_i and z_i refer to coordinates along the principal components of the partition.
 """
 
 from __future__ import annotations
@@ -56,9 +56,10 @@ Number = TypeVar("Number", pl.Expr, "NDArray[np.uint64]")
 
 
 def check_sweep_k(lazy: pl.LazyFrame, k: Column) -> pl.Expr:
-    """Return the user's column k, which contains the number of clusters, with the alias k.
+    """Return the user's column of cluster counts with the alias k.
 
-    Raise an error if the column does not contain numbers. raise_bad_k checks the values.
+    Raise an error if the column does not contain numbers. The function raise_bad_k checks the
+    values.
     """
     expr = check_column(lazy, k, "k")
     dtype = lazy.select(expr).collect_schema()["k"]
@@ -68,7 +69,7 @@ def check_sweep_k(lazy: pl.LazyFrame, k: Column) -> pl.Expr:
 
 
 def raise_bad_k(values: pl.DataFrame) -> None:
-    """Raise an error unless `values`, a frame with one column k, has only whole numbers >= 1."""
+    """Raise an error unless the only column of `values`, k, contains only whole numbers >= 1."""
     [k] = values.get_columns()
     number = pl.col(k.name).cast(pl.Float64)
     whole = (number >= 1) & (number < 1e15) & (number == number.floor())
@@ -87,7 +88,7 @@ def _bad_k_error(got: str) -> ClusterEvalError:
 def with_sweep_check(rows: pl.LazyFrame, by: list[str], sweep: str, remedy: str) -> pl.LazyFrame:
     """Return `rows` with k as Int64, and with checks on k that run when the rows are collected.
 
-    k must be a whole number >= 1, and no two rows of the same group may have the same k. `by`
+    k must be a whole number >= 1, and no two rows in the same group may have the same k. `by`
     contains the columns that define a group, `sweep` is the word for a group in the error message,
     and `remedy` tells the user how to distinguish groups.
     """
@@ -128,12 +129,12 @@ _STEPS = ((2**16, 2146121005), (2**15, 2221713035), (2**16, 1))
 
 
 def _scramble_step(x: Number, divisor: int, factor: int) -> Number:
-    """Return (x xor x / divisor) times factor, modulo 2^32, which is one step of _scramble."""
+    """Return (x xor (x // divisor)) * factor modulo 2^32, which is one step of _scramble."""
     return (x ^ (x // divisor)) * factor % 2**32
 
 
 def _scramble(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return a pseudorandom number below 2^32 for each of the numbers x below 2^32.
+    """Return a pseudorandom number below 2^32 for each number in `x`, which is also below 2^32.
 
     The function is lowbias32, Wellons' permutation of 32-bit numbers. All products are below 2^64,
     so no engine rounds them.
@@ -144,17 +145,19 @@ def _scramble(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _scramble_columns(rows: pl.LazyFrame, columns: Sequence[str]) -> pl.LazyFrame:
-    """Return the rows with _scramble applied to `columns` of UInt64 numbers below 2^32."""
+    """Return the rows after applying _scramble to `columns`.
+
+    The columns contain UInt64 numbers below 2^32.
+    """
     for divisor, factor in _STEPS:
         rows = rows.with_columns(_scramble_step(pl.col(name), divisor, factor) for name in columns)
     return rows
 
 
 def _stream_keys(n_sets: int, n_dims: int, seed: int) -> pl.LazyFrame:
-    """Return one row per reference set, with its number from 1 and the keys c_0, c_1, ...
+    """Return one row per reference set, with its number (starting at 1) and the keys c_0, c_1, ...
 
-    The keys make the random numbers for a coordinate of a set independent of all other random
-    numbers.
+    The keys make the random numbers of each coordinate in each set independent of all others.
     """
     sets = np.arange(1, n_sets + 1, dtype=np.uint64)
     start = _scramble(np.array([seed], dtype=np.uint64))
@@ -171,10 +174,11 @@ def _columns(name: str, n_dims: int) -> list[str]:
 
 
 def _draw_points(boxes: pl.LazyFrame, n_dims: int, n_sets: int, seed: int) -> pl.LazyFrame:
-    """Return n uniformly distributed points in each of the `boxes` for each reference set.
+    """Return n uniformly distributed points for each combination of a box and a reference set.
 
-    `boxes` has a column n, the bounds low_i and high_i of each coordinate i, and other columns. The
-    result has the columns of `boxes`, reference_set, id and the coordinates z_i of the points.
+    `boxes` contains the column n, the bounds low_i and high_i of each coordinate i, and possibly
+    other columns. The result contains the columns of `boxes`, reference_set, id, and the
+    coordinates z_i of the points.
     """
     c, z = _columns("c", n_dims), _columns("z", n_dims)
     sets = boxes.join(_stream_keys(n_sets, n_dims, seed), how="cross")
@@ -208,7 +212,7 @@ class _Vectors(NamedTuple):
         return _columns("x", self.n_dims)
 
     def bounding_boxes(self) -> pl.LazyFrame:
-        """Return n, n_bad and the bounds low_i and high_i of each coordinate, by partition."""
+        """Return n, n_bad, and each coordinate's bounds low_i and high_i for each partition."""
         extremes = {f"low_{i}": pl.col(x).min() for i, x in enumerate(self.x)}
         extremes |= {f"high_{i}": pl.col(x).max() for i, x in enumerate(self.x)}
         finite = pl.all_horizontal([pl.col(x).is_finite().fill_null(False) for x in self.x])
@@ -226,7 +230,7 @@ class _Vectors(NamedTuple):
         """
 
         def raise_at_bad_vectors(n_bad: pl.DataFrame) -> None:
-            """Raise an error unless the only number in the frame `n_bad` is 0."""
+            """Raise an error unless the single value in the frame `n_bad` is 0."""
             if n_bad.item():
                 raw = [pl.col(x) for x in self.x]
                 raise point_fault_error(self.rows, raw, self.names, self.keys)
@@ -256,7 +260,7 @@ def _read_vectors(
 
 
 class _Axes(NamedTuple):
-    """The principal components of the p partitions of a frame, which are numbered from 0."""
+    """The principal components of a frame's p partitions, which are numbered from 0."""
 
     #: One row per partition: its number, the partition columns and n.
     partitions: pl.DataFrame
@@ -267,9 +271,10 @@ class _Axes(NamedTuple):
 
 
 def _principal_axes(points: _Vectors) -> _Axes:
-    """Return the principal components of each partition, based on scatter matrices from Polars.
+    """Return the principal components of each partition.
 
-    The sign of a component is chosen so that its coefficient of largest magnitude is positive.
+    Polars computes the scatter matrices, and NumPy decomposes them. The sign of a component is
+    chosen so that its coefficient of largest magnitude is positive.
     """
     keys, d = list(points.keys), points.n_dims
     means = {f"m_{i}": pl.col(x).mean() for i, x in enumerate(points.x)}
@@ -297,7 +302,7 @@ def _principal_axes(points: _Vectors) -> _Axes:
 def _number_rows(
     points: _Vectors, partitions: pl.DataFrame, more: Sequence[str] = ()
 ) -> pl.LazyFrame:
-    """Return the points with the columns number and `more` from the frame `partitions`."""
+    """Return the points with columns added from the frame `partitions`: number and `more`."""
     table = partitions.lazy().select(*points.keys, "number", *more)
     if points.keys:
         return join_small(points.rows, list(points.keys), table)
@@ -315,7 +320,7 @@ def _rotated_boxes(points: _Vectors, axes: _Axes) -> pl.LazyFrame:
     schema = pl.Schema({"number": pl.UInt32(), **dict.fromkeys(names, pl.Float64())})
 
     def extremes(batch: pl.DataFrame) -> pl.DataFrame:
-        """Return the extremes of a batch along the components, with one row per partition."""
+        """Return a batch's minima and maxima along the components, with one row per partition."""
         numbers = batch["number"].to_numpy()
         x = batch.select(points.x).to_numpy()
         rows = []
@@ -372,13 +377,14 @@ def uniform_reference(
         An Array or List column of numbers, or the numeric columns that hold the coordinates. Rows
         in which the vector or all of its columns are NULL are left out.
     n_sets : int
-        Number of reference sets, at least 1. gap_statistic needs at least 2 sets, and the authors
-        of the statistic use many more.
+        The number of reference sets, at least 1. The function gap_statistic needs at least 2 sets,
+        and the authors of the statistic use many more.
     method : {'box', 'pca'}
-        The points are drawn uniformly from the box that the data span. The sides of the box are
+        The points are drawn uniformly from the bounding box of the data. The sides of the box are
         parallel to the coordinate axes ('box') or to the principal components of the data ('pca').
-        'pca' exists only in Python, because the SQL macro cannot decompose matrices. For 'pca', the
-        means and products of the coordinates are summed before points are drawn.
+        The method 'pca' is available only in Python, because the SQL macro cannot decompose
+        matrices. With 'pca', the sums of the coordinates and of their products are computed before
+        any points are drawn.
     random_state : int
         The random seed, a whole number >= 0.
     frame, partition_by, missing : as in internal_report
@@ -387,11 +393,12 @@ def uniform_reference(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, with one row per partition, reference set and point, sorted in this
-        order. The columns are the partition columns, reference_set (from 1), id (from 0) and point,
-        a list of numbers. A reference set has as many points as the partition. With 'box', the
-        numbers have 32 random bits and are identical in every engine, to the last bit. Relative to
-        the box, the numbers are the same in every partition, so no partition depends on other
-        partitions. A constant coordinate stays constant. If there are no rows, the result is empty.
+        order. The columns are the partition columns, reference_set (numbered from 1), id (numbered
+        from 0) and point (a list of numbers). A reference set has as many points as the partition.
+        With 'box', each number has 32 random bits and is identical in every engine, to the last
+        bit. Relative to the box, the numbers are the same in every partition, so no partition
+        depends on other partitions. A constant coordinate stays constant. If there are no rows, the
+        result is empty.
 
     Raises
     ------
@@ -437,7 +444,7 @@ def uniform_reference(
 
 
 def _check_gap_options(rule: object, se_factor: object) -> str:
-    """Return the option rule of gap_statistic in lower case.
+    """Return the option `rule` of gap_statistic in lowercase.
 
     Raise an error if either option is invalid.
     """
@@ -452,7 +459,7 @@ def _check_gap_options(rule: object, se_factor: object) -> str:
 def _sweep_logs(
     table: pl.LazyFrame, keys: dict[str, str], more: Sequence[pl.Expr], sweep: str, remedy: str
 ) -> pl.LazyFrame:
-    """Return the rows of an elbow table with log_ssw, which is NULL if ssw is 0.
+    """Return the rows of an elbow table with the added column log_ssw, which is NULL if ssw is 0.
 
     The columns are `keys`, `more`, k and log_ssw. `sweep` and `remedy` are passed to
     with_sweep_check.
@@ -469,12 +476,13 @@ def _sweep_logs(
 
 
 def _expected_logs(reference: pl.LazyFrame, keys: list[str]) -> pl.LazyFrame:
-    """Return the mean and the spread of log_ssw for each partition and k in the reference table.
+    """Return the mean and standard deviation of log_ssw for each partition and k of the reference.
 
-    The columns are `keys`, k, n_sets, n_sets_of_k, mean and sd. n_sets is the number of reference
-    sets of the partition, and n_sets_of_k is the number of sets that have this k. mean and sd are
-    the mean and the standard deviation of log_ssw, or NULL if log_ssw is NULL in any set. The
-    standard deviation is computed with the divisor B, the number of sets.
+    The columns are `keys`, k, n_sets, n_sets_of_k, mean and sd. The column n_sets contains the
+    number of reference sets of the partition, and n_sets_of_k contains the number of sets that have
+    this k. The columns mean and sd contain the mean and the standard deviation of log_ssw, or NULL
+    if log_ssw is NULL in any set. The standard deviation is computed with the divisor B, the number
+    of sets.
     """
     log = pl.col("log_ssw")
     complete = log.null_count() == 0
@@ -492,8 +500,8 @@ def _raise_unmatched(pairs: pl.DataFrame) -> None:
     """Raise an error unless both tables and all sets have the same values of k.
 
     Also raise an error if there is only one set. In `pairs`, observed_k and expected_k are the
-    values of k in the two tables, or NULL if a table does not have this k. `pairs` also has the
-    columns n_sets and n_sets_of_k.
+    values of k in the two tables, or NULL if a table does not have this k. `pairs` also contains
+    the columns n_sets and n_sets_of_k.
     """
     same = "k: expected the same values in both tables, got"
     few = "reference_set: expected at least 2 reference sets, got"
@@ -515,7 +523,8 @@ def _raise_unmatched(pairs: pl.DataFrame) -> None:
 def _choose_by_rule(rows: pl.LazyFrame, keys: list[str], rule: str, factor: float) -> pl.LazyFrame:
     """Return the rows with is_choice, which marks the chosen k and is NULL if any gap is NULL.
 
-    `rows` has the columns k, gap and gap_se. `keys` are the partition columns, at least one.
+    `rows` contains the columns k, gap and gap_se. `keys` lists the partition columns, of which
+    there is at least one.
     """
     gap, error, k = pl.col("gap"), pl.col("gap_se"), pl.col("k")
     next_gap = gap.shift(-1).over(keys, order_by="k")
@@ -556,22 +565,23 @@ def gap_statistic(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        The table that elbow returns for the data.
+        The result of elbow for the data.
     reference : DataFrame or LazyFrame
-        The table that elbow returns, with partition_by=reference_set, for the points of
-        uniform_reference. Cluster the reference points in the same way as the data.
+        The result of elbow for the points of uniform_reference, computed with
+        partition_by=reference_set. Cluster the reference points in the same way as the data.
     reference_set : str or Expr
-        The column of `reference` that contains the number of the set.
+        The column of `reference` that contains the number of the reference set.
     rule : {'firstSEmax', 'Tibs2001SEmax', 'globalSEmax', 'firstmax', 'globalmax'}
-        The rule for choosing k, in any letter case. 'Tibs2001SEmax', from the authors of the
-        statistic, chooses the smallest k with a gap that is at least the next gap minus the error
-        of the next gap. If there is no such k, the last k is chosen. 'firstmax' chooses the first
-        local maximum, and 'globalmax' chooses the global maximum. 'firstSEmax' chooses the smallest
-        k with a gap that is at least the first local maximum minus its error. 'globalSEmax' chooses
-        the smallest k with a gap that is at least the global maximum minus its error. A gap is also
-        a local maximum if it is equal to the next gap, or if it is the last gap of a rising curve.
+        The rule for choosing k, which is not case-sensitive. The rule 'Tibs2001SEmax', proposed by
+        the authors of the statistic, chooses the smallest k whose gap is at least the next gap
+        minus the error of the next gap. If there is no such k, the last k is chosen. The rule
+        'firstmax' chooses the first local maximum, and 'globalmax' chooses the global maximum. The
+        rule 'firstSEmax' chooses the smallest k whose gap is at least the first local maximum minus
+        its error. The rule 'globalSEmax' chooses the smallest k whose gap is at least the global
+        maximum minus its error. A gap is also a local maximum if it is equal to the next gap, or if
+        it is the last gap of a rising curve.
     se_factor : float
-        The error in the rules is gap_se times se_factor, which must be >= 0.
+        The error used in the rules is gap_se times se_factor, where se_factor must be >= 0.
     partition_by : str, Expr or sequence of these, optional
         Columns of both frames whose groups are evaluated separately. NULL is also a group.
 
@@ -579,12 +589,16 @@ def gap_statistic(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, with one row per partition and k, sorted by partition and k. The
-        columns are the partition columns, k, log_ssw, expected_log_ssw, gap, gap_se and is_choice.
-        log_ssw is ln(ssw) of the data, and expected_log_ssw is the mean of ln(ssw) over the
-        reference sets. gap_se is the standard deviation of ln(ssw) over the B reference sets (with
-        the divisor B), times sqrt(1 + 1/B). is_choice is true at the chosen k. The next k in a rule
-        is the k in the next row. If an ssw is 0, its logarithm and all values that depend on it are
-        NULL, and is_choice is NULL in all rows of the partition.
+        columns are the partition columns, k, gap and the following:
+
+        * log_ssw is ln(ssw) of the data.
+        * expected_log_ssw is the mean of ln(ssw) over the reference sets.
+        * gap_se is the standard deviation of ln(ssw) over the B reference sets, computed with the
+          divisor B and multiplied by sqrt(1 + 1/B).
+        * is_choice is true for the chosen k.
+
+        In the rules, the next k is the k in the next row. If an ssw is 0, its logarithm and all
+        values that depend on it are NULL, and is_choice is NULL in all rows of the partition.
 
     Raises
     ------
@@ -597,7 +611,7 @@ def gap_statistic(
     Notes
     -----
     The rules follow the documentation of maxSE in the R package cluster. With d.power = 2, the
-    package's sum over pairs of points is half of ssw, so the gap is the same.
+    package's sum over pairs of points is half of ssw, so the gaps are the same.
     In SQL: ``FROM clustereval.gap_statistic(tbl, reference, reference_set)``.
 
     References

@@ -1,8 +1,9 @@
 """Standard errors and confidence intervals for external metrics, computed by the delta method.
 
 The rows are treated as independent draws, so the counts of the contingency cells have a multinomial
-distribution with shares p. Every metric in this module is a smooth function of one, two or three
-statistics of the shares. The metric's family determines these statistics (see external.gradients).
+distribution whose probabilities are the shares p of the cells. Every metric in this module is a
+smooth function of one, two or three statistics of the shares. The metric's family determines these
+statistics (see external.gradients).
 
 The influence of a row on a statistic is the derivative of the statistic with respect to the share
 of the row's cell. The influence is the sum of three terms: one for the cell, one for its label and
@@ -61,12 +62,12 @@ def _cells_with_squares(table: ContingencyTable) -> pl.LazyFrame:
     * rows is the number of rows that the cell represents.
     * single is 1 for noise that counts as singletons (cluster NULL) and 0 otherwise.
     * label_squares and cluster_squares are the sums of the squared row counts over the cells with
-      the same label and over the cells in the same cluster.
-    * is_label_majority and is_cluster_majority tell whether the cell is the largest one with its
-      label and the largest one in its cluster.
+      the same label and over the cells in the same cluster, respectively.
+    * is_label_majority and is_cluster_majority indicate whether the cell is the largest cell of its
+      label and the largest cell of its cluster, respectively.
 
-    The majority columns are NULL if the maximum has no derivative, that is, if several cells are
-    largest or if the largest cell is a singleton.
+    The majority columns are NULL if the maximum has no derivative, that is, if several cells tie
+    for the largest or if the largest cell is a singleton.
     """
     single, n, copies = pl.col("cluster").is_null(), pl.col("n"), pl.col("copies")
     of_label, of_cluster = [*table.keys, "label"], [*table.keys, "cluster"]
@@ -110,7 +111,7 @@ def _information_influences(row: Row) -> Slopes:
     """Return the influences of a row on the statistics mi, hc and hl, up to constants.
 
     The influences are the derivatives of sums of p ln p. A noise row that counts as a singleton is
-    always alone in its cell. Therefore its cell contributes no term p ln p, and the derivative of
+    always alone in its cell. Therefore, its cell contributes no term p ln p, and the derivative of
     hc is larger by 1. `row(name)` returns a column of _cells_with_squares.
     """
     n, label_size, cluster_size = row("n"), row("label_size"), row("cluster_size")
@@ -124,8 +125,8 @@ def _information_influences(row: Row) -> Slopes:
 def _bcubed_influences(row: Row) -> Slopes:
     """Return the influences of a row on B-cubed precision and recall, up to constants.
 
-    Recall squares the share of a label's rows that a cell contains. Singletons are an exception,
-    because each of them is always a single row. `row(name)` returns a column of
+    Recall is computed from the squared share of a label's rows that each cell contains. Singletons
+    are an exception, because each of them is always a single row. `row(name)` returns a column of
     _cells_with_squares.
     """
     label_size, cluster_size = to_double(row("label_size")), to_double(row("cluster_size"))
@@ -155,14 +156,14 @@ _PLACES = (0, 1, 2)
 
 
 def _mean_of_rows(x: pl.Expr) -> pl.Expr:
-    """Return an aggregate for the mean of x over all rows of the cells; NULL if any x is NULL."""
+    """Return an expression for the mean of x over the cells' rows, or NULL if any x is NULL."""
     rows = pl.col("rows")
     mean = (to_double(rows) * x).sum() / to_double(rows.sum())
     return pl.when(x.null_count() == 0).then(mean)
 
 
 def _covariances(table: ContingencyTable) -> pl.LazyFrame:
-    """Return the covariances of the influences of a row, for each partition and family.
+    """Return the covariances of a row's influences for each partition and family.
 
     The columns are the partition columns, family, and the covariances c00 to c22 of the influences
     on the statistics of the family. A covariance is NULL if one of its statistics has no
@@ -200,7 +201,7 @@ def _covariances(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _linear_metrics(row: Row) -> dict[str, Quotient]:
-    """Return the metrics that are linear functions of the statistics of their family, by name.
+    """Return the metrics that are linear in the statistics of their family, keyed by name.
 
     The number of rows, `row("total")`, is treated as a constant, because all samples have the same
     number of rows.
@@ -226,15 +227,15 @@ def _linear_metrics(row: Row) -> dict[str, Quotient]:
 
 
 def _pair_quotients(row: Row, beta: float) -> dict[str, Quotient]:
-    """Return the pair-counting scores that are not linear functions of the statistics, by name.
+    """Return the pair-counting scores that are not linear in the statistics, keyed by name.
 
-    The statistics are shares of all pairs of rows. s is the share of pairs with the same label and
-    the same cluster, x is the share of pairs with only the same cluster, and y is the share of
-    pairs with only the same label. Therefore b = s + y is the share of pairs with the same label,
-    and c = s + x is the share of pairs with the same cluster. The multinomial adjusted Rand index
-    differs from the adjusted Rand index only in terms that are smaller by a factor equal to the
-    number of rows, so both indices have the same slopes. `row(name)` returns a statistic of a
-    partition.
+    The statistics are shares of all pairs of rows. The share of pairs with the same label and the
+    same cluster is s, the share of pairs with the same cluster but different labels is x, and the
+    share of pairs with the same label but different clusters is y. Therefore, b = s + y is the
+    share of pairs with the same label, and c = s + x is the share of pairs with the same cluster.
+    The multinomial adjusted Rand index differs from the adjusted Rand index only in terms that are
+    smaller by a factor of n, the number of rows, so both indices have the same slopes. `row(name)`
+    returns a statistic of a partition.
     """
     s, x, y = row("tp_share"), row("fp_share"), row("fn_share")
     b, c, weight = s + y, s + x, beta * beta
@@ -281,13 +282,13 @@ _NEGLIGIBLE = 0.005
 def _information_quotients(
     row: Row, average_method: str, beta: float, *, adjusted: bool
 ) -> dict[str, Quotient]:
-    """Return the information scores that are not linear functions of the statistics, by name.
+    """Return the information scores that are not linear in the statistics, keyed by name.
 
     The statistic s is the mutual information, x is the entropy of the cluster given the label, and
-    y is the entropy of the label given the cluster. Therefore b = s + y is the entropy of the
+    y is the entropy of the label given the cluster. Therefore, b = s + y is the entropy of the
     labels, and c = s + x is the entropy of the clusters. If b and c are equal up to rounding
     errors, their minimum and maximum have no derivative. The expected mutual information tends to
-    (labels - 1) (clusters - 1) / (2 rows), whatever the shares are. If the expected mutual
+    (labels - 1) (clusters - 1) / (2 rows), regardless of the shares. If the expected mutual
     information is negligible (see _NEGLIGIBLE), it is treated as a constant; otherwise, the
     adjusted score is NULL. `row(name)` returns a statistic of a partition, including emi if
     `adjusted` is True. The other parameters are options of external_report.
@@ -335,7 +336,10 @@ def _information_quotients(
 
 
 def _bcubed_quotients(row: Row, beta: float) -> dict[str, Quotient]:
-    """Return the B-cubed F score by name; `row(name)` returns a statistic of a partition."""
+    """Return the B-cubed F score, keyed by name.
+
+    `row(name)` returns a statistic of a partition.
+    """
     n, weight = to_double(row("total")), beta * beta
     precision, recall = row("precision_rows") / n, row("recall_rows") / n
     score = Quotient(
@@ -351,9 +355,10 @@ def _bcubed_quotients(row: Row, beta: float) -> dict[str, Quotient]:
 def _differentiable_metrics(
     average_method: str, beta: float, *, adjusted: bool
 ) -> dict[str, Quotient]:
-    """Return all metrics that have derivatives, by name, in terms of external_statistics.
+    """Return all differentiable metrics, keyed by name.
 
-    The parameters are options of external_report.
+    The metrics are expressed in terms of the columns of external_statistics. The parameters are
+    options of external_report.
     """
     return {
         **_linear_metrics(pl.col),
@@ -381,9 +386,9 @@ def _standard_error() -> pl.Expr:
 
     The gradient d is in the columns g0 to g2, and the covariances C are in the columns c00 to c22.
     If the variance is below the rounding error of its terms, the result is 0. If there are fewer
-    than 2 rows, the result is NULL. If label and cluster are equal partitions, they are also equal
-    in every sample. A quotient then keeps its value of 1 or 0, even if its formula is 0 / 0, so its
-    standard error is 0.
+    than 2 rows, the result is NULL. If labels and clusters divide the rows in the same way, they
+    also do so in every sample. A quotient then keeps its value of 1 or 0, even if its formula is 0
+    / 0, so its standard error is 0.
     """
     squares, products = (
         sum((_covariance_term(i, j) for i, j in pairs), pl.lit(0.0))
@@ -404,7 +409,7 @@ def _least_value(metric: str) -> float | None:
 
 
 def _greatest_value(metric: str) -> str | None:
-    """Return the name of the upper bound on a metric, a key of _greatest_values, or None."""
+    """Return the name of a metric's upper bound (a key of _greatest_values), or None."""
     greatest = metric_facts()[metric].greatest
     # An entropy, and any metric bounded by an entropy, is at most the entropy of n different
     # labels.
@@ -415,17 +420,18 @@ _GREATEST = ("1", "ln n", "n (n - 1)", "2 n")
 
 
 def _greatest_values(n: pl.Expr) -> Terms:
-    """Return expressions for the upper bounds on metrics of n rows, by the name of the bound."""
+    """Return expressions for the upper bounds on metrics of n rows, keyed by the bounds' names."""
     return dict(zip(_GREATEST, (pl.lit(1.0), n.log(), n * (n - 1), 2 * n), strict=True))
 
 
 def _metric_facts(names: Sequence[str], quotients: Mapping[str, Quotient]) -> pl.LazyFrame:
-    """Return one row per metric, with metric, place, family, is_linear, least and greatest.
+    """Return a table of facts about the metrics, with one row per metric.
 
-    family is NULL for a metric without a derivative. is_linear tells whether the metric is a linear
-    function of the statistics rather than a quotient. place is the position of the metric in
-    `names`. least is the lower bound on the metric, and greatest is the name of its upper bound, a
-    key of _greatest_values. A bound is NULL if it does not exist.
+    The columns are metric, place, family, is_linear, least and greatest. The family is NULL for a
+    metric without a derivative. The flag is_linear tells whether the metric is a linear function of
+    the statistics rather than a quotient. The place is the position of the metric in `names`. The
+    column least contains the lower bound on the metric, and greatest contains the name of its upper
+    bound, a key of _greatest_values. A bound that does not exist is NULL.
     """
     families = {name: quotient.family for name, quotient in quotients.items()}
     facts = {
@@ -445,8 +451,8 @@ def _long_metrics(
     """Return the value and the gradient of each metric in `names`, for each partition in `report`.
 
     The gradient consists of g0, g1 and g2, the derivatives with respect to the statistics of the
-    metric's family. The gradient is NULL if the metric is not in `quotients` or if the bottom of
-    the quotient is 0. The result also has the columns metric, total, fp and fn.
+    metric's family. The gradient is NULL if the metric is not in `quotients` or if the denominator
+    of the quotient is 0. The result also contains the columns metric, total, fp and fn.
     """
     nothing = (None, None, None)
     missing = Quotient("", None, None, nothing, nothing)
@@ -492,7 +498,7 @@ def external_intervals(
     confidence: float = 0.95,
     metrics: Sequence[str] | None = None,
 ) -> Frame:
-    """Confidence intervals for external metrics by the delta method, in one pass over the rows.
+    """Delta-method confidence intervals for external metrics, computed in one pass over the rows.
 
     The rows are treated as independent draws from a population in which each member has a label and
     a cluster. To first order, a metric is a linear function of the shares of the contingency cells,
@@ -502,7 +508,8 @@ def external_intervals(
     Parameters
     ----------
     confidence : float
-        Probability, between 0 and 1, that an interval covers the metric's value in the population.
+        The probability (between 0 and 1) that an interval covers the metric's value in the
+        population.
     frame, label, cluster, weight, partition_by, noise, noise_as : as in external_report
     average_method, beta, adjusted : as in external_report
     metrics : sequence of str, optional
@@ -512,15 +519,20 @@ def external_intervals(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, with one row per partition and metric, sorted by partition and then in
-        the order of external_report. The columns are the partition columns, metric, value,
-        std_error, lower and upper. value is the metric's value in external_report. The interval is
-        value -+ z std_error, where z is the normal quantile for `confidence`, and is cut off at the
-        ends of the metric's range. std_error, lower and upper are NULL if value is NULL, if there
-        are fewer than 2 rows, or if the delta method does not apply to the metric (class_f_measure,
-        exact matches, expected_mutual_info). std_error, lower and upper are also NULL if the metric
-        has no derivative: for a tied majority in purity, inverse_purity and split_join_distance,
-        for equal entropies in a minimum or maximum, and for 0 / 0. If label and cluster are equal
-        partitions, every score that measures agreement has std_error 0.
+        the order of external_report. The columns are the partition columns, metric and the
+        following:
+
+        * value is the metric's value in external_report.
+        * std_error is the standard error of the value.
+        * lower and upper are the limits of the interval value -+ z std_error, where z is the normal
+          quantile for `confidence`. The interval is cut off at the ends of the metric's range.
+
+        The standard error and the limits are NULL if the value is NULL, if there are fewer than 2
+        rows, or if the delta method does not apply to the metric (class_f_measure, exact matches,
+        expected_mutual_info). The standard error and the limits are also NULL if the metric has no
+        derivative: for a tied majority in purity, inverse_purity and split_join_distance, for equal
+        entropies in a minimum or maximum, and for 0 / 0. If labels and clusters divide the rows in
+        the same way, every agreement score has a standard error of 0.
 
     Raises
     ------
@@ -583,7 +595,10 @@ def external_intervals(
 
 
 def _limits() -> Terms:
-    """Return lower and upper by name, which are value -+ margin, cut off at the metric's bounds."""
+    """Return the interval's limits, keyed by lower and upper.
+
+    The limits are value -+ margin, cut off at the metric's bounds.
+    """
     lower, upper = (pl.col("value") + sign * pl.col("margin") for sign in (-1, 1))
     values = _greatest_values(to_double(pl.col("total")))
     greatest = pl.coalesce(

@@ -1,11 +1,11 @@
-"""Estimates of external metrics from the true labels of a sample of the entities.
+"""Estimates of external metrics, computed from the true labels of sampled entities.
 
-Labels are known only for some entities, but then for all of their rows. Every metric is the
+Only some entities are labeled, but all rows of a labeled entity have its label. Every metric is the
 quotient of two sums over all entities. The estimate of a metric is the quotient of two weighted
-means over the sampled entities, where the weight of an entity is inversely proportional to the
-probability that the entity was drawn. The size of a cluster is the number of all its rows, with and
-without a label, because a cluster that joins a sampled entity with other entities is wrong, whether
-or not the other entities have labels.
+means over the sampled entities, where the weight of an entity is inversely proportional to its
+probability of being drawn. The size of a cluster includes its unlabeled rows, because a cluster
+that joins a sampled entity with other entities is wrong, whether or not the other entities have
+labels.
 
 If rows were labeled at random instead, the module record_sample computes the estimates.
 """
@@ -56,12 +56,13 @@ _DESIGNS = ("uniform", "by_record", "records")
 def _entity_terms(labeled: ContingencyTable, clusters: pl.LazyFrame, design: str) -> pl.LazyFrame:
     """Return one row per label, with the partition columns and the terms that the metrics need.
 
-    size is the number of the label's rows. linked is the number of ordered pairs of the label's
-    rows that are in the same cluster. links is the number of pairs that consist of one of the
-    label's rows and any other row in its cluster. precision and recall are B-cubed precision and
-    recall, summed over the label's rows. exact is 1 if the label's rows are exactly the rows of a
-    cluster, and 0 otherwise. weight is inversely proportional to the probability that the label is
-    drawn under the `design`. `clusters` contains the cluster_sizes of all rows.
+    The term size is the number of the label's rows. The term linked is the number of ordered pairs
+    of the label's rows that are in the same cluster. The term links is the number of pairs that
+    consist of one of the label's rows and any other row in its cluster. The terms precision and
+    recall are B-cubed precision and recall, summed over the label's rows. The term exact is 1 if
+    the label's rows are exactly the rows of a cluster, and 0 otherwise. The weight is inversely
+    proportional to the probability that the label is drawn under the `design`. `clusters` contains
+    the cluster sizes, counted over all rows.
     """
     keys = list(labeled.keys)
     sizes = clusters.select(*keys, "cluster", "cluster_size")
@@ -88,9 +89,9 @@ def _entity_terms(labeled: ContingencyTable, clusters: pl.LazyFrame, design: str
 def _bcubed_slopes(entities: pl.LazyFrame, keys: list[str], beta: float) -> pl.LazyFrame:
     """Return precision_slope and recall_slope for each partition.
 
-    The slopes are the derivatives of the B-cubed F score with respect to precision and recall, at
-    the estimates of precision and recall. If both estimates are 0, the derivatives are set to 0.
-    `entities` is the result of _entity_terms, and `keys` are the partition columns.
+    The slopes are the derivatives of the B-cubed F score with respect to precision and recall,
+    evaluated at the estimates of precision and recall. If both estimates are 0, the derivatives are
+    set to 0. `entities` is the result of _entity_terms, and `keys` lists the partition columns.
     """
     weight = pl.col("weight")
     sums = {name: (weight * pl.col(name)).sum() for name in ("precision", "recall", "size")}
@@ -105,11 +106,11 @@ def _bcubed_slopes(entities: pl.LazyFrame, keys: list[str], beta: float) -> pl.L
 
 
 def _metric_terms(row: Row, beta: float) -> dict[str, tuple[pl.Expr, pl.Expr]]:
-    """Return an entity's two terms for each metric, by name.
+    """Return an entity's two terms for each metric, keyed by the metric's name.
 
-    A metric is the quotient of the totals of its two terms over all entities. `row(name)` returns a
-    column of _entity_terms or _bcubed_slopes, or rows_per_cluster, the mean number of rows in a
-    cluster.
+    A metric is the quotient of its two terms after each has been summed over all entities.
+    `row(name)` returns a column of _entity_terms or _bcubed_slopes, or rows_per_cluster, the mean
+    number of rows in a cluster.
     """
     size, linked, links, exact = row("size"), row("linked"), row("links"), row("exact")
     precision, recall, per_cluster = row("precision"), row("recall"), row("rows_per_cluster")
@@ -138,11 +139,11 @@ def _metric_terms(row: Row, beta: float) -> dict[str, tuple[pl.Expr, pl.Expr]]:
 def _mean_quotients(entities: pl.LazyFrame, keys: list[str], beta: float) -> pl.LazyFrame:
     """Return the value and the standard error of each metric, with one row per partition.
 
-    The column names are value_ and std_error_, followed by the name of the metric. The value is the
-    quotient of the means of the metric's two terms, minus the first-order bias of this quotient.
-    The standard error is computed by the delta method, and is NULL if there are fewer than 2 labels
-    or if a mean is 0. `entities` has the columns that _metric_terms reads and the partition columns
-    `keys`.
+    Each column name consists of the prefix value_ or std_error_ and the name of the metric. The
+    value is the quotient of the means of the metric's two terms, minus the first-order bias of this
+    quotient. The standard error is computed by the delta method, and is NULL if there are fewer
+    than 2 labels or if a mean is 0. `entities` contains the columns that _metric_terms reads and
+    the partition columns `keys`.
     """
     metrics = _metric_terms(pl.col, beta)
     weighted = entities.select(
@@ -164,11 +165,11 @@ def _mean_quotients(entities: pl.LazyFrame, keys: list[str], beta: float) -> pl.
 
 
 def _deviation_sums(metrics: list[str]) -> Terms:
-    """Return each metric's sums bias_ and squares_ over the entities of a partition, by name.
+    """Return each metric's sums bias_ and squares_ over the entities of a partition, keyed by name.
 
     A share is a term divided by its mean. A deviation is the share of the top term minus the share
-    of the bottom term. bias_ is the sum of the products of deviations and bottom shares, and
-    squares_ is the sum of the squared deviations.
+    of the bottom term. The sum bias_ adds up the products of deviations and bottom shares, and
+    squares_ adds up the squared deviations.
     """
     sums = {}
     for name in metrics:
@@ -194,10 +195,11 @@ def _estimate_terms(name: str) -> Terms:
 
 
 def _list_estimates(metrics: list[str], estimated: list[str]) -> pl.Expr:
-    """Return the column `estimates`, a list with one struct per metric.
+    """Return the column `estimates`, which contains lists with one struct per metric.
 
-    The fields of a struct are place, metric, value, std_error and reason. value and std_error are
-    NULL if the column contradiction is not NULL, and for metrics that are not in `estimated`.
+    The fields of a struct are place, metric, value, std_error and reason. The fields value and
+    std_error are NULL if the column contradiction is not NULL or if the metric is not in
+    `estimated`.
     """
     is_sound, nothing = pl.col("contradiction").is_null(), pl.lit(None, pl.Float64)
     structs = []
@@ -220,7 +222,7 @@ def _list_estimates(metrics: list[str], estimated: list[str]) -> pl.Expr:
 
 
 def _missing_reason(value: pl.Expr, *, can_be_estimated: bool) -> pl.Expr:
-    """Return, as text, the reason why a metric has no value, or NULL if the metric has a value.
+    """Return a text that explains why a metric has no value, or NULL if it has a value.
 
     If rows have been labeled at random, `can_be_estimated` tells whether the metric can be
     estimated from such labels.
@@ -242,7 +244,10 @@ _SIZE = "average_label_size"
 
 
 def _cut_limits(value: pl.Expr, margin: pl.Expr) -> Terms:
-    """Return lower and upper by name, which are value -+ margin, cut off at the metric's bounds."""
+    """Return the interval's limits, keyed by lower and upper.
+
+    The limits are value -+ margin, cut off at the metric's bounds.
+    """
     is_size = pl.col("metric") == _SIZE
     least = pl.when(is_size).then(1.0).otherwise(0.0)
     lower, upper = value - margin, value + margin
@@ -285,21 +290,22 @@ def entity_resolution_estimates(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        All rows, with and without a label. A LazyFrame is streamed when you collect the result.
+        All rows, both labeled and unlabeled. A LazyFrame is streamed when you collect the result.
     label : str or Expr
-        The true entity, of any groupable type, or NULL if you do not know it. A labeled entity must
-        have its label in all of its rows, unless `labels_are_sample` is 'records'.
+        The true entity, of any groupable type, or NULL if it is unknown. A labeled entity must have
+        its label in all of its rows, unless `labels_are_sample` is 'records'.
     cluster : str or Expr
         The assigned cluster, of any groupable type. Rows with a NULL cluster are left out.
     labels_are_sample : {'uniform', 'by_record', 'records'}
-        What you have drawn and labeled. With 'uniform', you have labeled entities that were all
-        drawn with the same probability. With 'by_record', you have drawn rows at random and labeled
-        their entities, so larger entities are more likely. With 'records', you have labeled rows
-        that were drawn at random, regardless of their entities.
+        How the labeled entities or rows were sampled. With 'uniform', you have labeled entities
+        that were all drawn with the same probability. With 'by_record', you have drawn rows at
+        random and labeled their entities, so larger entities are more likely to be drawn. With
+        'records', you have labeled rows that were drawn at random, regardless of their entities.
     beta : float
-        Weight of recall in the F scores, at least 0.
+        The nonnegative weight of recall in the F scores.
     confidence : float
-        Probability, between 0 and 1, that an interval covers the metric's value for all entities.
+        The probability (between 0 and 1) that an interval covers the metric's value for all
+        entities.
     weight, partition_by, noise, noise_as : as in external_report
     metrics : sequence of str, optional
         Names of the metrics to return. By default, all metrics are returned.
@@ -308,20 +314,26 @@ def entity_resolution_estimates(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, with one row per partition and metric, sorted by partition. The
-        columns are the partition columns, metric, value, std_error, lower, upper and reason. The
-        first metrics are pair_precision, pair_recall, pair_f_score, bcubed_precision,
+        columns are the partition columns, metric and the following:
+
+        * value is the estimate of the metric.
+        * std_error is the standard error of the estimate.
+        * lower and upper are the limits of the interval value -+ z std_error, where z is the normal
+          quantile for `confidence`. The interval is cut off at the ends of the metric's range.
+        * reason explains why the value is NULL.
+
+        The first metrics are pair_precision, pair_recall, pair_f_score, bcubed_precision,
         bcubed_recall, bcubed_f_score, exact_match_precision, exact_match_recall and
-        exact_match_f_score, as in external_report. matching_rate is the share of rows whose entity
-        has more than one row, and average_label_size is the mean number of rows of an entity. The
-        interval is value -+ z std_error, where z is the normal quantile for `confidence`, cut off
-        at the ends of the metric's range. The range is [0, 1], best 1, except that
-        average_label_size is at least 1. value is NULL for 0 / 0 and if there are no labels. With
-        'records', value is NULL for every metric that needs the number of rows of an entity, that
-        is, for all metrics except the pair metrics and bcubed_precision. If the labels contradict
-        `labels_are_sample`, all values are NULL. reason tells why a value is NULL. std_error, lower
-        and upper are NULL if there are fewer than 2 labels or if no labeled row is right. With
-        'records', std_error, lower and upper are NULL if no pair of labeled rows is right or no
-        pair is wrong, unless all rows have labels.
+        exact_match_f_score, as in external_report. The metric matching_rate is the share of rows
+        whose entity has more than one row, and average_label_size is the mean number of rows per
+        entity. The range is [0, 1], best 1, except that average_label_size is at least 1.
+
+        The value is NULL for 0 / 0 and if there are no labels. With 'records', the value is NULL
+        for every metric that needs the number of rows of an entity, that is, for all metrics except
+        the pair metrics and bcubed_precision. If the labels contradict `labels_are_sample`, all
+        values are NULL. The standard error and the limits are NULL if there are fewer than 2 labels
+        or if no labeled row is right. With 'records', the standard error and the limits are NULL if
+        no pair of labeled rows is right or no pair is wrong, unless all rows have labels.
 
     Raises
     ------
@@ -331,15 +343,15 @@ def entity_resolution_estimates(
     Notes
     -----
     Every metric is the quotient of two sums over all entities. The estimate is the quotient of two
-    weighted means over the sample, with weights 1 or 1 / size, minus the first-order bias of this
-    quotient. The standard error is computed by the delta method, which assumes that the sample is a
-    small part of all entities. With 'records', the two sums run over the pairs of labeled rows, and
-    the standard error is computed by the jackknife over rows. The jackknife is corrected because it
-    counts the variance of pairs twice, and it is corrected for the share of rows that are labeled.
+    weighted means over the sample, with a weight of 1 or 1 / size, minus the first-order bias of
+    this quotient. The standard error is computed by the delta method, which assumes that the sample
+    is a small part of all entities. With 'records', the two sums run over the pairs of labeled
+    rows, and the standard error is computed by the jackknife over rows. The jackknife is corrected
+    for counting the variance of pairs twice and for the share of rows that are labeled.
 
     If the other rows in the cluster of a labeled row have labels no more often than rows in
-    general, the labels contradict 'uniform' and 'by_record'. If the other rows have labels much
-    more often than rows in general, the labels contradict 'records'.
+    general, the labels contradict 'uniform' and 'by_record'. If the other rows in the cluster of a
+    labeled row have labels much more often than rows in general, the labels contradict 'records'.
 
     In SQL: ``FROM clustereval.entity_resolution_estimates(tbl, label, cluster)``.
 

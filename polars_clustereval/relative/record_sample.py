@@ -1,14 +1,14 @@
-"""Estimates of external metrics from the true labels of a sample of the records.
+"""Estimates of external metrics, computed from the true labels of sampled records.
 
 The labeled rows are a random sample of all rows, drawn without regard to their entities. Every pair
 of rows is labeled with the same probability, so a quotient of sums over the pairs of labeled rows
 estimates the quotient of the sums over all pairs.
 
 A pair of labeled rows is right if both rows have the same entity and the same cluster, and wrong if
-they have only one of the two in common. In every metric, the pairs of each kind have a weight, and
-the metric is the total weight of the right pairs divided by the total weight of all pairs. Metrics
-that depend on the number of rows of an entity cannot be estimated, because most entities have a
-single labeled row, however many rows they have.
+they have only one of the two in common. Every metric assigns a weight to each kind of pair, and its
+value is the total weight of the right pairs divided by the total weight of all pairs. Metrics that
+depend on the number of rows of an entity cannot be estimated, because most entities have only one
+labeled row, no matter how many rows they have.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ def _metric_weights(beta: float) -> dict[str, _PairWeights]:
 
 
 def _record_pairs(labeled: ContingencyTable, clusters: pl.LazyFrame, beta: float) -> pl.LazyFrame:
-    """Return the weights of the pairs of rows for each contingency cell of labeled rows.
+    """Return the pair weights for each contingency cell of the labeled rows.
 
-    records is the number of rows in the cell. Each of these rows forms a pair with every other
-    labeled row. For each metric, the columns right_ and wrong_ contain the sums of the weights of a
-    row's right and wrong pairs, and right_squares_ and wrong_squares_ contain the sums of the
-    squared weights. `clusters` contains the cluster_sizes of all rows.
+    The column records contains the number of rows in the cell. Each of these rows forms a pair with
+    every other labeled row. For each metric, the columns right_ and wrong_ contain the sums of the
+    weights of a row's right and wrong pairs, and right_squares_ and wrong_squares_ contain the sums
+    of the squared weights. `clusters` contains the cluster sizes, counted over all rows.
     """
     keys = list(labeled.keys)
     counts = labeled.sized_cells.rename({"cluster_size": "labeled_size"})
@@ -82,7 +82,7 @@ def _record_pairs(labeled: ContingencyTable, clusters: pl.LazyFrame, beta: float
 
 
 def _share_terms(name: str) -> Terms:
-    """Return aggregates for the sums of a metric's weights over all rows, by name."""
+    """Return expressions that aggregate a metric's weights over all rows, keyed by name."""
     parts = ("right", "wrong", "right_squares", "wrong_squares")
     records = pl.col("records")
     sums = {f"all_{part}_{name}": (records * pl.col(f"{part}_{name}")).sum() for part in parts}
@@ -90,9 +90,9 @@ def _share_terms(name: str) -> Terms:
 
 
 def _jackknife_term(name: str) -> pl.Expr:
-    """Return the sum of squared changes in the share of right pairs when each row is left out.
+    """Return the sum of squared changes in the share of right pairs as rows are left out in turn.
 
-    The result is NULL if a single row is in all pairs.
+    The result is NULL if one row is part of every pair.
     """
     all_right, all_wrong = pl.col(f"all_right_{name}"), pl.col(f"all_wrong_{name}")
     right, wrong = pl.col(f"right_{name}"), pl.col(f"wrong_{name}")
@@ -109,15 +109,15 @@ def _jackknife_term(name: str) -> pl.Expr:
 def _record_estimate_terms(name: str) -> Terms:
     """Return the value and the standard error of one metric, based on the sums of a partition.
 
-    The jackknife contains the variance that comes from single rows once, and the variance that
-    comes from pairs of rows twice (Efron and Stein 1981). With few labels, nearly all of the
-    jackknife comes from pairs. Therefore the variance of pairs, computed as if pairs were drawn one
-    by one, is subtracted once. Because both parts are positive, at least half of the jackknife
-    estimate remains. The standard error is 0 if all rows are labeled. Otherwise, the standard error
-    is NULL if no pair is right, if no pair is wrong, or if a single row is in all pairs.
+    The jackknife estimate counts the variance due to single rows once and the variance due to pairs
+    of rows twice (Efron and Stein 1981). With few labels, nearly all of the jackknife estimate is
+    due to pairs. Therefore, the variance of pairs, computed as if pairs were drawn one by one, is
+    subtracted once. Because both parts are positive, at least half of the jackknife estimate
+    remains. The standard error is 0 if all rows are labeled. Otherwise, the standard error is NULL
+    if no pair is right, if no pair is wrong, or if one row is part of every pair.
 
-    B-cubed precision is a mean over rows: each row is in the same cluster as itself, and its pairs
-    with the other rows of its cluster have the weight 1 / size.
+    B-cubed precision is a mean over rows. Each row also forms a right pair with itself, and its
+    pairs with the other rows of its cluster have a weight of 1 / size.
     """
     all_right, all_wrong = pl.col(f"all_right_{name}"), pl.col(f"all_wrong_{name}")
     whole = all_right + all_wrong
@@ -143,11 +143,11 @@ def _record_estimate_terms(name: str) -> Terms:
 def estimate_from_records(
     labeled: ContingencyTable, clusters: pl.LazyFrame, totals: pl.LazyFrame, beta: float
 ) -> pl.LazyFrame:
-    """Return the value and the standard error of each metric that can be estimated, by partition.
+    """Return the value and the standard error of every estimable metric for each partition.
 
-    `labeled` contains the labeled rows, and `clusters` contains the cluster_sizes of all rows.
-    `totals` has one row per partition, in which labeled_share is the share of all rows that are
-    labeled, and rows_per_cluster is the mean number of rows in a cluster.
+    `labeled` contains the labeled rows, and `clusters` contains the cluster sizes, counted over all
+    rows. `totals` has one row per partition, in which labeled_share is the share of all rows that
+    are labeled, and rows_per_cluster is the mean number of rows in a cluster.
     """
     keys, metrics = list(labeled.keys), list(_metric_weights(beta))
     pairs = _record_pairs(labeled, clusters, beta)
@@ -175,15 +175,16 @@ _LARGEST_DEVIATION = 0.05
 
 
 def spread_labels(labeled: ContingencyTable, clusters: pl.LazyFrame) -> pl.LazyFrame:
-    """Return statistics of each partition that tell whether rows or clusters have been labeled.
+    """Return statistics that indicate whether rows or clusters were labeled in each partition.
 
-    labeled_share is the share of rows with a label among all rows that have a cluster. For each
-    labeled row in a cluster of several rows, take the share of the other rows in the cluster that
-    have a label. labeled_nearby is the mean of these shares, and n_near is the number of such rows.
-    excess is labeled_nearby minus labeled_share, scaled so that it is 0 if rows are labeled at
-    random, and 1 if clusters are labeled completely or not at all. deviation is the standard
-    deviation that excess has if rows are labeled at random. `clusters` contains the cluster_sizes
-    of all rows.
+    The column labeled_share contains the share of labeled rows among all rows that have a cluster.
+    For each labeled row in a cluster of several rows, the share of the other rows in the cluster
+    that have a label is computed. The column labeled_nearby contains the mean of these shares, and
+    n_near contains the number of such rows. The column excess contains labeled_nearby minus
+    labeled_share, scaled so that it is 0 if rows are labeled at random, and 1 if clusters are
+    labeled completely or not at all. The column deviation contains the standard deviation of the
+    excess when rows are labeled at random. `clusters` contains the cluster sizes, counted over all
+    rows.
     """
     keys = list(labeled.keys)
     own = labeled.cluster_sizes.select(
@@ -220,7 +221,7 @@ def spread_labels(labeled: ContingencyTable, clusters: pl.LazyFrame) -> pl.LazyF
 
 
 def contradiction(design: str) -> pl.Expr:
-    """Return, as text, why the labels contradict the design, or NULL if they do not.
+    """Return a text that explains why the labels contradict the design, or NULL if they do not.
 
     `design` is the value of the option labels_are_sample. The expression reads the columns of
     spread_labels.
@@ -245,5 +246,5 @@ def contradiction(design: str) -> pl.Expr:
 
 
 def _show_share(share: pl.Expr) -> pl.Expr:
-    """Return a share as text: a percentage with one decimal."""
+    """Return a share as text, formatted as a percentage with one decimal."""
     return pl.format("{} %", (100 * share).round(1))

@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 def _pair_shares(table: ContingencyTable) -> pl.LazyFrame:
     """Return the share of pairs in the same cluster for each label with at least two rows.
 
-    A pair consists of two rows with the label. The columns are the partition columns, label and
-    share.
+    A pair consists of two rows with the same label. The columns are the partition columns, label
+    and share.
     """
     by = [*table.keys, "label"]
     labels = table.label_sizes.filter(pl.col("label_size") > 1).select(*by, "label_size")
@@ -61,8 +61,8 @@ def _pair_shares(table: ContingencyTable) -> pl.LazyFrame:
 def weakest_labels(table: ContingencyTable) -> pl.LazyFrame:
     """Return prediction_strength and weakest_label of each partition, or NULL if it has no pairs.
 
-    prediction_strength is the smallest share in _pair_shares, and weakest_label is the label with
-    this share, or the lowest such label in a tie.
+    The prediction strength is the smallest share in _pair_shares, and the weakest label is the
+    label with this share, or the lowest such label in a tie.
     """
     keys = list(table.keys)
     shares = _pair_shares(table)
@@ -76,11 +76,11 @@ def weakest_labels(table: ContingencyTable) -> pl.LazyFrame:
 
 
 def _clustering_distances(table: ContingencyTable) -> pl.LazyFrame:
-    """Return the distance between the two clusterings of each resample, and its number of rows.
+    """Return, for each resample, the distance between its two clusterings and its number of rows.
 
-    Each partition of `table` is a resample, and total is its number of rows. distance is the share
-    of pairs that are together in one clustering and apart in the other. The pairs are all ordered
-    pairs of the resample's rows, including the pairs of a row with itself.
+    Each partition of `table` is a resample, and total is its number of rows. The distance is the
+    share of pairs that are together in one clustering and apart in the other. The pairs are all
+    ordered pairs of the resample's rows, including the pairs of a row with itself.
     """
     totals = table.join_partitions(
         table.row_counts,
@@ -100,12 +100,12 @@ def _read_resamples(
     partition_by: Keys,
     results: Sequence[str],
 ) -> tuple[ContingencyTable, dict[str, str]]:
-    """Check the user's arguments and return the resamples as a contingency table, and the keys.
+    """Check the user's arguments, and return a contingency table of the resamples and the keys.
 
     `columns` maps the parameter names resample, cluster_1 and cluster_2 to the user's arguments.
-    The first result is a contingency table with the user's partition columns, followed by the
-    resample, as keys. The second result contains only the user's keys. `results` lists the names of
-    the other result columns, which partition columns must not use.
+    The first result is a contingency table whose keys are the user's partition columns, followed by
+    the resample. The second result contains only the user's keys. `results` lists the names of the
+    other result columns, which must differ from those of the partition columns.
     """
     lazy = check_frame(frame)
     keys = check_partition_keys(lazy, partition_by, results)
@@ -144,9 +144,9 @@ def prediction_strength(
     frame : DataFrame or LazyFrame
         The rows of the test data. A LazyFrame is streamed when you collect the result.
     label, cluster : str or Expr
-        The row's cluster in the clustering of the test data, and the cluster of its nearest
-        centroid of the training data. Label and cluster can have any groupable type. Rows with a
-        NULL label or cluster are left out.
+        The row's cluster in the clustering of the test data, and the cluster of the nearest
+        centroid learned from the training data. Label and cluster can have any groupable type. Rows
+        with a NULL label or cluster are left out.
     weight, partition_by, noise, noise_as : as in external_report
 
     Returns
@@ -154,10 +154,10 @@ def prediction_strength(
     DataFrame or LazyFrame
         Same kind as `frame`, with one row per partition, sorted by partition. The columns are the
         partition columns, n, n_dropped, n_noise, n_labels, n_clusters, prediction_strength and
-        weakest_label. weakest_label is the label with the smallest share, or the lowest such label
-        in a tie. Labels with one row form no pairs and are skipped. If no label has two rows,
-        prediction_strength and weakest_label are NULL. If there are no rows, n is 0, but with
-        partition_by the result is empty.
+        weakest_label. The column weakest_label contains the label with the smallest share, or the
+        lowest such label in a tie. Labels with one row form no pairs and are skipped. If no label
+        has two rows, prediction_strength and weakest_label are NULL. If there are no rows, n is 0;
+        with partition_by, the result is empty.
 
     Raises
     ------
@@ -166,8 +166,8 @@ def prediction_strength(
 
     Notes
     -----
-    The R function fpc::prediction.strength gives a label with one row the share 1. The result is
-    the same unless every label has only one row. In SQL: ``FROM
+    The R function fpc::prediction.strength assigns a share of 1 to a label with one row. The result
+    is the same unless every label has only one row. In SQL: ``FROM
     clustereval.prediction_strength(tbl, label, cluster)``.
 
     References
@@ -217,30 +217,30 @@ def bootstrap_instability(
     Parameters
     ----------
     frame : DataFrame or LazyFrame
-        One row per resample and row of the data. A LazyFrame is streamed when you collect the
-        result.
+        One row for each combination of a resample and a row of the data. A LazyFrame is streamed
+        when you collect the result.
     cluster_1, cluster_2 : str or Expr
         The row's clusters in the two clusterings, of any groupable type. Each clustering is learned
         from its own bootstrap sample and applied to all rows. Rows with a NULL cluster are left
         out.
     resample : str or Expr
-        Identifier of the resample, that is, of the pair of bootstrap samples.
+        The identifier of the resample, that is, of the pair of bootstrap samples.
     weight : str or Expr, optional
         How many times each row counts, as a whole number >= 0. The weights are checked before
         anything else is computed.
     partition_by : str, Expr or sequence of these, optional
-        Columns whose groups are evaluated separately, such as the number of clusters. NULL is also
-        a group.
+        Columns whose groups are evaluated separately, such as a column with the number of clusters.
+        NULL is also a group.
 
     Returns
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, with one row per partition, sorted by partition. The columns are the
-        partition columns, n, n_dropped, n_resamples, instability and std_error. n is the number of
-        rows that are counted over all resamples, and n_dropped is the number of rows with a NULL
-        cluster. std_error is the standard error of the instability, which is NULL for a single
-        resample. If there are no rows, n is 0 and instability is NULL, but with partition_by the
-        result is empty.
+        partition columns, n, n_dropped, n_resamples, instability and std_error. The column n
+        contains the number of rows counted, summed over all resamples, and n_dropped contains the
+        number of rows with a NULL cluster. The column std_error contains the standard error of the
+        instability, or NULL if there is only one resample. If there are no rows, n is 0 and
+        instability is NULL; with partition_by, the result is empty.
 
     Raises
     ------
@@ -250,8 +250,9 @@ def bootstrap_instability(
     Notes
     -----
     The R function fpc::nselectboot counts only the pairs that are together in the first clustering
-    and apart in the second. On average, the result of this function is half of the distance. In
-    SQL: ``FROM clustereval.bootstrap_instability(tbl, cluster_1, cluster_2, resample)``.
+    and apart in the second. On average, the result of the R function is half of the distance that
+    is used here. In SQL: ``FROM clustereval.bootstrap_instability(tbl, cluster_1, cluster_2,
+    resample)``.
 
     References
     ----------

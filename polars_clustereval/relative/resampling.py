@@ -1,13 +1,13 @@
 """Bootstrap intervals and permutation tests for external metrics, based on contingency cells.
 
-Only the counts of cells are drawn, never the rows themselves. In a bootstrap sample of the rows,
-the cell counts have a multinomial distribution. In a random labeling that keeps the sizes of labels
-and clusters, the cell counts have a multivariate hypergeometric distribution. numpy draws the
-counts, and Polars computes the scores of all samples as partitions of one frame.
+Only the cell counts are drawn, never the rows themselves. In a bootstrap sample of the rows, the
+cell counts have a multinomial distribution. In a random labeling that keeps the sizes of labels and
+clusters, the cell counts have a multivariate hypergeometric distribution. NumPy draws the counts,
+and Polars computes the scores of all samples as partitions of one frame.
 
 The cells are sorted before counts are drawn, and every partition has its own random generator,
-which starts with the same seed. Therefore the result for a partition does not depend on the order
-of the rows or on other partitions.
+which is initialized with the same seed. Therefore, the result for a partition does not depend on
+the order of the rows or on other partitions.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class _Cells:
     """The contingency cells of one partition.
 
     `partition` is the number of the partition. For each cell, `labels` and `clusters` contain the
-    numbers that identify its label and its cluster, and `rows` contains its count of rows. All
+    numbers that identify its label and its cluster, and `rows` contains its number of rows. All
     noise that counts as singletons has the cluster -1.
     """
 
@@ -83,10 +83,10 @@ class _Sample:
     """The contingency cells of the frame to resample, with numbers in place of the user's values.
 
     `groups` has one row per cell, with the columns key_0, label, cluster, n, copies, n_dropped and
-    n_noise. key_0 is the number of the partition. label and cluster are also numbers, and cluster
-    is NULL for noise that counts as singletons. `partitions` has one row per partition, with key_0
-    and the partition columns. `keys` maps the internal names of the partition columns to the user's
-    names.
+    n_noise. The column key_0 contains the number of the partition. The columns label and cluster
+    also contain numbers, but cluster is NULL for noise that counts as singletons. `partitions` has
+    one row per partition, with key_0 and the partition columns. `keys` maps the internal names of
+    the partition columns to the user's names.
     """
 
     groups: pl.DataFrame
@@ -132,12 +132,12 @@ def _read_sample(table: ContingencyTable) -> _Sample:
 
 
 class _Drawn(NamedTuple):
-    """Drawn samples as three frames, in which key_0 and key_1 together identify a sample.
+    """Drawn samples, stored in three frames in which key_0 and key_1 together identify a sample.
 
     In `cells`, one row represents all cells of a sample that have the same n, label_size and
     cluster_size. The columns of `cells` are n, label_size, cluster_size, copies, total, n_dropped
     and n_noise. `labels` has the columns that external_statistics expects in its argument labels,
-    and `clusters` has the columns of ContingencyTable.cluster_sizes. numpy computes the sizes of
+    and `clusters` has the columns of ContingencyTable.cluster_sizes. NumPy computes the sizes of
     labels and clusters in a fraction of the time that grouping the cells would take.
     """
 
@@ -151,10 +151,10 @@ def _describe_samples(
 ) -> _Drawn:
     """Return the samples of a block, which were drawn from `cells`.
 
-    For each drawn cell, `samples` contains the number of the sample, `labels` the label, `clusters`
-    the cluster and `rows` the number of rows. The cells of a sample are consecutive, and within a
-    sample, the cells of a label are consecutive. Noise rows that count as singletons form a single
-    cell, in which copies is the number of these rows.
+    For each drawn cell, `samples`, `labels`, `clusters` and `rows` contain the number of the
+    sample, the label, the cluster and the number of rows, respectively. The cells of a sample are
+    consecutive, and within a sample, the cells of a label are consecutive. Noise rows that count as
+    singletons form a single cell in which copies is the number of these rows.
     """
     is_single = clusters < 0
     n, copies = np.where(is_single, 1, rows), np.where(is_single, rows, 1)
@@ -215,14 +215,14 @@ def _describe_clusters(
 
 
 def _blocks(n_samples: int, size: int) -> Iterator[tuple[int, int]]:
-    """Yield the first sample and the number of samples of each block; a sample has `size` cells."""
+    """Yield each block's first sample and number of samples; a sample has `size` cells."""
     step = max(1, _CELLS_PER_BATCH // max(1, size))
     for first in range(0, n_samples, step):
         yield first, min(step, n_samples - first)
 
 
 def _draw_bootstrap(cells: _Cells, n_samples: int, seed: int) -> Iterator[_Drawn]:
-    """Yield bootstrap samples of the rows in `cells`, in blocks from _describe_samples."""
+    """Yield bootstrap samples of the rows in `cells`, as blocks returned by _describe_samples."""
     generator = np.random.default_rng(seed)
     total = int(cells.rows.sum())
     for first, number in _blocks(n_samples, len(cells.rows)):
@@ -238,7 +238,7 @@ def _draw_bootstrap(cells: _Cells, n_samples: int, seed: int) -> Iterator[_Drawn
 
 
 def _draw_permutations(cells: _Cells, n_samples: int, seed: int) -> Iterator[_Drawn]:
-    """Yield random labelings with the sizes in `cells`, in blocks from _describe_samples.
+    """Yield random labelings that keep the label sizes and cluster sizes of `cells`, in blocks.
 
     A contingency table with no more cells than rows is drawn cell by cell. Any other table is drawn
     by shuffling the clusters of the rows. Both methods draw from the same distribution.
@@ -272,8 +272,8 @@ def _draw_tables(
     """Return the cells of `number` random contingency tables with the given sizes.
 
     The result consists of four arrays with one element per nonempty cell: the numbers of its table,
-    its label and its cluster, and its count of rows. The rows of a label are drawn without
-    replacement from the rows that the previous labels left over. The counts of a label's rows in
+    label and cluster, and its number of rows. The rows of a label are drawn without replacement
+    from the rows that have not been assigned to previous labels. The counts of a label's rows in
     the clusters have a multivariate hypergeometric distribution and are drawn cluster by cluster,
     for all tables at once.
     """
@@ -294,7 +294,7 @@ def _draw_tables(
 def _shuffle_rows(
     generator: np.random.Generator, label_sizes: Integers, cluster_sizes: Integers, number: int
 ) -> tuple[Integers, ...]:
-    """Return tables in the form of _draw_tables, drawn by shuffling the clusters of the rows."""
+    """Return tables in the same form as _draw_tables, drawn by shuffling the rows' clusters."""
     n_labels, n_clusters = len(label_sizes), len(cluster_sizes)
     labels = np.repeat(np.arange(n_labels), label_sizes)
     clusters = np.tile(np.repeat(np.arange(n_clusters), cluster_sizes), (number, 1))
@@ -343,7 +343,7 @@ class _Scoring:
 def _score_samples(
     sample: _Sample, draw: Callable[[_Cells], Iterator[_Drawn]], scoring: _Scoring
 ) -> Iterator[pl.DataFrame]:
-    """Yield frames, each with the keys and scores of all samples of a few partitions.
+    """Yield frames, each of which contains the keys and scores of all samples of a few partitions.
 
     `draw` yields the drawn cells of a partition in blocks.
     """
@@ -373,9 +373,9 @@ def _summarize_samples(
     """Return the summaries of the samples, with one row per partition and metric.
 
     The columns are key_0, the partition columns, metric and the names in `summaries`. `summaries`
-    maps names to aggregates over two columns: value is the metric of the user's rows, and score is
-    the metric of a sample, or NULL if the metric is undefined. The rows are sorted by partition and
-    then follow the order of the scores.
+    maps names to aggregates of two columns: value is the metric for the user's rows, and score is
+    the metric for a sample, or NULL if the metric is undefined. The rows are sorted by partition
+    and then by the order of the scores.
     """
     names = list(scoring.scores)
     observed = scoring.score(ContingencyTable(sample.groups.lazy(), {"key_0": "key_0"}))
@@ -448,7 +448,7 @@ def bootstrap_intervals(
     """Bootstrap intervals for all external metrics, computed by resampling contingency cells.
 
     A bootstrap sample has as many rows as the frame, drawn with replacement, so the counts of its
-    cells have a multinomial distribution. Only the counts are drawn, never the rows. Therefore the
+    cells have a multinomial distribution. Only the counts are drawn, never the rows. Therefore, the
     running time depends on the number of cells times n_resamples, not on the number of rows.
 
     Parameters
@@ -457,17 +457,18 @@ def bootstrap_intervals(
         The rows to evaluate. The contingency cells of the rows are counted first. A LazyFrame is
         read when you collect the result.
     weight : str or Expr, optional
-        How many times each row counts, as a whole number >= 0, such as the column n of
+        How many times each row counts, as a whole number >= 0, for instance the column n of
         contingency_matrix.
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Whether noise counts as an ordinary cluster, is left out, or counts as one cluster per row.
         With 'singletons', a noise row that is drawn several times counts as several clusters.
     n_resamples : int
-        Number of bootstrap samples, at least 1.
+        The number of bootstrap samples, at least 1.
     confidence : float
-        Probability, between 0 and 1, that an interval covers the metric's value in the population.
+        The probability (between 0 and 1) that an interval covers the metric's value in the
+        population.
     random_state : int
-        Seed of numpy's random generator, from 0 to 2147483647. Every partition starts with this
+        The seed of NumPy's random generator, from 0 to 2147483647. Every partition starts with this
         seed.
     label, cluster, partition_by, noise, average_method, beta, adjusted : as in external_report
     metrics : sequence of str, optional
@@ -477,14 +478,18 @@ def bootstrap_intervals(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, with one row per partition and metric, sorted by partition and then in
-        the order of external_report. The columns are the partition columns, metric, value,
-        std_error, lower, upper and n_resamples. value is the metric's value in external_report, and
-        std_error is the standard deviation of the metric over the samples. lower and upper are the
-        quantiles of the samples at (1 - confidence) / 2 and (1 + confidence) / 2, with linear
-        interpolation. n_resamples is the number of samples for which the metric is defined. If
-        there are no rows, all values are NULL and n_resamples is 0, but with partition_by the
-        result is empty. If there is a single row, the intervals have width 0. std_error is NULL if
-        there are fewer than 2 samples.
+        the order of external_report. The columns are the partition columns, metric and the
+        following:
+
+        * value is the metric's value in external_report.
+        * std_error is the standard deviation of the metric over the samples, or NULL if there are
+          fewer than 2 samples.
+        * lower and upper are the quantiles of the samples at (1 - confidence) / 2 and (1 +
+          confidence) / 2, computed with linear interpolation.
+        * n_resamples is the number of samples for which the metric is defined.
+
+        If there are no rows, all values are NULL and n_resamples is 0; with partition_by, the
+        result is empty. If there is only one row, the intervals have width 0.
 
     Raises
     ------
@@ -493,7 +498,7 @@ def bootstrap_intervals(
 
     Notes
     -----
-    There is no SQL macro with this name, because numpy draws the samples. For a DuckDB relation,
+    There is no SQL macro with this name, because NumPy draws the samples. For a DuckDB relation,
     count the cells in SQL first::
 
         cells = con.sql("FROM clustereval.contingency_matrix(tbl, label, cluster)").pl()
@@ -575,15 +580,15 @@ def permutation_test(
         high or low scores are better. Mutual information has no best value, but normalized mutual
         information has one and yields the same p-value.
     weight : str or Expr, optional
-        How many times each row counts, as a whole number >= 0, such as the column n of
+        How many times each row counts, as a whole number >= 0, for instance the column n of
         contingency_matrix.
     average_method : {'arithmetic', 'geometric', 'min', 'max', 'joint'}
         How the two entropies are averaged in the normalized and adjusted mutual information.
         'joint' is available only for the normalized mutual information.
     n_resamples : int
-        Number of random labelings, at least 1.
+        The number of random labelings, at least 1.
     random_state : int
-        Seed of numpy's random generator, from 0 to 2147483647. Every partition starts with this
+        The seed of NumPy's random generator, from 0 to 2147483647. Every partition starts with this
         seed.
     label, cluster, partition_by, noise, noise_as, beta : as in external_report
 
@@ -591,13 +596,19 @@ def permutation_test(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, with one row per partition, sorted by partition. The columns are the
-        partition columns, metric, value, expected, std, z, p_value and n_resamples. value is the
-        metric's value in external_report. expected and std are the mean and the standard deviation
-        of the metric over the random labelings, and z is (value - expected) / std. p_value is (1 +
-        b) / (1 + n_resamples), where b is the number of random labelings with a score at least as
-        good as value. std needs at least 2 labelings, and z is NULL if std is 0. If the metric is
-        undefined, all numbers are NULL except n_resamples, which is 0. If the frame has no rows,
-        the result is a single row of this kind, but with partition_by the result is empty.
+        partition columns, metric and the following:
+
+        * value is the metric's value in external_report.
+        * expected and std are the mean and the standard deviation of the metric over the random
+          labelings. At least 2 labelings are needed for std.
+        * z is (value - expected) / std, or NULL if std is 0.
+        * p_value is (1 + b) / (1 + n_resamples), where b is the number of random labelings whose
+          score is at least as good as value.
+        * n_resamples is the number of random labelings.
+
+        If the metric is undefined, all numbers are NULL except n_resamples, which is 0. If the
+        frame has no rows, the result is a single row of this kind; with partition_by, the result is
+        empty.
 
     Raises
     ------
@@ -607,14 +618,14 @@ def permutation_test(
 
     Notes
     -----
-    There is no SQL macro with this name, because numpy draws the tables. For a DuckDB relation,
+    There is no SQL macro with this name, because NumPy draws the tables. For a DuckDB relation,
     count the cells in SQL first::
 
         cells = con.sql("FROM clustereval.contingency_matrix(tbl, label, cluster)").pl()
         ce.permutation_test(cells, "label", "cluster", weight="n")
 
-    The p-value is never 0. If the null hypothesis is true, the probability of a p-value of at most
-    `alpha` is at most `alpha`.
+    The p-value is never 0. If the null hypothesis is true, a p-value of at most `alpha` has a
+    probability of at most `alpha`.
 
     References
     ----------

@@ -1,13 +1,13 @@
 """Two runs on the same ids, for instance from two nights, and the links between their clusters.
 
-The run before and the run after are two frames with the same columns and one row per id. If a row
-has no cluster or is dropped as noise, its id counts as absent from the run. An id that is only in
-the run before has left, and an id that is only in the run after has joined. If noise rows count as
-singletons, each noise row is a cluster that is not tracked.
+The run before (the earlier run) and the run after (the later run) are two frames with the same
+columns and one row per id. If a row has no cluster or is dropped as noise, its id counts as absent
+from the run. An id that is only in the earlier run has left, and an id that is only in the later
+run has joined. If noise rows count as singletons, each noise row is a cluster that is not tracked.
 
-All shares are computed from the ids that are in both runs. Two clusters are linked if their common
-ids make up at least the share `threshold` of one of the two clusters. A link counts for a cluster
-if the common ids make up at least the share `min_share` of that cluster.
+All shares are computed from the ids that are in both runs. Two clusters are linked if the share of
+their common ids in at least one of the two clusters is `threshold` or more. A link counts for a
+cluster if the share of the common ids in that cluster is at least `min_share`.
 """
 
 from __future__ import annotations
@@ -102,17 +102,19 @@ def _check_same_types(before: pl.LazyFrame, after: pl.LazyFrame, keys: dict[str,
 
 
 def _only_value(name: str, dtype: pl.DataType) -> pl.Expr:
-    """Return an aggregate for the only value of a column that is not NULL."""
+    """Return an aggregate that yields the only non-NULL value of a column."""
     column = pl.col(name)
     return column.drop_nulls().first() if dtype.is_nested() or dtype == pl.Null else column.max()
 
 
 def _pair_ids(before: pl.LazyFrame, after: pl.LazyFrame, keys: dict[str, str]) -> pl.LazyFrame:
-    """Return one row per partition and id in either run, given the results of _read_run.
+    """Return one row for each partition and each id that is in either run.
 
-    The columns `before` and `after` are the clusters of the id in the two runs, or NULL if the id
-    is not in the run. times_before and times_after are the numbers of rows with the id. The runs
-    are grouped together by id instead of being joined, which reveals ids that occur twice in a run.
+    `before` and `after` are results of _read_run. In the result, the columns before and after
+    contain the clusters of the id in the two runs, or NULL if the id is not in that run. The
+    columns times_before and times_after contain the numbers of rows with the id. The runs are
+    concatenated and grouped by id instead of being joined, which reveals ids that occur twice in a
+    run.
     """
     dtype = before.collect_schema()["cluster"]
     nothing = pl.lit(None, dtype)
@@ -131,10 +133,11 @@ def _pair_ids(before: pl.LazyFrame, after: pl.LazyFrame, keys: dict[str, str]) -
 
 
 def _fault_terms(dtype: pl.DataType) -> dict[str, pl.Expr]:
-    """Return expressions for columns that show invalid ids in the rows of _pair_ids, by name.
+    """Return expressions that reveal invalid ids in the rows of _pair_ids, keyed by name.
 
-    null_before and null_after are the numbers of rows without an id. twice_before and twice_after
-    are the id if it has several rows in that run. `dtype` is the type of the ids.
+    The columns null_before and null_after contain the numbers of rows without an id. The columns
+    twice_before and twice_after contain the id if it has several rows in that run. `dtype` is the
+    type of the ids.
     """
     terms = {}
     for run in ("before", "after"):
@@ -145,7 +148,10 @@ def _fault_terms(dtype: pl.DataType) -> dict[str, pl.Expr]:
 
 
 def _summarize_faults(dtype: pl.DataType) -> dict[str, pl.Expr]:
-    """Return aggregates of the columns of _fault_terms, by name: sums of counts and lowest ids."""
+    """Return aggregates of the columns of _fault_terms, keyed by name.
+
+    Numbers of rows are aggregated by their sum, and ids are aggregated by their minimum.
+    """
     lowest = {
         name: pl.col(name).drop_nulls().first() if dtype.is_nested() else pl.col(name).min()
         for name in ("twice_before", "twice_after")
@@ -154,7 +160,7 @@ def _summarize_faults(dtype: pl.DataType) -> dict[str, pl.Expr]:
 
 
 def _check_ids(facts: pl.DataFrame) -> None:
-    """Raise an error if `facts`, a frame of one row, shows a NULL id or an id twice in a run."""
+    """Raise an error if the one-row frame `facts` shows NULL ids or repeated ids in a run."""
     row = facts.row(0, named=True)
     for run in ("before", "after"):
         if row[f"null_{run}"]:
@@ -172,7 +178,7 @@ def _check_ids(facts: pl.DataFrame) -> None:
 
 @dataclass(frozen=True)
 class RunPair:
-    """Two runs on the same ids and the frames that are computed from these runs.
+    """Two runs on the same ids, and the frames that are computed from these runs.
 
     `ids` has one row per id and is the result of _pair_ids. `keys` maps the internal names of the
     partition columns (key_0, ...) to the user's names. `options` specifies which value marks noise
@@ -185,19 +191,20 @@ class RunPair:
     links: LinkOptions
 
     def _is_noise(self, run: str) -> pl.Expr:
-        """Return whether the cluster in the run 'before' or 'after' is the noise value."""
+        """Return whether the cluster in `run`, which is 'before' or 'after', is the noise value."""
         dtype = self.ids.collect_schema()[run]
         return equals_noise(pl.col(run), self.options.noise, dtype)
 
     @cached_property
     def cells(self) -> pl.LazyFrame:
-        """One row per combination of a cluster before and a cluster after, with its number of ids.
+        """One row per combination of clusters in the two runs, with its number of ids.
 
-        The columns `before` and `after` are the clusters from the user's frames, or NULL if the ids
-        are not in that run. n is the number of ids. singleton_id is the id if a cluster of the row
-        is a singleton. in_before and in_after tell whether the ids are in the run and not dropped
-        as noise. old and new are the clusters that are tracked. Collecting the frame raises an
-        error if an id is NULL or occurs twice in a run.
+        The columns before and after contain the clusters from the user's frames, or NULL if the ids
+        are not in that run. The column n contains the number of ids. The column singleton_id
+        contains the id if a cluster of the row is a singleton. The flags in_before and in_after
+        tell whether the ids are in the run and not dropped as noise. The columns old and new
+        contain the clusters that are tracked. Collecting the frame raises an error if an id is NULL
+        or occurs twice in a run.
         """
         noise_as = self.options.noise_as
         noisy = {run: self._is_noise(run) for run in ("before", "after")}
@@ -224,28 +231,28 @@ class RunPair:
 
     @cached_property
     def old_clusters(self) -> pl.LazyFrame:
-        """One row per cluster of the run before, with its numbers of ids.
+        """One row per cluster of the earlier run, with three counts of ids.
 
-        n_before is the number of all ids in the cluster `old`, n_left is the number of ids that
-        have left, and stayed_before is the number of ids that have stayed.
+        The count n_before includes all ids in the cluster `old`, n_left includes only the ids that
+        have left, and stayed_before includes only the ids that have stayed.
         """
         return self._sum_clusters("old", "in_after", ("n_before", "n_left", "stayed_before"))
 
     @cached_property
     def new_clusters(self) -> pl.LazyFrame:
-        """One row per cluster of the run after, with its numbers of ids.
+        """One row per cluster of the later run, with three counts of ids.
 
-        n_after is the number of all ids in the cluster `new`, n_joined is the number of ids that
-        have joined, and stayed_after is the number of ids that were in the run before.
+        The count n_after includes all ids in the cluster `new`, n_joined includes only the ids that
+        have joined, and stayed_after includes only the ids that were in the earlier run.
         """
         return self._sum_clusters("new", "in_before", ("n_after", "n_joined", "stayed_after"))
 
     def _sum_clusters(self, cluster: str, in_other: str, names: Sequence[str]) -> pl.LazyFrame:
-        """Return one row per value of `cluster` with three numbers of ids.
+        """Return one row per value of `cluster`, with three counts of ids.
 
-        `names` contains the names of three columns: the number of all ids, the number of ids in
-        only one run, and the number of ids in both runs. `in_other` is the column of `cells` that
-        tells whether the ids are in the other run.
+        `names` contains the names of the three counts: all ids, the ids that are only in this run,
+        and the ids that are in both runs. `in_other` is the column of `cells` that tells whether
+        the ids are in the other run.
         """
         n, stayed = pl.col("n"), pl.col(in_other)
         terms = (n, pl.when(stayed).then(0).otherwise(n), pl.when(stayed).then(n).otherwise(0))
@@ -255,12 +262,12 @@ class RunPair:
 
     @cached_property
     def overlaps(self) -> pl.LazyFrame:
-        """One row per pair of clusters that have common ids.
+        """One row per pair of clusters that share ids.
 
         The columns are the partition columns, old, new, n, share_before, share_after, is_link and
-        the other columns of old_clusters and new_clusters. n is the number of common ids, and
-        share_before and share_after are n divided by the number of each cluster's ids that are in
-        both runs.
+        the other columns of old_clusters and new_clusters. The column n contains the number of
+        common ids, and share_before and share_after contain n divided by the number of each
+        cluster's ids that are in both runs.
         """
         pairs = self.cells.filter(pl.col("old").is_not_null() & pl.col("new").is_not_null())
         pairs = pairs.select(*self.keys, "old", "new", "n")
@@ -295,7 +302,7 @@ def read_run_pair(
 
     `frames` contains the arguments frame_before and frame_after, and `columns` maps the parameter
     names id and cluster to the user's arguments. `results` lists the names of the other result
-    columns, which partition columns must not use.
+    columns, which must differ from those of the partition columns.
     """
     _check_link_options(links)
     check_noise_as(options.noise, options.noise_as)

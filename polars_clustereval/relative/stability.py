@@ -76,9 +76,9 @@ class _RunTable:
     def clusters(self) -> pl.LazyFrame:
         """One row per run and cluster, with the cluster's size n and the flag is_singleton.
 
-        n is the number of rows in the cluster, and is_singleton marks noise that counts as
-        singletons. Dropped noise is not included. Collecting the frame raises an error if a run or
-        an id is NULL.
+        The size n is the number of rows, and is_singleton marks noise that counts as singletons.
+        Dropped noise is not included. Collecting the frame raises an error if a run or an id is
+        NULL.
         """
         groups = self.rows.group_by(*self.keys, "run", "cluster").agg(n=pl.len().cast(pl.Int64))
         counts = self.rows.select(pl.col("run", "id").null_count())
@@ -93,9 +93,9 @@ class _RunTable:
     def runs(self) -> pl.LazyFrame:
         """One row per run, in sorted order, with n, run_no, rank and is_reference.
 
-        n is the number of rows in the run. run_no numbers the runs of all partitions together, and
-        rank numbers the runs within each partition. The numbers start at 0. is_reference marks the
-        reference run.
+        The size n is the number of rows in the run. The column run_no numbers the runs of all
+        partitions together, and rank numbers the runs within each partition. The numbers start at
+        0. The flag is_reference marks the reference run.
         """
         sizes = self.clusters.group_by(*self.keys, "run").agg(pl.col("n").sum())
         runs = sizes.sort(*self.keys, "run", nulls_last=True).with_row_index("run_no")
@@ -119,8 +119,8 @@ class _RunTable:
     def coded_rows(self) -> pl.LazyFrame:
         """The rows that are counted, each with rank, is_reference, id_no and code.
 
-        rank and is_reference describe the run, and id_no numbers the ids of all partitions
-        together. code identifies the cluster, and each singleton has its own code.
+        The columns rank and is_reference describe the run, and id_no numbers the ids of all
+        partitions together. The code identifies the cluster, and each singleton has its own code.
         """
         of_id, of_cluster = [*self.keys, "id"], [*self.keys, "run", "cluster"]
         ids = self.rows.group_by(of_id).agg().with_row_index("id_no")
@@ -136,8 +136,8 @@ class _RunTable:
 
         A cell consists of code_1 and code_2, the codes of two clusters, and n, the number of their
         common ids. `pair_runs` takes the coded rows, sorted by rank and id, and returns frames with
-        code_1 and code_2 that have one row for each id in both runs of a pair. `pair_runs` is
-        called when the result is collected, because the number of runs is not known earlier.
+        the columns code_1 and code_2 and one row for each id in both runs of a pair. `pair_runs` is
+        called when the result is collected, because the number of runs is unknown before then.
         Collecting the result raises an error if an id occurs twice in a run.
         """
 
@@ -177,7 +177,7 @@ class _RunTable:
 
 
 def _check_missing(counts: pl.DataFrame) -> None:
-    """Raise an error if a run or an id is NULL; `counts` is one row with the numbers of NULLs."""
+    """Raise an error if a run or an id is NULL, according to the numbers of NULLs in `counts`."""
     for parameter in ("run", "id"):
         n = counts.get_column(parameter).item()
         if n:
@@ -195,7 +195,7 @@ def _read_runs(
     """Check the user's arguments and return the runs in `frame`.
 
     `columns` maps the parameter names run, id and cluster to the user's arguments. `results` lists
-    the names of the other result columns, which partition columns must not use.
+    the names of the other result columns, which must differ from those of the partition columns.
     """
     lazy = check_frame(frame)
     check_noise_as(options.noise, options.noise_as)
@@ -216,7 +216,7 @@ def needs_expectation(metric: str) -> bool:
 
 
 def score_of_metric(metric: str, average_method: str, beta: float) -> pl.Expr:
-    """Return a metric of external_report as an expression over external_statistics' columns.
+    """Return a metric of external_report as an expression over the columns of external_statistics.
 
     The parameters are options of run_agreement. Raise an error if an option is invalid.
     """
@@ -261,8 +261,8 @@ def _score_pairs(table: _RunTable, metric: str, score: pl.Expr) -> pl.LazyFrame:
 def _list_pairs(table: _RunTable, scored: pl.LazyFrame) -> pl.LazyFrame:
     """Return one row per pair of runs, with the two runs, their counts of ids and their score.
 
-    The counts are n, n_only_1 and n_only_2, as in run_agreement. run_no_1 and run_no_2 are the
-    numbers of the two runs. `scored` is the result of _score_pairs.
+    The counts are n, n_only_1 and n_only_2, as in run_agreement. The columns run_no_1 and run_no_2
+    number the two runs. `scored` is the result of _score_pairs.
     """
     lower, higher = (
         table.runs.select(*table.keys, **{f"{name}_{i}": name for name in ("run", "run_no", "n")})
@@ -284,7 +284,7 @@ def _list_pairs(table: _RunTable, scored: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _check_same_ids(first: pl.DataFrame) -> None:
-    """Raise an error if `first` has a row, which is a pair of runs with different ids."""
+    """Raise an error if `first` contains a row, that is, a pair of runs with different ids."""
     for pair in first.iter_rows(named=True):
         run_1, run_2 = show_value(pair["run_1"]), show_value(pair["run_2"])
         raise ClusterEvalError(
@@ -297,7 +297,7 @@ def _check_same_ids(first: pl.DataFrame) -> None:
 def _agree(
     table: _RunTable, metric: str, score: pl.Expr, *, require_same_ids: bool
 ) -> pl.LazyFrame:
-    """Return the sorted rows of _list_pairs, with a check of the ids that runs on collection.
+    """Return the sorted rows of _list_pairs, with an id check that runs on collection.
 
     The check raises an error if `require_same_ids` is True and the ids of two runs differ. `metric`
     and `require_same_ids` are options of run_agreement, and `score` comes from score_of_metric.
@@ -313,7 +313,7 @@ def _agree(
 def _rank_runs(table: _RunTable, pairs: pl.LazyFrame, *, is_low_best: bool) -> pl.LazyFrame:
     """Return the rows of run_consensus, with the most central run of each partition first.
 
-    `pairs` is the result of _agree. Mean scores that are equal to 12 decimals count as ties.
+    `pairs` is the result of _agree. Mean scores that agree to 12 decimals count as ties.
     """
     sides = (pairs.select("score", run_no=f"run_no_{i}") for i in (1, 2))
     means = (
@@ -392,7 +392,7 @@ def _mark_reference(runs: pl.LazyFrame, reference: object) -> pl.LazyFrame:
 
 
 def _pair_with_reference(coded: pl.DataFrame) -> list[pl.LazyFrame]:
-    """Return one frame, which pairs each partition's reference run with all its other runs."""
+    """Return one frame that pairs each reference run with the other runs of its partition."""
     reference = coded.lazy().filter("is_reference").select("id_no", code_1="code")
     others = coded.lazy().filter(~pl.col("is_reference")).select("id_no", code_2="code")
     return [join_small(others, ["id_no"], reference).select("code_1", "code_2")]
@@ -445,8 +445,8 @@ def run_agreement(
 ) -> Frame:
     """Agreement between every pair of runs, measured by an external metric on their common ids.
 
-    In each pair, run_1 is the run that sorts first. run_1 provides the labels, and run_2 provides
-    the clusters. The order of the runs matters for metrics that are not symmetric, such as
+    In each pair, run_1 is the run that sorts first. The labels come from run_1, and the clusters
+    come from run_2. The order of the runs matters for metrics that are not symmetric, such as
     homogeneity_score.
 
     Parameters
@@ -469,7 +469,7 @@ def run_agreement(
     average_method : {'arithmetic', 'geometric', 'min', 'max', 'joint'}
         How the two entropies are averaged in the normalized and adjusted mutual information.
     beta : float
-        Weight, at least 0, of recall in pair_f_score and bcubed_f_score and of completeness in
+        The nonnegative weight of recall in pair_f_score and bcubed_f_score, and of completeness in
         v_measure_score.
     require_same_ids : bool
         If True, an error is raised when two runs have different ids.
@@ -478,17 +478,17 @@ def run_agreement(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, with one row per pair of runs, sorted by partition and pair. The
-        columns are the partition columns, run_1, run_2, n, n_only_1, n_only_2 and score. n is the
-        number of ids in both runs, and n_only_1 and n_only_2 are the numbers of ids in only one of
-        the two runs. If two runs have no common ids, n is 0 and score is NULL. If there is only one
+        columns are the partition columns, run_1, run_2, n, n_only_1, n_only_2 and score. The count
+        n includes the ids in both runs, and n_only_1 and n_only_2 count the ids in only one of the
+        two runs. If two runs have no common ids, n is 0 and score is NULL. If there is only one
         run, the result is empty.
 
     Raises
     ------
     ClusterEvalError
         If a column does not exist or cannot be grouped, if a run or an id is NULL, or if an id
-        occurs twice in a run. An error is also raised if ids differ although require_same_ids is
-        True, if noise does not have the type of cluster, or if an option is unknown.
+        occurs twice in a run. An error is also raised if ids differ while require_same_ids is True,
+        if noise and cluster have different types, or if an option is unknown.
 
     Notes
     -----
@@ -538,7 +538,7 @@ def run_consensus(
     """Mean agreement of each run with all other runs, from the most to the least central run.
 
     The most central run has the highest mean score, or the lowest if lower values of the metric are
-    better. Runs with mean scores that are equal to 12 decimals are ranked by name.
+    better. Runs whose mean scores agree to 12 decimals are ranked by name.
 
     Parameters
     ----------
@@ -552,10 +552,10 @@ def run_consensus(
     -------
     DataFrame or LazyFrame
         Same kind as `frame`, with one row per run, sorted by partition and rank. The columns are
-        the partition columns, run, n_runs, mean_score, min_score, max_score and rank. n_runs is the
-        number of other runs with which the run has a score, and mean_score, min_score and max_score
-        summarize these scores. rank is 1 for the most central run. If there is no other run to
-        compare with, the scores and the rank are NULL.
+        the partition columns, run, n_runs, mean_score, min_score, max_score and rank. The column
+        n_runs contains the number of other runs with which the run has a score, and mean_score,
+        min_score and max_score summarize these scores. The most central run has rank 1. If there is
+        no other run to compare with, the scores and the rank are NULL.
 
     Raises
     ------
@@ -629,19 +629,19 @@ def cluster_stability(
     DataFrame or LazyFrame
         Same kind as `frame`, with one row per cluster of the reference run, sorted by partition and
         cluster. The columns are the partition columns, cluster, n, n_runs, mean_jaccard,
-        min_jaccard, recovered and dissolved. n is the number of rows in the cluster, and n_runs is
-        the number of other runs that contain some of its ids. mean_jaccard and min_jaccard are the
-        mean and the minimum of the cluster's best Jaccard indices in these runs. recovered is the
-        share of these runs in which the best index is above 0.75, and dissolved is the share in
-        which it is below 0.5. If n_runs is 0, the last four columns are NULL. Noise that counts as
-        singletons is not listed, nor are partitions without the reference run.
+        min_jaccard, recovered and dissolved. The size n is the number of rows in the cluster, and
+        n_runs is the number of other runs that contain some of its ids. The columns mean_jaccard
+        and min_jaccard summarize the cluster's best Jaccard indices in these runs. The column
+        recovered is the share of these runs in which the best index is above 0.75, and dissolved is
+        the share in which it is below 0.5. If n_runs is 0, the last four columns are NULL. Noise
+        that counts as singletons is not listed, nor are partitions without the reference run.
 
     Raises
     ------
     ClusterEvalError
         If a column does not exist or cannot be grouped, if a run or an id is NULL, or if an id
-        occurs twice in a run. An error is also raised if there is no run reference, if noise does
-        not have the type of cluster, or if noise_as is unknown.
+        occurs twice in a run. An error is also raised if the run `reference` does not exist, if
+        noise and cluster have different types, or if noise_as is unknown.
 
     Notes
     -----

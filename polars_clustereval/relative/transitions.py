@@ -1,8 +1,8 @@
 """The fate of clusters from one run to the next, for instance between two nights.
 
 The module run_pairs decides which clusters of the two runs are linked. If two clusters are linked
-only to each other, the cluster lives on. A cluster with several links is split or merged, and a
-cluster without links is gone or new.
+only to each other, they count as one cluster that lives on. A cluster with several links is split
+or merged, and a cluster without links is gone or new.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ _IDS_AFTER = ("n_after", "n_joined", "stayed_after")
 def _count_links(pair: RunPair) -> pl.LazyFrame:
     """Return the linked pairs in `pair.overlaps`, with the numbers of links of the two clusters.
 
-    counts_before and counts_after tell whether the link counts for the old cluster and for the new
-    cluster. n_parts and n_sources are the numbers of links that count for the old cluster and for
-    the new cluster.
+    The flags counts_before and counts_after tell whether the link counts for the old cluster and
+    for the new cluster, respectively. The columns n_parts and n_sources contain the numbers of
+    links that count for the old cluster and for the new cluster, respectively.
     """
     least = pair.links.min_share
     links = pair.overlaps.filter("is_link").with_columns(
@@ -56,8 +56,8 @@ def _count_links(pair: RunPair) -> pl.LazyFrame:
 def _linked_pairs(pair: RunPair, links: pl.LazyFrame) -> pl.LazyFrame:
     """Return the linked pairs that have their own rows in transition_sides.
 
-    A row of the kind match stands for both clusters of a pair, a part stands for the new cluster,
-    and a source stands for the old cluster. `links` is the result of _count_links.
+    A row of the kind `match` represents both clusters of a pair, a `part` represents the new
+    cluster, and a `source` represents the old cluster. `links` is the result of _count_links.
     """
     only_of_old = pl.col("counts_before") & (pl.col("n_parts") == 1)
     only_of_new = pl.col("counts_after") & (pl.col("n_sources") == 1)
@@ -77,14 +77,15 @@ def _linked_pairs(pair: RunPair, links: pl.LazyFrame) -> pl.LazyFrame:
 def _clusters_without_match(
     clusters: pl.LazyFrame, by: list[str], linked: pl.LazyFrame, names: dict[str, Any]
 ) -> pl.LazyFrame:
-    """Return the rows of transition_sides for clusters with several links or without links.
+    """Return the rows of transition_sides for clusters with several links or no links.
 
-    `clusters` are the clusters of one run, with the key `by`, and `linked` are the links that count
-    for these clusters. `names` contains names of columns. `sums` lists the columns that are summed
-    over the linked clusters of the other run, `other` is the key of the linked clusters, and `most`
-    is the number of links that count for a linked cluster. `n_own` and `n_other` are the numbers of
-    own clusters and of linked clusters. `names` also has `several` and `none`, the kinds of rows
-    for clusters with several links and without links.
+    `clusters` contains the clusters of one run, with the key `by`, and `linked` contains the links
+    that count for these clusters. `names` specifies the columns to use. The entry `sums` lists the
+    columns that are summed over the linked clusters of the other run, `other` is the key of the
+    linked clusters, and `most` is the column with the number of links that count for a linked
+    cluster. The entries `n_own` and `n_other` are the columns with the numbers of own clusters and
+    linked clusters. `names` also includes the row kinds `several` (for clusters with several links)
+    and `none` (for clusters with no links).
     """
     sums = linked.group_by(by).agg(
         pl.col("n", *names["sums"]).sum(),
@@ -145,14 +146,14 @@ def _transition_of_kind() -> pl.Expr:
 def transition_sides(pair: RunPair) -> pl.LazyFrame:
     """Return the unsorted rows of run_transitions.
 
-    Each row has old clusters on one side and new clusters on the other. The columns old and new are
-    the only cluster on each side, or NULL if a side has no cluster or several clusters. kind is
-    match, part, source, split, merged, gone or new. n_old and n_new are the numbers of clusters on
-    each side, and n is the number of ids in linked pairs. is_both tells whether a part of a split
-    cluster is itself merged, or a source of a merged cluster is itself split. transition is the
-    word for the kind, and ambiguity is the reason to doubt the transition. The other columns are
-    the partition columns, the sums of the numbers of ids on each side, share_before and
-    share_after.
+    Each row has old clusters on one side and new clusters on the other. The columns old and new
+    contain the only cluster on each side, or NULL if a side has no cluster or several clusters. The
+    kind is match, part, source, split, merged, gone or new. The columns n_old and n_new contain the
+    numbers of clusters on each side, and n contains the number of ids in linked pairs. The flag
+    is_both tells whether a part of a split cluster is itself merged, or a source of a merged
+    cluster is itself split. The transition is the word for the kind, and the ambiguity is the
+    reason to doubt the transition. The other columns are the partition columns, the sums of the
+    numbers of ids on each side, share_before and share_after.
     """
     links = _count_links(pair)
     sides = pl.concat(
@@ -225,7 +226,7 @@ def run_transitions(
 ) -> Frame:
     """The fate of each cluster from one run to the next, such as kept, split, merged or gone.
 
-    If two clusters are linked only to each other, the cluster lives on and is kept, grown or
+    If two clusters are linked only to each other, they count as one cluster that is kept, grown or
     shrunk, depending on its numbers of ids. An old cluster with several links is split into the
     linked clusters, and a new cluster with several links is merged from the linked clusters. An old
     cluster without links is gone, and a new cluster without links is new.
@@ -233,8 +234,8 @@ def run_transitions(
     Parameters
     ----------
     frame_before, frame_after : DataFrame or LazyFrame
-        The run before and the run after, one row per id. A LazyFrame is read when you collect the
-        result.
+        The earlier run and the later run, each with one row per id. A LazyFrame is read when you
+        collect the result.
     id, cluster : str or Expr
         The identifier of the clustered object and the object's cluster, of any groupable type. Both
         frames must have these columns, with the same types. Rows with a NULL cluster are ignored.
@@ -258,29 +259,30 @@ def run_transitions(
     -------
     DataFrame or LazyFrame
         Same kind as `frame_before`, with one row per cluster of either run, sorted by partition and
-        cluster. A cluster that lives on has one row for both runs. A split cluster has a row in
-        which cluster_after is NULL, and a row with both clusters for each of its parts. A merged
-        cluster has a row in which cluster_before is NULL, and a row with both clusters for each of
-        its sources. The columns are the partition columns, cluster_before, cluster_after and the
-        following:
+        cluster. A cluster that is kept, grown or shrunk has one row for both runs. A split cluster
+        has a row in which cluster_after is NULL, and a row with both clusters for each of its
+        parts. A merged cluster has a row in which cluster_before is NULL, and a row with both
+        clusters for each of its sources. The columns are the partition columns, cluster_before,
+        cluster_after and the following:
 
         * transition is kept, grown, shrunk, split, merged, gone or new.
-        * ambiguity is the reason to doubt the transition: 'split and merged', 'scattered' (less
-          than the threshold of the old cluster's ids are in the row's new clusters), 'gathered'
-          (the reverse) or NULL.
-        * n_before and n_after are the numbers of ids of the row's clusters in each run.
+        * ambiguity is the reason to doubt the transition, or NULL. The reasons are 'split and
+          merged', 'scattered' and 'gathered'. A row is scattered if the row's new clusters contain
+          a share of the old cluster's ids that is below the threshold. A row is gathered if the
+          row's old clusters contain a share of the new cluster's ids that is below the threshold.
+        * n_before and n_after are the numbers of ids in the row's clusters in each run.
         * n_common is the number of ids in linked clusters.
-        * n_left and n_joined are the numbers of ids in only one run.
-        * n_clusters_before and n_clusters_after are the row's numbers of clusters.
-        * share_before and share_after are n_common as a share of each side's ids that are in both
-          runs, or NULL if there are no such ids.
+        * n_left and n_joined are the numbers of ids that are in only one of the two runs.
+        * n_clusters_before and n_clusters_after are the numbers of old and new clusters in the row.
+        * share_before and share_after are n_common divided by the number of each side's ids that
+          are in both runs, or NULL if there are no such ids.
 
     Raises
     ------
     ClusterEvalError
         If a column does not exist, cannot be grouped, or has different types in the two frames, or
-        if an id is NULL or occurs twice in a run. An error is also raised if noise does not have
-        the type of cluster, or if an option is unknown.
+        if an id is NULL or occurs twice in a run. An error is also raised if noise and cluster have
+        different types, or if an option is unknown.
 
     Notes
     -----
@@ -339,11 +341,11 @@ def transition_overlaps(
     DataFrame or LazyFrame
         Same kind as `frame_before`, with one row per pair of clusters with common ids, sorted by
         partition and cluster. The columns are the partition columns, cluster_before, cluster_after,
-        n_before, n_after, n_common, share_before, share_after, jaccard and is_link. n_common is the
-        number of common ids. share_before and share_after are n_common divided by the number of
-        each cluster's ids that are in both runs. jaccard is the Jaccard index of the two clusters,
-        restricted to ids that are in both runs. is_link tells whether one of the shares reaches the
-        threshold.
+        n_before, n_after, n_common, share_before, share_after, jaccard and is_link. The column
+        n_common contains the number of common ids. The columns share_before and share_after contain
+        n_common divided by the number of each cluster's ids that are in both runs. The column
+        jaccard contains the Jaccard index of the two clusters, restricted to ids that are in both
+        runs. The flag is_link tells whether one of the shares reaches the threshold.
 
     Raises
     ------
@@ -391,7 +393,7 @@ def moved_ids(
     """Ids that have moved, left or joined from one run to the next.
 
     An id has moved if its new cluster is not linked to its old cluster, as defined in
-    run_transitions. Therefore the ids in the parts of a split cluster do not count as moved. The
+    run_transitions. Therefore, the ids in the parts of a split cluster do not count as moved. The
     function affected_ids also lists the ids of split and merged clusters.
 
     Parameters
@@ -404,8 +406,8 @@ def moved_ids(
     DataFrame or LazyFrame
         Same kind as `frame_before`, with one row per id that has moved, left or joined, sorted by
         partition and id. The columns are the partition columns, id, cluster_before and
-        cluster_after. cluster_before is NULL if the id has joined, and cluster_after is NULL if the
-        id has left.
+        cluster_after. The column cluster_before is NULL if the id has joined, and cluster_after is
+        NULL if the id has left.
 
     Raises
     ------
@@ -470,10 +472,11 @@ def affected_ids(
     DataFrame or LazyFrame
         Same kind as `frame_before`, with one row per affected id, sorted by partition and id. The
         columns are the partition columns, id, cluster_before, cluster_after, n_kept, n_lost and
-        n_gained. cluster_before is NULL if the id has joined, and cluster_after is NULL if the id
-        has left. n_kept, n_lost and n_gained are the numbers of companions that the id has in both
-        runs, only in the run before, and only in the run after. An id that has left has lost all of
-        its companions, and an id that has joined has gained all of its companions.
+        n_gained. The column cluster_before is NULL if the id has joined, and cluster_after is NULL
+        if the id has left. The columns n_kept, n_lost and n_gained contain the numbers of
+        companions that the id has in both runs, only in the earlier run, and only in the later run.
+        An id that has left has lost all of its companions, and an id that has joined has gained all
+        of its companions.
 
     Raises
     ------

@@ -35,7 +35,7 @@ def contingency_matrix(
     noise_as: NoiseAs | None = None,
     metrics: Sequence[str] | None = None,
 ) -> DataFrame:
-    """Sparse contingency table, with one row per label and cluster that have rows in common.
+    """Sparse contingency table, with one row for each label and cluster that share rows.
 
     Parameters
     ----------
@@ -47,8 +47,8 @@ def contingency_matrix(
         contingency table. Rows of a saved table that have the same label and cluster, for example
         because they come from several days or shards, are merged.
     weight : str or Column, optional
-        How many times a row counts. The weights must be whole numbers >= 0, and add up to at most
-        1e12 in each partition.
+        How many times each row counts. The weights must be whole numbers >= 0, and must add up to
+        at most 1e12 in each partition.
     partition_by : str, Column or a sequence of them, optional
         The partition of each row. Each partition gets its own contingency table. Several columns
         are combined into a struct.
@@ -57,9 +57,9 @@ def contingency_matrix(
     noise_as : {'cluster', 'drop', 'singletons'}, needed with noise
         Whether noise counts as an ordinary cluster, is left out, or counts as one cluster per row.
     metrics : sequence of str, optional
-        The columns to return, in this order; by default all columns. The columns that identify a
-        row always come first: ``partition_key`` with `partition_by`, then ``label`` and
-        ``cluster``. Only what the requested columns need is computed.
+        The columns to return, in this order. By default, all columns are returned. The columns that
+        identify a row always come first: ``partition_key`` with `partition_by`, then ``label`` and
+        ``cluster``. Only the values needed for the requested columns are computed.
 
     Returns
     -------
@@ -115,8 +115,8 @@ def pair_counts(
     DataFrame
         One row per partition, with ``partition_key`` and four counts of type DECIMAL(38, 0): ``tp``
         (same label and cluster), ``fp`` (only the same cluster), ``fn`` (only the same label) and
-        ``tn`` (neither). If there are no rows, the result is one row of zeros, or empty with
-        `partition_by`.
+        ``tn`` (neither). If there are no rows, the result is one row of zeros, or is empty if
+        `partition_by` is used.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def external_report(
         How the normalized and the adjusted mutual information average the two entropies. 'joint'
         requires `adjusted` to be False.
     beta : float
-        Weight of recall in F measures, and of completeness in the V measure.
+        The weight of recall in F measures, and of completeness in the V measure.
     adjusted : bool
         If False, the expected and the adjusted mutual information are left out.
 
@@ -164,9 +164,9 @@ def external_report(
         One row per partition, with ``partition_key``, ``n``, ``n_dropped``, ``n_noise``,
         ``n_labels``, ``n_clusters`` and the metrics. For a saved contingency table, ``n_dropped``
         and ``n_noise`` are NULL, because the table does not contain the rows that were left out. If
-        there are no rows, the result is one row with n = 0 and NULL metrics, or empty with
-        `partition_by`. For a saved contingency table in which all partitions are empty, the result
-        is also one row with n = 0.
+        there are no rows, the result is one row with n = 0 and NULL metrics, or is empty if
+        `partition_by` is used. For a saved contingency table in which all partitions are empty, the
+        result is also one row with n = 0.
 
     Raises
     ------
@@ -236,8 +236,8 @@ def external_cluster_report(
         One row per cluster, with ``partition_key``, ``cluster``, ``n``, ``n_labels``,
         ``majority_label`` (the lowest label in a tie), ``majority_n``, ``purity``, ``entropy`` (in
         nats) and ``joined_pairs``, which is the number of pairs of rows in the cluster that have
-        different labels. All singletons together form one row with cluster NULL and n = 1. If there
-        are no rows, the result is empty.
+        different labels. All singletons together form one row, in which cluster is NULL and n is 1.
+        If there are no rows, the result is empty.
 
     Examples
     --------
@@ -300,7 +300,7 @@ def bcubed_samples(
         As in `contingency_matrix`, except that `tbl` cannot be a saved contingency table, because
         such a table does not contain the individual rows.
     id : str or Column, optional
-        The identifier of a row. By default, Spark numbers the rows with
+        The identifier of each row. By default, Spark numbers the rows with
         ``monotonically_increasing_id``, so the numbers are unique but not consecutive.
 
     Returns

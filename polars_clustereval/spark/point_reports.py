@@ -59,7 +59,7 @@ def internal_report(
     distance : {'euclidean', 'sqeuclidean', 'cityblock', 'chebyshev', 'minkowski', 'cosine'}
         The distance between two points. The names are the same as in scipy.
     p : float
-        The order of the distance ``minkowski``, which must be at least 1.
+        The order of the ``minkowski`` distance, which must be at least 1.
     center : {'mean', 'median'}
         Whether each coordinate of a cluster's center is the mean or the median.
     partition_by : str, Column or a sequence of them, optional
@@ -71,22 +71,23 @@ def internal_report(
         Whether noise counts as an ordinary cluster, is left out, or counts as one cluster per
         point.
     weights : sequence of float, optional
-        A weight > 0 for each coordinate, as in scipy.
+        A positive weight for each coordinate, as in scipy.
     missing : {'error', 'drop'}
-        Whether a NULL coordinate raises an error, or its row is left out and counted in
+        Whether a NULL coordinate raises an error, or the row is left out and counted in
         ``n_dropped``.
     metrics : sequence of str, optional
-        The columns to return, in this order; by default all columns. The columns that identify a
-        row always come first: ``partition_key`` with `partition_by`, and ``cluster`` in a table
-        with one row per cluster. Only what the requested columns need is computed.
+        The columns to return, in this order. By default, all columns are returned. The columns that
+        identify a row always come first: ``partition_key`` with `partition_by`, and ``cluster`` in
+        a table with one row per cluster. Only the values needed for the requested columns are
+        computed.
 
     Returns
     -------
     DataFrame
         One row per partition, with ``partition_key`` (a NULL string without `partition_by`), ``n``,
         ``n_dropped``, ``n_noise``, ``n_dims``, ``n_clusters``, ``n_singletons`` and the indices. An
-        index that is undefined is NULL. If there are no rows, the result is one row with n = 0, or
-        empty with `partition_by`.
+        undefined index is NULL. If there are no rows, the result is one row with n = 0, or is empty
+        if `partition_by` is used.
 
     Raises
     ------
@@ -193,11 +194,11 @@ def neighbor_report(
     missing: Missing = "error",
     metrics: Sequence[str] | None = None,
 ) -> DataFrame:
-    """Indices that need the distance from every point to every center, one row per partition.
+    """Indices that need all distances from points to centers, with one row per partition.
 
     The parameters and errors are the same as in `internal_report`. Each point is joined with all
-    clusters of its partition, so the time grows with the number of points times the number of
-    clusters.
+    clusters of its partition, so the running time is proportional to the number of points times the
+    number of clusters.
 
     Returns
     -------
@@ -264,7 +265,7 @@ def silhouette_score(
 
     See Also
     --------
-    polars_clustereval.silhouette_score : The same table for a Polars frame, with every distance.
+    polars_clustereval.silhouette_score : The same table for a Polars frame and any distance.
 
     Examples
     --------
@@ -341,8 +342,8 @@ def silhouette_samples(
     metrics : sequence of str, optional
         As in `silhouette_clusters`.
     id : str or Column, optional
-        The identifier of a point, which must be unique in its partition. By default, Spark numbers
-        the points with ``monotonically_increasing_id``, so the numbers are unique but not
+        The identifier of each point, which must be unique within its partition. By default, Spark
+        numbers the points with ``monotonically_increasing_id``, so the numbers are unique but not
         consecutive.
 
     Returns

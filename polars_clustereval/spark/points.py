@@ -43,11 +43,11 @@ _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal"
 
 
 def compute_points(name: str, arguments: Mapping[str, Any], *, lazy: bool = False) -> DataFrame:
-    """Return the result of the table macro `name`, which takes points, as a Spark DataFrame.
+    """Return the result of the table macro `name` for points as a Spark DataFrame.
 
-    `arguments` maps the parameters of the Spark function `name` to the user's arguments. Without an
-    id, Spark numbers the rows. The result is computed immediately, unless `lazy` is True or the
-    session cannot store results.
+    `arguments` maps the parameters of the Spark function `name` to the user's arguments. If no id
+    is specified, Spark numbers the rows. The result is computed immediately, unless `lazy` is True
+    or the session cannot store results.
     """
     frame = open_table(arguments["tbl"])
     options = given_options(arguments)
@@ -89,7 +89,7 @@ def compute_points(name: str, arguments: Mapping[str, Any], *, lazy: bool = Fals
 
 
 def _coordinate_name(place: int) -> str:
-    """Return the column name for the coordinate at position `place`, counted from 0."""
+    """Return the column name for the coordinate at position `place`, counting from 0."""
     return f"__ce_coordinate_{place}"
 
 
@@ -126,8 +126,8 @@ def _read_coordinates(frame: DataFrame, vector: Any, missing: Missing) -> list[C
 def _split_arrays(frame: DataFrame, arrays: Column, kind: str) -> list[Column]:
     """Split a column of arrays into one column per element, and check the number of elements.
 
-    One row is read to find the number of elements. If another row has a different number, Spark
-    raises an error.
+    One row is read to find the number of elements. If another row has a different number of
+    elements, Spark raises an error.
     """
     from pyspark.sql import functions
 

@@ -21,8 +21,8 @@ _COSTLY = (exp.Group, exp.Distinct, exp.Join, exp.Window)
 class Step(NamedTuple):
     """A query in Spark SQL, and the names of the tables and steps that it reads.
 
-    In the text of the query, each of these names is written as a placeholder, {name}, as the method
-    ``sql`` of a session requires.
+    In the text of the query, each of these names is written as a placeholder, {name}, as required
+    by a session's ``sql`` method.
     """
 
     name: str
@@ -33,10 +33,10 @@ class Step(NamedTuple):
 class QuerySteps:
     """The steps of a query: the CTEs that are worth storing, and the query itself.
 
-    `tables` are the names of the tables that the query reads in addition to its CTEs. A CTE is
+    `tables` lists the names of the tables that the query reads in addition to its CTEs. A CTE is
     worth storing if it depends on these tables, moves or combines rows, and is read more than once.
-    A CTE that is NOT MATERIALIZED in the macro is not stored, because it should stream points. A
-    CTE that is joined with streaming points is also worth storing, because only then does Spark
+    A CTE that is NOT MATERIALIZED in the macro is not stored, because it is meant to stream points.
+    A CTE that is joined with streaming points is also worth storing, because only then does Spark
     know that the CTE is small. All other CTEs are written into the steps that read them.
     """
 
@@ -64,7 +64,7 @@ class QuerySteps:
         return step
 
     def cte_step(self, prefix: str) -> Step:
-        """Return the first CTE whose name begins with `prefix` as a step, whether stored or not."""
+        """Return the first CTE whose name begins with `prefix` as a step, even if not stored."""
         name = next(name for name in self._bodies if name.startswith(prefix))
         return self._write_step(name, self._bodies[name])
 
@@ -90,7 +90,7 @@ class QuerySteps:
         return Step(name, select.sql(dialect="spark"), sorted(reads))
 
     def _write_subqueries(self, query: exp.Expr, names: Collection[str]) -> None:
-        """Replace the names of CTEs in a query with subqueries, in place.
+        """Replace CTE names in a query with subqueries, modifying the query in place.
 
         If a query reads tables through a CTE, Spark forgets which of the tables to broadcast.
         """
@@ -114,7 +114,7 @@ class QuerySteps:
     def _reads_of(self, body: exp.Expr) -> list[str]:
         """Return the names of the CTEs that a query reads.
 
-        A CTE that is read twice occurs twice.
+        A CTE that is read twice is listed twice.
         """
         return [table.name for table in body.find_all(exp.Table) if table.name in self._bodies]
 
@@ -157,9 +157,9 @@ def _select_all(query: exp.Expr) -> exp.Select:
 
 
 def _write_placeholder(table: exp.Table) -> None:
-    """Replace the name of a table with a placeholder, in place.
+    """Replace a table's name with a placeholder, modifying the table in place.
 
-    The name becomes an alias, so that columns that are qualified by it stay valid.
+    The name becomes an alias, so that columns qualified with the name stay valid.
     """
     if not table.alias:
         table.set("alias", exp.TableAlias(this=exp.to_identifier(table.name)))

@@ -1,4 +1,4 @@
-"""Code that all Spark functions share: it reads and checks columns, and evaluates queries.
+"""Code shared by all Spark functions, which reads and checks columns and evaluates queries.
 
 Each table is computed by a query of ``to_sql``, which is split into steps (see query_steps.py). The
 result of a step is stored as a local checkpoint, so that Spark plans and evaluates the step only
@@ -100,7 +100,7 @@ def given_options(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def open_table(tbl: DataFrame | str) -> DataFrame:
-    """Return the DataFrame `tbl`, or the table of this name in the active session."""
+    """Return the DataFrame `tbl`, or the table with this name in the active session."""
     if not find_spec("pyspark"):
         raise ImportError(
             "polars_clustereval.spark needs pyspark: pip install 'polars_clustereval[spark]'"
@@ -153,7 +153,7 @@ def select_rows(
 
 
 def row_numbers() -> Column:
-    """Return a column with a different number in each row, without sorting all rows."""
+    """Return a column with a unique number in each row, without sorting the rows."""
     from pyspark.sql import functions
 
     return functions.monotonically_increasing_id()
@@ -315,7 +315,7 @@ def _select_step(step: Step, frames: Mapping[str, DataFrame]) -> DataFrame:
 
 
 def _keep(frame: DataFrame) -> DataFrame:
-    """Evaluate a DataFrame, and return its stored rows, marked for a broadcast if they are few."""
+    """Evaluate a DataFrame and return its stored rows, marked for broadcast if there are few."""
     from pyspark.sql import functions
 
     kept = frame.localCheckpoint()
@@ -347,7 +347,7 @@ def settings_for_points(session: SparkSession) -> Iterator[None]:
 def can_checkpoint(session: SparkSession) -> bool:
     """Return whether a session can store results as local checkpoints.
 
-    Sail needs a folder for checkpoints.
+    Sail requires a folder for checkpoints.
     """
     from pyspark.errors import PySparkException
 
@@ -363,8 +363,8 @@ def can_checkpoint(session: SparkSession) -> bool:
 def _check_division(name: str, session: SparkSession) -> None:
     """Raise an error for a report of scores if spark.sql.ansi.enabled is not false.
 
-    Engines that cannot store results, such as Sail, also compute the branches of CASE that are not
-    taken. If spark.sql.ansi.enabled is true, a division by zero in such a branch is an error.
+    Engines that cannot store results, such as Sail, also evaluate the branches of CASE that are not
+    taken. If spark.sql.ansi.enabled is true, a division by zero in such a branch raises an error.
     """
     reports = ("external_report", "entity_resolution_report")
     if name in reports and session.conf.get("spark.sql.ansi.enabled", "true") != "false":
@@ -379,8 +379,8 @@ def _check_division(name: str, session: SparkSession) -> None:
 def _check_total_weight(groups: DataFrame) -> None:
     """Raise an error if the weights in a partition add up to more than MAX_TOTAL_WEIGHT.
 
-    The error message is the same as in the macro _check_total_weight. `groups` has the total weight
-    of each group of rows.
+    The error message is the same as in the macro _check_total_weight. `groups` contains the total
+    weight of each group of rows.
     """
     # The column of partitions exists only with partition_by.
     keys = [name for name in groups.columns if name == GROUP_PARTITION]

@@ -1,4 +1,4 @@
-"""centers: the facts about indices that are computed from cluster centers and scatter matrices."""
+"""centers: facts about indices that are computed from cluster centers and scatter matrices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""distances: the facts about indices that are computed from distances between points."""
+"""distances: facts about indices that are computed from distances between points."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _SILHOUETTE_SCORE = (
         "points of another cluster",
         meaning="mean over the points",
         special_cases=f"{_TWO_TO_N}; method is 'bounds'. Points alone in their cluster, and those "
-        "with a = b = 0, count as 0",
+        "with a = b = 0, have silhouette 0",
         source=_ROUSSEEUW,
         elsewhere={
             "scikit-learn": "silhouette_score",
@@ -161,7 +161,7 @@ def _generalize(i: int, j: int) -> Entry:
     return _dunn(
         name=f"gdi_{i}{j}",
         title=f"Generalized Dunn index {i}{j}",
-        definition=f"smallest δ{i} of two clusters / largest Δ{j} of a cluster, where δ{i} is "
+        definition=f"smallest δ{i} between two clusters / largest Δ{j} of a cluster, where δ{i} is "
         f"{_SEPARATIONS[i][1]}, and Δ{j} is {_DIAMETERS[j][1]}",
         best="high",
         meaning=f"{_SEPARATIONS[i][0]} / {_DIAMETERS[j][0]}",

@@ -1,4 +1,4 @@
-"""drift: the facts about scores that compare a run with the previous run."""
+"""drift: facts about scores that compare a run with the previous run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DRIFT = (
     _score_of_drift(
         name="moved_rate",
         title="Rate of ids that have moved",
-        definition="The share of the ids in both runs whose two clusters are not linked",
+        definition="The share of the ids in both runs whose old and new clusters are not linked",
         meaning="ids that have moved / ids in both runs",
         special_cases="NULL if no id is in both runs.",
     ),
@@ -55,8 +55,9 @@ DRIFT = (
     _score_of_drift(
         name="population_stability_index",
         title="Population stability index (PSI)",
-        definition="Σ (p − q) ln(p / q) over the names of clusters, where p and q are the "
-        "cluster's shares of the rows of each run; a cluster that a run lacks counts as half a row",
+        definition="Σ (p − q) ln(p / q) over the names of clusters, where p and q are the shares "
+        "of the rows that the cluster has in the two runs; a cluster that a run lacks counts as "
+        "half a row",
         range="[0, ∞)",
         best="0",
         meaning="change in sizes by name; 0.25 is a major change",

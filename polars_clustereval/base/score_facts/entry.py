@@ -1,4 +1,4 @@
-"""entry: the facts about one score in the catalogue."""
+"""entry: facts about one score in the catalogue."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PASS_AND_COUNTS = (
 
 
 class Scale(NamedTuple):
-    """The words that a publication uses for ranges of a score's values."""
+    """The words that a publication uses to describe ranges of a score's values."""
 
     #: Pairs of a bound and the word for values above it, in descending order of the bounds.
     words: tuple[tuple[float, str], ...]
@@ -47,9 +47,9 @@ class Scale(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """The facts about one score, which is a column of a report.
+    """Facts about one score, which is a column of a report.
 
-    A text is empty if the fact does not apply or is not known.
+    A text field is empty if the fact does not apply or is not known.
     """
 
     name: str
@@ -84,12 +84,12 @@ class Entry(NamedTuple):
 
     @property
     def is_expression(self) -> bool:
-        """Whether the score is also an expression and an aggregate macro."""
+        """Whether the score is also available as an expression and an aggregate macro."""
         return self.table in _TABLES_OF_EXPRESSIONS
 
     @property
     def has_one_table(self) -> bool:
-        """Whether the score needs a single table with a cluster and a label or vector per row."""
+        """Whether the score needs only a table with a cluster and a label or vector in each row."""
         return self.table not in _ARGUMENTS
 
     @property

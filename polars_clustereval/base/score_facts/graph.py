@@ -1,4 +1,4 @@
-"""graph: the facts about scores that rate the clusters of a graph."""
+"""graph: facts about scores that rate the clusters of a graph."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ GRAPH = (
         meaning="share of the weight of edges within clusters",
         special_cases=f"1 for a single cluster. {_NO_WEIGHT}",
         source=_FORTUNATO,
-        elsewhere={"networkx": "community.partition_quality, the first"},
+        elsewhere={"networkx": "community.partition_quality (first value)"},
         differs="networkx counts edges instead of weights.",
     ),
     _score_of_graph(
@@ -74,7 +74,7 @@ GRAPH = (
         special_cases="NULL for fewer than two nodes. A self-loop counts as a pair joined within a "
         "cluster, as in networkx; without self-loops it is at most 1.",
         source=_FORTUNATO,
-        elsewhere={"networkx": "community.partition_quality, the second"},
+        elsewhere={"networkx": "community.partition_quality (second value)"},
     ),
     _score_of_graph(
         name="mean_conductance",
@@ -84,7 +84,7 @@ GRAPH = (
         meaning="mean share of a cluster's weight that leaves it",
         special_cases=_NO_CONDUCTANCE,
         source=_KANNAN,
-        elsewhere={"networkx": "conductance, of one cluster"},
+        elsewhere={"networkx": "conductance (of a single cluster)"},
         differs=_CONDUCTANCE_OF_CDLIB,
     ),
     _score_of_graph(
@@ -95,7 +95,7 @@ GRAPH = (
         meaning="largest share of a cluster's weight that leaves it",
         special_cases=_NO_CONDUCTANCE,
         source=_KANNAN,
-        elsewhere={"networkx": "conductance, of one cluster"},
+        elsewhere={"networkx": "conductance (of a single cluster)"},
         differs=_CONDUCTANCE_OF_CDLIB,
     ),
     _score_of_graph(

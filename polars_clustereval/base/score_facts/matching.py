@@ -1,4 +1,4 @@
-"""matching: the facts about scores of the best one-to-one matching between labels and clusters."""
+"""matching: facts about scores of the best one-to-one matching between labels and clusters."""
 
 from __future__ import annotations
 

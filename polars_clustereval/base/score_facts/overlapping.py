@@ -1,4 +1,4 @@
-"""overlapping: the facts about scores that compare overlapping clusters with overlapping labels."""
+"""overlapping: facts about scores that compare overlapping clusters with overlapping labels."""
 
 from __future__ import annotations
 

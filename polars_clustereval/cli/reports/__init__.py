@@ -1,4 +1,4 @@
-"""Reports: the tables that the command line can write, with one record each.
+"""Reports: one record for each table that the command line can write.
 
 A record contains everything that the command line knows about a table: its command, its function
 and parameters, the tables from which it is computed, the descriptions of its columns, and its

@@ -61,9 +61,9 @@ _INTERNAL = Report(
 
 
 def _adapt_to_method(report: Report, arguments: Mapping[str, Any]) -> Report:
-    """Return the report of silhouettes with texts adapted to its method and tolerance.
+    """Return the silhouette report with its texts adapted to the method and the tolerance.
 
-    The limits of a sample hold only with the given confidence. With a tolerance, the score is an
+    For a sample, the limits hold only with the given confidence. With a tolerance, the score is an
     estimate of the exact score.
     """
     heading = report.heading
@@ -91,7 +91,7 @@ def _adapt_to_method(report: Report, arguments: Mapping[str, Any]) -> Report:
 
 
 def _adapt_to_between(report: Report, arguments: Mapping[str, Any]) -> Report:
-    """Return a report of silhouettes with texts adapted to its argument `between`."""
+    """Return the silhouette report with its texts adapted to the argument `between`."""
     between: str = arguments["between"]
     if between == "nearest":
         return report
@@ -206,7 +206,7 @@ _SAMPLES = Report(
 
 
 def _adapt_to_generalized(report: Report, arguments: Mapping[str, Any]) -> Report:
-    """Return the report, with the generalized indices only if the user asks for them."""
+    """Return the report, including the generalized indices only if the user requests them."""
     generalized = tuple(x for x in report.meanings if x.startswith("gdi_"))
     if arguments["generalized"]:
         return replace(report, comparison=(*report.comparison, *generalized))

@@ -1,4 +1,4 @@
-"""Reports on what distinguishes clusters."""
+"""Reports on the features that distinguish clusters."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ __all__ = ["Input", "Meaning", "Report", "explain", "look_up"]
 
 
 class Meaning(NamedTuple):
-    """The meaning of a column: its best value (a number, high, low or '' for none) and a text."""
+    """The meaning of a column: a text and a best value (a number, high, low, or '' for none)."""
 
     best: str
     text: str
@@ -29,9 +29,10 @@ class Meaning(NamedTuple):
 
 
 def explain(columns: Mapping[str, str | tuple[str, str]]) -> dict[str, Meaning]:
-    """Return the meanings of columns, given either a text or a best value and a text for each.
+    """Return the meanings of columns.
 
-    Give only a text if the column has no best value, or if its best value is in the catalogue.
+    Each column is given as a text or as a pair of a best value and a text. Pass only a text if the
+    column has no best value, or if its best value is in the catalogue.
     """
     best = {name: entry.best for name, entry in catalogue.entries().items()}
     return {
@@ -41,7 +42,7 @@ def explain(columns: Mapping[str, str | tuple[str, str]]) -> dict[str, Meaning]:
 
 
 def look_up(table: str, *names: str) -> dict[str, Meaning]:
-    """Return the meanings of the scores of a table function, from the catalogue.
+    """Return the meanings of a table function's scores, taken from the catalogue.
 
     `names` are the names of the scores. By default, all scores are included.
     """
@@ -50,7 +51,7 @@ def look_up(table: str, *names: str) -> dict[str, Meaning]:
 
 
 class Input(NamedTuple):
-    """A table from which a report is computed, as a frame in Polars or as a view in DuckDB."""
+    """A table from which a report is computed: a frame in Polars or a view in DuckDB."""
 
     #: The parameter of the Polars function.
     parameter: str
@@ -136,12 +137,12 @@ class Report:
 
     @property
     def option(self) -> str:
-        """The parameter whose option asks for this report, or '' for a command's first report."""
+        """The parameter whose option selects this report, or '' for a command's first report."""
         return self.variant.replace("-", "_")
 
     @property
     def has_intervals(self) -> bool:
-        """Whether the report has a row per metric, with the limits of an interval."""
+        """Whether the report has one row per metric, with the limits of an interval."""
         return {"std_error", "lower"} <= self.meanings.keys()
 
     @property
@@ -151,7 +152,7 @@ class Report:
 
     @property
     def defaults(self) -> dict[str, Any]:
-        """The defaults of all parameters except frames, or ``Parameter.empty`` if required.
+        """The default of each parameter except frames, or ``Parameter.empty`` if it has none.
 
         The parameter metrics is not included, because all commands share its option.
         """
@@ -161,11 +162,11 @@ class Report:
 
     @property
     def required(self) -> list[str]:
-        """The names of the parameters without a default, except frames."""
+        """The names of the parameters that have no default, except frames."""
         return [name for name, default in self.defaults.items() if default is Parameter.empty]
 
     @property
     def positional(self) -> list[str]:
-        """The names of the parameters without a default, in order, including frames."""
+        """The names of the parameters that have no default, in order, including frames."""
         parameters = signature(self.function).parameters.values()
         return [x.name for x in parameters if x.default is Parameter.empty]

@@ -1,1 +1,1 @@
-"""NumPy computations on contingency cells and on graphs."""
+"""NumPy computations on contingency tables and graphs."""

@@ -1,10 +1,10 @@
-"""Computation of the largest total weight of a one-to-one matching.
+"""Computes the maximum total weight of a one-to-one matching.
 
-A matching pairs rows with columns. A cell has a row, a column and a positive weight. A pair of a
-row and a column without a cell has weight 0. A matching has at most one cell in each row and in
-each column. For most cells, it can be decided immediately whether they belong to the best matching.
-The undecided cells are divided into parts that have no rows or columns in common, and each part is
-solved as a separate table.
+A matching pairs rows with columns. A cell has a row, a column and a positive weight. If a row and a
+column have no cell in common, their pair has weight 0. A matching has at most one cell in each row
+and in each column. For most cells, it is immediately clear whether they belong to the best
+matching. The undecided cells are divided into parts that share no rows or columns, and each part is
+solved separately as a table.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Cells(NamedTuple):
 
 
 def matched_weights(cells: Cells, n_problems: int) -> Floats:
-    """Return the total weight of a best matching for each problem, with shape (n_problems,).
+    """Return the total weight of the best matching for each problem, as an array (n_problems,).
 
     Different problems must not share a row or a column. Raise an error if a connected part of a
     problem is too large.
@@ -68,9 +68,9 @@ def _decide_cells(cells: Cells) -> tuple[Cells, Cells]:
     """Return the cells known to be in a best matching, and the cells that are still undecided.
 
     A cell is in a best matching if its weight is at least the sum of the largest other weight in
-    its row and the largest other weight in its column. No other choice for the row and the column
-    of such a cell can gain more. Matched rows and columns are then removed, which can decide more
-    cells.
+    its row and the largest other weight in its column. Matching the row and the column of such a
+    cell in any other way cannot increase the total weight. Removing the matched rows and columns
+    can make further cells decidable.
     """
     matched = [np.empty(0, np.int64)]
     left = np.arange(cells.weights.size)
@@ -93,9 +93,9 @@ def _decide_cells(cells: Cells) -> tuple[Cells, Cells]:
 
 
 def _is_member(lines: Integers, chosen: Integers) -> Booleans:
-    """Return a mask (m,) that tells which of the `lines` (m,) are in `chosen`.
+    """Return a mask (m,) that is True for each of the `lines` (m,) that is in `chosen`.
 
-    The lines are numbers of rows, or numbers of columns.
+    `lines` holds either row numbers or column numbers.
     """
     flags = np.zeros(lines.max() + 1, np.bool_)
     flags[chosen] = True
@@ -103,10 +103,10 @@ def _is_member(lines: Integers, chosen: Integers) -> Booleans:
 
 
 def _best_others(lines: Integers, weights: Floats) -> Floats:
-    """Return, for each of m cells, the largest weight of the other cells in the same line.
+    """Return, for each of m cells, the largest weight among the other cells in its line.
 
-    A line is a row or a column, and `lines` (m,) holds the number of the row, or of the column, of
-    each cell. For a cell that is alone in its line, the result is 0.
+    A line is either a row or a column. `lines` (m,) holds each cell's row number or column number.
+    If a cell is alone in its line, the result is 0.
     """
     first, second = np.zeros(lines.max() + 1), np.zeros(lines.max() + 1)
     np.maximum.at(first, lines, weights)
@@ -145,7 +145,7 @@ def _number_parts(cells: Cells) -> Integers:
 
 
 def _number_values(values: Integers) -> tuple[Integers, Integers]:
-    """Return the sorted distinct values, and the position of each of `values` (m,) among them."""
+    """Return the sorted distinct values, and the index of each of the m `values` in this array."""
     lowest = values.min()
     span = int(values.max() - lowest) + 1
     if span > 4 * values.size:
@@ -184,9 +184,10 @@ def _solve_table(weights: Floats) -> float:
     """Return the total weight of a best matching in a table with no more rows than columns.
 
     This function uses the Hungarian method. Each column has a price, which is 0 as long as the
-    column is free. The gain of a row from a column is their weight in the table minus the price of
-    the column. No row gains more from another column than from its own column. Most rows get a
-    column by bidding. The remaining rows search for free columns together.
+    column is free. A row's gain from a column is their weight in the table minus the column's
+    price. No matched row would gain more from any other column than from its own column. Most rows
+    are matched with a column by bidding. The remaining rows are matched by a joint search for free
+    columns.
     """
     prices, row_of = _bid_for_columns(weights)
     rows = np.arange(weights.shape[0])
@@ -237,11 +238,12 @@ def _measure_paths(
 ) -> tuple[Floats, Integers]:
     """Return the distance of each column from the unmatched rows, and the origin of each column.
 
-    The distances and the origins have shape (columns,). The distance from a row to a column is the
-    gain that the row would lose by switching to this column from its own column, or from its best
-    column if it has none. The step from a column to the row that is matched with it has length 0.
-    The origin of a column is the row from which the column is reached. For columns that are farther
-    away than the nearest free column, the result may be larger than the true distance, or infinite.
+    Both results are arrays of shape (columns,). The distance from a row to a column is the gain
+    that the row would lose by switching from its own column to this one. A row without a column is
+    treated as switching from its best column. The step from a column to the row that is matched
+    with it has length 0. The origin of a column is the row from which the column is reached. For
+    columns that are farther away than the nearest free column, the result may be larger than the
+    true distance, or infinite.
     """
     distances, origins = np.full(row_of.size, np.inf), np.full(row_of.size, -1)
     is_new, is_free = np.zeros(row_of.size, np.bool_), row_of < 0
@@ -272,8 +274,8 @@ def _measure_paths(
 def _hand_over(origins: Integers, ends: Integers, column_of: Integers, row_of: Integers) -> None:
     """Match the free columns `ends`, and rematch the rows on the paths to these columns, in place.
 
-    Each row on a path gets the next column on the path. If two paths meet, only the first path is
-    used.
+    Each row on a path is matched with the next column on the path. If two paths meet, only the
+    first path is used.
     """
     is_taken = np.zeros(column_of.size, np.bool_)
     for end in ends.tolist():

@@ -1,4 +1,4 @@
-"""Connected parts of a graph with m links and n nodes, which are numbered from 0."""
+"""Finds the connected parts of a graph with m links and n nodes, which are numbered from 0."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ Booleans = NDArray[np.bool_]
 
 
 def label_parts(low: Integers, high: Integers, n: int) -> Integers:
-    """Return the lowest node in the part of each of n nodes, given the ends (m,) of the links."""
+    """Return, for each of n nodes, the lowest node in its connected part.
+
+    `low` (m,) and `high` (m,) hold the ends of the links.
+    """
     part = np.arange(n)
     while True:
         ends = part[low], part[high]

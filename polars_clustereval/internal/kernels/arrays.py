@@ -24,8 +24,8 @@ Booleans = NDArray[np.bool_]
 def minkowski_lengths(sizes: Floats, p: float) -> Floats:
     """Return the Minkowski length, (sum of sizes^p)^(1/p), of each row of `sizes` (m, d).
 
-    `sizes` holds the absolute values of coordinates, and is overwritten. Each row is first divided
-    by its largest value, so that the powers do not overflow.
+    `sizes` contains the absolute values of coordinates and is overwritten. Each row is first
+    divided by its largest value, so that the powers do not overflow.
     """
     largest = sizes.max(axis=1, keepdims=True)
     sizes /= np.where(largest > 0, largest, 1.0)
@@ -33,7 +33,7 @@ def minkowski_lengths(sizes: Floats, p: float) -> Floats:
 
 
 def zero_if_parallel(d: Floats) -> None:
-    """Set cosine distances d below 1e-15, the rounding error of parallel vectors, to 0 in place."""
+    """Set cosine distances d below 1e-15 (the rounding error of parallel vectors) to 0 in place."""
     d[d < 1e-15] = 0.0
 
 
@@ -63,9 +63,9 @@ def expand_range_blocks(
 
 
 def sum_by_group(groups: Integers, values: NDArray[Any], count: int) -> Floats:
-    """Return the sum of the values (m,) in each of `count` groups, which are numbered from 0.
+    """Return the sums of the values (m,) in each of `count` groups, which are numbered from 0.
 
-    `groups` (m,) holds the number of each value's group.
+    `groups` (m,) contains the group number of each value.
     """
     return np.bincount(groups, values, minlength=count).astype(np.float64)
 

@@ -28,9 +28,9 @@ _CELL_FACTORS = np.array(
 
 
 def flag_first_copies(x: Floats, numbers: Integers) -> Booleans:
-    """Return, for each point, whether it is the first point of its cluster with these coordinates.
+    """Return, for each point, whether it is the first point in its cluster with its coordinates.
 
-    `x` (m, d) holds the points, and `numbers` (m,) holds the numbers of their clusters. A few later
+    `x` (m, d) contains the points, and `numbers` (m,) contains their cluster numbers. A few later
     copies of a point may be flagged as well.
     """
     factors = np.resize(_CELL_FACTORS, x.shape[1]) + 2 * np.arange(x.shape[1])
@@ -69,8 +69,8 @@ class CellGrid:
     def for_bounds(cls, x: Floats, bound: float, deviations: Floats) -> CellGrid:
         """Return a grid in which cell borders separate few of the nearest pairs of points.
 
-        `x` (m, d) holds the points, and `deviations` (d,) holds the standard deviations of their
-        coordinates. `bound` is an upper bound on the smallest distance.
+        `x` (m, d) contains the points, and `deviations` (d,) contains the standard deviations of
+        their coordinates. `bound` is an upper bound on the smallest distance.
         """
         width = max(1.5 * bound, float(deviations.max()) * 1e-7)
         return cls(x, np.argsort(-deviations), min(_GRID_AXES, x.shape[1]), width, 0.0)
@@ -79,9 +79,9 @@ class CellGrid:
     def within_reach(cls, x: Floats, bound: float, deviations: Floats) -> CellGrid:
         """Return a grid that finds all pairs of points x (m, d) with a distance below `bound`.
 
-        With cells three times as wide as the reach, few points are near a border. If the points
-        spread so little that only a few cells of this width would contain points, the cells are
-        only as wide as the reach. `deviations` (d,) holds the standard deviations of the
+        With cells three times as wide as the reach, few points are near a border. If the points are
+        so close together that only a few cells of this width would contain points, the cells are
+        only as wide as the reach. `deviations` (d,) contains the standard deviations of the
         coordinates.
         """
         largest = float(deviations.max())
@@ -99,10 +99,10 @@ class CellGrid:
         return cells.astype(np.int64)
 
     def pairs_in_cells(self) -> Iterator[tuple[Integers, Integers]]:
-        """Yield blocks of pairs of points that share a cell, as pairs of row numbers of x.
+        """Yield blocks of pairs of points that share a cell, as pairs of row numbers in x.
 
-        Nothing is yielded if the cells hold so many pairs that comparing them would take more time
-        than a tighter bound can save.
+        Nothing is yielded if the cells contain so many pairs that comparing them would take more
+        time than a tighter bound can save.
         """
         starts = np.arange(1, len(self.x) + 1)
         stops = np.repeat(self.starts[1:], np.diff(self.starts))
@@ -112,10 +112,10 @@ class CellGrid:
             yield self.order[i], self.order[j]
 
     def _cells_within_reach(self, points: Integers) -> tuple[Integers, Integers]:
-        """Return the cells that may hold points within reach of the given points.
+        """Return the cells that may contain points within reach of the given points.
 
-        `points` holds row numbers of x. Each pair in the result consists of the index of a point in
-        `points` and the position of a cell in `keys`. Along the first axis, only the given point
+        `points` contains row numbers of x. Each pair in the result consists of the index of a point
+        in `points` and the position of a cell in `keys`. Along the first axis, only the given point
         and the points after it are searched.
         """
         coordinates = self.x[np.ix_(points, self.axes)]
@@ -133,16 +133,16 @@ class CellGrid:
 
     @property
     def approximate_steps(self) -> int:
-        """The estimated number of cell lookups plus the pairs of points in these cells."""
+        """The estimated total number of cell lookups and of pairs of points in these cells."""
         points = np.arange(0, len(self.x), -(-len(self.x) // 1024))
         _, places = self._cells_within_reach(points)
         pairs = (self.starts[places + 1] - self.starts[places]).sum()
         return int(pairs + len(places)) * len(self.x) // len(points)
 
     def pairs_within_reach(self, points: Integers) -> Iterator[tuple[Integers, Integers]]:
-        """Yield blocks of pairs, each of a given point and a point within its reach.
+        """Yield blocks of pairs that consist of a given point and a point within its reach.
 
-        Points are given by their row numbers in x. If you call this method for all points, the
+        Points are specified by their row numbers in x. If you call this method for all points, the
         blocks contain all pairs of points whose coordinates are within reach of each other.
         """
         owners, places = self._cells_within_reach(points)

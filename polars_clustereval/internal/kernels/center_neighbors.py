@@ -33,18 +33,18 @@ _TIE = 1e-9
 
 
 def nearest_centers(x: Floats, centers: TargetPoints) -> tuple[Integers, Floats]:
-    """Return the index of the center nearest to each point of x (m, d), and its distance.
+    """Return the index of each point's nearest center, and the distance to that center.
 
-    In a tie, the center with the lowest index is chosen.
+    `x` (m, d) holds the points. In a tie, the center with the lowest index is chosen.
     """
     return _find_nearest(x, centers, _comparable_distances(x, centers))
 
 
 def _comparable_distances(x: Floats, centers: TargetPoints) -> Floats:
-    """Return the distances (m, k) from x (m, d) to the centers, squared for euclidean distances.
+    """Return the distances (m, k) from points x (m, d) to the centers.
 
-    The distances may come from a matrix product, so they are comparable only up to the relative
-    error _TIE.
+    For euclidean and sqeuclidean, the result holds squared distances. The distances may come from a
+    matrix product, so relative differences below _TIE are not significant.
     """
     if centers.distance.name in ("euclidean", "sqeuclidean"):
         return centers.squares(x)
@@ -52,11 +52,12 @@ def _comparable_distances(x: Floats, centers: TargetPoints) -> Floats:
 
 
 def _find_nearest(x: Floats, centers: TargetPoints, d: Floats) -> tuple[Integers, Floats]:
-    """Return the index of the center nearest to each point of x (m, d), and its distance.
+    """Return the index of each point's nearest center, and the distance to that center.
 
-    `d` (m, k) is a result of _comparable_distances, with infinity for centers that are left out. If
-    `d` does not settle which center is nearest, the distances are recomputed from coordinate
-    differences, as in DuckDB. In a tie, the center with the lowest index is chosen.
+    `x` (m, d) holds the points. `d` (m, k) is a result of _comparable_distances in which the
+    entries for excluded centers are infinite. If `d` does not determine which center is nearest,
+    the distances are recomputed from coordinate differences, as in DuckDB. In a tie, the center
+    with the lowest index is chosen.
     """
     rows = np.arange(len(x))
     nearest, least = _row_minima(d)
@@ -90,12 +91,13 @@ class CenterNeighbors:
     def __init__(
         self, centers: Floats, starts: Integers, distance: Distance, radii: Floats | None
     ) -> None:
-        """Start without points, given the centers (k, d) of the clusters.
+        """Start with no points.
 
-        `starts` (q + 1,) holds the number of the first cluster of each of the q partitions,
-        followed by k. `radii` (q,) holds, for each partition, the distance up to which a point
-        counts as near a center or midpoint. Points are counted if they are near a center of their
-        partition, or near the midpoint of two centers. If `radii` is None, no points are counted.
+        `centers` (k, d) holds the cluster centers. `starts` (q + 1,) holds the index of the first
+        cluster in each of the q partitions, followed by k. `radii` (q,) holds, for each partition,
+        the maximum distance at which a point counts as near a center or midpoint. Points are
+        counted if they are near a center of their partition, or near the midpoint of two centers.
+        If `radii` is None, no points are counted.
         """
         self._centers, self._starts, self._distance = centers, starts, distance
         counts = np.diff(starts)
@@ -117,11 +119,14 @@ class CenterNeighbors:
         self._is_stopped = False
 
     def stop(self) -> None:
-        """Make running calls of `add` raise an error soon, in any thread."""
+        """Interrupt all running calls to `add`, in any thread, by making them raise an error."""
         self._is_stopped = True
 
     def add(self, x: Floats, numbers: Integers) -> None:
-        """Add the points x (m, d), given the numbers (m,) of their clusters."""
+        """Add the points x (m, d).
+
+        `numbers` (m,) holds the cluster number of each point.
+        """
         k, points = len(self._centers), np.arange(len(x))
         own = pair_distances(x, points, self._centers, numbers, self._distance)
         nearest = np.full(len(x), np.inf)
@@ -140,9 +145,9 @@ class CenterNeighbors:
             self._at_both[numbers[is_at_both]] = True
 
     def _blocks(self, numbers: Integers, rows: Integers) -> Iterator[tuple[Integers, TargetPoints]]:
-        """Yield blocks of `rows`, each within one partition, with the centers of that partition.
+        """Yield blocks of `rows`, each within one partition, along with that partition's centers.
 
-        `rows` holds indices of points, and `numbers` (m,) holds the number of each point's cluster.
+        `rows` holds point indices, and `numbers` (m,) holds the cluster number of each point.
         """
         starts = self._starts[:-1].tolist() if len(rows) else [0]
         for part, place in split_batch(numbers[rows], starts, self._steps):
@@ -170,8 +175,8 @@ class CenterNeighbors:
     ) -> None:
         """Count the points x (m, d) near centers and midpoints, using d to rule out distant pairs.
 
-        `own` (m,) holds the distance from each point to the center of its own cluster, `numbers`
-        (m,) holds the number of that cluster, and `d` (m, k) holds the squared distances to the
+        `own` (m,) holds the distance from each point to its own cluster's center. `numbers` (m,)
+        holds the cluster number of each point, and `d` (m, k) holds the squared distances to the
         other centers. If gap is the distance between a point's own center and another center, the
         squared distance from the point to the midpoint of the two centers is own^2 / 2 + d / 2 -
         gap^2 / 4.
@@ -197,8 +202,8 @@ class CenterNeighbors:
     def _add_pairs(self, x: Floats, numbers: Integers) -> Floats:
         """Count nearby points, and return the distance from each point to the nearest other center.
 
-        The distance is infinite if there is no other cluster. This method does the same as
-        _add_block, but for partitions with few clusters.
+        The distance is infinite if there is no other cluster. This method is the counterpart of
+        _add_block for partitions with few clusters.
         """
         nearest = np.full(len(x), np.inf)
         first, stop = self._first[numbers], self._stop[numbers]
@@ -217,8 +222,8 @@ class CenterNeighbors:
     def _count_nearby(self, x: Floats, i: Integers, own: Integers, other: Integers) -> None:
         """Count the points x[i] that are near a center, or near the midpoint of two centers.
 
-        `own` (q,) holds the number of each point's cluster, and `other` (q,) holds the number of
-        the cluster with which the point is compared.
+        `own` (q,) holds the cluster number of each point, and `other` (q,) holds the number of the
+        cluster with which the point is compared.
         """
         assert self._radii is not None
         euclidean = self._distance._replace(name="euclidean")
@@ -237,8 +242,8 @@ class CenterNeighbors:
         A point contributes 1 - own / other, where own is its distance to the center of its cluster,
         and other is its distance to the nearest other center. A cluster contributes the sum over
         its points, or 0 if the sum is negative. The index is the sum over all clusters divided by
-        the number of points. A point that coincides with another center contributes -inf, and the
-        contribution is undefined if the point coincides with its own center, too.
+        the number of points. A point that coincides with another center contributes -inf. If the
+        point also coincides with its own center, its contribution is undefined.
         """
         first = self._starts[:-1]
         terms = np.where(self._at_other, 0.0, np.maximum(self._terms, 0.0))
@@ -247,12 +252,12 @@ class CenterNeighbors:
         return np.where(is_undefined, np.nan, index)
 
     def densities(self) -> Floats:
-        """Return the inter-cluster density of S_Dbw for each partition, or NaN if it is undefined.
+        """Return the S_Dbw inter-cluster density of each partition, or NaN if it is undefined.
 
         The density of a pair of clusters is the number of their points near the midpoint of the two
-        centers, divided by the number of points near one center or near the other, whichever is
-        larger. The result is the mean density over all pairs of clusters. The result is undefined
-        if a pair of clusters has no point near either of its centers.
+        centers, divided by the larger of two counts: the points near the first center and the
+        points near the second. The result is the mean density over all pairs of clusters. The
+        result is undefined if any pair of clusters has no points near either of its centers.
         """
         if self._radii is None:
             return np.full(len(self._starts) - 1, np.nan)
@@ -260,7 +265,7 @@ class CenterNeighbors:
         return np.array([self._density(first, stop) for first, stop in bounds])
 
     def _density(self, first: int, stop: int) -> float:
-        """Return the density of the partition that consists of the clusters `first` to stop - 1."""
+        """Return the density of the partition made up of clusters `first` through stop - 1."""
         k, total = stop - first, 0.0
         cut = slice(self._pair_starts[first], self._pair_starts[stop])
         near_center = self._near_center[cut].reshape(k, k)
@@ -295,9 +300,10 @@ class CenterGaps(NamedTuple):
 def center_gaps(
     centers: Floats, spreads: Floats, starts: Integers, distance: Distance
 ) -> CenterGaps:
-    """Return the CenterGaps of `centers` (k, d), given the spreads (k,) of their clusters.
+    """Return the CenterGaps of k cluster centers.
 
-    `starts` (q + 1,) holds the number of the first cluster of each of the q partitions, followed by
+    `centers` (k, d) holds the centers, and `spreads` (k,) holds the spreads of the clusters.
+    `starts` (q + 1,) holds the index of the first cluster in each of the q partitions, followed by
     k.
     """
     k, counts = len(centers), np.diff(starts)

@@ -1,7 +1,7 @@
-"""distance_blocks: distances between all pairs of points, computed by numpy block by block.
+"""distance_blocks: distances between all pairs of points, computed block by block with numpy.
 
-Neither DuckDB nor Polars multiplies matrices, and a join of points with points would need one row
-per pair. Distances are computed from points x (m, d) to target points y (n, d).
+Neither DuckDB nor Polars can multiply matrices, and joining the points with themselves would
+require one row per pair. Distances are computed from points x (m, d) to target points y (n, d).
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ CANCELLATION_LIMIT = 1e-4
 def distance_blocks(
     x: Floats, y: Floats, distance: Distance, cells: int = DISTANCES_PER_BLOCK
 ) -> Iterator[tuple[slice, Floats]]:
-    """Yield the distances from points x (m, d) to points y (n, d) in blocks of rows of x.
+    """Yield the distances from x (m, d) to y (n, d), one block of rows of x at a time.
 
     Each block consists of a slice of x and the distances (rows, n) from the points in that slice to
-    all points of y. A block has at most `cells` distances, unless a single row has more. For cosine
-    distances, the points must be unit vectors. The cosine distance from a zero vector to itself is
-    1 here, so callers must correct the distances from points to themselves.
+    all points of y. A block contains at most `cells` distances, unless a single row has more. For
+    cosine distances, the points must be unit vectors. The cosine distance from a zero vector to
+    itself is 1 here, so callers must correct the distances from points to themselves.
     """
     return TargetPoints(y, distance).blocks(x, cells)
 
@@ -53,7 +53,8 @@ def distance_blocks(
 class _Tile(NamedTuple):
     """A part of the target points y, selected by the slice `columns`.
 
-    A tile is small enough that one matrix product in a single thread computes its distances.
+    A tile is small enough for its distances to be computed by one matrix product in a single
+    thread.
     """
 
     columns: slice
@@ -90,10 +91,10 @@ class TargetPoints:
         return self._accumulate_coordinates(x)
 
     def _accumulate_coordinates(self, x: Floats) -> Floats:
-        """Return cityblock, chebyshev or minkowski distances from x (m, d) to the target points.
+        """Return cityblock, Chebyshev or Minkowski distances from x (m, d) to the target points.
 
-        The distances are accumulated coordinate by coordinate, because no matrix product yields
-        them.
+        The distances are accumulated coordinate by coordinate, because they cannot be computed by a
+        matrix product.
         """
         combine = np.add if self.distance.name == "cityblock" else np.maximum
         total = np.zeros((len(x), len(self.y)))
@@ -116,7 +117,7 @@ class TargetPoints:
             yield np.abs(differences, out=differences)
 
     def sums(self, x: Floats) -> Floats:
-        """Return, for each point of x (m, d), the sum of its distances to all target points."""
+        """Return the sum of the distances from each point of x (m, d) to all target points."""
         total = np.zeros(len(x))
         if self.distance.name == "euclidean":
             measured_pairs.on_measured(len(x) * len(self.y))
@@ -128,9 +129,9 @@ class TargetPoints:
         return total
 
     def blocks(self, x: Floats, cells: int = DISTANCES_PER_BLOCK) -> Iterator[tuple[slice, Floats]]:
-        """Yield slices of x (m, d), each with the distances (rows, n) to all target points.
+        """Yield slices of x (m, d), each with its distances (rows, n) to all target points.
 
-        A block has at most `cells` distances, unless a single row of x has more.
+        A block contains at most `cells` distances, unless a single row of x has more.
         """
         step = max(1, cells // max(1, len(self.y)))
         for start in range(0, len(x), step):
@@ -138,7 +139,7 @@ class TargetPoints:
             yield rows, self.distances(x[rows])
 
     def squares(self, x: Floats) -> Floats:
-        """Return the squared euclidean distances (m, n) from x (m, d) to the target points."""
+        """Return the squared Euclidean distances (m, n) from x (m, d) to the target points."""
         squares = np.empty((len(x), len(self.y)))
         for rows, columns, tile_squares in self._squares_by_tile(x):
             squares[rows, columns] = tile_squares
@@ -165,7 +166,7 @@ class TargetPoints:
 
     @cached_property
     def _tile_rows(self) -> int:
-        """The number of points of x that one matrix product compares with a tile."""
+        """The number of points of x that are compared with a tile in one matrix product."""
         width = int(self.y.shape[1]) + 2
         square = min(_MAX_TILE_ROWS, isqrt(SINGLE_THREAD_MULTIPLICATIONS // width))
         return max(1, square, SINGLE_THREAD_MULTIPLICATIONS // (width * len(self.y)))
@@ -191,8 +192,8 @@ def _squared_distances(x: Floats, factors: Floats, tile: _Tile) -> Floats:
 
     The squared distances are computed by a matrix product. Each row of `factors` (m, d + 2) holds a
     point of x minus the mean of all target points, the squared norm of this difference, and 1. For
-    points that are near each other and far from the mean, the matrix product loses digits, so their
-    distances are recomputed from coordinate differences.
+    points that are near each other and far from the mean, the matrix product loses precision, so
+    their distances are recomputed from coordinate differences.
     """
     squares = factors @ tile.factors
     limit = CANCELLATION_LIMIT * (factors[:, -2] + tile.largest_square)
@@ -205,7 +206,7 @@ def _recompute_cancelled(squares: Floats, x: Floats, y: Floats, limit: Floats) -
     """Replace elements of `squares` (m, n) that are below `limit` (m,) with more accurate values.
 
     `squares` holds the squared distances from x (m, d) to y (n, d), and is changed in place. Values
-    in row i that are smaller than limit[i] have lost digits in a matrix product, so they are
+    in row i that are smaller than limit[i] have lost precision in a matrix product, so they are
     recomputed from coordinate differences.
     """
     i, j = np.nonzero(squares < limit[:, None])
@@ -220,8 +221,8 @@ def _recompute_cancelled(squares: Floats, x: Floats, y: Floats, limit: Floats) -
 def distance_matrix(x: Floats, y: Floats, distance: Distance) -> Floats:
     """Return the distances (m, n) from points x (m, d) to points y (n, d).
 
-    For cosine distances, the points must be unit vectors. A zero vector has cosine distance 1 from
-    all points, even from itself.
+    For cosine distances, the points must be unit vectors. A zero vector has a cosine distance of 1
+    from every point, including itself.
     """
     return TargetPoints(y, distance).distances(x)
 
@@ -229,9 +230,9 @@ def distance_matrix(x: Floats, y: Floats, distance: Distance) -> Floats:
 def direct_distance_matrix(x: Floats, y: Floats, distance: Distance) -> Floats:
     """Return the distances (m, n) from points x (m, d) to y (n, d) without using a matrix product.
 
-    For ranking, pairs with the same coordinate differences must get exactly the same distance.
-    Coordinates are added in the same order as in DuckDB, so that both engines round in the same
-    way. `y` is read by column, so Fortran order is fastest. For cosine distances, the points must
+    For ranking, pairs with the same coordinate differences must have exactly the same distance.
+    Coordinates are added in the same order as in DuckDB, so that both engines round identically.
+    `y` is read column by column, so Fortran order is fastest. For cosine distances, the points must
     be unit vectors.
     """
     if distance.name not in ("euclidean", "sqeuclidean", "cosine"):

@@ -1,7 +1,7 @@
 """elimination: determinants and traces of many small symmetric matrices, computed together.
 
-A stack of matrices is an array of shape (rows, d, d). W is a scatter matrix, which holds the sums
-of the products of pairs of coordinates.
+A stack of matrices is an array of shape (rows, d, d). W is a scatter matrix, in which each entry is
+a sum of products of two coordinates.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ LARGEST_TRACE = 2.0**32
 class Step(NamedTuple):
     """One elimination step, applied to many matrices.
 
-    A pivot is the square of a combination of coordinates. The share of a pivot is the pivot divided
-    by the sum of the squares that are combined. The slopes are the pivot row divided by the pivot.
+    A pivot is the sum of squares of a linear combination of coordinates. The share of a pivot is
+    the pivot divided by the sum of the squared terms of its linear combination. The slopes are the
+    pivot row divided by the pivot.
     """
 
     pivots: Floats  # (rows,), NaN if too small a share
@@ -38,10 +39,11 @@ def eliminate_columns(
 ) -> Iterator[Step]:
     """Eliminate the columns of symmetric matrices w (rows, d, d) one by one, and yield each step.
 
-    The algorithm is a Cholesky decomposition without square roots. Row i of a matrix stands for a
-    linear combination of the coordinates, with its coefficients in row i of `coefficients` (rows,
-    d, d). `lengths` (rows, d) holds the lengths of the coordinates. If the share of a pivot is at
-    most d times `least_share`, the pivot's column is not eliminated from the other columns.
+    The algorithm is a Cholesky decomposition without square roots. Row i of each matrix represents
+    a linear combination of the coordinates. Its coefficients are in row i of `coefficients`, which
+    has shape (rows, d, d). `lengths` (rows, d) holds the length of each coordinate, that is, the
+    square root of its sum of squares. If the share of a pivot is at most d times `least_share`, the
+    pivot's column is not eliminated from the other columns.
     """
     n_dims = w.shape[1]
     for _ in range(n_dims):
@@ -55,30 +57,33 @@ def eliminate_columns(
 
 
 def _outer_products(x: Floats, y: Floats) -> Floats:
-    """Return the outer product of each row of x (rows, n) with the same row of y (rows, m)."""
+    """Return the outer product of each row of x (rows, n) with the corresponding row of y.
+
+    `y` has shape (rows, m).
+    """
     return np.asarray(x[:, :, None] * y[:, None, :])
 
 
 def _transform_step(b: Floats, slopes: Floats) -> tuple[Floats, Floats]:
-    """Return b after one step toward L^-1 B L^-T, where W = L D L^T, and the pivot row of b.
+    """Return b after one step toward L^-1 B L^-T, along with the pivot row of b.
 
-    `slopes` (rows, m) holds the slopes of W from the same step of eliminate_columns, and `b` has
-    the shape (rows, m, m). The first row and column of each matrix in the first result are 0, and
-    the caller must remove them. The second result is the pivot row (rows, m), that is, the first
-    row of b after only its columns have been transformed.
+    The factors of W are defined by W = L D L^T. `slopes` (rows, m) holds the slopes of W from the
+    same step of eliminate_columns, and `b` has shape (rows, m, m). The first row and column of each
+    matrix in the first result are 0, and the caller must remove them. The second result is the
+    pivot row (rows, m), that is, the first row of b after only its columns have been transformed.
     """
     pivot_row = b[:, 0] - b[:, 0, :1] * slopes
     return b - _outer_products(slopes, pivot_row) - _outer_products(b[:, 0], slopes), pivot_row
 
 
 def eliminate_matrices(steps: Iterator[Step], b: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return ln |W|, trace(W^-1 B) and ln(|W + B| / |W|) for each matrix W, NaN if W is singular.
+    """Return ln |W|, trace(W^-1 B) and ln(|W + B| / |W|) for each matrix W.
 
-    `steps` yields the steps of the elimination of W, the scatter within the clusters of each
-    partition. `b` (rows, d, d) holds B, the scatter between the clusters, for the same combinations
-    of coordinates. The matrix W + B is represented by its difference d from W, so that the ratio of
-    the pivots is 1 + d / w. This representation keeps the digits of a small B, which would be lost
-    in ln |W + B| - ln |W|.
+    The results are NaN if W is singular. `steps` yields the elimination steps of W, the
+    within-cluster scatter of each partition. `b` (rows, d, d) holds B, the between-cluster scatter,
+    for the same combinations of coordinates. The matrix W + B is represented by its difference d
+    from W, so that the ratio of the pivots is 1 + d / w. This representation preserves the
+    precision of a small B, which would be lost in ln |W + B| - ln |W|.
     """
     d = b
     log_det, trace, log_ratio = np.zeros((3, len(b)))

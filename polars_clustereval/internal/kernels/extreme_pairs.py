@@ -1,4 +1,4 @@
-"""extreme_pairs: the most distant points of a cluster, and the nearest points of two clusters.
+"""extreme_pairs: the largest distance within a cluster, and the smallest distance between clusters.
 
 The triangle inequality rules out most pairs of points, so their distances are never computed.
 """
@@ -40,12 +40,13 @@ _MAX_POINTS_WITHOUT_GRID = 512
 
 
 class Metric(NamedTuple):
-    """A distance that obeys the triangle inequality and determines the user's distance.
+    """A distance that satisfies the triangle inequality and determines the user's distance.
 
-    `distance` is the user's distance. The metric distance is the user's distance, except that it is
-    euclidean for sqeuclidean and cosine. For cosine, the points are unit vectors, and the metric
-    distance between two points is the chord. For cosine, the metric distance from a zero vector to
-    any vector, even to itself, is sqrt(2), as between orthogonal vectors.
+    `distance` is the distance selected by the user. The metric distance is the same as the selected
+    distance, except that it is Euclidean for sqeuclidean and cosine. For cosine, the points are
+    unit vectors, and the metric distance between two points is the length of the chord. For cosine,
+    the metric distance from a zero vector to any vector, including itself, is sqrt(2), as between
+    orthogonal vectors.
     """
 
     distance: Distance
@@ -62,8 +63,8 @@ class Metric(NamedTuple):
     def least_distance(self, x: Floats, y: Floats) -> float:
         """Return the smallest metric distance between a point of x (m, d) and a point of y (n, d).
 
-        Blocks may come from a matrix product, which is less accurate. Therefore the smallest
-        distance in each block is recomputed from coordinate differences.
+        The distances in a block may come from a matrix product, which is less accurate. Therefore,
+        the smallest distance in each block is recomputed from coordinate differences.
         """
         least, start = np.inf, 0
         for block in self.blocks(x, y):
@@ -73,9 +74,9 @@ class Metric(NamedTuple):
         return least
 
     def row_distances(self, x: Floats, y: Floats) -> Floats:
-        """Return the metric distance from each row of x (m, d) to the same row of y.
+        """Return the metric distance from each row of x (m, d) to the corresponding row of y.
 
-        If y is a single vector, all rows of x are measured to this vector.
+        If y is a single vector, distances are computed from all rows of x to this vector.
         """
         measured_pairs.on_measured(len(x))
         d = measure_differences(x - y, *self._block_distance)
@@ -84,19 +85,19 @@ class Metric(NamedTuple):
         return self._from_distance(d)
 
     def to_distance(self, d: float) -> float:
-        """Return the user's distance between two points, given their metric distance d."""
+        """Return the distance that the user selected, converted from the metric distance d."""
         if self.distance.name == "cosine":
             return d * d / 2
         return d * d if self.distance.name == "sqeuclidean" else d
 
     @property
     def _block_distance(self) -> Distance:
-        """The distance computed for blocks, which is the user's, but euclidean for sqeuclidean."""
+        """The distance used for blocks: the selected one, or euclidean if that is sqeuclidean."""
         name = self.distance.name
         return self.distance._replace(name="euclidean") if name == "sqeuclidean" else self.distance
 
     def _from_distance(self, d: Floats) -> Floats:
-        """Convert an array d of distances, computed with _block_distance, to metric distances."""
+        """Convert distances d, which were computed with _block_distance, to metric distances."""
         return np.asarray(np.sqrt(2.0 * d)) if self.distance.name == "cosine" else d
 
 
@@ -106,7 +107,7 @@ class Metric(NamedTuple):
 
 
 def metric_diameters(part: Partition, metric: Metric) -> Floats:
-    """Return the diameter of each cluster, the largest metric distance between two points."""
+    """Return the diameter of each cluster: the largest metric distance between its points."""
     diameters = np.zeros(len(part.sizes))
     for i in np.flatnonzero(part.sizes > 1).tolist():
         diameters[i] = _largest_distance(part.points_of_cluster(i), metric)
@@ -117,7 +118,8 @@ def _largest_distance(x: Floats, metric: Metric) -> float:
     """Return the largest metric distance between two of the points x (m, d).
 
     Two points at distances r and s from the mean of x are at most r + s apart. Once the distance
-    between two points is known, only pairs for which r + s exceeds this distance are measured.
+    between two points is known, only pairs for which r + s exceeds this distance need to be
+    checked.
     """
     if len(x) <= _CANDIDATES:
         return float(metric.matrix(x, x).max())
@@ -146,7 +148,7 @@ def _largest_distance(x: Floats, metric: Metric) -> float:
 
 
 class _Balls(NamedTuple):
-    """Balls around the means of clusters, each of which contains all points of its cluster.
+    """Balls around cluster means, each containing all points of its cluster.
 
     `centers` has the shape (k, d), and `radii` has the shape (k,).
     """
@@ -156,7 +158,7 @@ class _Balls(NamedTuple):
 
 
 def _bounding_balls(part: Partition, metric: Metric) -> _Balls:
-    """Return the balls around the clusters of a partition, with metric distances as radii."""
+    """Return the bounding balls of a partition's clusters, with metric distances as radii."""
     starts = part.starts[:-1]
     centers = np.add.reduceat(part.x, starts, axis=0) / part.sizes[:, None]
     distances = metric.row_distances(part.x, centers[part.numbers])
@@ -190,7 +192,7 @@ def _separation_bound(part: Partition, balls: _Balls, metric: Metric) -> float:
 
 
 def _nearest_candidates(x: Floats, target: Floats) -> Floats:
-    """Return the points of x (m, d) nearest to `target` (d,), at most _CANDIDATES of them."""
+    """Return up to _CANDIDATES points of x (m, d), namely those nearest to `target` (d,)."""
     if len(x) <= _CANDIDATES:
         return x
     differences = x - target
@@ -199,9 +201,9 @@ def _nearest_candidates(x: Floats, target: Floats) -> Floats:
 
 
 def _likely_cluster_pairs(balls: _Balls, metric: Metric) -> Integers:
-    """Return the pairs of clusters with balls that overlap most or are nearest to each other.
+    """Return the pairs of clusters whose balls overlap the most or are nearest to each other.
 
-    The result (pairs, 2) has at most _LIKELY_PAIRS pairs of cluster numbers. `balls` holds the
+    The result (pairs, 2) contains at most _LIKELY_PAIRS pairs of cluster numbers. `balls` holds the
     bounding balls of all clusters of a partition.
     """
     centers, radii = balls
@@ -223,7 +225,8 @@ def _likely_cluster_pairs(balls: _Balls, metric: Metric) -> Integers:
 def _least_gap_indices(gap: Floats) -> Integers:
     """Return the flat indices of the _LIKELY_PAIRS smallest entries of the matrix `gap`.
 
-    gap[i, j] is the metric distance between the centers of balls i and j minus their radii.
+    gap[i, j] is the metric distance between the centers of balls i and j, minus the sum of their
+    radii.
     """
     if gap.size <= 1024:
         return np.argsort(gap, axis=None)[:_LIKELY_PAIRS]
@@ -231,10 +234,10 @@ def _least_gap_indices(gap: Floats) -> Integers:
 
 
 def _flag_border_points(part: Partition, balls: _Balls, metric: Metric, bound: float) -> Booleans:
-    """Return, for each point, whether it may be nearer than `bound` to another cluster.
+    """Return a mask of the points that may be closer than `bound` to another cluster.
 
     The distance to another cluster is the metric distance to the nearest point of that cluster. A
-    point that is nearer than `bound` to a cluster is nearer than bound + radius to the center of
+    point that is closer than `bound` to a cluster is closer than bound + radius to the center of
     the cluster's ball. `balls` holds the bounding balls of all clusters.
     """
     is_border = np.zeros(len(part.x), dtype=bool)
@@ -249,11 +252,11 @@ def _separation_by_grid(x: Floats, numbers: Integers, metric: Metric, bound: flo
     """Return the smallest metric distance between points in different clusters, at most `bound`.
 
     The result is `bound` if no distance is smaller. `x` (m, d) holds the points, and `numbers` (m,)
-    holds the numbers of their clusters, in ascending order. Two points differ in no coordinate by
-    more than their distance. Therefore only pairs of points in the same cell of a grid, or near the
-    border of a cell, need to be measured. Pairs within cells are measured first, to find a tighter
-    bound. The pairs are taken first from a sixteenth of the points and then from all points,
-    because a tighter bound allows narrower cells with fewer pairs.
+    holds their cluster numbers in ascending order. In each coordinate, two points differ by at most
+    the distance between them. Therefore, distances are needed only for pairs of points in the same
+    grid cell or near a cell border. Pairs within cells are compared first to obtain a tighter
+    bound. These pairs are taken first from one sixteenth of the points and then from all points,
+    because a tighter bound allows smaller cells with fewer pairs.
     """
     if len(x) <= _MAX_POINTS_WITHOUT_GRID:
         return _separation_by_all_pairs(x, numbers, metric, bound)
@@ -284,7 +287,7 @@ def _separation_by_grid(x: Floats, numbers: Integers, metric: Metric, bound: flo
 
 
 def _separation_by_all_pairs(x: Floats, numbers: Integers, metric: Metric, bound: float) -> float:
-    """Return the result of _separation_by_grid, but measure all pairs in different clusters."""
+    """Return the result of _separation_by_grid by comparing all points in different clusters."""
     stops = np.flatnonzero(np.diff(numbers)) + 1
     for start, stop in zip(np.concatenate([[0], stops]), stops, strict=False):
         for tile in range(stop, len(x), TILE_POINTS):

@@ -1,9 +1,9 @@
-"""factorization: determinants of scatter matrices of long vectors, without sums of products.
+"""factorization: determinants of the scatter matrices of long vectors, from QR factorizations.
 
-Let X (m, d) be m centered points, and X'X their scatter matrix. If X = QR, where Q has orthonormal
-columns and R (d, d) is triangular, then X'X = R'R. Therefore |X'X| is the square of the product of
-the diagonal entries of R. Unlike the squares in X'X, R keeps the digits of nearly collinear
-columns.
+Let X (m, d) hold m centered points, and let X'X be their scatter matrix. If X = QR, where Q has
+orthonormal columns and R (d, d) is triangular, then X'X = R'R. Therefore, |X'X| is the square of
+the product of the diagonal entries of R. Unlike X'X, which contains squares, R preserves the
+precision of nearly collinear columns.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _ROWS_PER_DIMENSION = 4
 
 
 class ScatterIndices(NamedTuple):
-    """Log determinants and a trace of the scatter matrices of one partition.
+    """Log determinants and a trace computed from the scatter matrices of one partition.
 
-    The values are NaN for singular matrices. W is the scatter matrix within clusters, B the scatter
-    matrix between clusters, T = W + B, and W_C the scatter matrix of cluster C, which has n_C
-    points.
+    The values are NaN for singular matrices. W is the within-cluster scatter matrix, B is the
+    between-cluster scatter matrix, and T = W + B. W_C is the scatter matrix of cluster C, which has
+    n_C points.
     """
 
     log_det: float = np.nan  # ln |W|
@@ -51,10 +51,11 @@ class _Factor(NamedTuple):
 def factor_scatters(part: Partition, singular_share: float) -> ScatterIndices:
     """Return the ScatterIndices of one partition, computed from its points.
 
-    A matrix counts as singular if one of its coordinates is almost fully explained by the earlier
-    coordinates. The remainder of a coordinate counts as 0 if its square is at most d times
-    `singular_share` times the sum of the squares that are combined, where d is the number of
-    dimensions. The module kernels.elimination uses the same definition of a share.
+    A matrix counts as singular if any of its coordinates is almost completely explained by the
+    preceding coordinates. The unexplained remainder of a coordinate is a linear combination of
+    coordinates. It counts as 0 if its sum of squares is at most d * `singular_share` times the sum
+    of the squared terms of this combination, where d is the number of dimensions. The module
+    kernels.elimination uses the same definition of a share.
     """
     n_dims, sizes = part.x.shape[1], part.sizes
     # With fewer points, W is singular, even if rounding errors hide this.
@@ -88,10 +89,10 @@ def factor_scatters(part: Partition, singular_share: float) -> ScatterIndices:
 def _center_points(part: Partition) -> tuple[Floats, Floats]:
     """Return the points minus their cluster means, and the cluster means minus the overall mean.
 
-    The results have the shapes (m, d) and (k, d). At coordinates of 1e8, a mean is off by 1e-8, so
-    each mean is corrected by the mean of the differences from it. Each mean is computed from the
-    differences from one of its terms, because the mean of equal numbers must be exactly that
-    number.
+    The results have the shapes (m, d) and (k, d). For coordinates around 1e8, a mean is off by
+    about 1e-8, so each mean is corrected by the mean of the differences from it. Each mean is
+    computed from differences to one of the averaged values, because the mean of equal numbers must
+    be exactly that number.
     """
     sizes, numbers = part.sizes, part.numbers
     firsts = part.x[part.starts[:-1]]
@@ -123,7 +124,10 @@ def _triangular_factor(x: Floats) -> Floats:
 
 
 def _factor(x: Floats, singular_share: float) -> _Factor:
-    """Return the factor of the scatter matrix x'x of x (m, d), where m >= d."""
+    """Return the factor of the scatter matrix x'x.
+
+    `x` has shape (m, d), where m >= d.
+    """
     n_dims, r = x.shape[1], _triangular_factor(x)
     lengths, diagonal = np.sqrt((r**2).sum(axis=0)), np.abs(np.diagonal(r))
     singular = _Factor(r, np.nan, np.empty((0, n_dims)))

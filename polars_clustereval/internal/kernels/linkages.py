@@ -1,4 +1,4 @@
-"""linkages: separations of clusters that require the distances between all of their points.
+"""linkages: cluster separations that require the distances between all points of two clusters.
 
 The pairs of points are processed one block at a time, and only sums and extremes are stored.
 """
@@ -21,12 +21,13 @@ if TYPE_CHECKING:
 
 
 def least_linkages(part: Partition, centers: Floats, distance: Distance) -> dict[str, float]:
-    """Return the minimum over pairs of clusters for each separation that requires all distances.
+    """Return the smallest value of each separation that requires all distances.
 
-    The names in the result are min_complete_linkage, min_average_linkage, min_hausdorff and
-    min_mean_to_other_center. The value of min_mean_to_other_center is the smallest mean distance
-    from the points of two clusters to the center of the other cluster. `centers` (k, d) are the
-    centers of the clusters.
+    The minimum is taken over all pairs of clusters. The keys of the result are
+    min_complete_linkage, min_average_linkage, min_hausdorff and min_mean_to_other_center. For
+    min_mean_to_other_center, the distances from the points of two clusters to each other's centers
+    are averaged for each pair of clusters, and the smallest average is returned. `centers` (k, d)
+    holds the cluster centers.
     """
     least = [np.inf, np.inf, np.inf]
     for i in range(len(part.sizes) - 1):
@@ -44,11 +45,11 @@ def least_linkages(part: Partition, centers: Floats, distance: Distance) -> dict
 
 
 def _cluster_tiles(starts: Integers) -> Iterator[Integers]:
-    """Yield runs of clusters with at most TILE_POINTS points in total, or a single larger cluster.
+    """Yield runs of clusters with at most TILE_POINTS points in total.
 
-    `starts` holds the first row of each cluster in an array of points sorted by cluster, followed
-    by the end of the last cluster. Each run is a slice of `starts`, which has one number more than
-    the run has clusters.
+    A cluster with more points forms a run by itself. `starts` holds the first row of each cluster
+    in an array of points sorted by cluster, followed by the end of the last cluster. Each run is a
+    slice of `starts` with one more element than the run has clusters.
     """
     first = 0
     while first < len(starts) - 1:
@@ -64,7 +65,7 @@ def _linkages_to_others(
     """Return the complete linkage, average linkage and Hausdorff distance to each other cluster.
 
     `x` (m, d) holds the points of a cluster, and `others` (n, d) holds the points of k other
-    clusters, cluster by cluster. `starts` (k + 1,) holds the first row of each cluster in `others`,
+    clusters, grouped by cluster. `starts` (k + 1,) holds the first row of each cluster in `others`,
     followed by n. Each of the three results is an array with one number for each of the k other
     clusters.
     """
@@ -84,10 +85,11 @@ def _linkages_to_others(
 
 
 def _least_mean_to_other_center(part: Partition, centers: Floats, distance: Distance) -> float:
-    """Return the smallest mean distance from the points of two clusters to each other's center.
+    """Return the smallest mean distance from points to the center of the other cluster.
 
-    The mean is taken over the points of both clusters, and each point is measured to the center of
-    the other cluster. `centers` (k, d) are the centers of the clusters.
+    The minimum is taken over all pairs of clusters. For each pair, the mean is taken over the
+    points of both clusters, and each point is compared with the center of the other cluster.
+    `centers` (k, d) holds the cluster centers.
     """
     least, sizes, starts = np.inf, part.sizes, part.starts
     for i in range(len(sizes) - 1):
@@ -103,7 +105,7 @@ def _least_mean_to_other_center(part: Partition, centers: Floats, distance: Dist
 
 
 def largest_mean_pair_distance(part: Partition, distance: Distance) -> float:
-    """Return the largest mean distance between two points of the same cluster.
+    """Return the largest mean distance between the points of a cluster.
 
     The result is 0 if no cluster has more than one point.
     """

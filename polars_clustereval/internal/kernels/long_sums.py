@@ -1,7 +1,7 @@
-"""long_sums: sums of long vectors per cluster, and sums of the distances from them to centers.
+"""long_sums: sums of long vectors for each cluster, and sums of their distances to centers.
 
 numpy adds up the batches of rows as they are streamed, so only sums are kept in memory. `numbers`
-(m,) holds the number of each row's cluster, from 0 to k - 1.
+(m,) holds the cluster number of each row, from 0 to k - 1.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
 
 
 def sum_batch(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl.DataFrame:
-    """Return one row per group of a batch, with the columns `by`, its size and the sum of its x.
+    """Return one row per group of a batch, with the columns `by`, the size, and the sum of x.
 
-    The columns `by` include the flag kept, and the sums of a group are 0 if its flag is false.
-    `schema` is the schema of the result.
+    The columns `by` include the flag `kept`. If a group's flag is false, its sums are 0. `schema`
+    is the schema of the result.
     """
     if batch.is_empty():
         return pl.DataFrame(schema=schema)
@@ -56,7 +56,7 @@ def sum_batch(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl.DataF
 
 
 def _sorted_blocks(x: NDArray[Any], numbers: Integers) -> Iterator[tuple[Integers, NDArray[Any]]]:
-    """Yield the rows of x (m, d) in blocks, sorted by cluster number, with their row indices."""
+    """Yield the rows of x (m, d) in blocks, sorted by cluster number, along with their indices."""
     order, buffer = np.argsort(numbers, kind="stable"), allocate_block(x, x.dtype)
     for rows in split_rows(order, x.shape[1]):
         yield rows, np.take(x, rows, axis=0, out=buffer[: len(rows)], mode="clip")
@@ -87,8 +87,8 @@ def _add_by_number(sums: Floats, block: NDArray[Any], numbers: Integers) -> None
 def centers_of_sums(sums: Floats, sizes: Integers, partitions: Integers) -> tuple[Floats, Floats]:
     """Return the means (k, d) of k clusters, and the means (k, d) of their partitions.
 
-    For each cluster, `sums` (k, d) holds the sum of its points, `sizes` (k,) holds the number of
-    its points, and `partitions` (k,) holds the number of its partition.
+    For each cluster, `sums` (k, d) holds the sum of its points, `sizes` (k,) holds its number of
+    points, and `partitions` (k,) holds the number of its partition.
     """
     means = sums / sizes[:, None]
     middles = sum_by_number(sums, partitions) / sum_by_number(sizes, partitions)[:, None]
@@ -98,12 +98,13 @@ def centers_of_sums(sums: Floats, sizes: Integers, partitions: Integers) -> tupl
 
 
 def variance_totals(within: Floats, between: Floats, partitions: Integers) -> tuple[Floats, Floats]:
-    """Return the mean share of variance and the total norm of each cluster's partition.
+    """Return the mean between-cluster share of variance and the total norm, for each cluster.
 
-    `within` and `between` (k, d) hold the sums of squares of each coordinate, and `partitions` (k,)
-    holds the numbers of the partitions. The first result is the share of the total sum of squares
-    that lies between clusters, averaged over the coordinates. The first result is NaN if a
-    coordinate is constant. The second result is the norm of the vector of total sums of squares.
+    Each value describes the whole partition that contains the cluster. `within` and `between` (k,
+    d) hold the sums of squares of each coordinate, and `partitions` (k,) holds the partition number
+    of each cluster. The first result is the share of the total sum of squares that lies between
+    clusters, averaged over the coordinates. The first result is NaN if any coordinate is constant.
+    The second result is the norm of the vector of total sums of squares.
     """
     between = sum_by_number(between, partitions)
     whole = between + sum_by_number(within, partitions)
@@ -117,7 +118,7 @@ def variance_totals(within: Floats, between: Floats, partitions: Integers) -> tu
 
 
 class DistanceSums:
-    """Sums of the distances from the points of k clusters to centers.
+    """Sums of the distances from the points of k clusters to cluster and partition centers.
 
     Batches of points may be added from any thread.
     """
@@ -130,12 +131,13 @@ class DistanceSums:
         *,
         needs_squares: bool,
     ) -> None:
-        """Start without points, given the centers (k, d) of the clusters.
+        """Start with no points.
 
-        `middles` (k, d) holds the center of each cluster's partition, or is None if the distances
-        to these centers are not needed. `distance` consists of the name of the distance and the
-        order p of the Minkowski distance. If `needs_squares` is true, the squared differences from
-        the centers are summed for each coordinate.
+        `centers` (k, d) holds the cluster centers. `middles` (k, d) holds the center of each
+        cluster's partition, or is None if the distances to these centers are not needed. `distance`
+        is a pair that consists of the name of the distance and the order p of the Minkowski
+        distance. If `needs_squares` is true, the squared differences from the centers are summed
+        for each coordinate.
         """
         self._centers, self._middles, self._distance = centers, middles, distance
         k = len(centers)
@@ -148,11 +150,14 @@ class DistanceSums:
         self._is_stopped = False
 
     def stop(self) -> None:
-        """Make running calls of `add` raise an error soon, in any thread."""
+        """Interrupt all running calls to `add`, in any thread, by making them raise an error."""
         self._is_stopped = True
 
     def add(self, vectors: pl.Series, numbers: Integers) -> None:
-        """Add the points in a column of m arrays, given the numbers (m,) of their clusters."""
+        """Add the points in `vectors`, a column of m arrays.
+
+        `numbers` (m,) holds the cluster number of each point.
+        """
         if vectors.is_empty():
             return
         x = read_matrix(vectors)
@@ -177,7 +182,7 @@ class DistanceSums:
     ) -> Floats:
         """Return the distance from each point of x (m, d) to the target of its cluster.
 
-        `differences` (m, d) is scratch memory, which is overwritten. The squared differences are
+        `differences` (m, d) is scratch memory that is overwritten. The squared differences are
         added to `squares` (k, d) unless `squares` is None or empty.
         """
         np.take(targets, numbers, axis=0, out=differences, mode="clip")

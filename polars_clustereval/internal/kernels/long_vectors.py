@@ -1,11 +1,11 @@
 """long_vectors: numpy functions for vectors with many coordinates, applied to streamed rows.
 
-For short vectors, one column per coordinate is the fastest form. For long vectors, this form would
-require the engine to plan and process hundreds of columns. Therefore long vectors are stored as one
-column of arrays, and numpy reads the batches of that column in place as matrices.
+For short vectors, storing one column per coordinate is fastest. For long vectors, this layout would
+require the engine to plan and process hundreds of columns. Therefore, long vectors are stored as
+one column of arrays, and numpy reads the batches of that column in place as matrices.
 
 A function with "batch" in its name computes the values of the similarly named expression for the
-rows of one batch. `numbers` (m,) holds the number of each row's cluster.
+rows of one batch. `numbers` (m,) holds the cluster number of each row.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def to_matrix(vectors: pl.Series) -> Floats:
 
 
 def split_rows(rows: Any, dims: int) -> Iterator[Any]:
-    """Yield slices of the sequence `rows`, each of about COORDINATES_PER_BLOCK coordinates.
+    """Yield slices of the sequence `rows`, each with about COORDINATES_PER_BLOCK coordinates.
 
     `rows` is a range or an array of row numbers, and each row has `dims` coordinates.
     """
@@ -102,7 +102,8 @@ def _scale_batch(vectors: pl.Series, factors: Floats, *, unit: bool) -> pl.Serie
 def scale(vectors: pl.Expr, factors: Sequence[float], *, unit: bool) -> pl.Expr:
     """Return an expression that multiplies arrays by `factors`.
 
-    `factors` has one number per coordinate. If `unit` is true, the products are scaled to length 1.
+    `factors` contains one number per coordinate. If `unit` is true, the products are scaled to
+    length 1.
     """
     if not unit and all(factor == 1 for factor in factors):
         return vectors
@@ -122,10 +123,11 @@ def _unscale_batch(both: pl.Series, factors: Floats) -> pl.Series:
 
 
 def unscale(vectors: pl.Expr, origins: pl.Expr, factors: Sequence[float]) -> pl.Expr:
-    """Return vectors / factors + origins, for a column of arrays, as an expression of lists.
+    """Return an expression that computes vectors / factors + origins as lists.
 
-    The expression reverses `subtract_origin` and `scale`. `origins` has lists of coordinates, where
-    NULL stands for zeros. `factors` has one number per coordinate.
+    `vectors` is a column of arrays. The expression reverses `subtract_origin` and `scale`.
+    `origins` contains lists of coordinates, where NULL represents a list of zeros. `factors`
+    contains one number per coordinate.
     """
     return pl.struct(x=vectors, origin=origins).map_batches(
         partial(_unscale_batch, factors=np.array(factors)),
@@ -153,16 +155,16 @@ def find_origins(
     p: float,
     small_spread: float,
 ) -> pl.LazyFrame:
-    """Return one row per partition, with its origin as VectorForm defines it.
+    """Return one row per partition, with its origin as defined by VectorForm.
 
-    `rows` has the coordinates of one point per row in the array raw_x. The origin is NULL if all of
-    its coordinates would be 0, and infinite if distances overflow. `by` are the columns that
-    identify a cluster, and `keys` are the columns that identify its partition. `name` and `p` are
-    the name and the order of the distance. A spread counts as small if it is below `small_spread`
-    times the origin.
+    Each row of `rows` holds the coordinates of one point in the array raw_x. The origin is NULL if
+    all of its coordinates would be 0, and infinite if distances overflow. `by` lists the columns
+    that identify a cluster, and `keys` lists the columns that identify its partition. `name` is the
+    name of the distance, and `p` is its order. A spread counts as small if it is below
+    `small_spread` times the origin.
 
-    Each batch of rows yields the extremes of its clusters, and only the extremes are held in
-    memory.
+    The extremes of the clusters are computed for each batch of rows, and only these extremes are
+    kept in memory.
     """
     types = dict(rows.select(by).collect_schema())
     array = pl.Array(pl.Float64, len(factors))
@@ -175,7 +177,7 @@ def find_origins(
     )
 
     def origins_of_extremes(batches: pl.DataFrame) -> pl.DataFrame:
-        """Return the origins, given the results of _batch_extremes for all batches."""
+        """Return the origins computed from the results of _batch_extremes for all batches."""
         if batches.is_empty():
             # Without partition columns, there is one row even in this case.
             return pl.DataFrame({} if keys else {"origin": [None]}, schema=schema)
@@ -196,10 +198,9 @@ def find_origins(
 
 
 def find_extremes(rows: pl.LazyFrame, by: list[str], dims: int) -> pl.LazyFrame:
-    """Return one row per cluster, with the columns `by`, its size, and the arrays low and high.
+    """Return one row per cluster, with the columns `by`, the size, and the arrays low and high.
 
-    The arrays low and high hold the smallest and the largest value of each of the `dims`
-    coordinates of raw_x.
+    The arrays low and high hold the minimum and maximum of each of the `dims` coordinates of raw_x.
     """
     array = pl.Array(pl.Float64, dims)
     types = dict(rows.select(by).collect_schema()) | {"size": pl.Int64()}
@@ -222,8 +223,8 @@ def find_extremes(rows: pl.LazyFrame, by: list[str], dims: int) -> pl.LazyFrame:
 def _cluster_extremes(batches: pl.DataFrame, numbers: Integers) -> tuple[Integers, Floats, Floats]:
     """Return the sizes (k,) and the smallest and largest coordinates (k, d) of k clusters.
 
-    `batches` holds the m rows that _batch_extremes returns for all batches, and `numbers` (m,)
-    holds the number of each row's cluster.
+    `batches` holds the m rows that _batch_extremes returned for all batches, and `numbers` (m,)
+    holds the cluster number of each row.
     """
     return (
         sum_by_number(batches["size"].to_numpy(), numbers),
@@ -233,10 +234,10 @@ def _cluster_extremes(batches: pl.DataFrame, numbers: Integers) -> tuple[Integer
 
 
 def _batch_extremes(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl.DataFrame:
-    """Return, for each cluster of a batch, its size and the extremes of each coordinate.
+    """Return the size of each cluster in a batch, and the extremes of each of its coordinates.
 
-    The extremes are NaN if a coordinate is NaN or a vector is missing. The check of the distances
-    reports such values.
+    The extremes are NaN if a coordinate is NaN or a vector is missing. Such values are reported
+    when the distances are checked.
     """
     if batch.is_empty():
         return pl.DataFrame(schema=schema)
@@ -260,11 +261,11 @@ def _merge_extremes(
 ) -> tuple[pl.DataFrame, Integers, Floats, Floats, Floats]:
     """Return a frame of the partitions and four arrays, each with one row per partition.
 
-    The arrays hold the number of points, the smallest and the largest value of each coordinate, and
-    the smallest spread of each coordinate. A spread is the difference between the extremes of a
-    coordinate in one cluster, and spreads of 0 are ignored. If no spread is positive, the smallest
-    spread is infinite. `batches` are the rows that _batch_extremes returns for all batches. The
-    columns `by` identify a cluster, and the columns `keys` identify its partition.
+    The arrays hold the number of points and, for each coordinate, the smallest value, the largest
+    value, and the smallest spread. A spread is the difference between the extremes of a coordinate
+    in one cluster, and spreads of 0 are ignored. If no spread is positive, the smallest spread is
+    infinite. `batches` holds the rows that _batch_extremes returned for all batches. The columns
+    `by` identify a cluster, and the columns `keys` identify its partition.
     """
     clusters, numbers = number_groups(batches, by)
     sizes, low, high = _cluster_extremes(batches, numbers)
@@ -280,7 +281,7 @@ def _merge_extremes(
 
 
 def _read_origins(origins: pl.Series, dims: int) -> Floats:
-    """Return lists of `dims` coordinates as a matrix (m, dims), with zeros for a missing list."""
+    """Return lists of `dims` coordinates as a matrix (m, dims), with zeros for missing lists."""
     x = np.zeros((len(origins), dims))
     is_given = origins.is_not_null()
     x[is_given.to_numpy()] = to_matrix(origins.filter(is_given).list.to_array(dims))
@@ -298,9 +299,10 @@ def _subtract_origin_batch(both: pl.Series, dims: int) -> pl.Series:
 
 
 def subtract_origin(vectors: pl.Expr, origins: pl.Expr, dims: int) -> pl.Expr:
-    """Return vectors - origins, for a column of arrays of `dims` numbers, as an expression.
+    """Return an expression that subtracts origins from vectors.
 
-    `origins` has lists of coordinates, where NULL stands for zeros.
+    `vectors` is a column of arrays with `dims` elements. `origins` contains lists of coordinates,
+    where NULL represents a list of zeros.
     """
     return pl.struct(x=vectors, origin=origins).map_batches(
         partial(_subtract_origin_batch, dims=dims),
@@ -320,14 +322,14 @@ def compute_centers(
     """Return one row per cluster, with its size, mean, variances and center.
 
     `rows` has one row per point, with the array x of `dims` coordinates and the columns `by`, which
-    identify the cluster. `keys` are those columns in `by` that identify the partition. The result
+    identify the cluster. `keys` lists the columns in `by` that identify the partition. The result
     has the arrays m (mean), v (variances), c (center) and g (center of the whole partition). The
     centers are means, which are scaled to length 1 if `unit` is true. The column mean_between_share
     is the share of the partition's variance that lies between clusters, averaged over the
     coordinates. The column total_squares_norm is the norm of the partition's total sums of squares.
 
-    Each batch of rows yields the means of its clusters and the sums of squares about these means.
-    Only these results are held in memory, where they are merged by cluster.
+    For each batch of rows, the means of its clusters and the sums of squares about these means are
+    computed. Only these results are kept in memory and merged by cluster.
     """
     array = pl.Array(pl.Float64, dims)
     types: dict[str, Any] = dict(rows.select(by).collect_schema()) | {"size": pl.Int64()}
@@ -367,14 +369,14 @@ def number_groups(rows: pl.DataFrame, by: list[str]) -> tuple[pl.DataFrame, Inte
 def append_columns(
     groups: pl.DataFrame, keys: list[str], arrays: Sequence[Any], schema: pl.Schema
 ) -> pl.DataFrame:
-    """Return the columns `keys` of `groups`, followed by `arrays` as the schema's other columns."""
+    """Return the columns `keys` of `groups`, followed by `arrays` as the remaining columns."""
     names = list(schema)[len(keys) :]
     columns = [pl.Series(name, x, schema[name]) for name, x in zip(names, arrays, strict=True)]
     return groups.select(keys).hstack(columns) if keys else pl.DataFrame(columns)
 
 
 def _average_batch(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl.DataFrame:
-    """Return one row per cluster of a batch, with the columns `by`, its size, means and squares.
+    """Return one row per cluster of a batch, with the columns `by`, the size, means and squares.
 
     The batch has the columns `by`, which identify the cluster, and the array x. The arrays means
     and squares hold the mean of each coordinate and the sum of its squared deviations from that
@@ -392,8 +394,8 @@ def _average_batch(batch: pl.DataFrame, by: list[str], schema: pl.Schema) -> pl.
 def _cluster_moments(x: NDArray[Any], numbers: Integers) -> tuple[Integers, Floats, Floats]:
     """Return the sizes (k,), means and sums of squared deviations (k, d) of k clusters.
 
-    `x` (m, d) holds the points in any order, and `numbers` (m,) holds the numbers of their
-    clusters, from 0 to k - 1. Deviations are measured from the mean of the cluster.
+    `x` (m, d) holds the points in any order, and `numbers` (m,) holds their cluster numbers, from 0
+    to k - 1. Deviations are measured from the mean of the cluster.
     """
     order = np.argsort(numbers, kind="stable")
     block, read_block = allocate_block(x), allocate_block(x, x.dtype)
@@ -408,11 +410,10 @@ def _cluster_moments(x: NDArray[Any], numbers: Integers) -> tuple[Integers, Floa
 def _moments_of_block(x: Floats, numbers: Integers) -> tuple[Integers, Integers, Floats, Floats]:
     """Return the numbers, sizes, means and sums of squared deviations of the clusters in a block.
 
-    `x` (m, d) holds the points, sorted by cluster, and `numbers` (m,) holds the numbers of their
-    clusters. Each result has one element, or one row of d values, per cluster. Deviations are
-    measured from the mean of the cluster in the block. `x` is overwritten. Means are computed from
-    the differences from the first point of the cluster, because the mean of equal numbers must be
-    exactly that number.
+    `x` (m, d) holds the points, sorted by cluster, and `numbers` (m,) holds their cluster numbers.
+    Each result has one element, or one row of d values, per cluster. Deviations are measured from
+    the cluster mean within the block. `x` is overwritten. Means are computed from differences to
+    the first point of the cluster, because the mean of equal numbers must be exactly that number.
     """
     starts = np.flatnonzero(np.diff(numbers, prepend=-1))
     sizes = np.diff(np.append(starts, len(x)))
@@ -436,13 +437,13 @@ def _moments_of_block(x: Floats, numbers: Integers) -> tuple[Integers, Integers,
 def _pool_moments(
     numbers: Integers, sizes: Integers, means: Floats, squares: Floats
 ) -> tuple[Integers, Floats, Floats]:
-    """Return the sizes, means and sums of squared deviations of groups, given those of their parts.
+    """Combine the sizes, means and sums of squared deviations of parts into those of groups.
 
-    For example, a part consists of a cluster's points in one batch, and a group is the whole
-    cluster. `numbers` holds the number of each part's group, counted from 0. `squares` holds the
-    sums of squared deviations from the means of the parts. In the result, deviations are measured
-    from the means of the groups. Each argument has one row per part, and each result has one row
-    per group.
+    For example, a part may consist of a cluster's points in one batch, and a group may be the whole
+    cluster. `numbers` holds the group number of each part, counted from 0. `squares` holds the sums
+    of squared deviations from the means of the parts. In the result, deviations are measured from
+    the means of the groups. Each argument has one row per part, and each result has one row per
+    group.
     """
     _, first_parts = np.unique(numbers, return_index=True)
     firsts = means[first_parts]
@@ -456,7 +457,7 @@ def _pool_moments(
 def _merge_batches(
     batches: pl.DataFrame, by: list[str], keys: list[str], *, unit: bool, schema: pl.Schema
 ) -> pl.DataFrame:
-    """Return the result of compute_centers, given the results of _average_batch for all batches.
+    """Merge the results of _average_batch for all batches into the result of compute_centers.
 
     `by`, `keys` and `unit` are the parameters of compute_centers, and `schema` is the schema of the
     result.
@@ -479,18 +480,18 @@ def _merge_batches(
 
 
 def sum_by_number(values: NDArray[Any], numbers: Integers) -> NDArray[Any]:
-    """Return one row per number, the sum of the rows of `values` that have this number.
+    """Return one row per number: the sum of the rows of `values` with that number.
 
-    `numbers` (m,) holds the number of each row. The result is in ascending order of the numbers.
+    `numbers` (m,) holds the number of each row. The result is sorted by number in ascending order.
     """
     return reduce_by_number(np.add, values, numbers)
 
 
 def reduce_by_number(reduce: np.ufunc, values: NDArray[Any], numbers: Integers) -> NDArray[Any]:
-    """Reduce the rows of `values` that have the same number to one row, with the function `reduce`.
+    """Use the function `reduce` to reduce the rows of `values` with the same number to one row.
 
-    `numbers` (m,) holds the number of each row, counted from 0. The result is in ascending order of
-    the numbers.
+    `numbers` (m,) holds the number of each row, counted from 0. The result is sorted by number in
+    ascending order.
     """
     if not numbers.any():
         return np.asarray(reduce.reduce(values, axis=0, keepdims=True))
@@ -500,7 +501,7 @@ def reduce_by_number(reduce: np.ufunc, values: NDArray[Any], numbers: Integers) 
 
 
 def _row_lengths(x: Floats) -> Floats:
-    """Return the euclidean length (m,) of each row of x (m, d)."""
+    """Return the Euclidean length (m,) of each row of x (m, d)."""
     return np.asarray(np.sqrt(np.einsum("ij,ij->i", x, x)))
 
 
@@ -533,7 +534,7 @@ def row_distances(x: pl.Expr, y: pl.Expr, name: str, p: float) -> pl.Expr:
 
 
 def row_norms(x: pl.Expr) -> pl.Expr:
-    """Return the euclidean length of the array x in each row, or NaN if the array is missing."""
+    """Return the Euclidean length of the array x in each row, or NaN if the array is missing."""
     return x.map_batches(_norm_batch, return_dtype=pl.Float64, is_elementwise=True)
 
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def ignore_pairs(count: int) -> None:
-    """Ignore the number of pairs that were measured, as on_measured does by default."""
+    """Ignore the number of measured pairs, which is the default behavior of on_measured."""
 
 
 #: This function is called with the number of pairs of each block of distances; tests and benchmarks

@@ -17,12 +17,12 @@ Between = Literal["nearest", "mean_other", "furthest"]
 def reduce_others(
     means: Floats, own_cluster: Integers, sizes: Floats, between: Between
 ) -> tuple[Floats, Integers]:
-    """Return one distance from each point to other clusters, and the index of the cluster chosen.
+    """Return one distance from each point to the other clusters, and the chosen cluster's index.
 
     `means` (m, k) holds the mean distances from m points to k clusters, and `sizes` (k,) holds the
     sizes of these clusters. `own_cluster` (m,) holds the index of each point's own cluster, and the
-    entries of `means` for own clusters are overwritten. The distance is NaN if there is no other
-    cluster. In a tie, the lowest index is returned. The index is -1 if the distance is not measured
+    corresponding entries of `means` are overwritten. The distance is NaN if there is no other
+    cluster. In a tie, the lowest index is returned. The index is -1 if the distance does not refer
     to a single cluster.
     """
     points = np.arange(len(means))

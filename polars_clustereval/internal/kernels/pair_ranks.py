@@ -1,8 +1,8 @@
-"""pair_ranks: compares the distances of all pairs of points by rank.
+"""pair_ranks: rank-based comparisons of the distances between all pairs of points.
 
 The distance between two points is called a distance within clusters if the points are in the same
 cluster, and a distance between clusters otherwise. Distances that are equal by definition may
-differ in their last digits, and each engine may round them differently. Therefore distances are
+differ in their last digits, and each engine may round them differently. Therefore, distances are
 ranked by the keys from rank_keys, which are the same for distances that are equal by definition.
 """
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 def rank_keys(d: Floats, distance: Distance) -> Floats:
-    """Return the keys that rank the distances d: d, or a power of d, rounded to 12 digits.
+    """Return the keys by which the distances d are ranked.
 
-    Distances are raised to the power 2 for euclidean, p (but at most 4) for minkowski, and 1
-    otherwise. If the coordinates have few decimals, this power of a distance also has few digits.
-    For cosine, at most 15 decimals are kept, because further decimals of unit vectors, and of their
-    distances, are not exact.
+    A key is d, or a power of d, rounded to 12 digits. Distances are raised to the power of 2 for
+    euclidean, p (but at most 4) for minkowski, and 1 otherwise. If the coordinates have few
+    decimals, this power of a distance also has few digits. For cosine, at most 15 decimals are
+    kept, because further decimals of unit vectors, and of their distances, are not exact.
     """
     powers = {"euclidean": 2.0, "minkowski": min(distance.p, 4.0)}
     x = np.minimum(d ** powers.get(distance.name, 1.0), 1.7e308)
@@ -52,11 +52,11 @@ def neighbors_in_other_clusters(
 ) -> Floats:
     """Return, for each of `count` points, the sum of 1 / rank over its neighbors in other clusters.
 
-    For each of q pairs of a point and a neighbor, `i` (q,) holds the index of the point, `keys`
-    (q,) holds the rank key of their distance, and `in_other_cluster` (q,) tells whether the
-    neighbor is in another cluster. For each point, the `n_neighbors` nearest neighbors are used.
-    Tied neighbors share their ranks. Each tied neighbor counts as the mean of 1 / rank over the
-    shared ranks, so that the order of the points has no effect.
+    For each of q pairs of a point and a neighbor, `i` (q,) holds the index of the point, and `keys`
+    (q,) holds the rank key of their distance. `in_other_cluster` (q,) tells whether the neighbor is
+    in another cluster. For each point, the `n_neighbors` nearest neighbors are used. Tied neighbors
+    share their ranks. Each tied neighbor counts as the mean of 1 / rank over the shared ranks, so
+    that the order of the points has no effect.
     """
     order = np.lexsort((keys, i))
     i, keys = i[order], keys[order]
@@ -78,7 +78,7 @@ def neighbors_in_other_clusters(
 def rank_statistics_of_many(
     parts: Partitions, n_neighbors: int, distance: Distance
 ) -> dict[str, Floats]:
-    """Return the statistics of pairwise_report by name, with one value per partition.
+    """Return the statistics of pairwise_report, keyed by name, with one value per partition.
 
     A statistic is NaN where it is undefined. Connectivity uses the `n_neighbors` nearest neighbors
     of each point.

@@ -38,7 +38,7 @@ class Partition(NamedTuple):
 
     @property
     def sizes(self) -> Integers:
-        """The number of points (k,) of each cluster."""
+        """The number of points (k,) in each cluster."""
         return np.diff(self.starts)
 
     @property
@@ -48,7 +48,7 @@ class Partition(NamedTuple):
 
     @property
     def numbers(self) -> Integers:
-        """The number (m,) of each point's cluster, from 0 to k - 1."""
+        """The cluster number (m,) of each point, from 0 to k - 1."""
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
     def points_of_cluster(self, number: int) -> Floats:
@@ -74,26 +74,26 @@ class Partitions(NamedTuple):
 
     @property
     def sizes(self) -> Integers:
-        """The number of points (k,) of each cluster."""
+        """The number of points (k,) in each cluster."""
         return np.diff(self.starts)
 
     @property
     def numbers(self) -> Integers:
-        """The number (m,) of each point's cluster."""
+        """The cluster number (m,) of each point."""
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
     @property
     def counts(self) -> Integers:
-        """The number of points (q,) of each partition."""
+        """The number of points (q,) in each partition."""
         return np.diff(self.partition_starts)
 
     @property
     def cluster_cuts(self) -> Integers:
-        """The number (q + 1,) of the first cluster of each partition, followed by k."""
+        """The index (q + 1,) of the first cluster in each partition, followed by k."""
         return np.searchsorted(self.starts, self.partition_starts)
 
     def slice(self, first: int, stop: int) -> Partitions:
-        """Return the partitions numbered `first` to stop - 1."""
+        """Return the partitions numbered `first` through stop - 1."""
         start, end = self.partition_starts[[first, stop]]
         cuts = np.searchsorted(self.starts, (start, end))
         starts = self.starts[cuts[0] : cuts[1] + 1] - start
@@ -125,7 +125,10 @@ class Partitions(NamedTuple):
 
 
 def _cumulate(sizes: Integers) -> Integers:
-    """Return the starts of consecutive groups of the given sizes, and the end of the last group."""
+    """Return the start of each consecutive group, followed by the end of the last group.
+
+    `sizes` holds the sizes of the groups.
+    """
     return np.concatenate([[0], np.cumsum(sizes)])
 
 
@@ -139,13 +142,13 @@ def map_partitions(
     checked: Callable[[pl.LazyFrame], pl.LazyFrame] = lambda rows: rows,
     function_of_many: Callable[[Partitions], pl.DataFrame] | None = None,
 ) -> pl.LazyFrame:
-    """Return the rows that `function` returns for all partitions, with the partition columns.
+    """Return the rows that `function` returns for all partitions, along with the partition columns.
 
     `function` is called when the result is collected, and all points are in memory at that time.
     `schema` is the schema of the rows that `function` returns. The argument of `function` is a
-    Partition. The rows of this Partition have the cluster keys and the given `columns` of
-    points.kept_rows. `prefix` selects the vectors of the Partition, for example "x", or "raw_x" for
-    the user's own coordinates. `checked` takes the rows of all points and returns them with a
+    Partition. This Partition's rows contain the cluster keys and the specified `columns` of
+    points.kept_rows. `prefix` selects the vectors of the Partition: for example, "x", or "raw_x"
+    for the coordinates as passed by the user. `checked` takes the rows of all points and adds a
     validation that runs before `function`. Without partition columns, all points form one
     partition, even if there are no points. `function_of_many` returns the same rows for many
     partitions at once, with the partition columns. For partitions with few points, one call of
@@ -158,7 +161,7 @@ def map_partitions(
     types = pl.Schema(rows.select(keys).collect_schema() | schema)
 
     def results_of_partitions(rows: pl.DataFrame) -> pl.DataFrame:
-        """Return the results for all partitions, from the collected rows of all points."""
+        """Return the results for all partitions, computed from the collected rows of all points."""
         matrix = points.form.to_matrix(rows, prefix)
         if not np.isfinite(matrix).all():
             raise points.fault_error()
@@ -192,8 +195,8 @@ def _map_singly(
 ) -> list[pl.DataFrame]:
     """Call the function for each partition, and return its rows with the columns `keys`.
 
-    The returned list has a single frame, with the columns `keys` and the columns of the schema. If
-    there are no partitions, the list is empty.
+    The returned list contains a single frame, with the columns `keys` and the columns of the
+    schema. If there are no partitions, the list is empty.
     """
     results = [function(part).select(schema.names()) for part in parts.split()]
     if not results:
@@ -212,6 +215,6 @@ def partition_starts(rows: pl.DataFrame, keys: list[str]) -> Integers:
 
 
 def _run_starts(rows: pl.DataFrame, keys: list[str]) -> Integers:
-    """Return the index of the first row of each run with equal `keys`, and the number of rows."""
+    """Return the index of the first row of each run of equal `keys`, then the number of rows."""
     runs = rows.select(pl.struct(keys).rle_id()).to_series().to_numpy().astype(np.int64)
     return np.flatnonzero(np.diff(runs, prepend=-1, append=-1))

@@ -2,8 +2,8 @@
 
 For a small partition, a numpy call costs more than the computation itself, so each call here
 processes all points of many partitions. A pair consists of two points i and j of the same
-partition, and the order of the two matters. There are also pairs of a point and a cluster, and
-pairs of two clusters. Pairs are sorted so that those with the same first member are consecutive.
+partition, and their order matters. A pair may also consist of a point and a cluster, or of two
+clusters. Pairs are sorted so that those with the same first member are consecutive.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 def pair_distances(x: Floats, i: Integers, y: Floats, j: Integers, distance: Distance) -> Floats:
     """Return the distances from x[i] to y[j] for q pairs of points in x (m, d) and y (n, d).
 
-    For cosine distances, the points must be unit vectors. A zero vector has cosine distance 1 from
-    all points, even from itself.
+    For cosine distances, the points must be unit vectors. A zero vector has a cosine distance of 1
+    from every point, including itself.
     """
     measured_pairs.on_measured(len(i))
     if distance.name in ("cityblock", "chebyshev"):
@@ -62,7 +62,7 @@ def pair_distances(x: Floats, i: Integers, y: Floats, j: Integers, distance: Dis
 
 
 class PointClusterPairs(NamedTuple):
-    """The distances of q pairs of a point and a cluster of the same partition.
+    """The distances for q pairs, each consisting of a point and a cluster of the same partition.
 
     The clusters include each point's own cluster.
     """
@@ -79,9 +79,9 @@ class PointClusterPairs(NamedTuple):
 
 
 def measure_points(parts: Partitions, queries: Integers, distance: Distance) -> PointClusterPairs:
-    """Return the distances from the points with the indices `queries` to clusters.
+    """Return the distances from the points with indices `queries` to clusters.
 
-    Each point is measured to all clusters of its partition.
+    Each point is compared with all clusters of its partition.
     """
     partition = np.repeat(np.arange(len(parts.counts)), parts.counts)[queries]
     starts = parts.partition_starts
@@ -96,7 +96,7 @@ def measure_points(parts: Partitions, queries: Integers, distance: Distance) -> 
 
 
 def run_cuts(*columns: Integers | Floats) -> Integers:
-    """Return index 0 and each index at which a row of the columns differs from the previous row."""
+    """Return 0 and every index at which a row of the columns differs from the previous row."""
     differs = np.zeros(len(columns[0]), dtype=bool)
     differs[:1] = True
     for column in columns:
@@ -118,7 +118,7 @@ class OwnAndOtherMeans(NamedTuple):
 def own_and_other_means(
     parts: Partitions, queries: Integers, distance: Distance, between: Between
 ) -> OwnAndOtherMeans:
-    """Return the mean distances from the points with the indices `queries` to clusters.
+    """Return the mean distances from the points with indices `queries` to clusters.
 
     There must be at least one index, and the indices must be in ascending order. The mean distance
     from a point to its own cluster is the mean over the other points of the cluster, or 0 if there
@@ -154,7 +154,7 @@ def own_and_other_means(
 
 
 class _ClusterPairs(NamedTuple):
-    """All pairs of clusters in the same partition, in both orders, and each cluster with itself."""
+    """All ordered pairs of clusters in the same partition, including each cluster with itself."""
 
     #: (q,): the indices of the two clusters, which are numbered across all partitions.
     one: Integers
@@ -170,13 +170,17 @@ class _ClusterPairs(NamedTuple):
         return np.asarray(self.one == self.other)
 
     def most_of_own(self, values: Floats) -> Floats:
-        """Return, for each partition, the largest of the `values` (q,) of a cluster with itself."""
+        """Return each partition's largest value among the pairs of a cluster with itself.
+
+        `values` (q,) holds one value per pair.
+        """
         return np.maximum.reduceat(np.where(self.is_own, values, -np.inf), self.starts)
 
     def least_of_others(self, values: Floats) -> Floats:
-        """Return, for each partition, the smallest of the `values` (q,) of two different clusters.
+        """Return each partition's smallest value among the pairs of different clusters.
 
-        The result is NaN for a partition with a single cluster.
+        `values` (q,) holds one value per pair. The result is NaN for a partition with a single
+        cluster.
         """
         least = np.minimum.reduceat(np.where(self.is_own, np.inf, values), self.starts)
         has_others = np.diff(self.starts, append=len(values)) > 1
@@ -186,7 +190,7 @@ class _ClusterPairs(NamedTuple):
 def _pair_clusters(parts: Partitions) -> _ClusterPairs:
     """Return the pairs of clusters of each partition.
 
-    Every partition must have points.
+    Every partition must contain at least one point.
     """
     counts = np.diff(parts.cluster_cuts)
     first = np.repeat(parts.cluster_cuts[:-1], counts)
@@ -211,12 +215,12 @@ def diameters_of_many(parts: Partitions, distance: Distance) -> Floats:
 def pair_statistics(
     parts: Partitions, centers: Floats | None, distance: Distance
 ) -> dict[str, Floats]:
-    """Return the diameters and separations that dunn_index needs, by name.
+    """Return the diameters and separations that dunn_index needs, keyed by name.
 
     The result maps the names max_diameter and min_separation to arrays with one value per
-    partition. If the cluster centers `centers` (k, d) are given, the result also has max_mean_pair,
-    min_complete_linkage, min_average_linkage, min_mean_to_other_center and min_hausdorff. The
-    separations of a partition with a single cluster are NaN.
+    partition. If the cluster centers `centers` (k, d) are given, the result also contains
+    max_mean_pair, min_complete_linkage, min_average_linkage, min_mean_to_other_center and
+    min_hausdorff. The separations of a partition with a single cluster are NaN.
     """
     points = measure_points(parts, np.arange(len(parts.x)), distance)
     clusters, one = _pair_clusters(parts), parts.numbers[points.point]

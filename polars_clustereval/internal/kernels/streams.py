@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 def map_stream(
     rows: pl.LazyFrame, function: Callable[[pl.DataFrame], pl.DataFrame], schema: pl.Schema
 ) -> pl.LazyFrame:
-    """Return the results of calling `function` with each batch of the streamed rows.
+    """Return the results of calling `function` on each batch of the streamed rows.
 
-    The batches have all columns of `rows`. `schema` is the schema of the results, which may have
+    The batches contain all columns of `rows`. `schema` is the schema of the results, which may have
     any number of rows.
     """
     return rows.map_batches(
@@ -40,13 +40,13 @@ _WAIT_SECONDS = 0.1
 
 
 def run_stream(rows: pl.LazyFrame, stop: Callable[[], None]) -> None:
-    """Collect a stream so that the functions in it run, and call `stop` if it is interrupted.
+    """Run the functions in a stream by collecting it, and call `stop` if it is interrupted.
 
     Python raises KeyboardInterrupt only in the main thread, and only between two instructions. If
     the main thread collected a stream inside another collection, the interruption would be delayed
     until the stream ends. `stop` makes the functions of the stream raise an error. If the current
-    thread belongs to Polars, it collects the stream itself. If a thread of Polars waited for
-    another thread, Polars would have one thread fewer for the stream, or none.
+    thread belongs to Polars, it collects the stream itself. If a Polars thread waited for another
+    thread, Polars would have one fewer thread for the stream, or none at all.
     """
     if threading.current_thread() is not threading.main_thread():
         rows.collect(engine="streaming")
@@ -66,10 +66,10 @@ def run_stream(rows: pl.LazyFrame, stop: Callable[[], None]) -> None:
 def split_batch(
     numbers: Integers, starts: Sequence[int], steps: Sequence[int]
 ) -> Iterator[tuple[slice | Integers, int]]:
-    """Yield parts of a batch, each within one partition, and the index of that partition.
+    """Yield parts of a batch, each within one partition, along with that partition's index.
 
-    A part is a slice or an array of row indices. `numbers` (m,) holds the number of each row's
-    cluster, and clusters are numbered across all partitions. starts[i] is the number of the first
+    A part is a slice or an array of row indices. `numbers` (m,) holds the cluster number of each
+    row, and clusters are numbered across all partitions. starts[i] is the number of the first
     cluster of partition i, and steps[i] is the maximum number of rows in a part of that partition.
     """
     if len(starts) == 1:

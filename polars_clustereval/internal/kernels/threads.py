@@ -36,15 +36,15 @@ MAX_INLINE_WORK = 2**18
 def run_in_threads(
     function: Callable[[Given], Made], calls: Sequence[Given], work: int
 ) -> list[Made]:
-    """Return the results of function(call) for all `calls`, in the same order.
+    """Return the result of function(call) for each of the `calls`, in the same order.
 
     The threads run in parallel because numpy releases the interpreter lock. `work` is the
-    approximate number of values that all calls process together. If `work` is small, no threads are
+    approximate total number of values that the calls process. If `work` is small, no threads are
     started.
     """
 
     def call_silently(given: Given) -> Made:
-        """Return function(given), without numpy's warnings about overflow."""
+        """Return function(given), with numpy's overflow warnings suppressed."""
         # The checks of the points report an overflow as an error.
         with np.errstate(all="ignore"):
             return function(given)
