@@ -357,7 +357,7 @@ CREATE OR REPLACE MACRO clustereval.gdi_11(vector, cluster) AS
   );
 COMMENT ON MACRO clustereval.gdi_11 IS
 'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ1 between two clusters '
-'/ largest Δ1 of a cluster, where δ1 is the smallest d(x, y) of x in one cluster and y in the '
+'/ largest Δ1 of a cluster, where δ1 is the smallest d(x, y) for x in one cluster and y in the '
 'other (single linkage), and Δ1 is the largest d(x, y) in the cluster, its diameter. Range [0, '
 '∞), best high.';
 
@@ -368,7 +368,7 @@ CREATE OR REPLACE MACRO clustereval.gdi_12(vector, cluster) AS
   );
 COMMENT ON MACRO clustereval.gdi_12 IS
 'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ1 between two clusters '
-'/ largest Δ2 of a cluster, where δ1 is the smallest d(x, y) of x in one cluster and y in the '
+'/ largest Δ2 of a cluster, where δ1 is the smallest d(x, y) for x in one cluster and y in the '
 'other (single linkage), and Δ2 is the mean of d(x, y) over the pairs in the cluster, or 0 for a '
 'single point. Range [0, ∞), best high.';
 
@@ -379,7 +379,7 @@ CREATE OR REPLACE MACRO clustereval.gdi_13(vector, cluster) AS
   );
 COMMENT ON MACRO clustereval.gdi_13 IS
 'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ1 between two clusters '
-'/ largest Δ3 of a cluster, where δ1 is the smallest d(x, y) of x in one cluster and y in the '
+'/ largest Δ3 of a cluster, where δ1 is the smallest d(x, y) for x in one cluster and y in the '
 'other (single linkage), and Δ3 is twice the mean of d(x, μ_C). Range [0, ∞), best high.';
 
 -- Raises an error: gdi_21 is a column of dunn_index.
@@ -389,7 +389,7 @@ CREATE OR REPLACE MACRO clustereval.gdi_21(vector, cluster) AS
   );
 COMMENT ON MACRO clustereval.gdi_21 IS
 'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ2 between two clusters '
-'/ largest Δ1 of a cluster, where δ2 is the largest d(x, y) of x in one cluster and y in the '
+'/ largest Δ1 of a cluster, where δ2 is the largest d(x, y) for x in one cluster and y in the '
 'other (complete linkage), and Δ1 is the largest d(x, y) in the cluster, its diameter. Range [0, '
 '∞), best high.';
 
@@ -400,7 +400,7 @@ CREATE OR REPLACE MACRO clustereval.gdi_22(vector, cluster) AS
   );
 COMMENT ON MACRO clustereval.gdi_22 IS
 'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ2 between two clusters '
-'/ largest Δ2 of a cluster, where δ2 is the largest d(x, y) of x in one cluster and y in the '
+'/ largest Δ2 of a cluster, where δ2 is the largest d(x, y) for x in one cluster and y in the '
 'other (complete linkage), and Δ2 is the mean of d(x, y) over the pairs in the cluster, or 0 for '
 'a single point. Range [0, ∞), best high.';
 
@@ -411,7 +411,7 @@ CREATE OR REPLACE MACRO clustereval.gdi_23(vector, cluster) AS
   );
 COMMENT ON MACRO clustereval.gdi_23 IS
 'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ2 between two clusters '
-'/ largest Δ3 of a cluster, where δ2 is the largest d(x, y) of x in one cluster and y in the '
+'/ largest Δ3 of a cluster, where δ2 is the largest d(x, y) for x in one cluster and y in the '
 'other (complete linkage), and Δ3 is twice the mean of d(x, μ_C). Range [0, ∞), best high.';
 
 -- Raises an error: gdi_31 is a column of dunn_index.
@@ -421,9 +421,9 @@ CREATE OR REPLACE MACRO clustereval.gdi_31(vector, cluster) AS
   );
 COMMENT ON MACRO clustereval.gdi_31 IS
 'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ3 between two clusters '
-'/ largest Δ1 of a cluster, where δ3 is the mean of d(x, y) over x in one cluster, y in the other '
-'(average linkage), and Δ1 is the largest d(x, y) in the cluster, its diameter. Range [0, ∞), '
-'best high.';
+'/ largest Δ1 of a cluster, where δ3 is the mean of d(x, y) over x in one cluster and y in the '
+'other (average linkage), and Δ1 is the largest d(x, y) in the cluster, its diameter. Range [0, '
+'∞), best high.';
 
 -- Raises an error: gdi_32 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_32(vector, cluster) AS
@@ -432,8 +432,8 @@ CREATE OR REPLACE MACRO clustereval.gdi_32(vector, cluster) AS
   );
 COMMENT ON MACRO clustereval.gdi_32 IS
 'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ3 between two clusters '
-'/ largest Δ2 of a cluster, where δ3 is the mean of d(x, y) over x in one cluster, y in the other '
-'(average linkage), and Δ2 is the mean of d(x, y) over the pairs in the cluster, or 0 for a '
+'/ largest Δ2 of a cluster, where δ3 is the mean of d(x, y) over x in one cluster and y in the '
+'other (average linkage), and Δ2 is the mean of d(x, y) over the pairs in the cluster, or 0 for a '
 'single point. Range [0, ∞), best high.';
 
 -- Raises an error: gdi_33 is a column of dunn_index.
@@ -443,8 +443,8 @@ CREATE OR REPLACE MACRO clustereval.gdi_33(vector, cluster) AS
   );
 COMMENT ON MACRO clustereval.gdi_33 IS
 'Not an aggregate: a column of dunn_index(tbl, vector, cluster). smallest δ3 between two clusters '
-'/ largest Δ3 of a cluster, where δ3 is the mean of d(x, y) over x in one cluster, y in the other '
-'(average linkage), and Δ3 is twice the mean of d(x, μ_C). Range [0, ∞), best high.';
+'/ largest Δ3 of a cluster, where δ3 is the mean of d(x, y) over x in one cluster and y in the '
+'other (average linkage), and Δ3 is twice the mean of d(x, μ_C). Range [0, ∞), best high.';
 
 -- Raises an error: gdi_41 is a column of dunn_index.
 CREATE OR REPLACE MACRO clustereval.gdi_41(vector, cluster) AS

@@ -86,8 +86,8 @@ FAMILIES = {
     "drift between runs": Advice(
         "The same ids are clustered again, for example every night, and you want to be told if "
         "more of them move than usual.",
-        "Ids that came or went say nothing about the clustering. Look at `left_rate` and "
-        "`joined_rate` before you blame the algorithm.",
+        "Ids that were added or removed between the runs say nothing about the clustering. Look at "
+        "`left_rate` and `joined_rate` before you blame the algorithm.",
     ),
     "sums of squares": Advice(
         "You want the sums that other indices are made of, or an elbow curve.",

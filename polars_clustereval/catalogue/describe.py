@@ -53,9 +53,9 @@ NOTATION = {
     "V_c = 2 W_c + C_c is the volume of c.",
     "drift between runs": "Two clusters are linked if at least half of the ids of one of them are "
     "in the other. Only ids in both runs count. The parameter threshold changes this share.",
-    "entity resolution": "There are n rows. A cell is a pair of a label and a cluster with common "
+    "entity resolution": "There are n rows. A cell is a pair of a label and a cluster that share "
     "rows. P and R are closest_cluster_precision and closest_cluster_recall.",
-    "coreference": "There are n rows. A cell is a pair of a label and a cluster with common rows. "
+    "coreference": "There are n rows. A cell is a pair of a label and a cluster that share rows. "
     "P and R are the precision and recall of the same measure. tp, fp, fn and tn count pairs of "
     "rows.",
     "reduced information": "Of n rows, n_ij have label i and cluster j, a_i have label i, and b_j "

@@ -126,15 +126,15 @@ _dunn = partial(
 _SEPARATIONS = {
     1: (
         "nearest points",
-        "the smallest d(x, y) of x in one cluster and y in the other (single linkage)",
+        "the smallest d(x, y) for x in one cluster and y in the other (single linkage)",
     ),
     2: (
         "farthest points",
-        "the largest d(x, y) of x in one cluster and y in the other (complete linkage)",
+        "the largest d(x, y) for x in one cluster and y in the other (complete linkage)",
     ),
     3: (
         "mean distance",
-        "the mean of d(x, y) over x in one cluster, y in the other (average linkage)",
+        "the mean of d(x, y) over x in one cluster and y in the other (average linkage)",
     ),
     4: ("centroids", "the distance d(μ_C, μ_D) of their centers"),
     5: (

@@ -37,7 +37,7 @@ GRAPH = (
     _score_of_graph(
         name="modularity",
         title="Modularity (Q)",
-        definition="Σ_c W_c / W − γ (V_c / 2W)², where γ is the parameter resolution",
+        definition="Σ_c W_c / W − γ (V_c / 2W)², where γ is the resolution parameter",
         range="up to 1",
         best="high",
         meaning="weight of edges within clusters, above chance",
